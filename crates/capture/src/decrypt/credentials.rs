@@ -1,4 +1,4 @@
-//! What the user knows: passphrases and pre-shared keys (IEEE 802.11-2020, J.4.1), for one
+//! What the user knows: passphrases and pre-shared keys (IEEE 802.11-2020, J.4), for one
 //! network or for all that are heard, and the PMKs that follow from them. A passphrase has 8 to
 //! 63 printable ASCII characters, a key 64 hexadecimal digits, an SSID 1 to 32 octets.
 //!
@@ -183,7 +183,7 @@ mod tests {
         found
     }
 
-    /// What J.4.2 has for passphrase and SSID, however they are written.
+    /// What J.4 has for passphrase and SSID, however they are written.
     #[test]
     fn each_reading_is_tried() {
         let standard = *psk(b"password", b"IEEE").as_bytes();

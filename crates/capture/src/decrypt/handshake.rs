@@ -3,9 +3,9 @@
 //! handshake, retransmissions and rekeying included. The MIC of a message proves a key.
 //!
 //! Two nonces and one message with a MIC are enough: messages 1 and 2, or 2 and 3, in either
-//! order. Message 1 and group addressed data are not authenticated, so several nonces and keys
-//! are remembered, and no frame makes a key be forgotten that others did not replace. Read are
-//! PSK and PSK-SHA256 with CCMP-128; for the others, [`Obstacle::Unsupported`] says what it was.
+//! order. Message 1 has no MIC, and anybody can send it: several nonces are remembered, and a key
+//! is replaced only by one that a MIC proves. Read are PSK and PSK-SHA256 with CCMP-128; of the
+//! others, [`Obstacle::Unsupported`] says what they are.
 
 use super::ccmp;
 use super::credentials::Pmks;

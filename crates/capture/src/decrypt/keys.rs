@@ -1,5 +1,5 @@
 //! Keys of an RSN and what they are made from (IEEE 802.11-2020, 12.7.1): PMK from a passphrase
-//! (J.4.1: PBKDF2, RFC 8018), PTK from PMK and nonces (12.7.1.3; PRF of 12.7.1.2, KDF of
+//! (J.4: PBKDF2, RFC 8018), PTK from PMK and nonces (12.7.1.3; PRF of 12.7.1.2, KDF of
 //! 12.7.1.6.2), MIC and encryption of EAPOL-Key frames (table 12-10; CMAC: RFC 4493, key wrap:
 //! RFC 3394). Keys are erased when they are dropped, and never displayed. Those of the AKMs
 //! 00-0F-AC:2 (PSK) and :6 (PSK-SHA256) with CCMP-128 only. Codes are not compared in constant
@@ -57,7 +57,7 @@ impl<const N: usize> fmt::Debug for Secret<N> {
 /// A pairwise master key: with AKMs of pre-shared keys, the PSK.
 pub type Pmk = Secret<32>;
 
-/// The PSK of a passphrase in a network (J.4.1): 4 096 rounds, some milliseconds.
+/// The PSK of a passphrase in a network (J.4): 4 096 rounds, some milliseconds.
 pub fn psk(passphrase: &[u8], ssid: &[u8]) -> Pmk {
     let mut key = Secret([0; 32]);
     pbkdf2::pbkdf2_hmac::<Sha1>(passphrase, ssid, 4_096, &mut key.0);
@@ -201,7 +201,7 @@ mod tests {
         digits.chunks(2).map(|pair| octet(pair).unwrap()).collect()
     }
 
-    /// IEEE 802.11-2020, J.4.2.
+    /// IEEE 802.11-2020, J.4: test vectors.
     #[test]
     fn passphrases_become_keys_as_the_standard_has_it() {
         for (passphrase, ssid, key) in [
@@ -253,8 +253,9 @@ mod tests {
         }
     }
 
-    /// IEEE 802.11-2020, J.8.1 has no KDF-384; what it is made of is HMAC-SHA-256, here the
-    /// example 4 of RFC 4231 behind the counter, judged by hand: one block is one HMAC.
+    /// 12.7.1.6.2 has no vector of its own: this is its formula over HMAC-SHA-256, which has one
+    /// (RFC 4231, test case 4). That the formula is right, a network with PSK-SHA256 shows in
+    /// `tests/psk`.
     #[test]
     fn the_kdf_is_hmac_over_counter_label_context_and_length() {
         let key = hex("0102030405060708090a0b0c0d0e0f10111213141516171819");

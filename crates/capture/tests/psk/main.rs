@@ -9,7 +9,7 @@ mod air;
 mod scene;
 
 use air::{Air, Bodies};
-use lasthop_capture::decrypt::Counts;
+use lasthop_capture::decrypt::{Counts, PAIRS_MAX};
 use lasthop_capture::document::CaptureDocument;
 use scene::{ACCESS_POINT, GTK, STATION, Scene, Shape, datagram, shapes};
 use std::collections::BTreeMap;
@@ -332,6 +332,43 @@ fn what_is_not_opened_is_counted_by_its_reason() {
     assert_eq!((three.not_data, three.bad_fcs), (1, 1));
     assert_eq!(three.opened, 0);
     assert!(!format!("{:?}", scene.air.analyse(&[SCENE])).contains(&format!("{GTK:?}")));
+}
+
+/// A message 2 that answers a message 1 which was missed does not fit an earlier one. This says
+/// nothing of the passphrase; message 3 brings the nonce.
+#[test]
+fn an_earlier_attempt_is_no_wrong_passphrase() {
+    for psk in [SCENE, "scene:wrong horse"] {
+        let mut scene = Scene::new();
+        scene.message(1);
+        scene.begin(0xa2);
+        scene.miss_message_1();
+        scene.message(2);
+        scene.protected(&Shape::up(), 0, &datagram(1, 10));
+        let (_, counts) = scene.air.open(&[psk]);
+        assert_eq!((counts.no_handshake, counts.wrong_passphrase), (1, 0));
+        scene.message(3);
+        scene.protected(&Shape::up(), 0, &datagram(1, 10));
+        let (_, counts) = scene.air.open(&[psk]);
+        let right = psk == SCENE;
+        assert_eq!(counts.opened, u64::from(right));
+        assert_eq!(counts.wrong_passphrase, u64::from(!right));
+    }
+}
+
+/// Addresses that are made up do not take memory without end.
+#[test]
+fn pairs_are_bounded() {
+    let mut scene = Scene::new();
+    scene.message(1);
+    let first = scene.air.packets.pop().unwrap();
+    for index in 0..PAIRS_MAX as u32 + 2 {
+        let mut packet = first.clone();
+        // Behind the radiotap header: Frame Control, Duration, Address 1.
+        packet.bytes[8 + 6..8 + 10].copy_from_slice(&index.to_le_bytes());
+        scene.air.packets.push(packet);
+    }
+    assert_eq!(scene.air.open(&[SCENE]).1.left_out, 2);
 }
 
 /// A message that is malformed is listed with its place.

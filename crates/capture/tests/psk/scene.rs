@@ -97,26 +97,36 @@ pub fn amsdu(msdus: &[Vec<u8>]) -> Vec<u8> {
 impl Scene {
     /// A network whose beacon was heard.
     pub fn new() -> Self {
-        let mut pmk = [0; 32];
-        pbkdf2::pbkdf2_hmac::<Sha1>(PASSPHRASE, SSID, 4_096, &mut pmk);
-        let (a_nonce, s_nonce) = ([0xa1; 32], [0x51; 32]);
-        let mut context = b"Pairwise key expansion\0".to_vec();
-        for part in [&ACCESS_POINT[..], &STATION, &s_nonce, &a_nonce, &[0]] {
-            context.extend(part);
-        }
-        let mut ptk = [0; 48];
-        for (index, chunk) in (0_u8..).zip(ptk.chunks_mut(20)) {
-            *context.last_mut().unwrap() = index;
-            chunk.copy_from_slice(&code(&pmk, &context)[..chunk.len()]);
-        }
         let air = Air { packets: Vec::new() };
+        let (ptk, a_nonce, s_nonce) = ([0; 48], [0; 32], [0x51; 32]);
         let mut scene = Self { air, ptk, a_nonce, s_nonce, replay_counter: 0, pn: 0, sequence: 0 };
+        scene.begin(0xa1);
         let mut beacon = header([0x80, 0], &[[0xff; 6], ACCESS_POINT, ACCESS_POINT], 0);
         beacon.extend([0; 8]);
         beacon.extend([100, 0, 0x11, 0, 0, SSID.len() as u8]);
         beacon.extend(SSID);
         scene.push(beacon);
         scene
+    }
+
+    /// The access point begins a handshake with another nonce, greater than that of the station.
+    pub fn begin(&mut self, a_nonce: u8) {
+        let mut pmk = [0; 32];
+        pbkdf2::pbkdf2_hmac::<Sha1>(PASSPHRASE, SSID, 4_096, &mut pmk);
+        self.a_nonce = [a_nonce; 32];
+        let mut context = b"Pairwise key expansion\0".to_vec();
+        for part in [&ACCESS_POINT[..], &STATION, &self.s_nonce, &self.a_nonce, &[0]] {
+            context.extend(part);
+        }
+        for (index, chunk) in (0_u8..).zip(self.ptk.chunks_mut(20)) {
+            *context.last_mut().unwrap() = index;
+            chunk.copy_from_slice(&code(&pmk, &context)[..chunk.len()]);
+        }
+    }
+
+    /// A message 1 that the monitor misses.
+    pub fn miss_message_1(&mut self) {
+        self.replay_counter += 1;
     }
 
     /// Message 1 to 4 of the 4-way handshake.

@@ -135,7 +135,7 @@ fn opened(decryption: &DecryptionSummary, stream: Stream) -> String {
     reasons.extend(unsupported.map(|(name, frames)| format!("{} by {name}", count(*frames))));
     let handshakes = count(decryption.handshakes);
     let mut line =
-        format!("encrypted: {} opened, by {handshakes} handshakes", count(decryption.opened()));
+        format!("encrypted: {} opened (handshakes: {handshakes})", count(decryption.opened()));
     if !reasons.is_empty() {
         line += &format!("; not opened: {}", reasons.join(", "));
     }

@@ -83,7 +83,7 @@ fn wpa2_is_opened_with_passphrases_of_arguments_and_files() {
     assert_eq!(decryption["closed"]["unsupported"]["SAE"], 27);
     assert_eq!(document["counts"]["tcp"], 38);
     let text = output(&["capture", WPA2, "--psk", home, "--psk-file", file]);
-    assert!(text.contains("encrypted: 271 opened, by 9 handshakes; not opened: 4 that"), "{text}");
+    assert!(text.contains("encrypted: 271 opened (handshakes: 9); not opened: 4 that"), "{text}");
 
     let without = json(&["capture", WPA2, "--json"]);
     assert!(without["decryption"].is_null() && without["flows"].is_null());
