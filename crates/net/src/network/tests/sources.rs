@@ -262,6 +262,30 @@ fn advancing_stops_at_the_first_output() {
     }
 }
 
+/// A driver may be late: what is due before a packet enters is done at its own instant.
+#[test]
+fn what_is_due_is_done_before_a_packet_enters() {
+    for offers in [false, true] {
+        let mut network = network(&hosts(3, &[(0, 1), (1, 2)]));
+        for (tag, at) in [(0, ms(0)), (1, ms(15)), (2, ms(50))] {
+            let packet = Packet { created: at, ..packet(tag, 0, 2) };
+            match offers {
+                true => assert!(network.offer_packet(at, packet)),
+                false => network.handle_packet(at, packet),
+            }
+            assert_eq!(network.now(), at);
+            let arrived: Vec<_> = core::iter::from_fn(|| network.poll_output()).collect();
+            let expected = if tag == 2 { &[(20, 0), (35, 1)][..] } else { &[] };
+            assert_eq!(arrived.len(), expected.len());
+            for (output, (when, tag)) in arrived.iter().zip(expected) {
+                let Output::Arrived { at, packet, .. } = output else { panic!("{output:?}") };
+                assert_eq!((*at, packet.tag), (ms(*when), *tag));
+                assert_eq!(packet.parts.total(), MS * 20);
+            }
+        }
+    }
+}
+
 proptest! {
     /// Where nothing is said to be put out, nothing is; and each output has the instant at
     /// which it is put out.
@@ -289,9 +313,11 @@ proptest! {
             loop {
                 if let Some(output) = network.poll_output() {
                     match output {
-                        Output::Arrived { at, packet, .. } => {
+                        Output::Arrived { at, node, packet } => {
                             assert!(at == network.now() || packet.passive);
-                            ended += u32::from(packet.destination != Packet::EVERYWHERE);
+                            let is_group = packet.destination == Packet::EVERYWHERE;
+                            assert!(is_group || node == packet.destination);
+                            ended += u32::from(!is_group);
                         }
                         Output::Dropped { at, .. } | Output::Overheard { at, .. } => {
                             assert_eq!(at, network.now());
