@@ -176,6 +176,26 @@ fn an_outage_loses_what_comes_meanwhile() {
     assert_eq!(log.francs[0].nodes[0].stats.packets_in, 201);
 }
 
+/// Of what enters at the other end meanwhile, nothing is forgotten: what does not come out
+/// is missing before the first that does, and is reported as dropped.
+#[test]
+fn what_an_outage_swallows_is_reported() {
+    let machines = coded([end(1, 2, 2, 0), end(2, 1, 1, 0)]);
+    let outage = FrancOutage { index: 0, from: us(500_500), until: Some(us(1_500_500)) };
+    let link = FrancLink { outages: [outage].into(), ..link(0, machines) };
+    let flow = Flow { start: ms(300), stop: Some(ms(3_000)), ..cbr("back", 1, 0) };
+    let config = with_link(hosts(2, vec![flow], ms(8_000)), link);
+    let (log, _) = Bed::new(&config, &chain([fast(10, 0.0)])).run();
+    let lost: Vec<_> = log.dropped.iter().filter(|(_, _, p, _)| p.flow == FlowId(0)).collect();
+    assert!(lost.len() > 10, "{}", lost.len());
+    assert!(lost.iter().all(|lost| (lost.1, lost.3) == (NodeId(1), DropReason::CodedLink)));
+    let mut tags: Vec<_> = log.arrived_at(0, 0).into_iter().map(|(_, tag)| tag).collect();
+    assert!(tags.is_sorted() && tags.last() == Some(&2_699));
+    tags.extend(lost.iter().map(|(_, _, packet, _)| packet.tag));
+    tags.sort_unstable();
+    assert_eq!(tags, (0..2_700).collect::<Vec<_>>());
+}
+
 #[test]
 fn counters_restart_after_the_warm_up() {
     let machines = || coded([end(1, 2, 2, 0), end(2, 1, 1, 0)]);

@@ -3,6 +3,7 @@
 
 use super::bed::*;
 use crate::hosts::HostsReason;
+use crate::sink::{NoSink, Sink};
 use crate::{Backlog, DRIVER_TAGS, Endpoints, Flow, FlowKind, HostsConfig, SourceConfig};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -208,4 +209,10 @@ fn a_run_without_measurements_is_not_done() {
         bed.hosts.finish(ms(20), &mut bed.log);
         assert_eq!(bed.log.ended, None);
     }
+}
+
+/// A sink that implements nothing costs nothing: no machine records anything for it.
+#[test]
+fn a_sink_wants_nothing_unless_it_says_so() {
+    assert!(!NoSink.wants_events() && !NoSink.wants_segments());
 }
