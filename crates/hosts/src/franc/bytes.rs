@@ -208,6 +208,16 @@ mod tests {
         assert!(ip::mark_congestion(&mut marked_late));
         assert_eq!(marked_late, marked);
         assert_eq!(Mark::of_made(&one[..27]), None);
+        // Addresses are those of the nodes, in 10.0.0.0/8 (RFC 1918).
+        let addresses = |packet| {
+            let bytes = of(packet, 1);
+            [12, 16].map(|at| <[u8; 4]>::try_from(&bytes[at..at + 4]).expect("four bytes"))
+        };
+        let [source, destination] = addresses(&packet);
+        let back = Packet { source: NodeId(2), destination: NodeId(1), ..packet };
+        assert_eq!(addresses(&back), [destination, source]);
+        assert_ne!(source, destination);
+        assert_eq!([source[0], destination[0]], [10; 2]);
     }
 
     /// Checksums and options are those that another program reads.
