@@ -8,7 +8,7 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_net::network::NetworkConfig;
-use lasthop_packet::{DropReason, NodeId, Transport};
+use lasthop_packet::{AccessCategory, DropReason, NodeId, Transport};
 use lasthop_tcp::{Config, HEADER_BYTES, SmallQueues};
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
@@ -66,6 +66,7 @@ fn a_message_takes_one_and_a_half_round_trips() {
     assert_ne!(hash(0), hash(1));
     for (_, packet) in &log.sent {
         assert_eq!(packet.notify, packet.bytes > 100);
+        assert_eq!(packet.access_category, AccessCategory::Video);
         assert_eq!(Some(packet.flow_hash), hash(packet.source.0));
     }
 }
@@ -127,6 +128,26 @@ fn what_is_lost_is_sent_again() {
     assert!(last.retransmissions >= lost as u64 - 1, "{lost}: {last:?}");
     // Written at once, read when the last byte is there.
     assert_eq!(log.application_delays.len(), 1);
+}
+
+/// Contents of packets that were lost are removed: slots (the lower 32 bits of a tag) are
+/// no more than the packets in flight at once.
+#[test]
+fn what_is_lost_leaves_nothing_behind() {
+    let wires = [lossy(limited(PACKET_A_MS, 1_000, 5), 0.05), delay(5)];
+    let log = run(transfer("one", 6_000_000), &chain([wires]), ms(60_000));
+    assert!(log.dropped.len() > 150);
+    let ended = log.arrived.iter().map(|(at, ..)| (*at, -1));
+    let ended = ended.chain(log.dropped.iter().map(|(at, ..)| (*at, -1)));
+    let mut changes: Vec<_> = log.sent.iter().map(|(at, _)| (*at, 1)).chain(ended).collect();
+    // What is sent and what ends at one instant is counted twice.
+    changes.sort_by_key(|&(at, change)| (at, -change));
+    let in_flight = changes.iter().scan(0, |flying, (_, change)| {
+        *flying += change;
+        Some(*flying)
+    });
+    let slots = log.sent.iter().map(|(_, packet)| packet.tag as u32).max().map_or(0, |max| max + 1);
+    assert!(i64::from(slots) <= in_flight.max().unwrap_or(0), "{slots}");
 }
 
 /// An application with a rate writes a chunk each 20 ms until the flow stops. Each is read
