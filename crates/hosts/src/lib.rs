@@ -28,6 +28,8 @@ mod port;
 mod saturation;
 pub mod sink;
 mod tcp;
+#[cfg(test)]
+mod tests;
 pub mod traffic;
 
 pub use config::{

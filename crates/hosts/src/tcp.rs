@@ -258,7 +258,8 @@ impl Tcp {
             }
         }
         let timer = self.endpoints[end].poll_timeout().map(|(at, _)| at);
-        let writes = self.applications[end].poll_timeout();
+        // From the stop on it writes nothing, whenever it would.
+        let writes = self.applications[end].poll_timeout().filter(|&at| at < self.stop);
         if let Some(at) = timer.into_iter().chain(writes).min()
             && at < self.asked[end]
         {

@@ -5,8 +5,8 @@
 use crate::reference::Reference;
 use crate::vector::{SplitMix64, get, row_bytes};
 use crate::{
-    Code, Decoder, Density, Encoder, Field, Kernel, PacketError, Received, Recoder, Symbols,
-    Vector, window,
+    Code, CodeError, Decoder, Density, Encoder, Field, Kernel, PacketError, Received, Recoder,
+    SymbolError, Symbols, Vector, window,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -360,4 +360,191 @@ fn what_is_no_packet_of_the_code_changes_nothing() {
         assert_eq!(decoder.push(vector, payload), Err(error), "{vector:?}");
     }
     assert_eq!(before, alloc::format!("{decoder:?}"));
+}
+
+/// The sum of the symbols that `vector` says, by definition.
+fn sum_of(field: Field, source: &[Vec<u8>], vector: Vector<'_>) -> Vec<u8> {
+    let columns = source.len();
+    let mut row = vec![0; row_bytes(field, columns)];
+    vector.expand(field, columns, &mut row);
+    let mut sum = vec![0; source[0].len()];
+    for (column, symbol) in source.iter().enumerate() {
+        let coefficient = get(field, &row, column);
+        for (sum, byte) in sum.iter_mut().zip(symbol) {
+            // A byte has one, two or eight elements.
+            for at in (0..8).step_by(field.bits()) {
+                let element = byte >> at & (field.order() - 1) as u8;
+                *sum ^= field.multiply(coefficient, element) << at;
+            }
+        }
+    }
+    sum
+}
+
+/// Any range of the symbols that a block has so far can be combined, and no other.
+#[test]
+fn a_range_is_combined_if_the_block_has_it() {
+    for field in Field::ALL {
+        let code = Code::new(field, 9, 5).unwrap();
+        let source = symbols(9, 5, 3);
+        let mut encoder = Encoder::new(code);
+        assert_eq!(encoder.coded(1, Density::DENSE), Err(SymbolError::Nothing));
+        assert_eq!(encoder.vector(1, Density::DENSE), Err(SymbolError::Nothing));
+        let mut none = Symbols::new(1, 5);
+        let many = encoder.coded_many(&[1], Density::DENSE, &mut none);
+        assert_eq!(many, Err(SymbolError::Nothing));
+        for symbol in &source[..6] {
+            encoder.push(symbol).unwrap();
+        }
+        let ends = [0, 1, 5, 6, 7, 9, 10, u16::MAX];
+        for (first, count) in (0..10).flat_map(|first| ends.map(move |count| (first, count))) {
+            let there = count > 0 && u32::from(first) + u32::from(count) <= 6;
+            match encoder.coded_range(7, first, count) {
+                Ok((vector, payload)) => {
+                    assert!(there, "{first} {count}");
+                    let end = u64::from(first + count);
+                    assert_eq!(vector.range(), Some((u64::from(first), end)));
+                    assert_eq!(
+                        payload,
+                        sum_of(field, &source, vector),
+                        "{field:?} {first} {count}"
+                    );
+                }
+                Err(why) => assert_eq!((why, there), (SymbolError::Nothing, false)),
+            }
+        }
+    }
+}
+
+/// Shorter symbols are padded with zeros, longer ones and too many are refused, by blocks
+/// and windows alike; what is refused changes nothing.
+#[test]
+fn symbols_that_do_not_fit_are_refused() {
+    let code = Code::new(Field::Gf256, 3, 4).unwrap();
+    let (mut block, mut window) = (Encoder::new(code), window::Encoder::new(code));
+    assert!(block.is_empty() && !block.is_full());
+    let too_long = SymbolError::TooLong { is: 5, allowed: 4 };
+    let full = SymbolError::Full { symbols: 3 };
+    // A symbol of before, which has to vanish.
+    (block.push(&[9; 4]), window.push(&[9; 4])).0.unwrap();
+    block.clear();
+    for (number, symbol) in [&[1, 2, 3, 4][..], &[5], &[]].into_iter().enumerate() {
+        assert_eq!(block.push(&[0; 5]), Err(too_long));
+        assert_eq!((block.len(), block.push(symbol)), (number as u16, Ok(number as u16)));
+        let mut padded = symbol.to_vec();
+        padded.resize(4, 0);
+        assert_eq!(block.source(number as u16), Some(&padded[..]));
+        assert_eq!(block.source(number as u16 + 1), None);
+    }
+    assert!(block.is_full() && !block.is_empty());
+    assert_eq!(block.push(&[1]), Err(full));
+    assert_eq!(block.len(), 3);
+    for number in 1..3 {
+        assert_eq!(window.push(&[0; 5]), Err(too_long));
+        assert_eq!(window.push(&[1; 4]), Ok(number));
+    }
+    assert_eq!((window.push(&[1]), window.range()), (Err(full), (0, 3)));
+    // A window slides neither back nor past its end.
+    window.slide(1);
+    window.slide(0);
+    assert_eq!((window.range(), window.source(0)), ((1, 3), None));
+    assert_eq!(window.push(&[7]), Ok(3));
+    assert_eq!(window.source(3), Some(&[7, 0, 0, 0][..]));
+    window.slide(9);
+    assert_eq!((window.range(), window.source(3)), ((4, 4), None));
+    assert_eq!(window.coded(1, Density::DENSE), Err(SymbolError::Nothing));
+}
+
+/// A window takes a combination of as many symbols as it holds, and no more.
+#[test]
+fn a_window_takes_what_it_can_hold() {
+    for field in Field::ALL {
+        let code = Code::new(field, 8, 3).unwrap();
+        let mut decoder = window::Decoder::new(code);
+        let seeded = |first, count| {
+            let density = Density::DENSE;
+            Vector::Seeded { seed: 1, first, count, density }
+        };
+        assert_eq!(decoder.push(seeded(0, 9), &[0; 3]), Err(PacketError::Range));
+        assert_eq!(decoder.push(seeded(u64::MAX - 3, 8), &[0; 3]), Err(PacketError::Range));
+        assert_eq!((decoder.rank(), decoder.range()), (0, (0, 8)));
+        assert_eq!(decoder.push(seeded(0, 8), &[0; 3]), Ok(Received::Innovative));
+        assert_eq!(decoder.push(seeded(0, 8), &[0; 3]), Ok(Received::Redundant));
+        assert_eq!((decoder.rank(), decoder.range()), (1, (0, 8)));
+        // It has symbols 2 to 9, so the window gives up the first two.
+        assert_eq!(decoder.push(seeded(2, 8), &[0; 3]), Ok(Received::Innovative));
+        assert_eq!(decoder.range(), (2, 10));
+        assert_eq!(decoder.push(seeded(1, 8), &[0; 3]), Err(PacketError::Stale));
+        assert_eq!(decoder.push(Vector::Source(2), &[5; 3]), Ok(Received::Innovative));
+        assert_eq!(decoder.symbol(2), Some(&[5; 3][..]));
+        // All that it had has left.
+        decoder.slide(100);
+        assert_eq!((decoder.rank(), decoder.range()), (0, (100, 108)));
+        assert_eq!((decoder.next_known(), decoder.symbol(2)), (None, None));
+    }
+}
+
+/// Blocks whose rows of coefficients fill whole words and cache lines, without padding:
+/// 64 symbols of a byte, 512 of a bit.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of rows")]
+fn blocks_without_padding_come_out() {
+    for (field, counts) in
+        [(Field::Gf2, [64, 512]), (Field::Gf16, [8, 64]), (Field::Gf256, [64, 192])]
+    {
+        for count in counts {
+            let code = Code::new(field, count, 2).unwrap();
+            let source = symbols(usize::from(count), 2, 5);
+            let mut encoder = Encoder::new(code);
+            let mut decoder = Decoder::new(code);
+            let mut recoder = Recoder::new(code);
+            for symbol in &source {
+                encoder.push(symbol).unwrap();
+            }
+            let mut seed = 0;
+            while !decoder.is_complete() {
+                let (vector, payload) = encoder.coded(seed, Density::DENSE).unwrap();
+                let received = recoder.push(vector, payload).unwrap();
+                assert_eq!(decoder.push(vector, payload), Ok(received));
+                seed += 1;
+                assert!(seed < u64::from(count) + 40, "{field:?} {count} does not end");
+            }
+            assert_eq!((decoder.known(), recoder.rank()), (source.len(), source.len()));
+            for (index, symbol) in source.iter().enumerate() {
+                assert_eq!(decoder.symbol(index as u16), Some(symbol.as_slice()));
+            }
+            assert_eq!(decoder.symbol(count), None);
+            // Nothing more can be learned, in whatever form.
+            let (vector, payload) = encoder.coded(seed, Density::DENSE).unwrap();
+            assert_eq!(decoder.push(vector, payload), Ok(Received::Redundant));
+            let (vector, payload) = recoder.recode(seed, Density::DENSE).unwrap();
+            assert_eq!(payload, sum_of(field, &source, vector));
+            assert_eq!(decoder.push(vector, payload), Ok(Received::Redundant));
+            let last = Vector::Source(u64::from(count) - 1);
+            assert_eq!(decoder.push(last, &source[source.len() - 1]), Ok(Received::Redundant));
+        }
+    }
+}
+
+/// The limits of a code: what a block of coefficients and symbols takes.
+#[test]
+fn a_code_has_symbols_and_fits_in_memory() {
+    assert_eq!(Code::new(Field::Gf2, 0, 1), Err(CodeError::Empty));
+    assert_eq!(Code::new(Field::Gf2, 1, 0), Err(CodeError::Empty));
+    let too_large = Err(CodeError::TooLarge { allowed: 1 << 28 });
+    // A row of 1 << 14 coefficients and a byte does not fit 1 << 14 times.
+    let columns = (1 << 14) - 1;
+    assert_eq!(Code::new(Field::Gf256, columns, 1).map(|code| code.symbols()), Ok(16_383));
+    assert_eq!(Code::new(Field::Gf256, columns + 1, 1), too_large);
+    assert_eq!(
+        Code::new(Field::Gf256, 1, (1 << 28) - 1).map(|code| code.symbol_bytes()),
+        Ok((1 << 28) - 1)
+    );
+    assert_eq!(Code::new(Field::Gf256, 1, 1 << 28), too_large);
+    assert_eq!(Code::new(Field::Gf256, 2, usize::MAX), too_large);
+    let bytes = [(Field::Gf2, 2), (Field::Gf16, 5), (Field::Gf256, 9)];
+    for (field, bytes) in bytes {
+        let code = Code::new(field, 9, 7).unwrap();
+        assert_eq!((code.packed_bytes(), code.field()), (bytes, field));
+    }
 }

@@ -315,6 +315,30 @@ mod tests {
         }
     }
 
+    /// Pearson's chi-squared of how often each element but zero occurs, within four
+    /// standard deviations.
+    #[test]
+    fn sparse_coefficients_are_uniform() {
+        for field in [Field::Gf16, Field::Gf256] {
+            let density = Density::from_parts(32_767);
+            let mut counts = vec![0.0; field.order()];
+            for seed in 0..200 {
+                let vector = Vector::Seeded { seed, first: 0, count: 500, density };
+                for c in coefficients(field, vector, 500) {
+                    counts[usize::from(c)] += 1.0;
+                }
+            }
+            let others = &counts[1..];
+            let expected = others.iter().sum::<f64>() / others.len() as f64;
+            let square = |count: &f64| (count - expected) * (count - expected) / expected;
+            let statistic = others.iter().map(square).sum::<f64>();
+            // Mean and half of the variance: the degrees of freedom.
+            let freedom = others.len() as f64 - 1.0;
+            let away = (statistic - freedom) * (statistic - freedom);
+            assert!(away < 16.0 * 2.0 * freedom, "{field:?}: {statistic}");
+        }
+    }
+
     proptest! {
         /// Where a window stands in its ring changes nothing, and neither do the
         /// columns that it does not use.

@@ -643,3 +643,6 @@ impl Scoreboard {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -208,6 +208,47 @@ mod tests {
         assert!(ip::mark_congestion(&mut marked_late));
         assert_eq!(marked_late, marked);
         assert_eq!(Mark::of_made(&one[..27]), None);
+        // Addresses are those of the nodes, in 10.0.0.0/8 (RFC 1918).
+        let addresses = |packet| {
+            let bytes = of(packet, 1);
+            [12, 16].map(|at| <[u8; 4]>::try_from(&bytes[at..at + 4]).expect("four bytes"))
+        };
+        let [source, destination] = addresses(&packet);
+        let back = Packet { source: NodeId(2), destination: NodeId(1), ..packet };
+        assert_eq!(addresses(&back), [destination, source]);
+        assert_ne!(source, destination);
+        assert_eq!([source[0], destination[0]], [10; 2]);
+    }
+
+    /// A queue may mark a driver's packet (RFC 3168) and change its checksum with that; it is
+    /// still the same packet. Any other byte makes another one.
+    #[test]
+    fn a_mark_survives_congestion_and_nothing_else() {
+        let packet = Packet { ecn_capable: true, ..Packet::new(0, 60, Instant::ZERO) };
+        let bytes = of(content(&packet, 1), &nodes());
+        let mut marked = bytes.clone();
+        assert!(ip::mark_congestion(&mut marked) && marked != bytes);
+        assert_eq!(Mark::of_frame(&marked), Mark::of_frame(&bytes));
+        for at in 0..60 {
+            let mut other = bytes.clone();
+            other[at] ^= 0x11;
+            // The byte with the ECN field, and the checksum.
+            let is_same = [1, 10, 11].contains(&at);
+            assert_eq!(Mark::of_frame(&other) == Mark::of_frame(&bytes), is_same, "{at}");
+        }
+        let frame = [&[7; 14][..], &bytes].concat();
+        assert_eq!(of_frame(&Packet { ecn_marked: true, ..packet }, frame.clone()), marked);
+        assert_eq!(of_frame(&packet, frame), bytes);
+        // What is not IPv4 has no checksum there: IPv6 (RFC 8200), whose ECN field is in the
+        // second byte, too.
+        let other = |at: usize| {
+            let mut bytes = vec![0x60; 60];
+            bytes[at] ^= 1;
+            Mark::of_frame(&bytes)
+        };
+        assert_eq!(other(1), Mark::of_frame(&[0x60; 60]));
+        assert!([2, 10, 11].iter().all(|&at| other(at) != other(1)));
+        assert_eq!(of_frame(&packet, vec![1; 9]), []);
     }
 
     /// Checksums and options are those that another program reads.

@@ -163,6 +163,34 @@ fn frame_sizes_have_their_mean() {
     close(payload(Sizes::Trace([1000, 2000, 6000].into()), None), 3000.0, 0.0);
 }
 
+/// Deviation and skewness of sizes: a normal distribution has none of the latter, a
+/// log-normal one with a coefficient of variation `c` has `3 c + c^3`.
+#[test]
+fn frame_sizes_have_their_distribution() {
+    let (mean, sd) = (20_000.0, 4_000.0);
+    for (sizes, skewness) in
+        [(Sizes::Normal { mean, sd }, 0.0), (Sizes::LogNormal { mean, sd }, 0.608)]
+    {
+        // Every frame is a packet.
+        let config = SourceConfig::Video {
+            frames_per_s: 30.0,
+            sizes,
+            key_frames: None,
+            packet_bytes_max: u16::MAX,
+        };
+        let all = departures(&config, Duration::from_secs(1_000));
+        assert_eq!(all.len(), 30_000);
+        let moment = |power| {
+            let away = |d: &Departure| (f64::from(d.bytes - UDP_OVERHEAD_BYTES) - mean) / sd;
+            all.iter().map(|d| libm::pow(away(d), power)).sum::<f64>() / all.len() as f64
+        };
+        // Four standard deviations: of a variance sqrt((kurtosis - 1) / n), and of a third
+        // moment sqrt(sixth moment / n), where the sixth moment is below 40.
+        assert!((moment(2.0) - 1.0).abs() < 4.0 * libm::sqrt(2.7 / 3e4), "{}", moment(2.0));
+        assert!((moment(3.0) - skewness).abs() < 4.0 * libm::sqrt(40.0 / 3e4), "{}", moment(3.0));
+    }
+}
+
 /// One frame of 30 has eight times the size of each other one.
 #[test]
 fn key_frames_are_larger() {

@@ -46,6 +46,24 @@ fn packets_take_turns_and_then_travel() {
     assert_eq!(arrivals[2].1.parts.total(), Duration::from_nanos(5_360_000));
 }
 
+/// Which packets are watched changes nothing: those wait whose transmission has not begun,
+/// whenever somebody asks.
+#[test]
+fn packets_wait_until_their_transmission_begins() {
+    // 1 486 bytes take 120 us.
+    let config = CableConfig { rate: Some(Bitrate::from_mbps(100)), ..CableConfig::default() };
+    for watched_from in 0..=6 {
+        let mut wire = wire(&config);
+        for tag in 0..6 {
+            let packet = Packet::new(tag, 1486, Instant::ZERO);
+            wire.handle_packet(Instant::ZERO, packet, tag >= watched_from);
+        }
+        let waiting = [0, 1, 119, 120, 241, 359, 360, 599, 600, 9_000]
+            .map(|us| wire.queue_packets(Instant::ZERO + Duration::from_micros(us)));
+        assert_eq!(waiting, [5, 5, 5, 4, 3, 3, 2, 1, 0, 0], "{watched_from}");
+    }
+}
+
 #[test]
 fn without_a_rate_only_the_delay_counts() {
     let mut instant = wire(&CableConfig::default());

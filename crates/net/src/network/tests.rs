@@ -1,6 +1,9 @@
 //! Networks of hosts and wires, and of a small cell; larger cells are tested through
 //! `sim`.
 
+mod backlogs;
+mod sources;
+
 use super::*;
 use crate::cable::CableConfig;
 use lasthop_units::{Duration, Identity};

@@ -34,6 +34,28 @@ fn filled(rows: usize, bytes: usize, seed: u64) -> Symbols {
     symbols
 }
 
+/// CPUID as the standard library reads it.
+#[test]
+#[cfg(target_arch = "x86_64")]
+#[cfg_attr(miri, ignore = "miri has no CPUID")]
+fn instruction_sets_are_those_that_std_finds() {
+    extern crate std;
+    use std::arch::is_x86_feature_detected;
+
+    let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
+    let (avx2, gfni) = (is_x86_feature_detected!("avx2"), is_x86_feature_detected!("gfni"));
+    let expected = [
+        (Set::Scalar, true),
+        (Set::Ssse3, is_x86_feature_detected!("ssse3")),
+        (Set::Avx2, avx2),
+        (Set::GfniAvx2, avx2 && gfni),
+        (Set::Avx512, avx512),
+        (Set::Gfni, avx512 && gfni),
+    ];
+    let expected = expected.iter().filter(|(_, is_there)| *is_there).map(|&(set, _)| Kernel(set));
+    assert!(Kernel::supported().eq(expected));
+}
+
 #[test]
 fn the_best_kernel_is_the_last_supported() {
     assert_eq!(Kernel::supported().last(), Some(Kernel::best()));

@@ -101,6 +101,34 @@ fn a_segment_below_the_acknowledgement_is_not_echoed() {
     assert_eq!(echo(&mut receiver, 3_500, 4_000, 1_540), at(1_540));
 }
 
+/// After the quick acknowledgements one segment waits for another, or for the delay (RFC
+/// 5681, 4.2); a second one, the end of the stream, and one of which a part was there
+/// before (RFC 2883) are answered at once.
+#[test]
+fn what_is_answered_at_once() {
+    let fresh = || {
+        let mut receiver = receiver(3_000);
+        receiver.quick = 0;
+        receiver
+    };
+    let due = |receiver: &mut Receiver, start: u64, bytes, fin| {
+        let segment = Segment { sequence: start, payload_bytes: bytes, fin, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO, &segment, false, &unknown());
+        receiver.check();
+        receiver.is_due()
+    };
+    let mut one = fresh();
+    assert!(!due(&mut one, 3_000, 500, false));
+    assert!(due(&mut one, 3_500, 1, false), "more than a full segment");
+    assert!(due(&mut fresh(), 3_000, 500, true));
+    assert!(due(&mut fresh(), 3_000, 0, true));
+    assert!(due(&mut fresh(), 2_900, 500, false));
+    assert!(due(&mut fresh(), 3_500, 500, false), "a gap");
+    let mut quick = fresh();
+    quick.quick = 1;
+    assert!(due(&mut quick, 3_000, 500, false));
+}
+
 /// RFC 2883, 4.1, example 2: the same with a segment out of order.
 #[test]
 fn a_duplicate_comes_before_other_blocks() {

@@ -36,13 +36,19 @@ fn times(path: &Path) -> Vec<u64> {
 fn a_handshake_takes_a_round_trip() {
     let mut path = path(config());
     path.start(100);
-    path.run(MS(25));
+    let established = |path: &Path| [0, 1].map(|end| path.ends[end].is_established());
+    path.run(MS(15));
+    assert_eq!(established(&path), [false, false]);
+    path.run(MS(10));
+    assert_eq!(established(&path), [true, false]);
     let syn = &path.sent[0][0].1;
     assert!(syn.syn && syn.acknowledgement.is_none() && syn.sequence == 0);
     let answer = &path.sent[1][0].1;
     assert!(answer.syn && answer.acknowledgement == Some(1));
     assert_eq!(times(&path), [20]);
     assert_eq!(path.ends[0].smoothed_rtt(), Some(MS(20)));
+    path.run(MS(10));
+    assert_eq!(established(&path), [true, true]);
 }
 
 /// When SYNs were sent, in seconds.

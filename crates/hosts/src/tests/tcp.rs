@@ -1,0 +1,280 @@
+//! TCP flows: the times of a handshake and of data on a wire without a rate, what the
+//! application at the other end reads and when, and what waits in the sender's node.
+
+use super::bed::*;
+use crate::{Flow, FlowKind, HostsError, TcpApplication, TcpFlow};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec;
+use alloc::vec::Vec;
+use lasthop_net::network::NetworkConfig;
+use lasthop_packet::{AccessCategory, DropReason, NodeId, Transport};
+use lasthop_tcp::{Config, HEADER_BYTES, SmallQueues};
+use lasthop_units::{Bitrate, Bytes, Duration, Instant};
+
+fn tcp(name: &str, application: TcpApplication, bytes: Option<u64>, config: Config) -> Flow {
+    let tcp = TcpFlow {
+        congestion_control: "cubic".to_string(),
+        bytes: bytes.map(Bytes::new),
+        application,
+        endpoints: Some([config; 2]),
+    };
+    flow(name, 0, 1, FlowKind::Tcp(Box::new(tcp)))
+}
+
+pub fn transfer(name: &str, bytes: u64) -> Flow {
+    tcp(name, TcpApplication::Bulk, Some(bytes), Config::default())
+}
+
+fn bulk(config: Config) -> Flow {
+    tcp("bulk", TcpApplication::Bulk, None, config)
+}
+
+fn run(flow: Flow, network: &NetworkConfig, end: Instant) -> Log {
+    let mut bed = Bed::new(&hosts(network.nodes.len(), vec![flow], end), network);
+    // A flow asks when it starts.
+    bed.log.wants_segments = true;
+    bed.run().0
+}
+
+/// SYN, SYN and ACK, data: a message of one segment is read after one and a half round
+/// trips, and is acknowledged after two.
+#[test]
+fn a_message_takes_one_and_a_half_round_trips() {
+    let start = ms(7);
+    let flow = Flow { start, ..transfer("one", 1_000) };
+    let log = run(flow, &chain([[delay(10), delay(30)]]), ms(200));
+    // The application writes when it starts, before the connection is open.
+    assert_eq!(log.application_delays, [(start + MS * 50, MS * 50)]);
+    assert!(log.round_trips.iter().all(|trip| trip.2 == MS * 40), "{:?}", log.round_trips);
+    assert!(log.round_trips.iter().any(|trip| trip.0 == start + MS * 80));
+    let (_, last) = log.samples.last().expect("it is read");
+    assert_eq!((last.bytes_acked, last.bytes_in_flight, last.retransmissions), (1_000, 0, 0));
+    assert_eq!((last.smoothed_rtt, last.latest_rtt), (MS * 40, MS * 40));
+    assert_eq!(log.samples[0].1.smoothed_rtt, Duration::ZERO, "nothing is known yet");
+    // Initial window: RFC 6928.
+    assert_eq!(log.samples[0].1.cwnd_packets, 10);
+    let (at, syn) = &log.sent[0];
+    assert_eq!((*at, syn.source, syn.destination), (start, NodeId(0), NodeId(1)));
+    // IPv4, TCP, and 20 bytes of options: RFC 9293, 7323, 2018.
+    assert_eq!((u32::from(syn.bytes), syn.transport), (60, Transport::Tcp));
+    let data = log.sent.iter().find(|(_, p)| p.bytes > 1_000).expect("it has data");
+    assert_eq!((data.0, u64::from(data.1.bytes)), (start + MS * 40, 1_052));
+    // The two directions have different sockets, and only data is awaited.
+    let hash =
+        |node| log.sent.iter().find(|(_, p)| p.source == NodeId(node)).map(|s| s.1.flow_hash);
+    assert_ne!(hash(0), hash(1));
+    for (_, packet) in &log.sent {
+        assert_eq!(packet.notify, packet.bytes > 100);
+        assert_eq!(packet.access_category, AccessCategory::Video);
+        assert_eq!(Some(packet.flow_hash), hash(packet.source.0));
+    }
+}
+
+/// Segments are as long as the path allows, in both directions, and each is
+/// reported before it is sent; what the SYN announces is the MTU less 40 (RFC 9293, 3.7.1).
+#[test]
+fn segments_fill_the_mtu_of_the_path() {
+    let mut network = chain([both(&delay(1)), both(&delay(1))]);
+    (network.nodes[1].mtu, network.nodes[2].mtu) = (900, 700);
+    let flow = Flow { to: NodeId(2), ..transfer("one", 100_000) };
+    let log = run(flow, &network, ms(500));
+    let longest = |node| {
+        let of_node = log.sent.iter().filter(|(_, p)| p.source == NodeId(node));
+        of_node.map(|(_, p)| p.bytes).max()
+    };
+    assert_eq!(longest(0), Some(700));
+    assert_eq!(log.segments.len(), log.sent.len());
+    let mut read = 0;
+    let initial = log.headers[0].0;
+    assert!(initial[0] != initial[1] && !initial.contains(&0));
+    for ((tag, source, segment, announced), ((_, packet), header)) in
+        log.segments.iter().zip(log.sent.iter().zip(&log.headers))
+    {
+        assert_eq!((*tag, *source), (packet.tag, packet.source));
+        assert_eq!(segment.packet_bytes(), u32::from(packet.bytes));
+        assert_eq!(announced.segment_bytes, 660);
+        let [own, peer] = header.0;
+        assert_eq!([own, peer] == initial, *source == NodeId(0));
+        assert_eq!([peer, own] == initial, *source == NodeId(2));
+        if *source == NodeId(0) && segment.payload_bytes > 0 {
+            // The first byte of the stream is behind the SYN.
+            assert_eq!(segment.sequence, 1 + read);
+            read += u64::from(segment.payload_bytes);
+            // PSH where nothing is left to send.
+            if read == 100_000 {
+                assert!(header.1);
+            }
+        }
+    }
+    assert_eq!(read, 100_000);
+    let tags = |node: u16| log.segments.iter().filter(move |s| s.1 == NodeId(node)).map(|s| s.0);
+    assert!(tags(0).is_sorted() && tags(2).is_sorted());
+    // A sink that does not ask gets none.
+    let config = hosts(3, vec![transfer("one", 1_000)], ms(50));
+    assert!(Bed::new(&config, &network).run().0.segments.is_empty());
+}
+
+/// All bytes arrive although segments are lost, and what is lost is sent again.
+#[test]
+fn what_is_lost_is_sent_again() {
+    let wires = [lossy(limited(PACKET_A_MS, 1_000, 5), 0.03), delay(5)];
+    let log = run(transfer("one", 400_000), &chain([wires]), ms(20_000));
+    let lost = log.dropped.len();
+    assert!(lost > 3, "{lost}");
+    assert!(log.dropped.iter().all(|(.., reason)| *reason == DropReason::WireLoss));
+    let (_, last) = log.samples.last().expect("it is read");
+    assert_eq!(last.bytes_acked, 400_000);
+    assert!(last.retransmissions >= lost as u64 - 1, "{lost}: {last:?}");
+    // Written at once, read when the last byte is there.
+    assert_eq!(log.application_delays.len(), 1);
+}
+
+/// Contents of packets that were lost are removed: slots (the lower 32 bits of a tag) are
+/// no more than the packets in flight at once.
+#[test]
+fn what_is_lost_leaves_nothing_behind() {
+    let wires = [lossy(limited(PACKET_A_MS, 1_000, 5), 0.05), delay(5)];
+    let log = run(transfer("one", 6_000_000), &chain([wires]), ms(60_000));
+    assert!(log.dropped.len() > 150);
+    let ended = log.arrived.iter().map(|(at, ..)| (*at, -1));
+    let ended = ended.chain(log.dropped.iter().map(|(at, ..)| (*at, -1)));
+    let mut changes: Vec<_> = log.sent.iter().map(|(at, _)| (*at, 1)).chain(ended).collect();
+    // What is sent and what ends at one instant is counted twice.
+    changes.sort_by_key(|&(at, change)| (at, -change));
+    let in_flight = changes.iter().scan(0, |flying, (_, change)| {
+        *flying += change;
+        Some(*flying)
+    });
+    let slots = log.sent.iter().map(|(_, packet)| packet.tag as u32).max().map_or(0, |max| max + 1);
+    assert!(i64::from(slots) <= in_flight.max().unwrap_or(0), "{slots}");
+}
+
+/// An application with a rate writes a chunk each 20 ms until the flow stops. Each is read
+/// one delay of the path later, or one round trip after that, because its last segment is
+/// not full and may wait for an acknowledgement (RFC 9293, 3.7.4).
+#[test]
+fn a_limited_application_writes_chunk_by_chunk() {
+    // 10 000 bytes each 20 ms.
+    let rate = TcpApplication::Rate(Bitrate::from_mbps(4));
+    let flow = Flow { stop: Some(ms(190)), ..tcp("rate", rate, None, Config::default()) };
+    let log = run(flow, &chain([both(&delay(5))]), ms(400));
+    let written: Vec<_> =
+        log.application_delays.iter().map(|(at, delay)| (*at - ms(0)) - *delay).collect();
+    assert_eq!(written, (0..10).map(|n| MS * (20 * n)).collect::<Vec<_>>());
+    // First the connection is opened.
+    assert_eq!(log.application_delays[0].1, MS * 15);
+    assert!(log.application_delays.iter().all(|(_, delay)| (MS * 5..=MS * 15).contains(delay)));
+    assert_eq!(log.samples.last().map(|s| s.1.bytes_acked), Some(100_000));
+}
+
+/// A response takes a round trip, and after the time to think there is another request.
+#[test]
+fn requests_follow_responses() {
+    let kind = TcpApplication::Requests {
+        request: Bytes::new(500),
+        response: Bytes::new(1_000),
+        think: Duration::from_millis(30),
+    };
+    let web = || tcp("web", kind, None, Config::default());
+    let network = chain([both(&delay(10))]);
+    let data = |log: &Log, node: u16, bytes: u16| {
+        let of_node = log.sent.iter().filter(|(_, p)| (p.source, p.bytes) == (NodeId(node), bytes));
+        of_node.map(|(at, _)| *at).collect::<Vec<_>>()
+    };
+    let log = run(web(), &network, ms(1_000));
+    // The handshake takes 20 ms; then a cycle is 20 + 30 ms.
+    assert_eq!(data(&log, 0, 552), (0..20).map(|n| ms(20 + 50 * n)).collect::<Vec<_>>());
+    assert_eq!(data(&log, 1, 1_052), (0..20).map(|n| ms(30 + 50 * n)).collect::<Vec<_>>());
+    // Of a request: from its write to its end at the server.
+    assert_eq!(log.application_delays.len(), 20);
+    assert!(log.application_delays[1..].iter().all(|(_, delay)| *delay == MS * 10));
+    // A flow that stops while the client thinks.
+    let log = run(Flow { stop: Some(ms(445)), ..web() }, &network, ms(1_000));
+    assert_eq!(data(&log, 0, 552), (0..9).map(|n| ms(20 + 50 * n)).collect::<Vec<_>>());
+}
+
+/// What is not sent when the flow stops is discarded; what was sent is delivered.
+#[test]
+fn a_flow_that_stops_sends_nothing_new() {
+    for (flow, least) in [
+        (bulk(Config::default()), 50),
+        (tcp("rate", TcpApplication::Rate(Bitrate::from_mbps(80)), None, Config::default()), 50),
+    ] {
+        let network = chain([both(&limited(PACKET_A_MS, 1_000, 5))]);
+        let log = run(Flow { stop: Some(ms(300)), ..flow }, &network, ms(3_000));
+        assert!(log.dropped.is_empty());
+        let new = |(_, source, segment, _): &&(u64, NodeId, lasthop_tcp::Segment, _)| {
+            *source == NodeId(0) && segment.payload_bytes > 0
+        };
+        let data = log.segments.iter().filter(new).count();
+        let by_stop = log.sent.iter().filter(|(at, p)| *at <= ms(300) && p.notify).count();
+        assert!(data >= least && data == by_stop, "{data} {by_stop}");
+        let sent: u64 = log.segments.iter().filter(new).map(|s| u64::from(s.2.payload_bytes)).sum();
+        let (_, last) = log.samples.last().expect("it is read");
+        assert_eq!((last.bytes_acked, last.bytes_in_flight), (sent, 0));
+    }
+}
+
+/// Small queues bound what waits in the sender's node: without them the whole window
+/// does. A bulk transfer fills the wire either way.
+#[test]
+fn small_queues_bound_what_waits() {
+    let network = chain([both(&limited(PACKET_A_MS, 5_000, 50))]);
+    let most = |small_queues| {
+        let config = Config { small_queues, ..Config::default() };
+        let mut bed = Bed::new(&hosts(2, vec![bulk(config)], ms(3_000)), &network);
+        bed.run_until(ms(3_000) - Duration::from_nanos(1), &|_| None);
+        let Log { sent, arrived, .. } = &bed.log;
+        let data = arrived.iter().filter(|(_, _, p)| p.bytes == 1_500).count();
+        // Of 1 514 bytes a frame.
+        let share = data as f64 * 1_514.0 * 8.0 / PACKET_A_MS.as_bps() as f64;
+        assert!(share > 2.0, "{share}");
+        let waits = |at: Instant| {
+            let of_sender = |p: &lasthop_packet::Packet| p.source == NodeId(0);
+            let sent = sent.iter().filter(|(sent, p)| of_sender(p) && *sent <= at).count();
+            let left = arrived.iter().filter(|(left, _, p)| of_sender(p) && *left <= at + MS * 50);
+            sent - left.count()
+        };
+        (1..58).map(|n| waits(ms(50 * n))).max().unwrap_or(0)
+    };
+    let limit = Bytes::new(10_000);
+    // Seven packets exceed 10 000 bytes; the one that does is still sent. Another one or
+    // two are in transmission, or about to be released.
+    let bounded = most(SmallQueues::Fixed { limit, overhead: Bytes::ZERO });
+    assert!((6..=9).contains(&bounded), "{bounded}");
+    let free = most(SmallQueues::Off);
+    assert!(free > 100, "{free}");
+}
+
+/// A full queue of the sender's own node refuses segments of a kernel that lets it, so
+/// none is lost; otherwise it drops them.
+#[test]
+fn a_full_queue_refuses_or_drops() {
+    let network = chain([both(&limited(PACKET_A_MS, 20, 20))]);
+    for local_congestion in [true, false] {
+        let config =
+            Config { local_congestion, small_queues: SmallQueues::Off, ..Config::default() };
+        let log = run(bulk(config), &network, ms(5_000));
+        assert_eq!(log.dropped.is_empty(), local_congestion, "{}", log.dropped.len());
+        let (_, last) = log.samples.last().expect("it is read");
+        assert_eq!(last.retransmissions == 0, local_congestion);
+        let share =
+            last.bytes_acked as f64 * 8.0 * (1_514.0 / 1_448.0) / PACKET_A_MS.as_bps() as f64;
+        assert!((3.5..5.0).contains(&share), "{local_congestion}: {share}");
+        // A refused segment was reported, but not sent.
+        assert_eq!(log.segments.len() > log.sent.len(), local_congestion);
+    }
+}
+
+#[test]
+fn a_congestion_control_of_a_kernel_is_refused() {
+    let mut flow = transfer("one", 1);
+    let FlowKind::Tcp(tcp) = &mut flow.kind else { panic!("it is") };
+    (tcp.endpoints, tcp.congestion_control) = (None, "bbr".to_string());
+    let refused = Bed::try_new(&hosts(2, vec![flow], ms(1)), &chain([both(&delay(1))]));
+    let name = "bbr".to_string();
+    let expected = HostsError::CongestionControl { flow: "one".to_string(), name };
+    assert_eq!(refused.err(), Some(expected));
+    assert_eq!(HEADER_BYTES, 20 + 20 + 12);
+}
