@@ -13,6 +13,7 @@ pub mod ppdu;
 pub mod schedule;
 pub mod stations;
 
+use crate::analysis::SECONDS_MAX;
 use crate::frame::Frame;
 use crate::rate::Format;
 use absence::Absences;
@@ -195,7 +196,7 @@ impl Air {
     /// The second of the capture at a time.
     pub fn second(&self, at_ns: u64) -> usize {
         let begin = self.begin_ns.unwrap_or(at_ns);
-        (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
+        (at_ns.saturating_sub(begin) / 1_000_000_000).min(SECONDS_MAX) as usize
     }
 
     /// The band of the frames.

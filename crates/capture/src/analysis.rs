@@ -114,6 +114,9 @@ pub struct Malformed {
 
 /// Errors that are listed.
 pub const ERRORS_MAX: usize = 1_000;
+/// Last second that is counted for itself, 36 hours after the first; what is later counts with it. A
+/// single packet with a wrong time must not take memory for all seconds before it.
+pub(crate) const SECONDS_MAX: u64 = 1 << 17;
 /// Of them, packets that were cut when they were captured.
 const CUT_LISTED_MAX: u64 = 10;
 
@@ -304,7 +307,7 @@ impl Analysis {
 
     fn second(&self, at_ns: u64) -> usize {
         let begin = self.first_ns.unwrap_or(at_ns);
-        (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
+        (at_ns.saturating_sub(begin) / 1_000_000_000).min(SECONDS_MAX) as usize
     }
 
     fn handle_frame(&mut self, frame: &Frame<'_>, offset: usize, interface: u32) {
