@@ -135,6 +135,9 @@ pub struct JoinedDirectionSummary {
     /// Packets that a place on a wire has captured twice within 1 ms; they count once.
     #[serde(skip_serializing_if = "super::is_zero", default)]
     pub captured_twice: u64,
+    /// Packets that are left out, because their bytes were seen more than 64 times within 20 s.
+    #[serde(skip_serializing_if = "super::is_zero", default)]
+    pub left_out: u64,
     /// Segments by how often they were sent on the air, from 1; the last number holds all above.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub attempts: Vec<u64>,
@@ -510,6 +513,7 @@ impl JoinedDirectionSummary {
             unheard: if air.is_some() { tally.unheard } else { 0 },
             without_departure: if sender.is_some() { tally.without_departure } else { 0 },
             captured_twice: tally.captured_twice,
+            left_out: tally.left_out,
             attempts: tally.attempts[..last].to_vec(),
             parts: PartsSummary::new(&tally.parts, holds_wire),
             acknowledgements,

@@ -94,7 +94,9 @@ impl Line {
         // Differences may be years: what is computed with are their differences to one of them.
         let origin = differences.iter().flatten().next().map_or(0, |(_, later)| *later);
         let near: [Vec<(f64, f64)>; 2] = differences.each_ref().map(|packets| {
-            let near = |&(at, later): &(i64, i64)| ((at - base_ns) as f64, (later - origin) as f64);
+            let near = |&(at, later): &(i64, i64)| {
+                ((at - base_ns) as f64, (i128::from(later) - i128::from(origin)) as f64)
+            };
             packets.iter().map(near).collect()
         });
         let [least, greatest] = [Envelope::of(&near[0], 1.0), Envelope::of(&near[1], -1.0)];
@@ -121,7 +123,7 @@ impl Line {
         };
         Ok(Self {
             base_ns,
-            offset_ns: origin + offset.round() as i64,
+            offset_ns: origin.saturating_add(offset.round() as i64),
             drift,
             drift_error,
             bound_ns,
@@ -135,12 +137,12 @@ impl Line {
         let all = differences.to_vec();
         // Half of the packets below the line and half above.
         let mut line = Self::fit(&[all.clone(), Vec::new()])?;
-        let mut rest: Vec<i64> = all.iter().map(|(at, later)| later - line.at(*at)).collect();
+        let rest = all.iter().map(|(at, later)| later.saturating_sub(line.at(*at)));
+        let mut rest: Vec<i64> = rest.collect();
         rest.sort_unstable();
-        line.offset_ns += rest[rest.len() / 2];
-        let deviation = |rest: &i64| rest.abs_diff(0);
         let middle = rest[rest.len() / 2];
-        let mut deviations: Vec<u64> = rest.iter().map(|it| deviation(&(it - middle))).collect();
+        line.offset_ns = line.offset_ns.saturating_add(middle);
+        let mut deviations: Vec<u64> = rest.iter().map(|it| it.abs_diff(middle)).collect();
         deviations.sort_unstable();
         line.bound_ns = Some(deviations[deviations.len() * 99 / 100]);
         Ok(line)
@@ -161,7 +163,8 @@ impl Line {
 
     /// What Q's clock shows more than P's at a time of P's clock, in ns.
     pub fn at(&self, p_ns: i64) -> i64 {
-        self.offset_ns + (self.drift * (p_ns - self.base_ns) as f64).round() as i64
+        let since = p_ns.saturating_sub(self.base_ns);
+        self.offset_ns.saturating_add((self.drift * since as f64).round() as i64)
     }
 }
 

@@ -11,9 +11,11 @@ mod files;
 
 use crate::scene::{PacketTruth, Scene};
 use files::{FAST, Packet, RIGHT, SLOW, Wrong, joined, offloaded, packets, pcap, shown, translate};
-use lasthop_capture::join::{self, ClockState, Fate, Join, SegmentWay};
+use lasthop_capture::document::{JoinedFile, JoinedSummary};
+use lasthop_capture::join::{self, Again, ClockState, Fate, Join, SegmentWay};
 use lasthop_packet::NodeId;
 use lasthop_units::{Probability, Seed};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// How far begin and end of an MPDU may be off that are reckoned from lengths and rates: a symbol of
@@ -37,7 +39,7 @@ fn clock_error_ns(join: &Join, place: usize, wrong: Wrong, reference: Wrong, run
         let found = join.to_reference(place, shown(at, wrong) as u64).expect("it is known");
         found.abs_diff(shown(at, reference))
     });
-    at.into_iter().max().unwrap()
+    at.into_iter().max().expect("there are three")
 }
 
 /// The monitor's capture, the laptop's and the server's, by clocks of their own.
@@ -50,8 +52,11 @@ fn short() -> Scene {
     Scene::with_nodes("short", "upload.toml", &["duration=\"5s\""])
 }
 
+/// Sequence number, payload, attempts, fate, frames.
+type Essence = (u32, u32, u32, Fate, Option<u64>, Option<[u64; 2]>);
+
 /// What is compared of ways that must be the same.
-fn essence(ways: &[SegmentWay]) -> Vec<(u32, u32, u32, Fate, Option<u64>, Option<[u64; 2]>)> {
+fn essence(ways: &[SegmentWay]) -> Vec<Essence> {
     let of = |way: &SegmentWay| {
         let frames = (way.left_frame, way.air_frames);
         (way.sequence, way.payload_bytes, way.attempts, way.fate, frames.0, frames.1)
@@ -434,4 +439,54 @@ fn losses_are_where_they_were() {
     for fate in [Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind] {
         assert!(seen[&fate] >= 10 && sent_again[&fate] >= 10, "{seen:?} {sent_again:?}");
     }
+}
+
+proptest! {
+    /// Whatever segments two files hold, at whatever times, they are put together, or not, to some
+    /// end, and what is found can be written down.
+    #[test]
+    fn nothing_panics(
+        sent in prop::collection::vec(segment(), 1..60),
+        turns in prop::collection::vec((any::<u8>(), prop_oneof![Just(0u64), any::<u64>()]), 1..60),
+    ) {
+        let other: Vec<_> = sent.iter().cycle().zip(&turns).take(60).map(|(packet, (turn, at))| {
+            let mut packet = packet.clone();
+            let place = usize::from(*turn) % packet.bytes.len();
+            packet.bytes[place] ^= turn & 3;
+            packet.at_ns = if *at == 0 { packet.at_ns.saturating_add(1_000) } else { *at };
+            packet
+        }).collect();
+        let files = [files::raw(&sent), files::raw(&other), files::raw(&sent)];
+        let (join, ways) = joined(&files);
+        let analysis = lasthop_capture::analysis::Analysis::default();
+        let file = || JoinedFile { name: "x", analysis: &analysis };
+        let document = JoinedSummary::new(&[file(), file(), file()], &join, Again::Done);
+        prop_assert!(serde_json::to_string(&document).is_ok());
+        prop_assert!(ways.len() <= 180);
+    }
+}
+
+/// A segment of TCP in Ethernet, with few numbers, so that many are alike.
+fn segment() -> impl Strategy<Value = Packet> {
+    let small = || 0u32..4;
+    let at = prop_oneof![0u64..10_000_000_000, any::<u64>()];
+    let fields = (any::<bool>(), small(), small(), 0u8..32, 0u16..3_000, any::<bool>());
+    (at, fields, any::<u32>()).prop_map(|(at_ns, fields, length)| {
+        let (back, sequence, acknowledges, flags, payload, said) = fields;
+        let mut bytes = vec![2; 12];
+        let total = if said { 40 + payload } else { 0 };
+        bytes.extend([8, 0, 0x45, 0]);
+        bytes.extend(total.to_be_bytes());
+        bytes.extend([0, flags, 0, 0, 64, 6, 0, 0]);
+        let ends = [[10, 0, 0, 1], [10, 0, 0, 2]];
+        let ports = [[1, 0], [2, 0]];
+        let [from, to] = [usize::from(back), usize::from(!back)];
+        bytes.extend(ends[from].iter().chain(&ends[to]));
+        bytes.extend(ports[from].iter().chain(&ports[to]));
+        bytes.extend((sequence << 30 | sequence * 700).to_be_bytes());
+        bytes.extend((acknowledges << 30).to_be_bytes());
+        bytes.extend([5 << 4, flags, 1, 0, 0, 0, 0, 0]);
+        let length = if said { 54 + u32::from(payload) } else { length };
+        Packet { at_ns, link: 1, bytes, length }
+    })
 }
