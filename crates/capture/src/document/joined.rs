@@ -99,6 +99,10 @@ pub struct ClockSummary {
     /// How much the least delays vary in the direction in which they vary less, in ms: how far the
     /// offset may be off if least delays are the same in both directions.
     pub spread_ms: f64,
+    /// By how much times contradict each other, in ms: packets are stamped late. It is part of
+    /// `bound_ms`.
+    #[serde(skip_serializing_if = "is_nothing", default)]
+    pub stamped_late_ms: f64,
     /// Time of the first and the last packet in common.
     pub common_s: [f64; 2],
     /// An earlier place that is the same: no packet goes from the one to the other.
@@ -484,6 +488,7 @@ impl ClockSummary {
             drift_uncertainty_ppm: rounded(line.drift_error * 1e6, 1e3),
             bound_ms: bound_ns.map(super::millis),
             spread_ms: super::millis(line.spread_ns),
+            stamped_late_ms: super::millis(line.late_ns),
             common_s: common,
             same_as: same_as.map(|place| names[place].clone()),
             translated_flows: translated as u64,
@@ -625,4 +630,8 @@ impl SlowSegmentSummary {
             fate: fate.to_owned(),
         }
     }
+}
+
+fn is_nothing(value: &f64) -> bool {
+    *value == 0.0
 }

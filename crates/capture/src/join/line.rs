@@ -27,6 +27,8 @@ const SPREAD_MIN_NS: f64 = 1_000.0;
 /// us) before it seems to, and a PPDU begin as much later. Either moves one end of what bounds the
 /// offset, its middle by half of that and its width likewise.
 const TIMES_NS: f64 = 8_000.0;
+/// How late hosts stamp packets at most, in ns. What contradicts more is another clock.
+const LATE_NS_MAX: f64 = 50e6;
 /// Share of packets that may contradict the line: retransmissions taken for each other.
 const OUTLIERS_MAX: f64 = 0.01;
 
@@ -51,6 +53,9 @@ pub struct Line {
     /// How much the least differences vary in the direction in which they vary less, in ns: what
     /// the fit may be off if least delays are the same in both directions.
     pub spread_ns: u64,
+    /// By how much the least differences of the two directions contradict each other, in ns: hosts
+    /// stamp packets late, and not evenly. The bound holds it.
+    pub late_ns: u64,
     /// First and last packet that both have, by P's clock.
     pub common_ns: (i64, i64),
 }
@@ -112,13 +117,18 @@ impl Line {
         });
         flat[1].reverse();
         let [from_p, from_q] = &flat;
-        let (offset, bound_ns) = match (from_p.first(), from_q.first()) {
-            (Some(&least), None) => (least, None),
-            (None, Some(&greatest)) => (greatest, None),
+        let (offset, late, bound_ns) = match (from_p.first(), from_q.first()) {
+            (Some(&least), None) => (least, 0.0, None),
+            (None, Some(&greatest)) => (greatest, 0.0, None),
             _ => {
-                let (above, below) = bounds(from_p, from_q, TIMES_NS + off)?;
-                let bound = ((above - below) / 2.0).max(0.0) + off + TIMES_NS;
-                ((above + below) / 2.0, Some(bound.round() as u64))
+                // The direction whose least delay is the steadier one is near the line.
+                let spread_of = |it: Option<Envelope>| it.map_or(f64::MAX, |it| it.spread);
+                let steady = if spread_of(least) <= spread_of(greatest) { from_p } else { from_q };
+                let (above, below) = bounds(from_p, from_q, steady[steady.len() / 2])?;
+                // Above, the offset is between them; contradicting, beyond either by no more.
+                let late = (below - above).max(0.0);
+                let bound = ((above - below) / 2.0).max(0.0) + late + off + TIMES_NS;
+                ((above + below) / 2.0, late, Some(bound.round() as u64))
             }
         };
         Ok(Self {
@@ -128,6 +138,7 @@ impl Line {
             drift_error,
             bound_ns,
             spread_ns: spread.round() as u64,
+            late_ns: late.round() as u64,
             common_ns: (first, last),
         })
     }
@@ -157,6 +168,7 @@ impl Line {
             drift_error: 0.0,
             bound_ns: Some(0),
             spread_ns: 0,
+            late_ns: 0,
             common_ns,
         }
     }
@@ -206,7 +218,9 @@ impl Envelope {
         let mut deviations: Vec<f64> = rest.iter().map(|it| (it - middle).abs()).collect();
         // The standard deviation of a normal distribution with that median.
         let spread = (1.4826 * median(&mut deviations)?).max(SPREAD_MIN_NS);
-        let slope_error = 3.0 * spread / span * (12.0 / least.len() as f64).sqrt();
+        // Not what chance alone would leave of it over many windows: a least delay that varies may
+        // be another one at the begin than at the end.
+        let slope_error = 4.0 * spread / span;
         Some(Self { slope, slope_error, spread })
     }
 }
@@ -223,14 +237,14 @@ fn drift(envelopes: &[Option<Envelope>; 2]) -> (f64, f64) {
     if weights == 0.0 { (0.0, DRIFT_UNKNOWN) } else { (sum / weights, weights.powf(-0.5)) }
 }
 
-/// The least of what is sorted up, above the greatest of what is sorted down, if few contradict.
-fn bounds(up: &[f64], down: &[f64], tolerance: f64) -> Result<(f64, f64), LineError> {
+/// The least of what is sorted up, and the greatest of what is sorted down. If they contradict each
+/// other by more than hosts stamp late, a few of those that are furthest from `near` are left out.
+fn bounds(up: &[f64], down: &[f64], near: f64) -> Result<(f64, f64), LineError> {
     let packets = up.len() + down.len();
     let allowed = (packets as f64 * OUTLIERS_MAX) as usize;
-    let middle = (up[up.len() / 2] + down[down.len() / 2]) / 2.0;
     let (mut i, mut j) = (0, 0);
-    while up[i] < down[j] - tolerance {
-        if middle - up[i] > down[j] - middle {
+    while down[j] - up[i] > LATE_NS_MAX {
+        if near - up[i] > down[j] - near {
             i += 1
         } else {
             j += 1

@@ -45,6 +45,8 @@ pub(super) struct Clock {
     /// How far times may be off against those of reference; `None` if only one direction is known.
     pub bound_ns: Option<u64>,
     pub spread_ns: u64,
+    /// How late packets are stamped, as far as it shows, in ns.
+    pub late_ns: u64,
     /// The place that it was compared with, and the result; `None` at the place of reference.
     pub by: Option<(usize, Box<Alignment>)>,
 }
@@ -83,7 +85,15 @@ impl Path {
 
 impl Clock {
     const fn reference() -> Self {
-        Self { own_ns: 0, reference_ns: 0, rate: 1.0, bound_ns: Some(0), spread_ns: 0, by: None }
+        Self {
+            own_ns: 0,
+            reference_ns: 0,
+            rate: 1.0,
+            bound_ns: Some(0),
+            spread_ns: 0,
+            late_ns: 0,
+            by: None,
+        }
     }
 
     /// A time of this clock by that of reference.
@@ -104,6 +114,7 @@ impl Clock {
             rate: self.rate / (1.0 + line.drift),
             bound_ns: self.bound_ns.zip(line.bound_ns).map(|(a, b)| a.saturating_add(b)),
             spread_ns: self.spread_ns.saturating_add(line.spread_ns),
+            late_ns: self.late_ns.saturating_add(line.late_ns),
             by: Some((place, Box::new(alignment))),
         }
     }

@@ -353,6 +353,66 @@ fn what_cannot_be_aligned_is_not_guessed() {
     assert!((9_990_000..10_100_000).contains(&error), "the least delay, 10 ms: {error} ns");
 }
 
+/// Hosts stamp packets late, and not evenly: the bound that is reported still holds, and segments are
+/// found. The monitor's times are late by up to 3 ms here, most by a few hundred us.
+#[test]
+fn late_stamps_are_in_the_bound() {
+    for (scene, _, run_ns) in scenes() {
+        let [air, laptop, server] = three(&scene);
+        let (_, ways) = joined(&[air, laptop.clone(), server.clone()]);
+        let mut draws = Seed::new(2, 0).stream("stamps");
+        let mut late = packets(&scene.file("air.pcapng"));
+        let mut latest = 0;
+        for packet in &mut late {
+            // Of ten even draws the least: a tenth of the greatest in the mean.
+            let least = (0..10).map(|_| u64::from(draws.up_to(3_000_000))).min();
+            packet.at_ns = (packet.at_ns + least.unwrap()).max(latest);
+            latest = packet.at_ns;
+        }
+        let (join, others) = joined(&[pcap(&late, RIGHT), laptop, server]);
+        for (place, wrong) in [(1, SLOW), (2, FAST)] {
+            let error = clock_error_ns(&join, place, wrong, RIGHT, run_ns);
+            let (line, bound) = clock(&join, place);
+            assert!(Some(error) <= bound, "{}: {error} ns, {line:?}", scene.name);
+        }
+        let arrived = |ways: &[SegmentWay]| {
+            let both = |way: &&SegmentWay| way.arrived_frame.is_some() && way.attempts > 0;
+            let ways = ways.iter().filter(both);
+            ways.map(|way| (way.left_frame, way.arrived_frame)).collect::<Vec<_>>()
+        };
+        assert_eq!(arrived(&ways), arrived(&others), "{}", scene.name);
+    }
+}
+
+/// A capture at the access point's wired side: the wire and the access point's queue are apart.
+#[test]
+fn a_capture_at_the_access_point_splits_the_wait() {
+    let sets = ["duration=\"5s\"", "flow.upload.from=\"server\"", "flow.upload.to=\"laptop\""];
+    let scene = Scene::with_nodes("gateway", "upload.toml", &sets);
+    let [air, laptop, server] = three(&scene);
+    let (_, whole) = joined(&[air.clone(), laptop.clone(), server.clone()]);
+    // What passes there: 10 ms after the server sent it, or before the server got it.
+    const WIRE_NS: u64 = 10_000_000;
+    let mut there = packets(&scene.file(SERVER));
+    there.retain(|packet| packet.at_ns > WIRE_NS);
+    for packet in &mut there {
+        let from_server = packet.bytes[26..30] == [10, 0, 0, 3];
+        packet.at_ns = if from_server { packet.at_ns + WIRE_NS } else { packet.at_ns - WIRE_NS };
+    }
+    there.sort_by_key(|packet| packet.at_ns);
+    let minute = (60_000_000_000, 20e-6);
+    let (_, ways) = joined(&[air, laptop, pcap(&there, minute), server]);
+    assert_eq!(essence(&whole), essence(&ways));
+    let mut compared = 0;
+    for (whole, way) in whole.iter().zip(&ways).filter(|(whole, _)| whole.wait_ns().is_some()) {
+        let (wire, wait) = (way.wire_before_ns().unwrap(), way.wait_ns().unwrap());
+        assert!(wire.abs_diff(10_000_000) < 100_000, "{way:?}");
+        assert!((wire + wait).abs_diff(whole.wait_ns().unwrap()) < 20_000, "{way:?} {whole:?}");
+        compared += 1;
+    }
+    assert!(compared > 1_000, "{compared}");
+}
+
 /// One file twice is one place.
 #[test]
 fn one_file_twice_is_one_place() {
