@@ -4,7 +4,7 @@
 //! The direction is found in flows that go both ways: of two packets in opposite directions soon
 //! after each other, the one for which the other clock shows more goes there. Flows of one direction
 //! only take it from an end that another flow has placed, or from the time to live, which a router
-//! between the two places has lowered. Where nothing tells it, nothing is assumed.
+//! between the two places has lowered. Where nothing shows it, nothing is assumed.
 
 use super::line::{Differences, Line, LineError, PACKETS_MIN};
 use super::sample::{Pair, Samples};

@@ -1,7 +1,7 @@
 //! What was seen of one direction of a flow at one place: ranges of its bytes, each with its time.
 //! Places see the same bytes in packets of different lengths (segmentation in the card, GRO), so
-//! that what belongs together is found by bytes, and by what tells the copies of a segment from each
-//! other: its timestamp (RFC 7323), or else its identification (RFC 791) or the order of times.
+//! that what belongs together is found by bytes, and by what differs between the copies of a
+//! segment: its timestamp (RFC 7323), or else its identification (RFC 791) or the order of times.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -264,3 +264,85 @@ fn median(values: &mut [f64]) -> Option<f64> {
     let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
     Some(*median)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const YEARS_NS: i64 = 3 * 365 * 86_400 * 1_000_000_000;
+
+    /// Packets every 10 ms in both directions, with these delays in ns; Q's clock is ahead by years
+    /// and fast.
+    fn differences(
+        drift: f64,
+        count: i64,
+        there: impl Fn(i64) -> i64,
+        back: impl Fn(i64) -> i64,
+    ) -> Differences {
+        let later = |at: i64| YEARS_NS + (drift * at as f64) as i64;
+        let times = || (0..count).map(|index| 10_000_000 * index);
+        let there = times().map(|at| (at, later(at) + there(at))).collect();
+        [there, times().map(|at| (at, later(at) - back(at))).collect()]
+    }
+
+    /// The offset at a time is the middle of what least delays allow, whatever queues there are: in
+    /// closed form it is off by half of the difference of the least delays.
+    fn assert_found(line: &Line, drift: f64, last_ns: i64, off_ns: i64) {
+        for at in [0, last_ns / 2, last_ns] {
+            let is = YEARS_NS + (drift * at as f64) as i64;
+            let error = (line.at(at) - is - off_ns).abs();
+            assert!(error < 12_000, "{error} ns at {at}: {line:?}");
+            assert!(line.at(at).abs_diff(is) <= line.bound_ns.unwrap(), "{line:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_queue_is_no_offset(
+            ppm in -100i64..=100,
+            least in (0i64..20_000_000, 0i64..20_000_000),
+            queue in 0i64..600_000_000,
+            seed in any::<u32>(),
+        ) {
+            let drift = ppm as f64 * 1e-6;
+            // A queue that fills up and stays full, but for the first packets; some noise back.
+            let there = |at: i64| least.0 + (at - 200_000_000).clamp(0, queue);
+            let noise = |at: i64| (at / 10_000_000 * i64::from(seed | 1)).rem_euclid(1_009) * 2_000;
+            let back = |at: i64| least.1 + if at % 70_000_000 == 0 { 0 } else { noise(at) };
+            let differences = differences(drift, 3_000, there, back);
+            let line = Line::fit(&differences).unwrap();
+            prop_assert!((line.drift - drift).abs() <= line.drift_error.max(1e-6), "{line:?}");
+            assert_found(&line, drift, 29_990_000_000, (least.0 - least.1) / 2);
+        }
+    }
+
+    /// One direction only: the offset holds the least delay, and nothing bounds it.
+    #[test]
+    fn one_direction_bounds_nothing() {
+        let [there, _] = differences(50e-6, 1_000, |_| 7_000_000, |_| 0);
+        let line = Line::fit(&[there, Vec::new()]).unwrap();
+        assert_eq!(line.bound_ns, None);
+        assert!((line.at(0) - YEARS_NS - 7_000_000).abs() < 2_000, "{line:?}");
+    }
+
+    /// A few pairs that are no pairs (a retransmission taken for the first copy) are left out; many
+    /// make it no line, and so does a clock that was set.
+    #[test]
+    fn what_contradicts_is_left_out_or_said() {
+        let make = |every: i64| {
+            let there = move |at: i64| match at / 10_000_000 % every {
+                3 => -400_000_000,
+                _ => 2_000_000,
+            };
+            differences(0.0, 2_000, there, |_| 2_000_000)
+        };
+        assert_found(&Line::fit(&make(400)).unwrap(), 0.0, 19_990_000_000, 0);
+        assert!(matches!(Line::fit(&make(20)), Err(LineError::NoLine { .. })));
+        let set = |at: i64| 2_000_000 + if at > 9_000_000_000 { 300_000_000 } else { 0 };
+        let set = differences(0.0, 2_000, set, |at| 4_000_000 - set(at));
+        assert!(matches!(Line::fit(&set), Err(LineError::NoLine { .. })));
+        let few = Line::fit(&[vec![(0, 1), (1, 2)], vec![(2, 0)]]);
+        assert_eq!(few, Err(LineError::TooFew(3)));
+    }
+}

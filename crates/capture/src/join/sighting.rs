@@ -78,7 +78,7 @@ pub struct Header {
     pub id: u16,
     /// Time to live or hop limit.
     pub hops_left: u8,
-    /// What tells it from other packets, whatever its addresses.
+    /// A hash of what differs from other packets, whatever its addresses.
     pub digest: u64,
     /// What TCP says.
     pub tcp: Option<Tcp>,

@@ -543,7 +543,7 @@ fn segment() -> impl Strategy<Value = Packet> {
         let [from, to] = [usize::from(back), usize::from(!back)];
         bytes.extend(ends[from].iter().chain(&ends[to]));
         bytes.extend(ports[from].iter().chain(&ports[to]));
-        bytes.extend((sequence << 30 | sequence * 700).to_be_bytes());
+        bytes.extend(((sequence << 30) | (sequence * 700)).to_be_bytes());
         bytes.extend((acknowledges << 30).to_be_bytes());
         bytes.extend([5 << 4, flags, 1, 0, 0, 0, 0, 0]);
         let length = if said { 54 + u32::from(payload) } else { length };
