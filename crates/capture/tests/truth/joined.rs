@@ -550,3 +550,27 @@ fn segment() -> impl Strategy<Value = Packet> {
         Packet { at_ns, link: 1, bytes, length }
     })
 }
+
+/// Two hosts without a monitor between them: what is lost is lost between them, and nothing else is
+/// known of it. Their segments are those that the monitor's capture shows, too.
+#[test]
+fn without_a_monitor_losses_are_between() {
+    let lossy = "../crates/capture/tests/truth/lossy.toml";
+    let scene = Scene::with_nodes("wired", lossy, &["duration=\"4s\""]);
+    let [air, laptop, server] = three(&scene);
+    let (_, with_air) = joined(&[air, laptop.clone(), server.clone()]);
+    let (join, ways) = joined(&[laptop, server]);
+    assert_eq!(join.reference(), Some(0));
+    let count = |ways: &[SegmentWay], fates: &[Fate]| {
+        ways.iter().filter(|way| fates.contains(&way.fate)).count()
+    };
+    let lost = [Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind];
+    assert_eq!(count(&ways, &lost), 0);
+    assert_eq!(count(&ways, &[Fate::LostBetween]), count(&with_air, &lost));
+    assert_eq!(count(&ways, &[Fate::Arrived]), count(&with_air, &[Fate::Arrived]));
+    assert!(count(&ways, &[Fate::LostBetween]) > 30);
+    assert!(ways.iter().all(|way| way.attempts == 0 && way.wait_ns().is_none()));
+    let (_, bound) = clock(&join, 1);
+    let error = clock_error_ns(&join, 1, FAST, SLOW, 4_000_000_000);
+    assert!(Some(error) <= bound, "{error} {bound:?}");
+}
