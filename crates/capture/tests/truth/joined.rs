@@ -7,7 +7,7 @@
 //! channel in one direction (an AIFS and the rest of a slot time, 43 us) and by what serialising a
 //! short and a long packet on the wire takes (12 us at 1 Gb/s).
 
-mod files;
+pub mod files;
 
 use crate::scene::{PacketTruth, Scene};
 use files::{FAST, Packet, RIGHT, SLOW, Wrong, joined, offloaded, packets, pcap, shown, translate};
