@@ -160,7 +160,9 @@ const RECORDS_MAX: usize = 1 << 20;
 /// Events after which all flows are looked at.
 const SWEEP_EVENTS: u64 = 1 << 16;
 /// Inaccuracy of the times of hosts, in ns.
-const SLACK_NS: u64 = 200_000;
+const SLACK_NS: i64 = 200_000;
+/// Most inaccuracy, as the comparison of clocks shows it, that is reckoned with, in ns.
+const NOISE_NS_MAX: i64 = 100_000_000;
 
 impl Join {
     /// Compares the files' clocks and flows.
@@ -489,14 +491,16 @@ fn roles_on(path: &Path, plan: &Plan, times: &[Option<(i64, i64)>], flow: usize)
         }
     }
     let clocks = || places.iter().flatten().filter_map(|place| plan.clocks[*place].as_ref().ok());
-    let spread: u64 = clocks().map(|clock| clock.spread_ns).sum();
+    let noise =
+        |clock: &plan::Clock| clock.late_ns.saturating_add(clock.spread_ns.saturating_mul(3));
+    let noise = clocks().map(noise).fold(0, u64::saturating_add);
     let ids_agree = clocks().all(|clock| clock.by.as_ref().is_none_or(|(_, it)| it.ids_agree));
     Some(Roles {
         flow,
         back: false,
         places,
         times: places.map(|place| times[place?]),
-        slack_ns: i64::try_from(SLACK_NS + 3 * spread).unwrap_or(i64::MAX),
+        slack_ns: SLACK_NS + i64::try_from(noise).unwrap_or(i64::MAX).min(NOISE_NS_MAX),
         ids_agree,
     })
 }

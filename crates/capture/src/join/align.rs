@@ -4,7 +4,7 @@
 //! The direction is found in flows that go both ways: of two packets in opposite directions soon
 //! after each other, the one for which the other clock shows more goes there. Flows of one direction
 //! only take it from an end that another flow has placed, or from the time to live, which a router
-//! between the two places has lowered. Where nothing tells it, nothing is assumed.
+//! between the two places has lowered. Where nothing shows it, nothing is assumed.
 
 use super::line::{Differences, Line, LineError, PACKETS_MIN};
 use super::sample::{Pair, Samples};
@@ -12,8 +12,11 @@ use crate::transport::FlowKey;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// Share of the comparisons that must agree.
-const AGREE_MIN: f64 = 0.9;
+/// How many more comparisons must be for a direction than against it, as a share of all.
+const AGREE_MIN: f64 = 0.8;
+/// Or else in standard deviations of what chance alone makes of as many: times are stamped late, so
+/// that some comparisons contradict.
+const CHANCE: f64 = 5.0;
 /// Share of the packets with an identification for which it is the same at both places, for it to
 /// be used.
 const IDS_MIN: f64 = 0.95;
@@ -186,15 +189,14 @@ impl Directions {
         let (mut flows, mut sides) = (BTreeMap::new(), BTreeMap::new());
         let (mut split, mut clear) = (0, 0);
         for (flow, [there, here, ties]) in votes {
-            let agree = AGREE_MIN * (there + here + ties) as f64;
-            let goes = match (there as f64 >= agree, here as f64 >= agree) {
-                (true, false) => true,
-                (false, true) => false,
-                _ => {
-                    split += there + here + ties;
-                    continue;
-                }
-            };
+            let all = (there + here + ties) as f64;
+            let clearly =
+                (there - here).abs() as f64 >= f64::min(AGREE_MIN * all, CHANCE * all.sqrt());
+            if !clearly {
+                split += there + here + ties;
+                continue;
+            }
+            let goes = there > here;
             clear += there + here;
             flows.insert(flow, goes);
             let weight = if goes { there } else { -here };

@@ -116,6 +116,10 @@ impl Direction {
             });
             return key;
         }
+        if let Some(key) = self.ledgers[role].crowded(&record) {
+            self.tally.left_out += 1;
+            return key;
+        }
         self.tally.sent_again_unknown += u64::from(record.again && role == roles.first());
         self.ledgers[role].insert(record)
     }
@@ -220,7 +224,7 @@ impl Direction {
                 .map(|(key, _)| key)
                 .collect();
             let mut cursor = record.from;
-            for copy_key in heard {
+            for copy_key in heard.into_iter().rev() {
                 let Some(copy) = self.ledgers[AIR].get_mut(copy_key) else { continue };
                 copy.claimed = true;
                 let copy = copy.clone();

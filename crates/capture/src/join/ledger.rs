@@ -1,7 +1,7 @@
 //! What was seen of one direction of a flow at one place: ranges of its bytes, each with its time.
 //! Places see the same bytes in packets of different lengths (segmentation in the card, GRO), so
-//! that what belongs together is found by bytes, and by what tells the copies of a segment from each
-//! other: its timestamp (RFC 7323), or else its identification (RFC 791) or the order of times.
+//! that what belongs together is found by bytes, and by what differs between the copies of a
+//! segment: its timestamp (RFC 7323), or else its identification (RFC 791) or the order of times.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -41,6 +41,11 @@ pub(super) struct Air {
 }
 
 pub(super) type Key = (u64, u64);
+
+/// Records that are looked at around a range.
+const OVERLAPPING_MAX: usize = 4_096;
+/// Copies of a byte that are kept.
+const COPIES_MAX: usize = 64;
 
 /// What was seen at a place.
 #[derive(Debug, Default)]
@@ -94,16 +99,22 @@ impl Ledger {
         self.records.get_mut(&key)
     }
 
-    /// Records that hold bytes of this range.
+    /// Records that hold bytes of this range, from the last to the first. There are few in a capture
+    /// of anything real; of one that was made to have many some are left out.
     pub fn overlapping(&self, from: u64, to: u64) -> impl Iterator<Item = (Key, &Record)> {
         let start = from.saturating_sub(self.longest);
-        let records = self.records.range((start, 0)..(to, 0));
+        let records = self.records.range((start, 0)..(to, 0)).rev().take(OVERLAPPING_MAX);
         records.filter(move |(_, record)| record.to > from).map(|(key, record)| (*key, record))
     }
 
     /// Records that hold this byte.
     pub fn covering(&self, byte: u64) -> impl Iterator<Item = (Key, &Record)> {
         self.overlapping(byte, byte + 1)
+    }
+
+    /// A record of the first byte of this one, if there are too many to keep another.
+    pub fn crowded(&self, record: &Record) -> Option<Key> {
+        self.covering(record.from).nth(COPIES_MAX).map(|(key, _)| key)
     }
 
     /// The record of which `later` is likely a part: the latest before it that may be the same.

@@ -16,6 +16,9 @@ const VOTES_TIMES: u32 = 10;
 /// Bound of a clock of which only one direction is known, for the choice between alignments.
 const ONE_SIDED_NS: u64 = 1 << 50;
 
+/// Times further away from 1970 become this, in ns: differences of two of them can be reckoned with.
+const TIME_NS_MAX: i64 = 1 << 61;
+
 /// What the samples of all places show.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -42,6 +45,8 @@ pub(super) struct Clock {
     /// How far times may be off against those of reference; `None` if only one direction is known.
     pub bound_ns: Option<u64>,
     pub spread_ns: u64,
+    /// How late packets are stamped, as far as it shows, in ns.
+    pub late_ns: u64,
     /// The place that it was compared with, and the result; `None` at the place of reference.
     pub by: Option<(usize, Box<Alignment>)>,
 }
@@ -80,26 +85,36 @@ impl Path {
 
 impl Clock {
     const fn reference() -> Self {
-        Self { own_ns: 0, reference_ns: 0, rate: 1.0, bound_ns: Some(0), spread_ns: 0, by: None }
+        Self {
+            own_ns: 0,
+            reference_ns: 0,
+            rate: 1.0,
+            bound_ns: Some(0),
+            spread_ns: 0,
+            late_ns: 0,
+            by: None,
+        }
     }
 
     /// A time of this clock by that of reference.
     pub fn to_reference(&self, own_ns: u64) -> i64 {
         let since = i64::try_from(own_ns).unwrap_or(i64::MAX).saturating_sub(self.own_ns);
         let drift = (since as f64 * (self.rate - 1.0)).round() as i64;
-        self.reference_ns.saturating_add(since).saturating_add(drift)
+        let at = self.reference_ns.saturating_add(since).saturating_add(drift);
+        at.clamp(-TIME_NS_MAX, TIME_NS_MAX)
     }
 
     fn behind(&self, place: usize, alignment: Alignment) -> Self {
         let line = alignment.line;
-        let own_ns = line.base_ns + line.offset_ns;
+        let own_ns = line.base_ns.saturating_add(line.offset_ns);
         let base_ns = u64::try_from(line.base_ns).unwrap_or_default();
         Self {
             own_ns,
             reference_ns: self.to_reference(base_ns),
             rate: self.rate / (1.0 + line.drift),
-            bound_ns: self.bound_ns.zip(line.bound_ns).map(|(a, b)| a + b),
-            spread_ns: self.spread_ns + line.spread_ns,
+            bound_ns: self.bound_ns.zip(line.bound_ns).map(|(a, b)| a.saturating_add(b)),
+            spread_ns: self.spread_ns.saturating_add(line.spread_ns),
+            late_ns: self.late_ns.saturating_add(line.late_ns),
             by: Some((place, Box::new(alignment))),
         }
     }
@@ -147,7 +162,8 @@ fn clocks(
     alignments: &Alignments,
 ) -> (Vec<Result<Clock, AlignError>>, Vec<usize>) {
     let mut clocks: Vec<Option<Clock>> = vec![None; count];
-    clocks[reference] = Some(Clock::reference());
+    let Some(first) = clocks.get_mut(reference) else { return (Vec::new(), Vec::new()) };
+    *first = Some(Clock::reference());
     let mut order = vec![reference];
     loop {
         let reachable = alignments.iter().filter_map(|((p, q), alignment)| {

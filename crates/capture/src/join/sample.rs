@@ -14,6 +14,10 @@ pub(super) const SAMPLES_MAX: usize = 1 << 17;
 /// `any`, a bridge, a mirror port), in ns.
 pub(super) const COPIES_NS: u64 = 1_000_000;
 
+/// Latest time that is believed, in ns since 1970: the year 2116. Differences of such times can be
+/// reckoned with.
+const TIME_NS_MAX: u64 = 1 << 62;
+
 /// The packets of a capture that are kept.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
@@ -68,6 +72,10 @@ pub(super) struct Pair {
 
 impl Samples {
     pub fn handle(&mut self, sighting: &Sighting) {
+        // Nothing that captures has a clock that shows more.
+        if sighting.end_ns > TIME_NS_MAX {
+            return;
+        }
         self.packets += 1;
         self.packets_air += u64::from(sighting.air.is_some());
         let (first, last) = self.times.unwrap_or((sighting.begin_ns, sighting.end_ns));

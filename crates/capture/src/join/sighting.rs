@@ -78,7 +78,7 @@ pub struct Header {
     pub id: u16,
     /// Time to live or hop limit.
     pub hops_left: u8,
-    /// What tells it from other packets, whatever its addresses.
+    /// A hash of what differs from other packets, whatever its addresses.
     pub digest: u64,
     /// What TCP says.
     pub tcp: Option<Tcp>,
@@ -113,6 +113,8 @@ impl Tcp {
 /// Bytes of a payload of UDP or ICMP that are part of the digest: as many as short snap lengths
 /// leave.
 const DIGEST_BYTES: usize = 16;
+/// Longest payload of a segment that is believed: twice what cards cut at most (512 KiB).
+const PAYLOAD_BYTES_MAX: u64 = 1 << 20;
 const TIMESTAMPS: u8 = 8;
 
 impl Header {
@@ -167,7 +169,8 @@ fn tcp(segment: &[u8], bytes: u64) -> Option<([u16; 2], Tcp)> {
     let header = usize::from(offset >> 4) * 4;
     let options = segment.get(20..header).unwrap_or_default();
     let ports = [u16::from_be_bytes([p0, p1]), u16::from_be_bytes([p2, p3])];
-    let payload = bytes.checked_sub(header as u64)?;
+    let payload =
+        bytes.checked_sub(header as u64).filter(|payload| *payload <= PAYLOAD_BYTES_MAX)?;
     let tcp = Tcp {
         sequence: u32::from_be_bytes([s0, s1, s2, s3]),
         acknowledges: (flags & 16 != 0).then(|| u32::from_be_bytes([a0, a1, a2, a3])),

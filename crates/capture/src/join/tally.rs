@@ -135,6 +135,8 @@ pub struct Tally {
     pub sent_again_after: Delays,
     /// Packets that a place has captured twice within 1 ms; they count once.
     pub captured_twice: u64,
+    /// Packets whose bytes were seen more than 64 times at a place within 20 s: they are left out.
+    pub left_out: u64,
     /// Segments without payload that were seen more than once at a place, so that they cannot be
     /// followed.
     pub acknowledgements_unclear: u64,

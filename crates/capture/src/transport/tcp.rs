@@ -228,9 +228,9 @@ fn acknowledge(sender: &mut Direction, up_to: u32, at_ns: u64, second: usize) {
     let Some(sent) = newest.filter(|sent| sent.once) else { return };
     let rtt = at_ns.saturating_sub(sent.carrier.at_ns);
     let (least, sum, greatest, number) = tcp.rtt.unwrap_or((rtt, 0, rtt, 0));
-    tcp.rtt = Some((least.min(rtt), sum + rtt, greatest.max(rtt), number + 1));
+    tcp.rtt = Some((least.min(rtt), sum.saturating_add(rtt), greatest.max(rtt), number + 1));
     let second = sender.seconds.at(second);
-    second.rtt.0 += rtt;
+    second.rtt.0 = second.rtt.0.saturating_add(rtt);
     second.rtt.1 += 1;
 }
 

@@ -1,10 +1,12 @@
 //! Files with several interfaces: what each has captured is what it would be in a file of its own.
 
+use crate::joined::files::joined;
 use crate::scene::{Scene, heard};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::file::Capture;
 use lasthop_capture::finding::Kind;
+use lasthop_capture::join::{ClockState, SegmentWay};
 use std::io::Cursor;
 
 /// A packet: interface, time in ns, bytes.
@@ -135,4 +137,31 @@ fn two_radios_without_interfaces_are_recognised() {
             assert_eq!((frames["2412"], frames["5180"]), (1_000, 1_000));
         }
     }
+}
+
+/// A monitor and a wire in one file have one clock: together with the laptop's file they show what
+/// three files show, and the wire's times are as exact as they stand there.
+#[test]
+fn interfaces_of_one_file_are_places_with_one_clock() {
+    let scene = Scene::with_nodes("places", "upload.toml", &["duration=\"3s\""]);
+    let names = ["air.pcapng", "node-laptop.pcapng", "node-server.pcapng"];
+    let [air, laptop, server] = names.map(|name| scene.file(name));
+    let mut both = [packets(&air, 0), packets(&server, 1)].concat();
+    both.sort_by_key(|(interface, at_ns, _)| (*at_ns, *interface));
+    let (join, ways) = joined(&[pcapng(&[127, 1], &both), laptop.clone()]);
+    let places: Vec<_> =
+        join.places().iter().map(|it| (it.file, it.interface, it.is_air)).collect();
+    assert_eq!(places, [(0, 0, true), (0, 1, false), (1, 0, false)]);
+    let ClockState::Aligned { line, bound_ns, .. } = join.clock(1) else { panic!("it is aligned") };
+    assert_eq!((line.offset_ns, line.drift, bound_ns), (0, 0.0, Some(0)));
+    let (_, apart) = joined(&[air, laptop, server]);
+    let essence = |ways: &[SegmentWay]| {
+        let of = |way: &SegmentWay| (way.sequence, way.attempts, way.fate, way.left_frame);
+        let mut all: Vec<_> = ways.iter().map(of).collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(essence(&ways), essence(&apart));
+    let behind: Vec<_> = ways.iter().filter_map(SegmentWay::behind_ns).collect();
+    assert!(behind.len() > 100 && behind.iter().all(|ns| *ns > 10_000_000), "{behind:?}");
 }

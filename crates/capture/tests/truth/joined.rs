@@ -7,13 +7,15 @@
 //! channel in one direction (an AIFS and the rest of a slot time, 43 us) and by what serialising a
 //! short and a long packet on the wire takes (12 us at 1 Gb/s).
 
-mod files;
+pub mod files;
 
 use crate::scene::{PacketTruth, Scene};
 use files::{FAST, Packet, RIGHT, SLOW, Wrong, joined, offloaded, packets, pcap, shown, translate};
-use lasthop_capture::join::{self, ClockState, Fate, Join, SegmentWay};
+use lasthop_capture::document::{JoinedFile, JoinedSummary};
+use lasthop_capture::join::{self, Again, ClockState, Fate, Join, SegmentWay};
 use lasthop_packet::NodeId;
 use lasthop_units::{Probability, Seed};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 /// How far begin and end of an MPDU may be off that are reckoned from lengths and rates: a symbol of
@@ -37,7 +39,7 @@ fn clock_error_ns(join: &Join, place: usize, wrong: Wrong, reference: Wrong, run
         let found = join.to_reference(place, shown(at, wrong) as u64).expect("it is known");
         found.abs_diff(shown(at, reference))
     });
-    at.into_iter().max().unwrap()
+    at.into_iter().max().expect("there are three")
 }
 
 /// The monitor's capture, the laptop's and the server's, by clocks of their own.
@@ -50,8 +52,11 @@ fn short() -> Scene {
     Scene::with_nodes("short", "upload.toml", &["duration=\"5s\""])
 }
 
+/// Sequence number, payload, attempts, fate, frames.
+type Essence = (u32, u32, u32, Fate, Option<u64>, Option<[u64; 2]>);
+
 /// What is compared of ways that must be the same.
-fn essence(ways: &[SegmentWay]) -> Vec<(u32, u32, u32, Fate, Option<u64>, Option<[u64; 2]>)> {
+fn essence(ways: &[SegmentWay]) -> Vec<Essence> {
     let of = |way: &SegmentWay| {
         let frames = (way.left_frame, way.air_frames);
         (way.sequence, way.payload_bytes, way.attempts, way.fate, frames.0, frames.1)
@@ -348,6 +353,66 @@ fn what_cannot_be_aligned_is_not_guessed() {
     assert!((9_990_000..10_100_000).contains(&error), "the least delay, 10 ms: {error} ns");
 }
 
+/// Hosts stamp packets late, and not evenly: the bound that is reported still holds, and segments are
+/// found. The monitor's times are late by up to 3 ms here, most by a few hundred us.
+#[test]
+fn late_stamps_are_in_the_bound() {
+    for (scene, _, run_ns) in scenes() {
+        let [air, laptop, server] = three(&scene);
+        let (_, ways) = joined(&[air, laptop.clone(), server.clone()]);
+        let mut draws = Seed::new(2, 0).stream("stamps");
+        let mut late = packets(&scene.file("air.pcapng"));
+        let mut latest = 0;
+        for packet in &mut late {
+            // Of ten even draws the least: a tenth of the greatest in the mean.
+            let least = (0..10).map(|_| u64::from(draws.up_to(3_000_000))).min();
+            packet.at_ns = (packet.at_ns + least.unwrap()).max(latest);
+            latest = packet.at_ns;
+        }
+        let (join, others) = joined(&[pcap(&late, RIGHT), laptop, server]);
+        for (place, wrong) in [(1, SLOW), (2, FAST)] {
+            let error = clock_error_ns(&join, place, wrong, RIGHT, run_ns);
+            let (line, bound) = clock(&join, place);
+            assert!(Some(error) <= bound, "{}: {error} ns, {line:?}", scene.name);
+        }
+        let arrived = |ways: &[SegmentWay]| {
+            let both = |way: &&SegmentWay| way.arrived_frame.is_some() && way.attempts > 0;
+            let ways = ways.iter().filter(both);
+            ways.map(|way| (way.left_frame, way.arrived_frame)).collect::<Vec<_>>()
+        };
+        assert_eq!(arrived(&ways), arrived(&others), "{}", scene.name);
+    }
+}
+
+/// A capture at the access point's wired side: the wire and the access point's queue are apart.
+#[test]
+fn a_capture_at_the_access_point_splits_the_wait() {
+    let sets = ["duration=\"5s\"", "flow.upload.from=\"server\"", "flow.upload.to=\"laptop\""];
+    let scene = Scene::with_nodes("gateway", "upload.toml", &sets);
+    let [air, laptop, server] = three(&scene);
+    let (_, whole) = joined(&[air.clone(), laptop.clone(), server.clone()]);
+    // What passes there: 10 ms after the server sent it, or before the server got it.
+    const WIRE_NS: u64 = 10_000_000;
+    let mut there = packets(&scene.file(SERVER));
+    there.retain(|packet| packet.at_ns > WIRE_NS);
+    for packet in &mut there {
+        let from_server = packet.bytes[26..30] == [10, 0, 0, 3];
+        packet.at_ns = if from_server { packet.at_ns + WIRE_NS } else { packet.at_ns - WIRE_NS };
+    }
+    there.sort_by_key(|packet| packet.at_ns);
+    let minute = (60_000_000_000, 20e-6);
+    let (_, ways) = joined(&[air, laptop, pcap(&there, minute), server]);
+    assert_eq!(essence(&whole), essence(&ways));
+    let mut compared = 0;
+    for (whole, way) in whole.iter().zip(&ways).filter(|(whole, _)| whole.wait_ns().is_some()) {
+        let (wire, wait) = (way.wire_before_ns().unwrap(), way.wait_ns().unwrap());
+        assert!(wire.abs_diff(10_000_000) < 100_000, "{way:?}");
+        assert!((wire + wait).abs_diff(whole.wait_ns().unwrap()) < 20_000, "{way:?} {whole:?}");
+        compared += 1;
+    }
+    assert!(compared > 1_000, "{compared}");
+}
+
 /// One file twice is one place.
 #[test]
 fn one_file_twice_is_one_place() {
@@ -434,4 +499,78 @@ fn losses_are_where_they_were() {
     for fate in [Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind] {
         assert!(seen[&fate] >= 10 && sent_again[&fate] >= 10, "{seen:?} {sent_again:?}");
     }
+}
+
+proptest! {
+    /// Whatever segments two files hold, at whatever times, they are put together, or not, to some
+    /// end, and what is found can be written down.
+    #[test]
+    fn nothing_panics(
+        sent in prop::collection::vec(segment(), 1..60),
+        turns in prop::collection::vec((any::<u8>(), prop_oneof![Just(0u64), any::<u64>()]), 1..60),
+    ) {
+        let other: Vec<_> = sent.iter().cycle().zip(&turns).take(60).map(|(packet, (turn, at))| {
+            let mut packet = packet.clone();
+            let place = usize::from(*turn) % packet.bytes.len();
+            packet.bytes[place] ^= turn & 3;
+            packet.at_ns = if *at == 0 { packet.at_ns.saturating_add(1_000) } else { *at };
+            packet
+        }).collect();
+        let files = [files::raw(&sent), files::raw(&other), files::raw(&sent)];
+        let (join, ways) = joined(&files);
+        let analysis = lasthop_capture::analysis::Analysis::default();
+        let file = || JoinedFile { name: "x", analysis: &analysis };
+        let document = JoinedSummary::new(&[file(), file(), file()], &join, Again::Done);
+        prop_assert!(serde_json::to_string(&document).is_ok());
+        prop_assert!(ways.len() <= 180);
+    }
+}
+
+/// A segment of TCP in Ethernet, with few numbers, so that many are alike.
+fn segment() -> impl Strategy<Value = Packet> {
+    let small = || 0u32..4;
+    let at = prop_oneof![0u64..10_000_000_000, any::<u64>()];
+    let fields = (any::<bool>(), small(), small(), 0u8..32, 0u16..3_000, any::<bool>());
+    (at, fields, any::<u32>()).prop_map(|(at_ns, fields, length)| {
+        let (back, sequence, acknowledges, flags, payload, said) = fields;
+        let mut bytes = vec![2; 12];
+        let total = if said { 40 + payload } else { 0 };
+        bytes.extend([8, 0, 0x45, 0]);
+        bytes.extend(total.to_be_bytes());
+        bytes.extend([0, flags, 0, 0, 64, 6, 0, 0]);
+        let ends = [[10, 0, 0, 1], [10, 0, 0, 2]];
+        let ports = [[1, 0], [2, 0]];
+        let [from, to] = [usize::from(back), usize::from(!back)];
+        bytes.extend(ends[from].iter().chain(&ends[to]));
+        bytes.extend(ports[from].iter().chain(&ports[to]));
+        bytes.extend(((sequence << 30) | (sequence * 700)).to_be_bytes());
+        bytes.extend((acknowledges << 30).to_be_bytes());
+        bytes.extend([5 << 4, flags, 1, 0, 0, 0, 0, 0]);
+        let length = if said { 54 + u32::from(payload) } else { length };
+        Packet { at_ns, link: 1, bytes, length }
+    })
+}
+
+/// Two hosts without a monitor between them: what is lost is lost between them, and nothing else is
+/// known of it. Their segments are those that the monitor's capture shows, too.
+#[test]
+fn without_a_monitor_losses_are_between() {
+    let lossy = "../crates/capture/tests/truth/lossy.toml";
+    let scene = Scene::with_nodes("wired", lossy, &["duration=\"4s\""]);
+    let [air, laptop, server] = three(&scene);
+    let (_, with_air) = joined(&[air, laptop.clone(), server.clone()]);
+    let (join, ways) = joined(&[laptop, server]);
+    assert_eq!(join.reference(), Some(0));
+    let count = |ways: &[SegmentWay], fates: &[Fate]| {
+        ways.iter().filter(|way| fates.contains(&way.fate)).count()
+    };
+    let lost = [Fate::LostBefore, Fate::LostOnAir, Fate::LostBehind];
+    assert_eq!(count(&ways, &lost), 0);
+    assert_eq!(count(&ways, &[Fate::LostBetween]), count(&with_air, &lost));
+    assert_eq!(count(&ways, &[Fate::Arrived]), count(&with_air, &[Fate::Arrived]));
+    assert!(count(&ways, &[Fate::LostBetween]) > 30);
+    assert!(ways.iter().all(|way| way.attempts == 0 && way.wait_ns().is_none()));
+    let (_, bound) = clock(&join, 1);
+    let error = clock_error_ns(&join, 1, FAST, SLOW, 4_000_000_000);
+    assert!(Some(error) <= bound, "{error} {bound:?}");
 }

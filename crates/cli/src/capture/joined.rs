@@ -16,7 +16,10 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
     let title = |text: &str| format!("\n{}\n", stream.bold(text));
     let width = console::width().min(super::report::WIDTH_MAX);
     if !joined.places.is_empty() {
-        out.push_str(&title(&format!("Together, by the clock of {}", joined.reference)));
+        out.push_str(&title(&format!(
+            "Together, by the clock of {}",
+            short(joined, &joined.reference)
+        )));
         for problem in &joined.problems {
             out.push_str(&wrapped("  ", &format!("{problem}."), width));
         }
@@ -44,6 +47,15 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
     out
 }
 
+/// The name of a place without its directory, unless another place has the same.
+fn short<'a>(joined: &JoinedSummary, name: &'a str) -> &'a str {
+    fn last(name: &str) -> &str {
+        name.rsplit('/').next().unwrap_or(name)
+    }
+    let same = joined.places.iter().filter(|place| place.name.ends_with(last(name)));
+    if same.count() > 1 { name } else { last(name) }
+}
+
 fn clocks(joined: &JoinedSummary, stream: Stream) -> String {
     let columns = [
         text("capture"),
@@ -62,8 +74,8 @@ fn clocks(joined: &JoinedSummary, stream: Stream) -> String {
             let clock = place.clock.as_ref()?;
             let [there, back] = clock.packets;
             Some(vec![
-                place.name.clone(),
-                clock.against.clone(),
+                short(joined, &place.name).to_owned(),
+                short(joined, &clock.against).to_owned(),
                 count(there),
                 count(back),
                 format!("{:.6}", clock.offset_s),

@@ -65,6 +65,30 @@ pub fn pcap(packets: &[Packet], clock: Wrong) -> Vec<u8> {
     out
 }
 
+/// Packets as a pcapng file with times in ns, whatever these are.
+pub fn raw(packets: &[Packet]) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let length = (body.len().next_multiple_of(4) + 12) as u32;
+        let mut block = [kind.to_le_bytes(), length.to_le_bytes()].concat();
+        block.extend(body);
+        block.resize(length as usize - 4, 0);
+        block.extend(length.to_le_bytes());
+        block
+    };
+    let head = [&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+    let mut file = block(0x0a0d_0d0a, &head);
+    let link = u8::try_from(packets[0].link).expect("it is small");
+    file.extend(block(1, &[link, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0]));
+    for packet in packets {
+        let (at, bytes) = (packet.at_ns, &packet.bytes);
+        let words = [0, (at >> 32) as u32, at as u32, bytes.len() as u32, packet.length];
+        let mut body: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        body.extend(bytes);
+        file.extend(block(6, &body));
+    }
+    file
+}
+
 /// Files put together, and the ways of all segments.
 pub fn joined(files: &[Vec<u8>]) -> (Join, Vec<SegmentWay>) {
     let surveys = files.iter().map(|file| {
