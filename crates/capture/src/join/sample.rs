@@ -38,7 +38,11 @@ pub(super) struct Samples {
 pub(super) struct Sample {
     pub begin_ns: u64,
     pub end_ns: u64,
+    /// The end of its last hop is exact.
     pub exact: bool,
+    /// When it had been sent whole on its last hop, or earlier: an access point relays what goes from
+    /// one of its stations to another.
+    last_sent_ns: u64,
     pub back: bool,
     pub hops_left: u8,
     pub id: u16,
@@ -52,7 +56,7 @@ pub(super) struct Sample {
 impl Sample {
     /// When it had been sent whole, or earlier.
     pub const fn sent_ns(&self) -> i64 {
-        (if self.exact { self.end_ns } else { self.begin_ns }) as i64
+        self.last_sent_ns as i64
     }
 
     /// When it began, or later.
@@ -90,7 +94,14 @@ impl Samples {
         }
         let mpdu = sighting.air.map(|air| (air.from, air.to, air.tid, air.sequence));
         let retry = sighting.air.is_some_and(|air| air.retry);
+        let sent_ns = if sighting.exact { sighting.end_ns } else { sighting.begin_ns };
         if let Some(known) = self.kept.get_mut(&key) {
+            if let (Some((_, to, ..)), Some((from, ..)), false) = (known.mpdu, mpdu, retry)
+                && to == from
+            {
+                (known.mpdu, known.last_sent_ns, known.exact) = (mpdu, sent_ns, sighting.exact);
+                return;
+            }
             let same_mpdu = retry && known.mpdu == mpdu;
             let is_copy = mpdu.is_none()
                 && known.id == header.id
@@ -102,6 +113,7 @@ impl Samples {
             begin_ns: sighting.begin_ns,
             end_ns: sighting.end_ns,
             exact: sighting.exact,
+            last_sent_ns: sent_ns,
             back: header.back,
             hops_left: header.hops_left,
             id: header.id,

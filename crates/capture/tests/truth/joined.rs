@@ -574,3 +574,29 @@ fn without_a_monitor_losses_are_between() {
     let error = clock_error_ns(&join, 1, FAST, SLOW, 4_000_000_000);
     assert!(Some(error) <= bound, "{error} {bound:?}");
 }
+
+/// From one station to another an access point relays: each segment is on the air twice, and counts
+/// once, with all its attempts.
+#[test]
+fn relayed_segments_count_once() {
+    let relay = "../crates/capture/tests/truth/relay.toml";
+    let scene = Scene::with_nodes("relay", relay, &[]);
+    let by = |name: &str, clock| pcap(&packets(&scene.file(name)), clock);
+    let files = [by("air.pcapng", RIGHT), by("node-a.pcapng", SLOW), by("node-b.pcapng", FAST)];
+    let (join, ways) = joined(&files);
+    for (place, wrong) in [(1, SLOW), (2, FAST)] {
+        let error = clock_error_ns(&join, place, wrong, RIGHT, 2_000_000_000);
+        let (line, bound) = clock(&join, place);
+        assert!(Some(error) <= bound, "{error} ns, {line:?}");
+    }
+    let truths = sent_by(&scene, 1, &packets(&scene.file("node-a.pcapng")));
+    let mut relayed = 0;
+    for way in &ways {
+        let truth = truths[&way.left_frame.unwrap()];
+        let at_end = truth.sent_ns > 1_500_000_000;
+        assert!(at_end || way.attempts as usize == truth.ppdus.len(), "{way:?} {truth:?}");
+        assert!(at_end || way.fate == Fate::Arrived || truth.dropped, "{way:?} {truth:?}");
+        relayed += u32::from(way.hops == 2 && way.fate == Fate::Arrived);
+    }
+    assert!(relayed > 1_000, "{relayed}");
+}
