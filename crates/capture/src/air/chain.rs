@@ -175,7 +175,15 @@ impl Chains {
         self.slots = Numbers::default();
     }
 
+    #[inline]
     fn wake(&mut self) {
+        if !self.rested.is_empty() {
+            self.wake_rested();
+        }
+    }
+
+    #[cold]
+    fn wake_rested(&mut self) {
         for (word, base) in std::mem::take(&mut self.rested).iter().zip((0u16..).step_by(BITS)) {
             let mut rest = *word;
             while rest != 0 {

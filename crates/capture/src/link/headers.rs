@@ -1,6 +1,6 @@
-//! Radiotap headers, fast: those of one receiver are nearly all alike, so that the places of
-//! their fields are looked for once for each combination of fields, and a rate is reckoned once
-//! as long as it stays the same. Headers with fields that are rare (802.11ac and later, vendors')
+//! Radiotap headers, fast: those of one receiver have one of a few combinations of fields (data at
+//! HT rates, answers at others), so that the places of fields are looked for once for each, and a
+//! rate is reckoned once as long as it stays the same. Headers with fields that are rare (802.11ac and later, vendors')
 //! take the long way, [`radiotap::Repr`]; a test holds that both give the same.
 
 use super::{Ampdu, Radio, of_radiotap};
@@ -11,9 +11,13 @@ use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, Flags, Mcs, bit};
 /// Reads radiotap headers.
 #[derive(Debug, Default)]
 pub struct Headers {
-    places: Option<Places>,
+    /// Those of the latest combinations, the latest one first.
+    places: [Option<Places>; KNOWN],
     rate: Option<(RateKey, Option<Rate>)>,
 }
+
+/// Combinations of fields that are remembered.
+const KNOWN: usize = 4;
 
 /// Version, padding, length and presence word.
 type Head = [u8; 8];
@@ -45,16 +49,25 @@ impl Headers {
     /// # Errors
     /// As [`radiotap::View::new`] and [`radiotap::Repr::parse`].
     pub fn parse(&mut self, bytes: &[u8]) -> Result<(Radio, usize), Error> {
-        if let Some(places) = &self.places
-            && bytes.first_chunk() == Some(&places.head)
-            && let Some(header) = bytes.get(..places.length)
-        {
-            let places = *places;
-            return Ok((self.read(header, &places), places.length));
+        let head = bytes.first_chunk();
+        for index in 0..KNOWN {
+            let Some(places) = self.places[index] else { break };
+            if head == Some(&places.head)
+                && let Some(header) = bytes.get(..places.length)
+            {
+                // Two take turns most often: the first one is where it is looked for first.
+                if index > 1 {
+                    self.places[..=index].rotate_right(1);
+                }
+                return Ok((self.read(header, &places), places.length));
+            }
         }
         let view = radiotap::View::new(bytes)?;
         let radio = of_radiotap(&radiotap::Repr::parse(&view)?);
-        self.places = Places::of(bytes, &view);
+        if let Some(places) = Places::of(bytes, &view) {
+            self.places.rotate_right(1);
+            self.places[0] = Some(places);
+        }
         Ok((radio, view.header_len()))
     }
 
