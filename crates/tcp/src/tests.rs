@@ -10,5 +10,6 @@ mod path;
 mod properties;
 mod recovery;
 mod scripts;
+mod segments;
 mod throughput;
 mod timing;
