@@ -386,6 +386,20 @@ fn a_fin_out_of_order_ends_the_stream_when_the_gap_is_filled() {
     assert_eq!((receiver.is_finished(), receiver.received_bytes()), (true, 600));
 }
 
+/// A FIN in the place of data that has already arrived ends nothing.
+#[test]
+fn a_fin_below_what_arrived_is_ignored() {
+    for payload_bytes in [98, 99] {
+        let mut receiver = receiver(1);
+        take(&mut receiver, 1, 601);
+        let fin = Segment { sequence: 501, payload_bytes, fin: true, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO, &fin, false, &unknown());
+        assert_eq!((receiver.is_finished(), receiver.received_bytes()), (false, 600));
+        assert_eq!(take(&mut receiver, 601, 701).0, 701);
+        assert_eq!((receiver.is_finished(), receiver.received_bytes()), (false, 700));
+    }
+}
+
 /// RFC 7323, 4.3: the timestamp of a segment that begins after the last acknowledgement sent is
 /// not echoed, nor is an older one than the present.
 #[test]

@@ -343,3 +343,78 @@ fn the_third_duplicate_acknowledgement_is_a_loss() {
         assert_eq!((script.end.ssthresh(), script.end.state()), (5, State::Recovery));
     }
 }
+
+/// tcp_fastretrans_alert of 3.13: after a partial acknowledgement in recovery the head is lost if
+/// more than three segments up to the highest sacked one are out.
+#[test]
+fn a_partial_acknowledgement_loses_the_head_of_more_than_three() {
+    for recovery in [Recovery::Linux32, Recovery::Linux313] {
+        for (highest, is_lost) in [(8_001, false), (9_001, true)] {
+            let mut script = script(recovery);
+            script.run(&[(200, Write(30_000)), (200, Out(&[(1, 10_001)]))]);
+            script.run(&[(300, In(1, &[(1_001, 5_001)]))]);
+            assert_eq!(script.end.state(), State::Recovery);
+            assert!(script.forget_sent().contains(&(1, 1_001)));
+            script.run(&[(350, In(5_001, &[(6_001, highest)]))]);
+            let sent = script.forget_sent();
+            assert_eq!(sent.contains(&(5_001, 6_001)), is_lost, "{recovery:?}: {sent:?}");
+        }
+    }
+}
+
+/// The first echo acknowledges four of ten segments. In 3.2 the window is one more than what is in
+/// flight at most (tcp_cwnd_down); by RFC 6937 half as many segments may leave as arrived, and no
+/// more than the threshold are in flight. In 3.13 slow start has grown the window to 14 by then.
+#[test]
+fn rate_halving_and_proportional_reduction_differ_after_a_stretch() {
+    for (recovery, window, threshold) in
+        [(Recovery::Linux32, 6 + 1, 5), (Recovery::Linux313, 7, 7), (Recovery::Today, 6 + 2, 5)]
+    {
+        let congestion_control = CongestionControlKind::NewReno;
+        let config = Config { recovery, congestion_control, ecn: true, ..Config::default() };
+        let mut script = Script::new(config, 1_000, 200);
+        script.run(&[(200, Write(100_000)), (200, Out(&[(1, 10_001)]))]);
+        script.advance(300);
+        script.take(&Segment {
+            sequence: 1,
+            acknowledgement: Some(4_001),
+            window_bytes: 100_000,
+            ecn_echo: true,
+            ..Segment::default()
+        });
+        assert_eq!(seen(&script), (window, threshold, State::Reduced), "{recovery:?}");
+    }
+}
+
+/// RFC 3522, 3.2: an acknowledgement that echoes a timestamp from before the retransmission
+/// answers the original: window and threshold are restored. Without SACK Linux stays in the state
+/// until all that was out is acknowledged (tcp_try_undo_loss). A later timestamp undoes nothing.
+#[test]
+fn an_echo_from_before_the_retransmission_undoes_the_timeout() {
+    for (sack, echoed_ms, is_undone) in
+        [(true, 200, true), (false, 200, true), (true, 1_310, false), (false, 1_310, false)]
+    {
+        let congestion_control = CongestionControlKind::NewReno;
+        let config = Config { congestion_control, sack, ..Config::default() };
+        let mut script = Script::new(config, 1_000, 200);
+        script.run(&[(200, Write(10_000)), (200, Out(&[(1, 10_001)]))]);
+        script.advance(1_303);
+        assert!(script.end.timeouts() > 0);
+        script.forget_sent();
+        // Less than a round trip after the last retransmission, which RACK takes for an answer to
+        // the original, too.
+        script.advance(1_350);
+        script.take(&Segment {
+            sequence: 1,
+            acknowledgement: Some(1_001),
+            window_bytes: 100_000,
+            echoed: Some(lasthop_units::Instant::from_nanos(1_000_000 * echoed_ms)),
+            ..Segment::default()
+        });
+        let threshold = if is_undone { u32::MAX } else { 5 };
+        assert_eq!(script.end.ssthresh(), threshold, "{sack} {echoed_ms}");
+        assert_eq!(script.end.cwnd_packets() >= 10, is_undone, "{sack} {echoed_ms}");
+        let is_left = is_undone && sack;
+        assert_eq!(script.end.state() != State::Loss, is_left, "{sack} {echoed_ms}");
+    }
+}

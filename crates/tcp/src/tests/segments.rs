@@ -293,3 +293,33 @@ fn queries_say_what_was_measured() {
     assert_eq!((end.packets_in_flight(), end.queued_bytes(), end.is_received()), (0, 0, false));
     assert_eq!((end.received_bytes(), path.ends[1].received_bytes()), (0, FULL));
 }
+
+/// skb_still_in_host_queue: a segment whose last copy is still in the node's queues is not sent
+/// again, and is when it has left them. Before 3.15 it was.
+#[test]
+fn a_segment_that_is_still_queued_is_not_repeated() {
+    for recovery in [Recovery::Today, Recovery::Linux313] {
+        let rules = SmallQueues::Fixed { limit: Bytes::new(1 << 20), overhead: Bytes::new(0) };
+        let config = Config { small_queues: rules, recovery, ..config() };
+        let (mut end, now) = connected(&config, 100_000);
+        end.write(now, 6_000);
+        assert_eq!(poll(&mut end, now).len(), 6);
+        assert_eq!(end.queued_bytes(), 6 * 1_052);
+        let now = now + MS(100);
+        let mut segment = Segment {
+            sequence: 1,
+            acknowledgement: Some(1),
+            window_bytes: 100_000,
+            sack_blocks: 1,
+            ..Segment::default()
+        };
+        (segment.sack[0].start, segment.sack[0].end) = (1_001, 6_001);
+        end.handle_segment(now, &segment, false);
+        let again = [(1, 1_000, false, false)];
+        if recovery == Recovery::Today {
+            assert_eq!(poll(&mut end, now), []);
+            end.handle_released(now, 1, 1_052);
+        }
+        assert_eq!(poll(&mut end, now).first(), again.first(), "{recovery:?}");
+    }
+}
