@@ -413,6 +413,16 @@ impl Endpoint {
         self.sender.check();
         self.receiver.check();
     }
+
+    /// Asserts that polling a settled endpoint returns nothing and changes nothing. For tests.
+    #[cfg(test)]
+    pub(crate) fn check_settled(&self, now: Instant) {
+        if self.is_settled() {
+            let mut polled = self.clone();
+            assert_eq!(polled.poll_segment(now), None);
+            assert_eq!(polled, *self);
+        }
+    }
 }
 
 impl Machine for Endpoint {

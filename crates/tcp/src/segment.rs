@@ -72,3 +72,34 @@ impl Segment {
         &self.sack[..usize::from(self.sack_blocks)]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 9293, 3.4: SYN and FIN take a number of the stream each. RFC 2018, 3: `8 n + 2` bytes
+    /// for `n` blocks, and two to align them. A SYN has its segment size (4 bytes, RFC 9293, 3.2)
+    /// and its window scale (3, RFC 7323, 2.2, and one to align it) besides; that it permits SACK
+    /// takes the place of what aligns the timestamps.
+    #[test]
+    fn syn_and_fin_are_part_of_the_stream() {
+        let at = Segment { sequence: 1_000, ..Segment::default() };
+        assert_eq!((at.end(), at.packet_bytes()), (1_000, 52));
+        let data = Segment { payload_bytes: 300, ..at };
+        assert_eq!((data.end(), data.packet_bytes()), (1_300, 352));
+        for payload_bytes in [0, 300] {
+            let data = Segment { payload_bytes, ..at };
+            let end = 1_000 + u64::from(payload_bytes);
+            assert_eq!(Segment { fin: true, ..data }.end(), end + 1);
+            assert_eq!(Segment { syn: true, ..data }.end(), end + 1);
+            assert_eq!(Segment { fin: true, ..data }.packet_bytes(), 52 + payload_bytes);
+            assert_eq!(Segment { syn: true, ..data }.packet_bytes(), 60 + payload_bytes);
+            for sack_blocks in 1..=3 {
+                let bytes = 2 + 2 + 8 * u32::from(sack_blocks);
+                let data = Segment { sack_blocks, ..data };
+                assert_eq!(data.packet_bytes(), 52 + payload_bytes + bytes);
+                assert_eq!(data.sack().len(), usize::from(sack_blocks));
+            }
+        }
+    }
+}

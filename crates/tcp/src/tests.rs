@@ -9,6 +9,8 @@ mod kernels;
 mod path;
 mod properties;
 mod recovery;
+mod rules;
 mod scripts;
+mod segments;
 mod throughput;
 mod timing;

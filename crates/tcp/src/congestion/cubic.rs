@@ -247,6 +247,9 @@ mod cubic_root_tests {
         for root in [0u64, 1, 2, 10, 9_302, 100_000, 2_642_244] {
             assert_eq!(cubic_root(root.pow(3)), root);
             assert_eq!(cubic_root(root.pow(3) + 1), root.max(1));
+            if root > 0 {
+                assert_eq!(cubic_root(root.pow(3) - 1), root - 1);
+            }
         }
         assert_eq!(cubic_root(u64::MAX), 2_642_245);
     }

@@ -261,6 +261,197 @@ fn a_probe_of_the_window_is_answered_at_most_twice_a_second() {
     assert_eq!(answers, [true, false, false, true]);
 }
 
+/// RFC 1122, 4.2.3.2: an acknowledgement is not delayed for more than 500 ms, nor for more than
+/// two full segments; Linux answers what comes after a pause of a retransmission timeout (1 s
+/// here) at once, a segment at a time.
+#[test]
+fn after_a_pause_acknowledgements_are_quick_again() {
+    let mut receiver = receiver(1);
+    receiver.quick = 0;
+    let mut next = 1;
+    let mut now = Instant::ZERO;
+    let mut take = |after: Duration| {
+        now += after;
+        let segment = Segment { sequence: next, payload_bytes: 500, ..Segment::default() };
+        next += 500;
+        receiver.handle_segment(now, &segment, false, &unknown());
+        let is_due = receiver.is_due();
+        assert!(is_due || receiver.timeout().is_some_and(|due| due <= now + MS(500)));
+        receiver.fill_in(&mut Segment::default());
+        is_due
+    };
+    let second = MS(1_000);
+    assert!(!take(MS(0)));
+    assert!(!take(second));
+    assert!(take(second + Duration::from_nanos(1)));
+    for _ in 1..DelayedAck::default().quick_segments {
+        assert!(take(MS(0)));
+    }
+    assert!(!take(MS(0)));
+}
+
+/// The delay of a compressed acknowledgement is a twentieth of the round-trip time, smoothed with
+/// a gain of 1/8 (RFC 6298, 2.3) over the echoes that differ, or of the sender's own if that is
+/// shorter.
+#[test]
+fn the_delay_follows_the_smoothed_echoes() {
+    let mut receiver = receiver(1);
+    receiver.quick = 0;
+    let mut sequence = 1;
+    let mut take = |receiver: &mut Receiver, ms, echoed, sender: &RoundTripTime| {
+        sequence += 500;
+        let segment = Segment {
+            sequence,
+            payload_bytes: 500,
+            echoed: Some(Instant::ZERO + MS(echoed)),
+            ..Segment::default()
+        };
+        let now = Instant::ZERO + MS(ms);
+        receiver.handle_segment(now, &segment, false, sender);
+        let delay = receiver.timeout().map(|due| (due - now).as_micros());
+        if receiver.is_due() {
+            receiver.fill_in(&mut Segment::default());
+        }
+        delay
+    };
+    for _ in 0..3 {
+        assert_eq!(take(&mut receiver, 8, 0, &unknown()), None, "at once");
+    }
+    assert_eq!(take(&mut receiver, 8, 0, &unknown()), Some(8_000 / 20));
+    receiver.fill_in(&mut Segment::default());
+    // 7/8 of 8 ms and 1/8 of 16 ms are 9 ms; the same echo again is no sample.
+    assert_eq!(take(&mut receiver, 17, 1, &unknown()), Some(9_000 / 20));
+    receiver.fill_in(&mut Segment::default());
+    assert_eq!(take(&mut receiver, 40, 1, &unknown()), Some(9_000 / 20));
+    receiver.fill_in(&mut Segment::default());
+    let mut sender = unknown();
+    sender.update(MS(4), 1, 1);
+    assert_eq!(take(&mut receiver, 41, 1, &sender), Some(4_000 / 20));
+}
+
+/// RFC 9293, 3.10.7.4: what is beyond the window is not taken, and answered if it has data or a
+/// FIN; a segment without either needs no answer.
+#[test]
+fn what_is_beyond_the_window_is_answered_and_dropped() {
+    let edge = 1 + Config::default().receive_window.as_u64();
+    for (sequence, payload_bytes, fin, is_due) in [
+        (edge, 1, false, true),
+        (edge, 0, true, true),
+        (edge, 0, false, false),
+        (edge + 500, 1, false, true),
+        (edge - 1, 0, false, false),
+    ] {
+        let mut receiver = receiver(1);
+        receiver.quick = 0;
+        let segment = Segment { sequence, payload_bytes, fin, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO, &segment, false, &unknown());
+        assert_eq!(receiver.is_due(), is_due, "{segment:?}");
+        let mut answer = Segment::default();
+        receiver.fill_in(&mut answer);
+        assert_eq!((answer.acknowledgement, answer.sack_blocks), (Some(1), 0));
+    }
+    let mut receiver = receiver(1);
+    take(&mut receiver, edge - 1, edge);
+    assert_eq!(receiver.ranges.len(), 1, "the last byte of the window");
+}
+
+/// RFC 9293, 3.8.6: the right edge of the window is the first byte expected plus the configured
+/// size.
+#[test]
+fn the_window_moves_with_what_is_in_order() {
+    let mut receiver = receiver(1);
+    let edge = Config::default().receive_window.as_u64();
+    let mut answer = Segment::default();
+    for (start, end, next) in [(501, 1_001, 1), (1, 501, 1_001), (1_001, 1_501, 1_501)] {
+        take(&mut receiver, start, end);
+        receiver.fill_in(&mut answer);
+        assert_eq!(answer.acknowledgement, Some(next));
+        assert_eq!(u64::from(answer.window_bytes), edge);
+    }
+}
+
+/// RFC 9293, 3.10.7.4: a FIN is taken when all before it has arrived; it is not data.
+#[test]
+fn a_fin_out_of_order_ends_the_stream_when_the_gap_is_filled() {
+    let mut receiver = receiver(1);
+    let fin = Segment { sequence: 501, payload_bytes: 100, fin: true, ..Segment::default() };
+    receiver.handle_segment(Instant::ZERO, &fin, false, &unknown());
+    assert_eq!((receiver.is_finished(), receiver.received_bytes()), (false, 0));
+    assert_eq!(take(&mut receiver, 1, 401).0, 401);
+    assert_eq!((receiver.is_finished(), receiver.received_bytes()), (false, 400));
+    assert_eq!(take(&mut receiver, 401, 501).0, 602);
+    assert_eq!((receiver.is_finished(), receiver.received_bytes()), (true, 600));
+    // Again: no second byte for it.
+    receiver.handle_segment(Instant::ZERO, &fin, false, &unknown());
+    assert_eq!((receiver.is_finished(), receiver.received_bytes()), (true, 600));
+}
+
+/// A FIN in the place of data that has already arrived ends nothing.
+#[test]
+fn a_fin_below_what_arrived_is_ignored() {
+    for payload_bytes in [98, 99] {
+        let mut receiver = receiver(1);
+        take(&mut receiver, 1, 601);
+        let fin = Segment { sequence: 501, payload_bytes, fin: true, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO, &fin, false, &unknown());
+        assert_eq!((receiver.is_finished(), receiver.received_bytes()), (false, 600));
+        assert_eq!(take(&mut receiver, 601, 701).0, 701);
+        assert_eq!((receiver.is_finished(), receiver.received_bytes()), (false, 700));
+    }
+}
+
+/// RFC 7323, 4.3: the timestamp of a segment that begins after the last acknowledgement sent is
+/// not echoed, nor is an older one than the present.
+#[test]
+fn the_timestamp_of_the_oldest_unacknowledged_segment_is_echoed() {
+    let mut receiver = receiver(1);
+    receiver.quick = 0;
+    let mut take = |sequence, sent, must_answer| {
+        let sent = Instant::ZERO + MS(sent);
+        let segment = Segment { sequence, payload_bytes: 500, sent, ..Segment::default() };
+        receiver.handle_segment(Instant::ZERO + MS(50), &segment, false, &unknown());
+        let mut answer = Segment::default();
+        if must_answer {
+            receiver.fill_in(&mut answer);
+        }
+        answer.echoed.map(|at| at.as_nanos() / 1_000_000)
+    };
+    assert_eq!(take(1, 10, false), None);
+    assert_eq!(take(501, 20, true), Some(10));
+    assert_eq!(take(1_001, 30, true), Some(30));
+    assert_eq!(take(1_501, 25, true), Some(30));
+    assert_eq!(take(2_001, 30, true), Some(30));
+}
+
+/// RFC 3168, 6.1.3: without negotiated ECN a mark is ignored; a mark and the report of a reduction
+/// in one packet leave the echo on. Linux acknowledges two segments at once after a mark.
+#[test]
+fn a_mark_is_echoed_at_once() {
+    for (ecn, is_quick) in [(true, [true, true, false]), (false, [false, true, false])] {
+        let mut receiver = Receiver::new(&Config { ecn, ..Config::default() });
+        receiver.open(&Segment::default());
+        receiver.quick = 0;
+        let mut sequence = 1;
+        let mut take = |is_marked, window_reduced, must_answer| {
+            let payload_bytes = 1448;
+            let segment = Segment { sequence, payload_bytes, window_reduced, ..Segment::default() };
+            sequence += 1448;
+            receiver.handle_segment(Instant::ZERO, &segment, is_marked, &unknown());
+            let is_due = receiver.is_due();
+            let mut answer = Segment::default();
+            if is_due || must_answer {
+                receiver.fill_in(&mut answer);
+            }
+            (is_due, answer.ecn_echo)
+        };
+        assert_eq!(take(true, false, false), (is_quick[0], ecn));
+        assert_eq!(take(false, false, false), (is_quick[1], ecn));
+        assert_eq!(take(false, false, true), (is_quick[2], ecn));
+        assert_eq!(take(true, true, true).1, ecn);
+        assert!(!take(false, true, true).1);
+    }
+}
+
 proptest! {
     /// Compared with the set of bytes that arrived.
     #[test]

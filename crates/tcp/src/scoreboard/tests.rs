@@ -72,6 +72,41 @@ fn counts_are_those_of_the_marks() {
     }
 }
 
+/// A segment is overtaken if a higher one was reported before it; each is reported once, and in
+/// order of the stream.
+#[test]
+fn later_reports_of_lower_segments_are_overtaken() {
+    for sacked in patterns() {
+        let mut board = board(sacked);
+        assert_eq!(board.has_marks(), sacked > 0);
+        let highest = u64::from(sacked.checked_ilog2().unwrap_or(0));
+        let mut reported = Vec::new();
+        let count = board.sack(0, COUNT * BYTES, |delivered| {
+            let number = delivered.segment.start / BYTES;
+            assert_eq!(delivered.is_overtaken, sacked > 0 && number < highest, "{sacked:08b}");
+            reported.push(number);
+        });
+        let others: Vec<_> = (0..COUNT).filter(|number| sacked >> number & 1 == 0).collect();
+        assert_eq!((count as usize, reported), (others.len(), others));
+    }
+}
+
+/// A block that covers a part of a segment only says nothing about it (RFC 2018, 4). An
+/// acknowledgement within the first segment shortens it.
+#[test]
+fn parts_of_segments_are_not_delivered() {
+    let mut board = board(0);
+    let mut reported = Vec::new();
+    board.sack(BYTES + 1, 4 * BYTES - 1, |delivered| reported.push(delivered.segment.start));
+    assert_eq!(reported, [2 * BYTES]);
+    assert_eq!(board.acknowledge_head(30), None);
+    let head = *board.head().expect("a rest is left");
+    assert_eq!((head.start, head.end()), (30, BYTES));
+    assert_eq!(board.acknowledge_head(BYTES).map(|head| head.start), Some(30));
+    assert_eq!((board.len(), board.sacked()), (COUNT as u32 - 1, 1));
+    board.check(true);
+}
+
 /// RFC 6675, IsLost: as many segments as the threshold have arrived above it. Nothing
 /// beyond `high` is lost, and nothing is lost twice.
 #[test]

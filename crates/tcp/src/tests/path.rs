@@ -106,6 +106,7 @@ impl Path {
             while let Some(segment) = self.ends[end].poll_transmit(self.now) {
                 self.carry(end, segment);
             }
+            assert_eq!(self.ends[end].is_settled(), self.ends[end].is_established());
         }
     }
 

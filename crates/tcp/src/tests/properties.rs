@@ -101,6 +101,7 @@ proptest! {
             prop_assert!(path.step(end), "{:#?}", path.ends);
             for end in &path.ends {
                 end.check();
+                end.check_settled(path.now);
             }
         }
         prop_assert_eq!(path.ends[1].received_bytes(), bytes);

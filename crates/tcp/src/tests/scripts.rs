@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A line of a script; positions in bytes, as in packetdrill.
-enum Line<'a> {
+pub(super) enum Line<'a> {
     /// The application writes this many bytes.
     Write(u64),
     /// The peer acknowledges, with these SACK blocks.
@@ -25,17 +25,17 @@ enum Line<'a> {
 
 use Line::{In, Out, Write};
 
-struct Script {
-    end: Endpoint,
+pub(super) struct Script {
+    pub end: Endpoint,
     segment_bytes: u64,
-    now: Instant,
+    pub now: Instant,
     /// Segments sent and not yet compared.
     sent: Vec<(Instant, u64, u64)>,
 }
 
 impl Script {
     /// The peer's SYN arrives at 100 ms, its acknowledgement at `established` ms.
-    fn new(config: Config, segment_bytes: u16, established: u64) -> Self {
+    pub fn new(config: Config, segment_bytes: u16, established: u64) -> Self {
         let config = Config {
             segment_bytes,
             small_queues: SmallQueues::Off,
@@ -57,7 +57,7 @@ impl Script {
         script
     }
 
-    fn advance(&mut self, millis: u64) {
+    pub fn advance(&mut self, millis: u64) {
         let until = Instant::ZERO + Duration::from_millis(millis);
         while let Some((at, _)) = self.end.poll_timeout().filter(|(at, _)| *at <= until) {
             self.now = at.max(self.now);
@@ -88,12 +88,17 @@ impl Script {
         for (place, &(start, end)) in segment.sack.iter_mut().zip(blocks) {
             *place = SackBlock { start, end };
         }
-        self.end.handle_segment(self.now, &segment, false);
+        self.take(&segment);
+    }
+
+    /// A segment of the peer arrives.
+    pub fn take(&mut self, segment: &Segment) {
+        self.end.handle_segment(self.now, segment, false);
         self.end.check();
         self.drain();
     }
 
-    fn run(&mut self, lines: &[(u64, Line<'_>)]) {
+    pub fn run(&mut self, lines: &[(u64, Line<'_>)]) {
         for (millis, line) in lines {
             if *millis > (self.now - Instant::ZERO).as_nanos() / 1_000_000 {
                 self.advance(*millis);
@@ -121,8 +126,13 @@ impl Script {
         }
     }
 
+    /// Returns what was sent and not compared, in ranges of bytes.
+    pub fn forget_sent(&mut self) -> Vec<(u64, u64)> {
+        self.sent.drain(..).map(|(_, start, end)| (start, end)).collect()
+    }
+
     /// Asserts that nothing is sent until `millis`.
-    fn is_silent_until(&mut self, millis: u64) {
+    pub fn is_silent_until(&mut self, millis: u64) {
         self.advance(millis);
         assert_eq!(self.sent, []);
     }

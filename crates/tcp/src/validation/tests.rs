@@ -125,6 +125,49 @@ mod linux {
             assert!(!validation.is_limited(36, &w));
         }
     }
+
+    /// tcp_cwnd_application_limited: nothing changes unless less than the window was used, and
+    /// the initial window counts as used.
+    #[test]
+    fn a_window_that_was_used_up_to_the_initial_one_is_kept() {
+        for (size, out, kept) in [(20, 20, true), (20, 19, false), (10, 3, true), (11, 3, false)] {
+            let mut validation = new();
+            let mut w = window(size, 8);
+            validation.handle_sent(at(0), &flight(0, size, true), &mut w);
+            validation.handle_sent(at(200), &flight(1, out, false), &mut w);
+            let middle = window((size + out.max(10)) / 2, size - size / 4);
+            assert_eq!(w, if kept { window(size, 8) } else { middle }, "{out} of {size}");
+        }
+    }
+
+    /// tcp_cwnd_validate: a full window begins the time again, and forgets what was used before.
+    #[test]
+    fn a_full_window_begins_the_timeout_again() {
+        for kind in [WindowValidation::Linux, WindowValidation::Linux3] {
+            let mut validation = Validation::new(kind, 10);
+            let mut w = window(100, 50);
+            validation.handle_sent(at(0), &flight(0, 90, false), &mut w);
+            validation.handle_sent(at(150), &flight(1, 100, true), &mut w);
+            validation.handle_sent(at(349), &flight(2, 20, false), &mut w);
+            assert_eq!(w, window(100, 50));
+            validation.handle_sent(at(350), &flight(3, 20, false), &mut w);
+            assert_eq!(w, window(60, 75), "{kind:?}");
+        }
+    }
+
+    /// tcp_cwnd_validate: more segments in flight than before begin a new flight, fewer do not.
+    #[test]
+    fn the_most_segments_of_a_flight_count() {
+        let mut validation = new();
+        let mut w = window(39, u32::MAX);
+        let out = |segments_out| Usage { segments_out, ..flight(0, 0, false) };
+        for (segments, is_limited) in [(19, false), (20, true), (5, true), (19, true)] {
+            validation.handle_sent(at(1), &out(segments), &mut w);
+            assert_eq!(validation.is_limited(0, &w), is_limited, "{segments}");
+        }
+        validation.handle_sent(at(2), &flight(1, 19, false), &mut w);
+        assert!(!validation.is_limited(0, &w));
+    }
 }
 
 mod rfc2861 {
@@ -160,6 +203,34 @@ mod rfc2861 {
         validation.handle_sent(at(100), &flight(1, 16, false), &mut w);
         validation.handle_sent(at(200), &flight(2, 8, false), &mut w);
         assert_eq!((w.size, w.threshold), (40, 48));
+    }
+
+    /// Section 3.2: T_prev is set and W_used cleared when the window is full; what another limit
+    /// than the application leaves unused does not count.
+    #[test]
+    fn only_time_limited_by_the_application_counts() {
+        let mut validation = new();
+        let mut w = window(64, 20);
+        validation.handle_sent(at(0), &flight(0, 60, false), &mut w);
+        validation.handle_sent(at(150), &flight(1, 64, true), &mut w);
+        validation.handle_sent(at(349), &flight(2, 16, false), &mut w);
+        assert_eq!(w, window(64, 20));
+        let base = flight(3, 16, false);
+        for usage in
+            [Usage { is_application_limited: false, ..base }, Usage { is_recovering: true, ..base }]
+        {
+            validation.handle_sent(at(500), &usage, &mut w);
+            assert_eq!(w, window(64, 20));
+        }
+        validation.handle_sent(at(500), &base, &mut w);
+        assert_eq!(w, window(40, 48));
+        // Idle time begins both again, too.
+        validation.handle_idle(at(900), TIMEOUT, TIMEOUT, &mut w);
+        assert_eq!(w, window(20, 48));
+        validation.handle_sent(at(1_099), &flight(4, 2, false), &mut w);
+        assert_eq!(w, window(20, 48));
+        validation.handle_sent(at(1_100), &flight(5, 2, false), &mut w);
+        assert_eq!(w, window(11, 48));
     }
 }
 
@@ -221,5 +292,61 @@ mod rfc7661 {
         assert_eq!(valid.threshold_after_loss(30, 28, &window(40, 1)), 28);
         assert_eq!(validation.threshold_after_loss(30, 70, &window(100, 1)), 15);
         assert!(validation.is_limited(0, &window(100, 1)), "undefined after a loss (4.5.2)");
+    }
+
+    /// 4.2: a sample is what a round trip acknowledges in all; the largest of the last max(3 RTT,
+    /// 1 s), in quarters of that time (4.5.1), counts.
+    #[test]
+    fn the_sampling_period_is_three_round_trips_or_a_second() {
+        for (round_trip, period) in [(100, 1_000), (250, 1_000), (400, 1_200), (1_000, 3_000)] {
+            let mut validation = new();
+            let mut sample = |from, segments: [u32; 2]| {
+                let round_trip = Duration::from_millis(round_trip);
+                validation.handle_acknowledgement(at(from), segments[0], round_trip);
+                let until = at(from) + round_trip;
+                validation.handle_acknowledgement(until, segments[1], round_trip);
+                validation.is_limited(0, &window(80, 1))
+            };
+            // The samples end in the first quarter of a period, and in the last one that counts.
+            let start = 4 * period;
+            assert!(sample(start - round_trip, [15, 25]));
+            assert!(sample(start + 1, [2, 3]), "the largest of a quarter");
+            assert!(sample(start + period - 1 - round_trip, [2, 3]), "{round_trip} ms");
+            assert!(!sample(start + period, [2, 3]), "{round_trip} ms");
+            assert!(!sample(start + 2 * period, [19, 20]));
+            assert!(sample(start + 3 * period, [20, 20]));
+        }
+    }
+
+    /// 4.4.2: not below 2 segments (RFC 5681, equation 4), nor above what the congestion control
+    /// allows.
+    #[test]
+    fn a_loss_leaves_two_segments_and_raises_nothing() {
+        for (in_flight, threshold, expected) in [(4, 50, 2), (6, 50, 3), (60, 20, 20), (1, 50, 2)] {
+            let mut validation = new();
+            acknowledge(&mut validation, 0, 500, 1);
+            let w = window(100, 1);
+            assert_eq!(validation.threshold_after_loss(in_flight, threshold, &w), expected);
+        }
+    }
+
+    /// 4.4.3: the window is not halved below the initial one, and the five minutes begin again.
+    #[test]
+    fn each_five_minutes_halve_down_to_the_initial_window() {
+        let mut validation = new();
+        acknowledge(&mut validation, 0, 500, 1);
+        let mut w = window(30, 20);
+        for (seconds, size) in [(300, 15), (599, 15), (600, 10), (900, 10)] {
+            validation.handle_sent(at(1_000 * seconds), &flight(1, 1, false), &mut w);
+            assert_eq!(w.size, size, "{seconds} s");
+        }
+        // A validated window begins them again, and a smaller one is not raised.
+        let mut w = window(2, 20);
+        validation.handle_sent(at(1_000_000), &flight(1, 1, false), &mut w);
+        w.size = 4;
+        validation.handle_sent(at(1_200_000), &flight(1, 1, false), &mut w);
+        assert_eq!(w.size, 4);
+        validation.handle_sent(at(1_300_000), &flight(1, 1, false), &mut w);
+        assert_eq!(w.size, 4);
     }
 }
