@@ -232,3 +232,30 @@ fn certainty_draws_nothing() {
     // Five standard deviations.
     assert!((420..=580).contains(&count), "{count}");
 }
+
+/// A loss that is given takes the place of the error model's, unless another PPDU overlaps
+/// with the MPDU: then the MPDU has to survive both.
+#[test]
+fn a_given_loss_and_interference() {
+    let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
+    for pair in &mut config.links {
+        // The error model would let nothing of MCS 7 through.
+        pair.link.snr = Db(12.0);
+        pair.link.noise = NOISE;
+        pair.link.loss = Some(Probability::new(0.25).expect("a probability"));
+    }
+    let mut air = Air::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    let mut ppdu = flight(A, B, 100, 300);
+    ppdu.rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);
+    let [ppdu, _] = both(&mut air, ppdu, flight(C, D, 200, 250));
+    for (from_us, until_us, success) in
+        [(150, 200, 0.75), (199, 201, 0.0), (240, 260, 0.0), (250, 300, 0.75)]
+    {
+        let span = (at(from_us), at(until_us));
+        let found = air.mpdu_success(&ppdu, B, Db(12.0), 1_500, span).as_f64();
+        assert!((found - success).abs() < 1e-6, "{found} from {from_us} us");
+        // At 60 dB the other one's 12 dB do no harm.
+        let found = air.mpdu_success(&ppdu, B, Db(60.0), 1_500, span).as_f64();
+        assert!((found - 0.75).abs() < 1e-6, "{found} from {from_us} us");
+    }
+}
