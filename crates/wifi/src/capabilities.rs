@@ -84,6 +84,39 @@ mod tests {
         }
     }
 
+    /// Each limit is the lesser of the two, whichever station has it.
+    #[test]
+    fn every_limit_is_shared_for_itself() {
+        let rates = ht(ChannelWidth::Mhz20, 1);
+        let of = |qos, ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max| Capabilities {
+            rates: rates.clone(),
+            qos,
+            ampdu_bytes_max,
+            ampdu_mpdu_bytes_max,
+            block_ack_window_max,
+        };
+        let most = of(true, 65_535, 11_454, 256);
+        for one in [
+            most.clone(),
+            of(false, 65_535, 11_454, 256),
+            of(true, 8_191, 11_454, 256),
+            of(true, 65_535, 4_095, 256),
+            of(true, 65_535, 11_454, 64),
+        ] {
+            assert_eq!(one.shared_with(&most), one);
+            assert_eq!(most.shared_with(&one), one);
+        }
+        let neither = of(false, 0, 0, 0);
+        assert_eq!(neither.shared_with(&neither), neither);
+        // No rate in common.
+        let old = Capabilities::new(OfdmRate::ALL.map(Rate::Ofdm).to_vec(), true);
+        assert_eq!(old.shared_with(&most).rates, []);
+        assert_eq!(
+            (Capabilities::default().width(), old.width()),
+            (ChannelWidth::Mhz20, ChannelWidth::Mhz20)
+        );
+    }
+
     #[test]
     fn block_ack_needs_802_11n_and_qos() {
         let old = OfdmRate::ALL.map(Rate::Ofdm).to_vec();

@@ -11,6 +11,9 @@
 //! As interference, and to stations that overhear it, it has the power that is in force
 //! when the last PPDU began.
 
+#[cfg(test)]
+mod tests;
+
 use super::config::{CellConfig, PairConfig};
 use super::{Address, CellError, StationId};
 use crate::mac::block_ack::Bitmap;

@@ -127,3 +127,72 @@ impl Rates {
         Expected { rate: facts.response, duration, psdu_bytes, block_ack: bits.is_some() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phy::OfdmRate;
+
+    fn rates() -> Rates {
+        Rates {
+            band: Band::Ghz5,
+            control: ControlRates {
+                basic: [OfdmRate::Mbps6, OfdmRate::Mbps24].map(Rate::Ofdm).to_vec(),
+            },
+            control_preamble: None,
+            known: Vec::new(),
+            recent: 0,
+        }
+    }
+
+    /// 17.4.3: `n` symbols of 4 us behind a preamble of 20 us have 16 bits of SERVICE, the
+    /// PSDU and 6 tail bits: 3 `n` - 3 octets at 6 Mb/s, 27 `n` - 3 at 54 Mb/s.
+    #[test]
+    fn the_longest_psdu_within_a_duration() {
+        let mut rates = rates();
+        let (slow, fast) = (Rate::Ofdm(OfdmRate::Mbps6), Rate::Ofdm(OfdmRate::Mbps54));
+        let us = Duration::from_micros;
+        for n in 1..150 {
+            // Duration and limit change in turns, so that none is remembered wrongly.
+            for (rate, longest) in [(slow, 3 * n - 3), (fast, 27 * n - 3)] {
+                let whole = us(20 + 4 * u64::from(n));
+                for bytes_max in [65_535, longest + 1, longest, longest - longest / 2] {
+                    let expected = longest.min(bytes_max);
+                    assert_eq!(rates.psdu_within(rate, whole, bytes_max), expected);
+                    let nearly = whole + us(4) - Duration::from_nanos(1);
+                    assert_eq!(rates.psdu_within(rate, nearly, bytes_max), expected);
+                }
+                assert_eq!(rates.ppdu_duration(rate, longest), whole);
+                assert_eq!(rates.ppdu_duration(rate, longest + 1), whole + us(4));
+            }
+        }
+        assert_eq!(rates.psdu_within(slow, us(23), 65_535), 0);
+        assert_eq!(rates.psdu_within(slow, us(1_000_000), 0), 0);
+    }
+
+    /// Responses at 24 Mb/s (96 bits a symbol): an Ack of 14 octets and Block Acks with
+    /// bitmaps of 8, 32, 64 and 128 octets behind 20, FCS included.
+    #[test]
+    fn responses_last_as_long_as_their_bitmaps() {
+        let mut rates = rates();
+        let (slow, fast) = (Rate::Ofdm(OfdmRate::Mbps6), Rate::Ofdm(OfdmRate::Mbps54));
+        for (window, psdu_bytes, us) in [
+            (None, 14, 28),
+            (Some(1), 32, 32),
+            (Some(64), 32, 32),
+            (Some(65), 56, 40),
+            (Some(256), 56, 40),
+            (Some(512), 88, 52),
+            (Some(1_024), 152, 72),
+        ] {
+            let response = rates.response(fast, window);
+            assert_eq!((response.psdu_bytes, response.block_ack), (psdu_bytes, window.is_some()));
+            assert_eq!(response.duration, Duration::from_micros(us));
+            assert_eq!(response.rate, Rate::Ofdm(OfdmRate::Mbps24));
+            assert_eq!(rates.response(slow, window).rate, slow);
+        }
+        // 20 us, and 134 bits of 24 a symbol.
+        assert_eq!(rates.response(slow, None).duration, Duration::from_micros(44));
+        assert_eq!((rates.known.len(), rates.lowest()), (2, slow));
+    }
+}

@@ -497,6 +497,106 @@ mod tests {
         let _ = a;
     }
 
+    /// Access instants are asked for up to a horizon: none before the shortest AIFS is over.
+    #[test]
+    fn nobody_gains_access_before_the_shortest_aifs() {
+        let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
+        let long = contention.add(A, AIFS + SLOT, false);
+        let short = contention.add(B, AIFS, false);
+        contention.arm(long, at(0));
+        contention.arm(short, at(0));
+        contention.transmission_starts(A, at(10));
+        contention.transmission_ends(A, at(100));
+        assert_eq!(contention.next_access(at(142)), Instant::MAX);
+        assert_eq!(contention.next_access(at(143)), at(143));
+        contention.disarm(short);
+        assert!(!contention.is_armed(short) && contention.is_armed(long));
+        assert_eq!(contention.next_access(at(143)), at(152));
+        contention.disarm(long);
+        assert_eq!(contention.next_access(Instant::MAX), Instant::MAX);
+    }
+
+    /// 10.23.2.2: NAV, EIFS, its own exchange and a response that it owes make the medium
+    /// busy for a station up to their end, a PPDU that it senses as long as it lasts.
+    #[test]
+    fn what_makes_the_medium_busy() {
+        type Change = fn(&mut Contention);
+        let busy: [Change; 4] = [
+            |contention| contention.reserve(B, at(300)),
+            |contention| contention.extend_interframe_space(B, at(300)),
+            |contention| contention.hold(B, at(300)),
+            |contention| contention.respond(B, at(300)),
+        ];
+        for (number, change) in (0..).zip(busy) {
+            let (mut contention, a, b) = pair();
+            assert!(!contention.is_busy(B, at(0)) && !contention.extends_beyond(at(0)));
+            change(&mut contention);
+            assert!(contention.is_busy(B, at(299)) && !contention.is_busy(B, at(300)));
+            assert!(!contention.is_busy(A, at(299)), "the other station's");
+            assert_eq!(contention.is_reserved(B, at(299)), number == 0);
+            assert_eq!(contention.extends_beyond(at(299)), number == 1);
+            assert!(!contention.extends_beyond(at(300)));
+            // With slots to count, no backoff is drawn; without, one is.
+            assert!(contention.arm(a, at(10)));
+            assert!(!contention.arm(b, at(10)));
+            contention.set_backoff(b, 1);
+            assert!(contention.arm(b, at(10)));
+            assert_eq!(contention.station(b), B);
+        }
+        let (mut contention, ..) = pair();
+        contention.transmission_starts(A, at(10));
+        contention.transmission_starts(B, at(12));
+        contention.transmission_ends(A, at(20));
+        assert!(contention.is_busy(A, at(21)), "the other PPDU");
+        contention.transmission_ends(B, at(22));
+        assert!(!contention.is_busy(A, at(22)));
+    }
+
+    /// A frame that was decoded ends EIFS (10.3.2.3.7) and never shortens the NAV; on
+    /// another channel none of both counts.
+    #[test]
+    fn how_reservations_end() {
+        let (mut contention, _, b) = pair();
+        contention.extend_interframe_space(B, at(300));
+        contention.reserve(B, at(200));
+        contention.reserve(B, at(150));
+        assert!(contention.is_busy(B, at(199)) && !contention.is_busy(B, at(200)));
+        contention.extend_interframe_space(B, at(300));
+        contention.return_to_channel(B, at(50));
+        assert!(contention.is_busy(B, at(49)) && !contention.is_busy(B, at(50)));
+        assert!(contention.arm(b, at(60)));
+        assert_eq!(contention.next_access(Instant::MAX), at(50 + 43));
+    }
+
+    /// Stations with different views: each freezes by what it senses, and winners come in
+    /// order of index.
+    #[test]
+    fn views_freeze_for_themselves() {
+        const C: StationId = StationId(2);
+        // A and C do not sense each other; B senses both.
+        let senses = [[true, true, false], [true, true, true], [false, true, true]];
+        let mut contention = Contention::new(SLOT, &senses.map(|row| row.to_vec()));
+        let [c, b, a] = [C, B, A].map(|station| contention.add(station, AIFS, false));
+        for id in [a, b, c] {
+            contention.set_backoff(id, 2);
+            contention.arm(id, at(0));
+        }
+        let mut winners = Vec::new();
+        contention.winners(at(43 + 18), &mut winners);
+        assert_eq!(winners, [c, b, a]);
+        for (listener, row) in [A, B, C].into_iter().zip(senses) {
+            for (transmitter, expected) in [A, B, C].into_iter().zip(row) {
+                assert_eq!(contention.senses(listener, transmitter), expected);
+            }
+        }
+        contention.transmission_starts(A, at(43 + 9));
+        assert!(contention.is_busy(B, at(55)) && !contention.is_busy(C, at(55)));
+        assert_eq!(contention.next_access(Instant::MAX), at(43 + 18), "C goes on");
+        contention.disarm(c);
+        contention.transmission_ends(A, at(200));
+        assert_eq!(contention.next_access(Instant::MAX), at(200 + 43 + 9));
+    }
+
     #[test]
     fn equal_counters_win_together() {
         let (mut contention, a, b) = pair();

@@ -427,8 +427,16 @@ mod tests {
         let mut propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
         propagation.shadowing = Db(6.0);
         let mut stream = stream(3);
-        let squares = (0..50_000).map(|_| propagation.draw_shadowing(&mut stream).0);
-        assert!((libm::sqrt(mean(squares.map(|db| db * db))) - 6.0).abs() < 0.1);
+        let draws: Vec<f64> =
+            (0..50_000).map(|_| propagation.draw_shadowing(&mut stream).0).collect();
+        let squares = draws.iter().map(|db| db * db);
+        assert!((libm::sqrt(mean(squares)) - 6.0).abs() < 0.1);
+        // Five times the mean's standard error.
+        assert!(mean(draws.into_iter()).abs() < 0.14);
+        assert_eq!(
+            Propagation { shadowing: Db(0.0), ..propagation }.draw_shadowing(&mut stream),
+            Db(0.0)
+        );
     }
 
     proptest! {

@@ -226,3 +226,75 @@ const DELBA_INITIATOR: u16 = 1 << 11;
 fn parameters(reader: &mut Reader<'_>) -> Result<BlockAckParameters, Error> {
     reader.u16("block ack parameter set").map(BlockAckParameters::from_bits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figures 9-91 (Block Ack Parameter Set) and 9-92 (DELBA Parameter Set): each subfield
+    /// alone, with all others set and with none.
+    #[test]
+    fn parameter_sets_have_their_bits() {
+        for bits in (0..16).map(|bit| 1_u16 << bit).flat_map(|bit| [bit, !bit]).chain([0]) {
+            let parameters = BlockAckParameters::from_bits(bits);
+            assert_eq!(parameters.amsdu, bits % 2 == 1);
+            assert_eq!(parameters.immediate, bits / 2 % 2 == 1);
+            assert_eq!(u16::from(parameters.tid), bits / 4 % 16);
+            assert_eq!(parameters.buffer_size, bits / 64);
+            assert_eq!(parameters.bits(), bits);
+
+            let [low, high] = bits.to_le_bytes();
+            let frame = [3, 2, low, high, 39, 0, 7];
+            let delba = Repr::parse(&mut Reader::new("action", &frame)).expect("a DELBA");
+            let expected = Repr::Delba {
+                initiator: bits / 2_048 % 2 == 1,
+                tid: (bits / 4_096) as u8,
+                reason: 39,
+                rest: &[7],
+            };
+            assert_eq!(delba, expected);
+            assert_eq!((delba.buffer_len(), delba.buffer_size()), (7, None));
+        }
+    }
+
+    /// IEEE 802.11-2020, 9.4.2.138, with the Extended Buffer Size of 802.11be.
+    #[test]
+    fn an_extension_adds_multiples_of_1024() {
+        for (octet, unfragmented, level, extended) in [
+            (0, false, 0, 0),
+            (1, true, 0, 0),
+            (0x02, false, 1, 0),
+            (0x04, false, 2, 0),
+            (0x06, false, 3, 0),
+            (0x18, false, 0, 0),
+            (0x20, false, 0, 1_024),
+            (0xe0, false, 0, 7 * 1_024),
+            (0xff, true, 3, 7 * 1_024),
+        ] {
+            let extension = AddbaExtension(octet);
+            assert_eq!(extension.no_fragmentation(), unfragmented);
+            assert_eq!(
+                (extension.fragmentation_level(), extension.extended_buffer()),
+                (level, extended)
+            );
+            // Of the buffer size that the parameters have, ten bits count.
+            let rest = [159, 1, octet];
+            let parameters = BlockAckParameters::from_bits(64 << 6);
+            let (dialog_token, timeout_tu) = (1, 0);
+            let start = SequenceControl::from_bits(0);
+            let request =
+                Repr::AddbaRequest { dialog_token, parameters, timeout_tu, start, rest: &rest };
+            let response = Repr::AddbaResponse {
+                dialog_token,
+                status: 0,
+                parameters,
+                timeout_tu,
+                rest: &rest,
+            };
+            for repr in [request, response] {
+                assert_eq!(repr.buffer_size(), Some(64 + extended));
+                assert_eq!(repr.buffer_len(), 12);
+            }
+        }
+    }
+}

@@ -219,6 +219,28 @@ mod tests {
         assert_eq!(Key::peek(&padded), Some(information));
     }
 
+    /// Figure 12-35, bit by bit.
+    #[test]
+    fn key_information_has_its_bits() {
+        type Read = fn(Information) -> bool;
+        let bits: [(u16, Read); 6] = [
+            (3, Information::is_pairwise),
+            (7, Information::has_ack),
+            (8, Information::has_mic),
+            (11, Information::is_request),
+            (12, Information::is_encrypted),
+            (13, Information::is_smk),
+        ];
+        for (bit, is_set) in bits {
+            assert!(is_set(Information(1 << bit)) && is_set(Information(u16::MAX)));
+            assert!(!is_set(Information(!(1 << bit))) && !is_set(Information(0)));
+        }
+        for version in 0..8 {
+            assert_eq!(Information(version).version(), version as u8);
+            assert_eq!(Information(0xfff8 | version).version(), version as u8);
+        }
+    }
+
     #[test]
     fn a_frame_that_is_cut_says_where() {
         let whole = message_1();

@@ -199,6 +199,8 @@ fn nulls_are_repeated_and_asked_for() {
     let sequences: BTreeSet<u16> =
         run.nulls().iter().map(|(_, frame)| frame.sequence.as_u16()).collect();
     assert_eq!(sequences.len(), 2, "repeated under one number");
+    // Four of its own accord, five asked for, one on coming back.
+    assert_eq!((run.stats.nulls, run.nulls().len()), (10, 10));
     let last = run.nulls()[8].0;
     let duration = last - run.nulls()[0].0;
     assert!(duration > Duration::from_micros(1200) && duration < ms(2), "{duration}");

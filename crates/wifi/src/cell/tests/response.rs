@@ -98,3 +98,49 @@ fn acknowledgements_take_as_many_ppdus_as_in_ns3() {
     let ratio = f64::from(heard.answers) / f64::from(heard.data);
     assert!((0.63..0.69).contains(&ratio), "{ratio}");
 }
+
+/// One packet on an idle channel, and why the cell is woken each time: AIFS of 16 + 3 x 9 us,
+/// a PPDU of 36 us and 48 symbols (12 326 bits, 260 a symbol), SIFS, and an Ack of 28 us at
+/// 24 Mb/s; or no Ack for SIFS, a slot and 20 us (10.3.2.11).
+#[test]
+fn every_wake_up_says_why() {
+    let rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);
+    for (loss, expected) in [
+        (
+            0.0,
+            [
+                (43, Reason::Access),
+                (271, Reason::PpduEnd),
+                (287, Reason::Sequel),
+                (315, Reason::PpduEnd),
+            ],
+        ),
+        (
+            1.0,
+            [
+                (43, Reason::Access),
+                (271, Reason::PpduEnd),
+                (316, Reason::ResponseTimeout),
+                (0, Reason::Access),
+            ],
+        ),
+    ] {
+        let mut config = cell(1, rate, ChannelWidth::Mhz20, 0);
+        for pair in &mut config.links {
+            pair.link.loss = Some(Probability::new(loss).expect("a probability"));
+        }
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        let packet = Packet::new(0, 1_500, Instant::ZERO);
+        cell.handle_packet(Instant::ZERO, AP, Address::Station(StationId(1)), packet);
+        for (us, reason) in expected {
+            let (at, why) = cell.poll_timeout().expect("something is due");
+            assert_eq!(why, reason, "at {at:?}");
+            // The backoff is random.
+            assert!(
+                us == 0 || at == Instant::ZERO + Duration::from_micros(us),
+                "{why:?} at {at:?}"
+            );
+            cell.handle_timeout(at);
+        }
+    }
+}

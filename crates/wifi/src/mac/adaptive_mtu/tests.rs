@@ -108,6 +108,10 @@ fn a_clean_link_gets_the_longest_packets() {
     // What would be gained beyond is not worth a change.
     assert!(link.mtu.chosen() > 7_800, "{}", link.mtu.chosen());
     assert_eq!(link.mtu.mtu(), link.mtu.chosen(), "nothing to ask");
+    assert!(!link.mtu.probing, "nothing is lost");
+    link.per_byte = 1e-4;
+    link.run(Duration::from_secs(1));
+    assert!(link.mtu.probing, "one of ten of the best length is lost");
 }
 
 #[test]

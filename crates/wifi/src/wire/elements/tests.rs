@@ -135,3 +135,139 @@ fn operation_of_vht_he_and_eht() {
     let eht = EhtOperation::parse(&of(&[255, 6, 106, 0, 0, 0, 0, 0])).unwrap();
     assert_eq!((eht.bandwidth_mhz(), eht.disabled_channels), (None, None));
 }
+
+/// IEEE 802.11-2020, tables 9-149 and 9-151: every selector by its code.
+#[test]
+fn suites_have_their_codes() {
+    let suite = |code| Suite { oui: [0x00, 0x0f, 0xac], code };
+    let ciphers = [
+        (0, Cipher::UseGroup),
+        (1, Cipher::Wep40),
+        (2, Cipher::Tkip),
+        (3, Cipher::Other(suite(3))),
+        (4, Cipher::Ccmp128),
+        (5, Cipher::Wep104),
+        (6, Cipher::BipCmac128),
+        (7, Cipher::NoGroupTraffic),
+        (8, Cipher::Gcmp128),
+        (9, Cipher::Gcmp256),
+        (10, Cipher::Ccmp256),
+        (11, Cipher::BipGmac128),
+        (12, Cipher::BipGmac256),
+        (13, Cipher::BipCmac256),
+        (14, Cipher::Other(suite(14))),
+    ];
+    for (code, cipher) in ciphers {
+        assert_eq!(suite(code).cipher(), cipher);
+    }
+    // Whether by a pre-shared key, and whether by SAE.
+    let managements = [
+        (1, KeyManagement::Dot1x, false, false),
+        (2, KeyManagement::Psk, true, false),
+        (3, KeyManagement::FtDot1x, false, false),
+        (4, KeyManagement::FtPsk, true, false),
+        (5, KeyManagement::Dot1xSha256, false, false),
+        (6, KeyManagement::PskSha256, true, false),
+        (7, KeyManagement::Other(suite(7)), false, false),
+        (8, KeyManagement::Sae, false, true),
+        (9, KeyManagement::FtSae, false, true),
+        (11, KeyManagement::SuiteB, false, false),
+        (12, KeyManagement::SuiteB192, false, false),
+        (18, KeyManagement::Owe, false, false),
+        (24, KeyManagement::SaeGroupDependent, false, true),
+        (25, KeyManagement::FtSaeGroupDependent, false, true),
+    ];
+    for (code, management, psk, sae) in managements {
+        assert_eq!(suite(code).key_management(), management);
+        assert_eq!((management.is_psk(), management.is_sae()), (psk, sae));
+        let vendors = Suite { oui: [0x00, 0x50, 0xf2], code };
+        assert_eq!(vendors.key_management(), KeyManagement::Other(vendors));
+        assert_eq!(vendors.cipher(), Cipher::Other(vendors));
+    }
+}
+
+/// Maps of MCS: two bits for each number of streams, 3 for none (9.4.2.157.3).
+#[test]
+fn streams_and_widths_of_capabilities() {
+    for streams in 0..=8 {
+        let map = (0xffff_u32 << (2 * streams)) as u16;
+        for lower in [0, 0x5555, 0xaaaa] {
+            let rx_mcs_map = map | lower & !map;
+            let vht = VhtCapabilities { rx_mcs_map, ..VhtCapabilities::default() };
+            assert_eq!(vht.rx_streams(), streams);
+            assert_eq!(
+                HeCapabilities { rx_mcs_map, ..HeCapabilities::default() }.rx_streams(),
+                streams
+            );
+        }
+    }
+    for (information, has_160_mhz) in [(0, false), (!12, false), (4, true), (8, true), (12, true)] {
+        let vht = VhtCapabilities { information, ..VhtCapabilities::default() };
+        assert_eq!(vht.has_160_mhz(), has_160_mhz);
+    }
+    for (octet, has_160_mhz) in [(0, false), (!8, false), (8, true), (0xff, true)] {
+        let mut he = HeCapabilities::default();
+        he.phy[0] = octet;
+        assert_eq!(he.has_160_mhz(), has_160_mhz);
+    }
+    for (code, mhz) in [(0, 20), (1, 40), (2, 80), (3, 160)] {
+        for others in [0, 0xfc] {
+            let operation = Ghz6Operation { control: code | others, ..Ghz6Operation::default() };
+            assert_eq!(operation.bandwidth_mhz(), mhz);
+        }
+    }
+    for (code, mhz) in [(0, Some(20)), (1, Some(40)), (3, Some(160)), (4, Some(320)), (5, None)] {
+        for others in [0, 0xf8] {
+            let information = Some([code | others, 0, 0]);
+            let operation = EhtOperation { information, ..EhtOperation::default() };
+            assert_eq!(operation.bandwidth_mhz(), mhz);
+        }
+    }
+    assert_eq!(EhtOperation::default().bandwidth_mhz(), None);
+    for (colour, found) in [(0, Some(0)), (63, Some(63)), (0x7f, Some(63)), (0x80, None)] {
+        let operation = HeOperation { colour, ..HeOperation::default() };
+        assert_eq!(operation.bss_colour(), found);
+    }
+}
+
+/// What is there follows from each bit of the parameters alone.
+#[test]
+fn operation_information_is_there_by_its_bit() {
+    let he = |parameters: u32, data: &[u8]| {
+        let [a, b, c, _] = parameters.to_le_bytes();
+        let bytes = [&[extension::HE_OPERATION, a, b, c, 1, 0xfc, 0xff], data].concat();
+        let bytes = element(id::EXTENSION, &bytes);
+        HeOperation::parse(&Elements::new(&bytes).iter().next().unwrap().unwrap())
+    };
+    let data = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    let vht = |first| VhtOperation { width: first, centre_0: first + 1, centre_1: first + 2 };
+    let primary = |read: HeOperation| read.ghz_6.map(|ghz_6| ghz_6.primary);
+    for (parameters, expected_vht, expected_primary) in [
+        (0, None, None),
+        (1 << 14, Some(vht(1)), None),
+        (1 << 15, None, None),
+        (1 << 17, None, Some(1)),
+        (1 << 14 | 1 << 17, Some(vht(1)), Some(4)),
+        (1 << 15 | 1 << 17, None, Some(2)),
+        (1 << 14 | 1 << 15 | 1 << 17, Some(vht(1)), Some(5)),
+        (0xfd_3fff, None, None),
+    ] {
+        let read = he(parameters, &data).unwrap();
+        assert_eq!((read.vht, primary(read)), (expected_vht, expected_primary), "{parameters:#x}");
+        assert_eq!((read.parameters, read.basic_mcs_map), (parameters, 0xfffc));
+    }
+    assert!(he(1 << 15, &[]).is_err() && he(0, &[]).is_ok());
+
+    let eht = |parameters: u8| {
+        let bytes = [extension::EHT_OPERATION, parameters, 0, 0, 0, 0, 4, 31, 63, 0x30, 1];
+        let bytes = element(id::EXTENSION, &bytes);
+        let read = EhtOperation::parse(&Elements::new(&bytes).iter().next().unwrap().unwrap());
+        read.map(|read| (read.information, read.disabled_channels)).unwrap()
+    };
+    assert_eq!(eht(0), (None, None));
+    assert_eq!(eht(1), (Some([4, 31, 63]), None));
+    assert_eq!(eht(2), (None, None));
+    assert_eq!(eht(3), (Some([4, 31, 63]), Some(0x130)));
+    assert_eq!(eht(0xfc), (None, None));
+    assert_eq!(eht(0xfd), (Some([4, 31, 63]), None));
+}

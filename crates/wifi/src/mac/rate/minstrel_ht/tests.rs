@@ -174,3 +174,65 @@ fn a_probe_is_tried_once_before_the_later_stages() {
     let later = Instant::ZERO + Duration::from_micros(20_000);
     assert!(minstrel.chain(later, Db(0.0), 1_500).is_probe());
 }
+
+/// The mean A-MPDU length is that of mac80211: a window weighs a quarter (EWMA level 96 of
+/// 128); a window without A-MPDUs changes nothing, and none counts twice.
+#[test]
+fn the_mean_ampdu_length_is_folded_every_window() {
+    let rates = RateSet::ht(1, ChannelWidth::Mhz20, false);
+    let mut minstrel = minstrel(&rates);
+    let rate = minstrel.main_rate();
+    let at = |ms: u64| Instant::ZERO + Duration::from_millis(ms);
+    // 8 and 16 MPDUs: twelve on average.
+    minstrel.report(at(10), rate, 8, 8);
+    minstrel.report(at(50), rate, 16, 16);
+    assert_eq!(minstrel.mean_mpdus, 1.0, "the window is not over");
+    assert_eq!((minstrel.window_mpdus, minstrel.window_ppdus), (24, 2));
+    minstrel.report(at(51), rate, 12, 12);
+    assert_eq!(minstrel.mean_mpdus, 1.0 + 0.25 * 11.0);
+    assert_eq!((minstrel.window_mpdus, minstrel.window_ppdus), (0, 0));
+    assert_eq!((minstrel.updated, minstrel.sample_at), (at(51), at(51)));
+    minstrel.update(at(60));
+    assert_eq!(minstrel.mean_mpdus, 3.75);
+    minstrel.report(at(111), rate, 3, 0);
+    assert_eq!(minstrel.mean_mpdus, 3.75 - 0.25 * 0.75);
+    // What is not in the set, or sent nothing, counts nowhere.
+    minstrel.report(at(112), rate, 0, 0);
+    minstrel.report(at(112), Rate::Ofdm(OfdmRate::Mbps6), 5, 5);
+    assert_eq!((minstrel.window_mpdus, minstrel.window_ppdus), (0, 0));
+}
+
+/// From 10 % on a rate has a throughput, from 90 % on it grows no more (mac80211's
+/// minstrel_ht_get_tp_avg).
+#[test]
+fn throughput_between_ten_and_ninety_percent() {
+    let mut minstrel = minstrel(&RateSet::ht(1, ChannelWidth::Mhz20, false));
+    let mut at = |probability| {
+        minstrel.statistics[0].probability = probability;
+        minstrel.throughput(0)
+    };
+    assert_eq!(at(0.0999), 0.0);
+    let tenth = at(0.1);
+    assert!(tenth > 0.0);
+    assert!((at(0.5) / tenth - 5.0).abs() < 1e-9);
+    assert!((at(0.9) / tenth - 9.0).abs() < 1e-9);
+    assert_eq!(at(1.0), at(0.9));
+}
+
+/// More than 30 MPDUs in this window and less than a quarter of them acknowledged: two
+/// streams that die are left for one, not before.
+#[test]
+fn a_rate_that_dies_is_left_at_once() {
+    let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);
+    for (sent, acked, is_left) in [(30, 0, false), (31, 6, true), (31, 7, false), (32, 8, false)] {
+        let mut minstrel = minstrel(&rates);
+        let two =
+            Rate::Ht { mcs: 15, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+        let index = minstrel.table.find(two).unwrap();
+        minstrel.best[0] = index;
+        minstrel.report(Instant::ZERO, two, sent, acked);
+        let streams = minstrel.table.group_of(minstrel.best[0]).streams;
+        assert_eq!(streams, if is_left { 1 } else { 2 }, "{acked} of {sent}");
+        assert_eq!(minstrel.main_rate() == two, !is_left);
+    }
+}

@@ -1,0 +1,261 @@
+//! The air by itself: which PPDUs overlap, to which one a receiver locks, and what others
+//! hear, each at the bound of its condition. Powers and SINR are sums of milliwatts.
+
+use super::*;
+use crate::cell::tests::{cell, mcs};
+use crate::phy::GuardInterval;
+use lasthop_units::Duration;
+
+const A: StationId = StationId(0);
+const B: StationId = StationId(1);
+const C: StationId = StationId(2);
+const D: StationId = StationId(3);
+
+/// Noise of every pair in dBm.
+const NOISE: Dbm = Dbm(-94.0);
+
+/// Four stations with these SNRs between a transmitter and a receiver, else 40 dB.
+fn air(snrs: &[(StationId, StationId, f64)], capture_margin: Option<f64>) -> Air {
+    let width = ChannelWidth::Mhz20;
+    let mut config = cell(3, rate(), width, 65_535);
+    config.capture_margin = capture_margin.map(Db);
+    for pair in &mut config.links {
+        let snr = snrs.iter().find(|(from, to, _)| (pair.from, pair.to) == (*from, *to));
+        pair.link.snr = Db(snr.map_or(40.0, |(.., snr)| *snr));
+        pair.link.noise = NOISE;
+    }
+    Air::new(&config, Seed::new(1, 0)).expect("a sound cell")
+}
+
+fn rate() -> Rate {
+    mcs(0, ChannelWidth::Mhz20, GuardInterval::Long)
+}
+
+fn at(us: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(us)
+}
+
+fn flight(transmitter: StationId, receiver: StationId, from_us: u64, until_us: u64) -> Flight {
+    Flight {
+        transmitter,
+        receiver: Address::Station(receiver),
+        start: at(from_us),
+        end: at(until_us),
+        rate: rate(),
+        psdu_bytes: 100,
+        reserves_until: at(until_us),
+        carried: Carried::Payload,
+        interference: Vec::new(),
+    }
+}
+
+/// The two PPDUs as they come off the air.
+fn both(air: &mut Air, first: Flight, second: Flight) -> [Flight; 2] {
+    air.begin(first);
+    air.begin(second);
+    let flights = air.lend_flights();
+    flights.try_into().expect("two PPDUs")
+}
+
+/// An HT PPDU of one stream has 36 us of preamble and header (table 19-6).
+#[test]
+fn who_began_when() {
+    use Order::{After, Before, DuringHeader, HeaderBefore, Together};
+    for (second_us, orders) in [
+        (100, Some((Together, Together))),
+        (101, Some((DuringHeader, HeaderBefore))),
+        (135, Some((DuringHeader, HeaderBefore))),
+        (136, Some((After, Before))),
+        (299, Some((After, Before))),
+        (300, None),
+    ] {
+        let mut air = air(&[], None);
+        let [first, second] = both(&mut air, flight(A, B, 100, 300), flight(C, D, second_us, 500));
+        let order = |flight: &Flight| flight.interference.first().map(|other| other.order);
+        assert_eq!(order(&first).zip(order(&second)), orders, "{second_us} us");
+        assert_eq!(first.interference.len(), usize::from(orders.is_some()));
+        if let [other] = &first.interference[..] {
+            assert_eq!((other.transmitter, other.start, other.end), (C, at(second_us), at(500)));
+        }
+    }
+}
+
+/// Two PPDUs of which one ends as the other begins do not overlap, nor do their parts.
+#[test]
+fn overlap_is_half_open() {
+    let mut air = air(&[], None);
+    let [first, _] = both(&mut air, flight(A, B, 100, 300), flight(C, D, 200, 250));
+    for (from_us, until_us, overlaps) in [
+        (100, 200, false),
+        (100, 201, true),
+        (200, 250, true),
+        (210, 220, true),
+        (249, 300, true),
+        (250, 300, false),
+    ] {
+        assert_eq!(first.overlaps(at(from_us), at(until_us)), overlaps, "{from_us} us");
+        let loss = air.interference_loss(&first, B, at(from_us), at(until_us));
+        // 40 dB over the noise from C, beside the noise.
+        let expected = if overlaps { 1.0 + 1e4 } else { 1.0 };
+        assert!((loss / expected - 1.0).abs() < 1e-9);
+        let sinr = air.sinr(&first, B, Db(40.0), at(from_us), at(until_us));
+        let expected = if overlaps { 40.0 - 10.0 * libm::log10(10_001.0) } else { 40.0 };
+        assert!((sinr.0 - expected).abs() < 1e-9);
+    }
+}
+
+/// A receiver keeps to the first PPDU that it senses; it turns to a later one that is
+/// stronger by the margin and comes during the first one's preamble and header. Of two
+/// that begin together the stronger one has it.
+#[test]
+fn what_a_receiver_locks_to() {
+    // From A and from C at B in dB, when C begins, the margin; does B lock to A, to C?
+    for (wanted, other, second_us, margin, locks) in [
+        (40.0, 40.0, 100, None, (false, false)),
+        (40.0, 39.9, 100, None, (true, false)),
+        (39.9, 40.0, 100, None, (false, true)),
+        (40.0, 60.0, 110, None, (true, false)),
+        (40.0, 45.0, 110, Some(5.0), (false, true)),
+        (40.0, 44.9, 110, Some(5.0), (true, false)),
+        (40.0, 60.0, 136, Some(5.0), (true, false)),
+        // -94 dBm and 11.9 dB are below -82 dBm: not sensed.
+        (40.0, 11.9, 100, None, (true, false)),
+        (11.9, 40.0, 110, None, (true, true)),
+    ] {
+        let mut air = air(&[(A, B, wanted), (C, B, other)], margin);
+        let flights = both(&mut air, flight(A, B, 100, 300), flight(C, B, second_us, 500));
+        let found = flights.each_ref().map(|flight| air.locks(flight, B));
+        assert_eq!(found, [locks.0, locks.1], "{wanted} and {other} dB at {second_us} us");
+        // All receivers at once come to the same.
+        for flight in &flights {
+            air.judge_all(flight);
+            for receiver in [A, B, C, D].into_iter().filter(|to| *to != flight.transmitter) {
+                assert_eq!(air.reception.locks[receiver.index()], air.locks(flight, receiver));
+            }
+        }
+        assert!(!air.locks(&flights[0], C), "it is on the air itself");
+        assert!(air.is_disturbed(&flights[0], C));
+        assert_eq!(air.is_disturbed(&flights[0], B), other > 12.0);
+        assert_eq!(air.is_disturbed(&flights[1], B), wanted > 12.0);
+    }
+}
+
+/// A PPDU is decoded by all if no other one overlaps and every station that senses it has
+/// the SNR at which half the frames get through: what [`Air::overhear`] finds one by one.
+#[test]
+fn decoded_by_all_is_decoded_by_each() {
+    let needed =
+        air(&[], None).overhear_threshold(mcs(7, ChannelWidth::Mhz20, GuardInterval::Long));
+    for (to_c, to_d, expected) in [
+        (40.0, 40.0, true),
+        (needed.snr.0, 40.0, true),
+        (needed.snr.0 - 1e-6, 40.0, false),
+        (40.0, needed.snr.0 - 1e-6, false),
+        (40.0, needed.snr.0, true),
+        // Not sensed at all, and therefore not asked.
+        (40.0, 11.0, true),
+    ] {
+        for disturbed in [false, true] {
+            let mut air = air(&[(A, C, to_c), (A, D, to_d)], None);
+            let mut ppdu = flight(A, B, 100, 300);
+            ppdu.rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);
+            air.begin(ppdu);
+            if disturbed {
+                air.begin(flight(B, A, 150, 160));
+            }
+            let [ppdu, ..] = &air.lend_flights()[..] else { panic!("it is on the air") };
+            assert_eq!(air.is_decoded_by_all(ppdu), expected && !disturbed);
+            let mut heard = Vec::new();
+            air.overhear(ppdu, |station, overheard| heard.push((station, overheard)));
+            let all = heard.iter().all(|(_, overheard)| *overheard == Overheard::Decoded);
+            assert_eq!(all, expected && !disturbed, "{heard:?}");
+            let senses = |snr: f64| snr >= 12.0;
+            let listeners = [(C, to_c), (D, to_d)].into_iter().filter(|(_, snr)| senses(*snr));
+            assert!(heard.iter().map(|(station, _)| *station).eq(listeners.map(|(to, _)| to)));
+        }
+    }
+}
+
+/// SNR less loss in dB, at the bound and on both sides of it.
+#[test]
+fn a_level_reaches_what_is_needed() {
+    for snr in [0.0, 4.0, 17.3, 40.0] {
+        let (level, power, power_mw) = Level::of(Db(snr), NOISE);
+        assert!((power.0 - (snr - 94.0)).abs() < 1e-9);
+        assert!((power_mw / libm::pow(10.0, (snr - 94.0) / 10.0) - 1.0).abs() < 1e-9);
+        for loss_db in [0.0, 3.0, 10.0] {
+            for (margin, reaches) in [(1.0, true), (1e-3, true), (-1e-3, false), (-1.0, false)] {
+                let needed = Db(snr - loss_db - margin);
+                let needed = Threshold { snr: needed, linear: needed.as_linear() };
+                assert_eq!(level.reaches(needed, Db(loss_db).as_linear()), reaches, "{snr} dB");
+            }
+        }
+        let exact = Threshold { snr: Db(snr), linear: Db(snr).as_linear() };
+        assert!(level.reaches(exact, 1.0));
+    }
+}
+
+/// When PPDUs end, whose they are, and in which order they come off the air.
+#[test]
+fn ppdus_come_off_the_air_in_order() {
+    let mut air = air(&[], None);
+    assert_eq!((air.next_end(), air.transmits_until(A)), (Instant::MAX, None));
+    air.begin(flight(A, B, 100, 300));
+    air.begin(flight(C, D, 110, 200));
+    air.begin(flight(D, C, 120, 200));
+    assert_eq!((air.next_end(), air.transmits_until(A)), (at(200), Some(at(300))));
+    assert_eq!(air.transmits_until(B), None);
+    assert_eq!(air.end(at(199)), None);
+    for transmitter in [C, D] {
+        let ended = air.end(at(200)).expect("two end");
+        assert_eq!(ended.transmitter, transmitter);
+        assert!(ended.is_payload_of(transmitter) && !ended.is_payload_of(A));
+        let cts = Flight { carried: Carried::Cts, ..ended };
+        assert!(!cts.is_payload_of(transmitter));
+        air.forget(cts);
+    }
+    assert_eq!((air.end(at(200)), air.next_end()), (None, at(300)));
+    assert_eq!(air.spare.len(), 2);
+    assert!(air.spare.iter().all(Vec::is_empty));
+}
+
+/// What is certain takes no random number.
+#[test]
+fn certainty_draws_nothing() {
+    let mut stream = Seed::new(1, 0).stream("test");
+    let untouched = stream.clone();
+    assert!(happens(&mut stream, Probability::ONE));
+    assert!(!happens(&mut stream, Probability::ZERO));
+    assert_eq!(stream, untouched);
+    let half = Probability::new(0.5).expect("a probability");
+    let count = (0..1_000).filter(|_| happens(&mut stream, half)).count();
+    // Five standard deviations.
+    assert!((420..=580).contains(&count), "{count}");
+}
+
+/// A loss that is given takes the place of the error model's, unless another PPDU overlaps
+/// with the MPDU: then the MPDU has to survive both.
+#[test]
+fn a_given_loss_and_interference() {
+    let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
+    for pair in &mut config.links {
+        // The error model would let nothing of MCS 7 through.
+        pair.link.snr = Db(12.0);
+        pair.link.noise = NOISE;
+        pair.link.loss = Some(Probability::new(0.25).expect("a probability"));
+    }
+    let mut air = Air::new(&config, Seed::new(1, 0)).expect("a sound cell");
+    let mut ppdu = flight(A, B, 100, 300);
+    ppdu.rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);
+    let [ppdu, _] = both(&mut air, ppdu, flight(C, D, 200, 250));
+    for (from_us, until_us, success) in
+        [(150, 200, 0.75), (199, 201, 0.0), (240, 260, 0.0), (250, 300, 0.75)]
+    {
+        let span = (at(from_us), at(until_us));
+        let found = air.mpdu_success(&ppdu, B, Db(12.0), 1_500, span).as_f64();
+        assert!((found - success).abs() < 1e-6, "{found} from {from_us} us");
+        // At 60 dB the other one's 12 dB do no harm.
+        let found = air.mpdu_success(&ppdu, B, Db(60.0), 1_500, span).as_f64();
+        assert!((found - 0.75).abs() < 1e-6, "{found} from {from_us} us");
+    }
+}
