@@ -177,6 +177,14 @@ mod tests {
         assert_eq!(absences.since(at(0)).collect::<Vec<_>>(), [span((1, 2, false)), last]);
     }
 
+    #[test]
+    fn waits_are_empty_without_spans() {
+        let one = || [span((1, 2, false))].to_vec();
+        assert!(Waits::new([].to_vec(), [].to_vec()).is_empty());
+        assert!(!Waits::new(one(), [].to_vec()).is_empty());
+        assert!(!Waits::new([].to_vec(), one()).is_empty());
+    }
+
     proptest! {
         /// Counted nanosecond by nanosecond.
         #[test]

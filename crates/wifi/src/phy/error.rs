@@ -310,6 +310,33 @@ mod tests {
         Rate::Dsss { rate, preamble: Preamble::Long }
     }
 
+    /// The DSSS header has 48 bits, at 2 Mb/s behind a short preamble, else at 1 Mb/s
+    /// (16.2.2.2, 16.2.2.3); 1 Mb/s has the long one only. SIGNAL has 24 bits at 6 Mb/s,
+    /// HT-SIG 48 more (17.3.4, 19.3.9.4.3).
+    #[test]
+    fn headers_are_sent_at_rates_of_their_own() {
+        let model = ErrorModel::nist();
+        let dsss = |rate, preamble| Rate::Dsss { rate, preamble };
+        let ht =
+            Rate::Ht { mcs: 15, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+        let slow = dsss(DsssRate::Mbps1, Preamble::Long);
+        let faster = dsss(DsssRate::Mbps2, Preamble::Long);
+        let basic = Rate::Ofdm(OfdmRate::Mbps6);
+        for snr in [-8.0, -6.0, -4.0, 0.0, 2.0].map(Db) {
+            for (rate, header, bytes) in [
+                (dsss(DsssRate::Mbps1, Preamble::Short), slow, 6),
+                (dsss(DsssRate::Mbps11, Preamble::Long), slow, 6),
+                (dsss(DsssRate::Mbps2, Preamble::Short), faster, 6),
+                (dsss(DsssRate::Mbps11, Preamble::Short), faster, 6),
+                (Rate::ErpOfdm(OfdmRate::Mbps54), basic, 3),
+                (ht, basic, 9),
+            ] {
+                assert_eq!(model.header_success(rate, snr), model.success(header, snr, bytes));
+            }
+        }
+        assert!(model.success(slow, Db(-6.0), 6) > model.success(faster, Db(-6.0), 6));
+    }
+
     #[test]
     fn every_mode_has_its_own_place() {
         let mut seen: Vec<Mode> = DsssRate::ALL.map(|rate| Mode::of(dsss(rate))).to_vec();
