@@ -11,7 +11,24 @@ mod new_reno;
 
 use lasthop_units::{Duration, Instant};
 
-use super::{Acknowledgement, Control, Window};
+use super::{Acknowledgement, CongestionControl, Control, Window};
+use crate::{CongestionControlKind, HyStart, Recovery};
+
+/// A timeout discards what a loss has set (RFC 9438, 4.8; bictcp_reset), by each kernel's rules.
+#[test]
+fn a_timeout_discards_what_was_learned() {
+    for rules in [Recovery::Linux32, Recovery::Linux313, Recovery::Today] {
+        let kind = CongestionControlKind::Cubic { hystart: HyStart::Off };
+        let mut control = CongestionControl::new(kind, rules, false);
+        let fresh = control.clone();
+        let window = Window { size: 100, fraction: 0, threshold: 100 };
+        let now = Instant::ZERO;
+        assert_eq!(control.threshold_after_loss(now, &window), 70);
+        assert_ne!(control, fresh, "{rules:?}");
+        control.handle_timeout(now);
+        assert_eq!(control, fresh, "{rules:?}");
+    }
+}
 
 /// An acknowledgement of `segments` while the window is full.
 pub(super) fn ack(segments: u32, round_trip: Duration) -> Acknowledgement {

@@ -91,6 +91,23 @@ fn later_reports_of_lower_segments_are_overtaken() {
     }
 }
 
+/// What is acknowledged in order leaves no mark, whatever became of it before.
+#[test]
+fn acknowledged_segments_leave_no_mark() {
+    for sacked in patterns() {
+        let mut board = board(sacked);
+        board.lose_first(5, COUNT * BYTES);
+        retransmit_all(&mut board);
+        for number in 1..=COUNT {
+            assert!(board.acknowledge_head(number * BYTES).is_some());
+            assert_eq!(u64::from(board.len()), COUNT - number);
+            board.check(true);
+        }
+        assert!(board.is_empty() && !board.has_marks());
+        assert_eq!((board.in_flight(), board.highest_sacked()), (0, None));
+    }
+}
+
 /// A block that covers a part of a segment only says nothing about it (RFC 2018, 4). An
 /// acknowledgement within the first segment shortens it.
 #[test]

@@ -418,3 +418,68 @@ fn an_echo_from_before_the_retransmission_undoes_the_timeout() {
         assert_eq!(script.end.state() != State::Loss, is_left, "{sack} {echoed_ms}");
     }
 }
+
+/// tcp_current_ssthresh: when a reduction is undone, the threshold is at least three quarters of
+/// the window that was reduced. A loss left 5; the window has grown to 8 since.
+#[test]
+fn an_undone_timeout_leaves_three_quarters_of_the_window() {
+    for recovery in [Recovery::Linux313, Recovery::Today] {
+        let mut script = script(recovery);
+        script.run(&[(200, Write(100_000)), (200, Out(&[(1, 10_001)]))]);
+        script.run(&[(300, In(1, &[(1_001, 5_001)]))]);
+        script.forget_sent();
+        script.run(&[(400, In(1_000 * 10 + 1, &[]))]);
+        let mut highest = 10_001;
+        let mut note = |script: &mut Script| {
+            let sent = script.forget_sent();
+            highest = sent.iter().map(|sent| sent.1).fold(highest, u64::max);
+            highest
+        };
+        let (mut acknowledged, mut next) = (10_001, 0);
+        while script.end.cwnd_packets() != 8 || script.end.state() != State::Open {
+            let highest = note(&mut script);
+            assert!(acknowledged < highest && next < 200, "{recovery:?}: {:?}", seen(&script));
+            acknowledged += 1_000;
+            next += 1;
+            script.run(&[(410 + 10 * next, In(acknowledged, &[]))]);
+        }
+        assert_eq!(seen(&script), (8, 5, State::Open));
+        script.end.discard_unsent();
+        while script.end.timeouts() == 0 {
+            let (due, _) = script.end.poll_timeout().expect("a timer runs");
+            script.advance((due - lasthop_units::Instant::ZERO).as_nanos() / 1_000_000 + 1);
+        }
+        assert_eq!(script.end.ssthresh(), 4, "{recovery:?}");
+        script.forget_sent();
+        script.end.write(script.now, 5_000);
+        let now = millis(&script);
+        script.run(&[(now + 10, In(acknowledged + 1_000, &[]))]);
+        script.forget_sent();
+        script.run(&[(now + 20, In(acknowledged + 2_000, &[]))]);
+        assert_eq!(script.end.ssthresh(), 6, "{recovery:?}");
+        assert!(script.end.cwnd_packets() >= 8, "{recovery:?}");
+    }
+}
+
+/// tcp_head_timedout of 3.2: the timer restarts with each acknowledgement, but a head that was sent
+/// longer ago than the timeout is lost all the same.
+#[test]
+fn a_head_older_than_the_timeout_is_lost_in_3_2() {
+    for (recovery, is_lost) in [(Recovery::Linux32, true), (Recovery::Linux313, false)] {
+        for is_late in [false, true] {
+            let mut script = script(recovery);
+            script.run(&[(200, Write(20_000)), (200, Out(&[(1, 10_001)]))]);
+            script.advance(450);
+            // The probe of 3.13.
+            script.forget_sent();
+            script.run(&[(450, In(1_001, &[]))]);
+            script.forget_sent();
+            let timeout = script.end.retransmission_timeout().as_nanos() / 1_000_000;
+            let last = 200 + timeout - 1 + 2 * u64::from(is_late);
+            script.run(&[(last, In(1_001, &[(2_001, 3_001)]))]);
+            let sent = script.forget_sent();
+            let is_repeated = sent.contains(&(1_001, 2_001));
+            assert_eq!(is_repeated, is_lost && is_late, "{recovery:?} {last}: {sent:?}");
+        }
+    }
+}
