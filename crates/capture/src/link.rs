@@ -184,7 +184,7 @@ pub fn open<'a>(headers: &mut Headers, packet: &Packet<'a>) -> Result<Opened<'a>
     radio.had_fcs = radio.layout.fcs;
     let mut mpdu = bytes.get(offset..).unwrap_or_default();
     if packet.is_cut() && radio.layout.fcs {
-        // The end is missing, and so is the FCS, or what is left of it tells nothing.
+        // The end is missing, and so is the FCS, or what is left of it is of no use.
         let missing = packet.length as usize - bytes.len();
         let rest = mpdu.len().saturating_sub(4usize.saturating_sub(missing));
         mpdu = mpdu.get(..rest).unwrap_or_default();

@@ -37,7 +37,7 @@ pub struct Reading {
     /// Share of the time in which something was on the air; `None` on a wire.
     pub busy: Option<f64>,
     /// Share of the MPDUs since the start that the monitor has captured, by their answers; `None`
-    /// if no answer tells.
+    /// if no answer was captured.
     pub captured: Option<f64>,
     /// Centre of the (primary) channel of the latest frame in MHz.
     pub frequency_mhz: Option<u16>,

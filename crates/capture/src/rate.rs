@@ -1,4 +1,4 @@
-//! PHY rates as a capture tells them: of DSSS and CCK, OFDM, HT (802.11n), VHT (802.11ac), HE
+//! PHY rates as a capture has them: of DSSS and CCK, OFDM, HT (802.11n), VHT (802.11ac), HE
 //! (802.11ax) and EHT (802.11be). Up to HT the time on the air is exact
 //! ([`lasthop_wifi::phy`]); later ones have a preamble of typical length, which is said where
 //! it matters.
@@ -92,7 +92,7 @@ impl Rate {
         }
     }
 
-    /// The rate that a radiotap header tells.
+    /// The rate that a radiotap header has.
     pub(crate) fn of_radiotap(header: &radiotap::Repr) -> Option<Self> {
         if header.vht.is_some() || header.he.is_some() || header.eht.is_some() {
             return Self::of_later(header);

@@ -5,7 +5,7 @@
 //! Everything is as the monitor sees it. A segment that the MAC repeats counts once. Times from a
 //! segment to its acknowledgement hold the way between the monitor and the receiver only; those
 //! of the two directions add up to the round trip. A retransmission is a segment whose first byte
-//! was seen before; what became of the earlier copy on the air tells where it was lost.
+//! was seen before; what became of the earlier copy on the air shows where it was lost.
 
 mod tcp;
 
@@ -52,7 +52,7 @@ pub struct Flow {
     pub directions: [Direction; 2],
 }
 
-/// How a packet came to the monitor, for what is told of its loss.
+/// How a packet came to the monitor, for what is reported of its loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
     /// The MAC only repeats what it has sent before: the packet is counted, and no more.
@@ -86,7 +86,7 @@ impl FlowKey {
 }
 
 impl Flows {
-    /// A packet of IP, from its header on, as far as it was captured. `fate` tells what became
+    /// A packet of IP, from its header on, as far as it was captured. `fate` gives what became
     /// of an MPDU on the air.
     pub fn handle_packet(
         &mut self,
@@ -217,7 +217,7 @@ impl Flows {
         self.index.iter().map(|(key, index)| (key, &self.flows[*index]))
     }
 
-    /// Packets of flows for which there was no room.
+    /// Packets of flows beyond [`FLOWS_MAX`].
     pub const fn left_out(&self) -> u64 {
         self.left_out
     }

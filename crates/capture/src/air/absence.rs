@@ -152,7 +152,7 @@ impl Absences {
                 self.rts += 1;
                 return;
             }
-            // Control frames tell nothing of power management but a PS-Poll (9.2.4.1.7).
+            // Of control frames only a PS-Poll has the bit (9.2.4.1.7).
             Kind::PsPoll => {
                 if let State::Away(absence) = &mut self.state {
                     absence.polls += 1;

@@ -42,7 +42,7 @@ pub struct ChainCounts {
     pub missed_retries: u64,
 }
 
-/// Numbers of attempts that are told apart.
+/// Numbers of attempts that are counted each for itself.
 pub const ATTEMPTS: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -200,7 +200,7 @@ impl Chains {
         counts
     }
 
-    /// Makes room for a number that is newer than all before.
+    /// Moves the window to a number that is newer than all before.
     fn advance(&mut self, sequence: SeqNo12) {
         let Some(newest) = self.newest else {
             self.newest = Some(sequence);

@@ -35,7 +35,7 @@ pub struct Link {
     /// Acks to the sender since the last PPDU that answer nothing that was captured: as many
     /// single frames must have been missed.
     unasked: u32,
-    /// Room for sequence numbers, to be used again.
+    /// Memory for sequence numbers, to be used again.
     spare: Vec<SeqNo12>,
 }
 
@@ -80,13 +80,13 @@ pub struct LinkCounts {
     /// Sequence numbers that were left out: neither an MPDU nor an answer was captured.
     pub unseen: u64,
     /// MPDUs of A-MPDUs: of which an answer proves that they were sent, captured or not; and
-    /// those that were captured of which no answer tells that.
+    /// those that were captured and that no answer reports on.
     pub ampdu_mpdus: (u64, u64),
 }
 
 impl LinkCounts {
     /// Share of this link's MPDUs that the monitor has captured, 0 to 1, from those of which an
-    /// answer proves that they were sent. What was sent in vain is missed as often as the rest.
+    /// answer proves that they were sent. What failed is missed as often as the rest.
     pub fn captured_share(&self) -> f64 {
         let (captured, missed) = match self.proved {
             // Nothing is answered: numbers that are left out are all there is.
@@ -128,7 +128,7 @@ pub struct RateCounts {
     pub mpdus: u64,
     /// MPDUs with the Retry bit.
     pub retries: u64,
-    /// MPDUs of PPDUs that were answered or of which a Block Ack told.
+    /// MPDUs of PPDUs that were answered or that a Block Ack reported on.
     pub judged: u64,
     /// Of them, those that did not get across.
     pub failed: u64,

@@ -105,7 +105,7 @@ pub struct Grouper {
     /// The last reference, and whether another one came before it. `None` as long as the driver
     /// has said nothing of A-MPDUs.
     reference: Option<(u32, bool)>,
-    /// Room for MPDUs, to be used again.
+    /// Memory for MPDUs, to be used again.
     spare: Vec<Mpdu>,
 }
 
@@ -196,7 +196,7 @@ impl Grouper {
         differ
     }
 
-    /// Takes back a PPDU that is not needed any more, for its room.
+    /// Takes back a PPDU that is not needed any more, for its memory.
     pub fn recycle(&mut self, ppdu: Ppdu) {
         self.spare = ppdu.mpdus;
         self.spare.clear();

@@ -101,7 +101,7 @@ impl Schedule {
     }
 }
 
-/// How many absences the distances in a run leave room for.
+/// How many absences the distances in a run have place for.
 fn missed(absences: &[Absence], asleep_ns: u64, awake_ns: u64) -> u32 {
     let cycle = asleep_ns + awake_ns;
     absences

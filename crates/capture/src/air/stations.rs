@@ -15,7 +15,7 @@ impl StationId {
     }
 }
 
-/// Most stations that are told apart: passers-by who look for networks change their address
+/// Most stations that are followed: passers-by who look for networks change their address
 /// again and again. Frames of the others are counted, and no more.
 pub const STATIONS_MAX: usize = 65_536;
 
@@ -38,7 +38,7 @@ pub struct Stations {
     /// The last ones that were looked for.
     recent: [Option<(MacAddr, StationId)>; 4],
     next: usize,
-    /// Addresses for which there was no room, each as often as it was heard.
+    /// Addresses beyond [`STATIONS_MAX`], each as often as it was heard.
     left_out: u64,
 }
 
@@ -107,7 +107,7 @@ impl Stations {
         self.list.len()
     }
 
-    /// Frames of addresses for which there was no room.
+    /// Frames of addresses beyond [`STATIONS_MAX`].
     pub const fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -27,7 +27,7 @@ pub struct AirtimeSummary {
 /// A network: an access point and its stations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BssSummary {
-    /// Name of the network; absent if no beacon tells it.
+    /// Name of the network; absent if no beacon has it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ssid: Option<String>,
     /// The newest standard that its beacons announce: `802.11n`, `802.11ac`, `802.11ax`, `802.11be`.
@@ -140,7 +140,7 @@ pub struct RateSummary {
     pub mpdus: u64,
     /// MPDUs with the Retry bit.
     pub retries: u64,
-    /// Share of the MPDUs that did not get across, of those of which an answer tells, 0 to 1.
+    /// Share of the MPDUs that did not get across, of those that an answer reports on, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error_rate: Option<f64>,
 }

@@ -229,7 +229,7 @@ impl Reader {
         left: usize,
     ) -> Result<Head, ReadError> {
         let start = input.offset();
-        let Some(room) = left.checked_sub(8) else {
+        let Some(space) = left.checked_sub(8) else {
             let (found, allowed) = (left as u32 + 8, "at least 16 for a simple packet");
             return Err(value(packet, "block length", start - 4, found, allowed));
         };
@@ -241,7 +241,7 @@ impl Reader {
             0 => u32::MAX,
             limit => limit,
         };
-        let captured = self.captured(length.min(limit), room, packet, start)?;
+        let captured = self.captured(length.min(limit), space, packet, start)?;
         input.take(4);
         self.rest = left - 4 - captured;
         let offset = input.offset();
@@ -254,7 +254,7 @@ impl Reader {
     fn captured(
         &self,
         captured: u32,
-        room: usize,
+        space: usize,
         packet: u64,
         offset: u64,
     ) -> Result<usize, ReadError> {
@@ -262,7 +262,7 @@ impl Reader {
         if captured > PACKET_BYTES_MAX {
             return Err(value(packet, field, offset, captured, "at most 16 MiB"));
         }
-        if captured as usize > room {
+        if captured as usize > space {
             return Err(value(packet, field, offset, captured, "what fits into its block"));
         }
         Ok(captured as usize)

@@ -8,19 +8,19 @@ use crate::analysis::Analysis;
 use crate::document::length_ns;
 use std::collections::BTreeMap;
 
-/// Share of the busy time that one station takes from which on it is told.
+/// Share of the busy time that one station takes from which on it is a finding.
 const MOST: f64 = 0.5;
 /// How much slower than the others it has to be.
 const SLOWER: f64 = 0.4;
-/// Share of the time on the air of protection from which on it is told.
+/// Share of the time on the air of protection from which on it is a finding.
 const PROTECTION_MIN: f64 = 0.02;
 /// Overlaps in the midst of frames that are enough to suspect hidden stations.
 const HIDDEN_MIN: u64 = 20;
-/// Share of data PPDUs that overlap with others from which on it is told, and how many there have
+/// Share of data PPDUs that overlap with others from which on it is a finding, and how many there have
 /// to be.
 const COLLISIONS_MIN: f64 = 0.1;
 const PPDUS_MIN: u64 = 500;
-/// Share of the beacons that are missing from which on it is told.
+/// Share of the beacons that are missing from which on it is a finding.
 const BEACONS_MIN: f64 = 0.1;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {

@@ -8,7 +8,7 @@ use crate::rate::Format;
 
 /// Fewer MPDUs say nothing.
 const MPDUS_MIN: u64 = 500;
-/// Share of MPDUs that are retries from which on it is told.
+/// Share of MPDUs that are retries from which on it is a finding.
 const RETRIES_MIN: f64 = 0.2;
 /// MPDUs in an A-MPDU that are few.
 const FEW: f64 = 4.0;
@@ -16,7 +16,7 @@ const FEW: f64 = 4.0;
 const FAST_KBPS: u32 = 50_000;
 /// Share of the time on the air from which on a link is busy.
 const BUSY: f64 = 0.3;
-/// Share of its frames that a monitor misses from which on it is told.
+/// Share of its frames that a monitor misses from which on it is a finding.
 const MISSES_MIN: f64 = 0.1;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {

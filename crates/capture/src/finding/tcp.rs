@@ -10,7 +10,7 @@ const SEGMENTS_MIN: u64 = 200;
 const WAITS_NS: u64 = 50_000_000;
 /// And how many times the least one it is.
 const WAITS_TIMES: u64 = 3;
-/// Share of segments that are sent again from which on it is told.
+/// Share of segments that are sent again from which on it is a finding.
 const LOSSES_MIN: f64 = 0.005;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
@@ -66,8 +66,8 @@ fn bufferbloat(
         ),
         harm: (1.0 - least as f64 / mean as f64).clamp(0.0, 1.0),
         check:
-            "Ping along the same way with and without this flow. Where the queue is tells lasthop \
-                apq; fq_codel or CAKE there, or a limit at the sender, shortens it"
+            "Ping along the same path with and without this flow. lasthop apq shows where the queue \
+                is; fq_codel or CAKE there, or a limit at the sender, shortens it"
                 .to_owned(),
         ..of_flow(analysis, Kind::Bufferbloat, direction)
     })

@@ -125,7 +125,7 @@ impl Ledger {
         before.max_by_key(|(key, record)| (record.begin_ns, key.1)).map(|(key, _)| key)
     }
 
-    /// The latest records, up to so many.
+    /// The latest records, up to this number.
     pub fn latest(&self, count: usize) -> impl Iterator<Item = &Record> {
         self.by_time.iter().rev().take(count).filter_map(|(_, key)| self.records.get(key))
     }
