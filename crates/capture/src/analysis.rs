@@ -127,6 +127,9 @@ const CUT_LISTED_MAX: u64 = 10;
 pub(crate) const IDLE_NS: u64 = 60_000_000_000;
 /// Where nothing was idle, it is looked for again after as many that would have needed its place.
 pub(crate) const LOOK_EVERY: u32 = 1_000;
+/// Longest MPDU that is reckoned with in bytes: none of 802.11 is longer than 11 454 (9.2.4.8), but
+/// a file may say anything.
+const MPDU_BYTES_MAX: u32 = 1 << 16;
 /// Packets after which it is looked what is idle, at least.
 const REST_PACKETS: u64 = 1_000;
 
@@ -190,7 +193,8 @@ impl Analysis {
                 match View::new(mpdu, radio.layout) {
                     Ok(view) => {
                         let missing = if radio.layout.fcs { 0 } else { fcs::LEN as u32 };
-                        let on_air = packet.length.saturating_sub(offset as u32);
+                        let on_air =
+                            packet.length.saturating_sub(offset as u32).min(MPDU_BYTES_MAX);
                         let cut_fcs = packet.is_cut() && radio.had_fcs;
                         let mpdu_bytes = if cut_fcs { on_air } else { on_air + missing };
                         let frame = Frame {

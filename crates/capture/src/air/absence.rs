@@ -357,7 +357,7 @@ impl Absences {
         bare::end(&mut absence.bare, absence.to_ns);
         let totals = &mut self.totals;
         totals.absences += 1;
-        totals.asleep_ns += absence.asleep_ns();
+        totals.asleep_ns = totals.asleep_ns.saturating_add(absence.asleep_ns());
         totals.longest_ns = totals.longest_ns.max(absence.asleep_ns());
         totals.sent_in_vain += u64::from(absence.sent_in_vain);
         totals.in_vain += u64::from(absence.sent_in_vain > 0);

@@ -52,14 +52,14 @@ impl Overlaps {
         else {
             return;
         };
-        let start_ns = (tsft_us * 1_000).saturating_sub(rate.preamble(band).as_nanos());
-        let end_ns = start_ns + ppdu.airtime.as_nanos();
+        let start_ns = tsft_us.saturating_mul(1_000).saturating_sub(rate.preamble(band).as_nanos());
+        let end_ns = start_ns.saturating_add(ppdu.airtime.as_nanos());
         let this = Last { station, frame: ppdu.frames.0, start_ns, end_ns };
         if let Some(last) = self.last.filter(|last| last.station != station) {
             // They are captured in the order in which they end, or in that in which they begin.
             let (first, second) =
                 if last.start_ns <= start_ns { (last, this) } else { (this, last) };
-            if second.start_ns + OVERLAP_MIN_NS < first.end_ns
+            if second.start_ns.saturating_add(OVERLAP_MIN_NS) < first.end_ns
                 && first.end_ns.abs_diff(second.end_ns) < 50_000_000
             {
                 let pair = self.pairs.entry((first.station, second.station)).or_insert(Overlap {

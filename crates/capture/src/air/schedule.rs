@@ -103,17 +103,17 @@ impl Schedule {
 
 /// How many absences the distances in a run have place for.
 fn missed(absences: &[Absence], asleep_ns: u64, awake_ns: u64) -> u32 {
-    let cycle = asleep_ns + awake_ns;
+    let cycle = asleep_ns.saturating_add(awake_ns);
     absences
         .windows(2)
         .map(|pair| {
             let apart = pair[1].from_ns.saturating_sub(pair[0].from_ns);
-            let cycles = (apart + cycle / 2) / cycle.max(1);
+            let cycles = apart.saturating_add(cycle / 2) / cycle.max(1);
             // Only what fits into the rhythm is one that was missed.
-            let off = apart.abs_diff(cycles * cycle);
-            if off < cycle / 4 { cycles.saturating_sub(1) as u32 } else { 0 }
+            let off = apart.abs_diff(cycles.saturating_mul(cycle));
+            if off < cycle / 4 { cycles.saturating_sub(1) } else { 0 }
         })
-        .sum()
+        .fold(0, |sum, missed| sum.saturating_add(u32::try_from(missed).unwrap_or(u32::MAX)))
 }
 
 fn cause(absences: &[Absence]) -> Cause {

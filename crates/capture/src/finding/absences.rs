@@ -76,8 +76,10 @@ fn scan(
         ),
         None => String::new(),
     };
-    let away: u64 =
-        absences[period.absences.0..period.absences.1].iter().map(Absence::asleep_ns).sum();
+    let away: u64 = absences[period.absences.0..period.absences.1]
+        .iter()
+        .map(Absence::asleep_ns)
+        .fold(0, u64::saturating_add);
     let away = away as f64 / length_ns.max(1) as f64;
     let sentence = format!(
         "{address} leaves the channel for {} {times} {every}{awake}{falls} (frames {}-{}): it likely \
@@ -111,9 +113,11 @@ fn worst_period(
     extent: Extent,
 ) -> (Period, Option<(f64, f64)>) {
     let usual = Usual::of(air, id, schedule, extent);
-    let count = |period: &Period| (period.absences.1 - period.absences.0) as u32 + period.missed;
+    let count =
+        |period: &Period| (period.absences.1 - period.absences.0) as u64 + u64::from(period.missed);
     // One in which the capture began or ended says little of a whole one.
-    let whole = schedule.periods.iter().filter(|it| count(it) * 5 >= schedule.absences * 4);
+    let whole =
+        schedule.periods.iter().filter(|it| count(it) * 5 >= u64::from(schedule.absences) * 4);
     let with_throughput = whole.map(|period| {
         let shares = usual.shares(period);
         (*period, shares)
