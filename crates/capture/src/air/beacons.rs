@@ -79,13 +79,14 @@ impl Beacons {
             Some(last) if beacon.timestamp_us > last && interval_us > 0 => {
                 // A beacon may be late for a busy channel; the next keeps its time.
                 let apart = beacon.timestamp_us - last;
-                self.sent += ((apart + interval_us / 2) / interval_us).max(1);
+                let sent = (apart.saturating_add(interval_us / 2) / interval_us).max(1);
+                self.sent = self.sent.saturating_add(sent);
             }
             Some(last) if beacon.timestamp_us < last => {
                 self.restarts += 1;
-                self.sent += 1;
+                self.sent = self.sent.saturating_add(1);
             }
-            _ => self.sent += 1,
+            _ => self.sent = self.sent.saturating_add(1),
         }
         self.last_us = Some(beacon.timestamp_us);
     }
