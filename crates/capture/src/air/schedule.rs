@@ -127,7 +127,7 @@ fn cause(absences: &[Absence]) -> Cause {
     let rests = count(&Absence::rests);
     // Lengths that are alike are those of a timer, not of traffic.
     let lengths = median(absences.iter().map(Absence::asleep_ns)).unwrap_or_default();
-    let alike = count(&|absence| absence.asleep_ns().abs_diff(lengths) * 5 < lengths);
+    let alike = count(&|absence| absence.asleep_ns().abs_diff(lengths).saturating_mul(5) < lengths);
     match () {
         () if all < 3 => Cause::Unknown,
         () if alike * 10 >= all * 7 && interrupts * 10 >= all * 6 => Cause::Scan,
