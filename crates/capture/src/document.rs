@@ -20,7 +20,7 @@ pub use interfaces::InterfaceSummary;
 pub use joined::{
     ClockSummary, ContextSummary, DelaySummary, FatesSummary, FileSummary, JoinedDirectionSummary,
     JoinedFile, JoinedFlowSummary, JoinedSummary, PartsSummary, PlaceSummary,
-    RetransmissionSummary, SlowSegmentSummary,
+    RetransmissionSummary, SlowSegmentSummary, begin_ns,
 };
 
 use crate::analysis::Analysis;

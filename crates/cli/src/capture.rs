@@ -7,6 +7,7 @@
 //! | `watch`, `view` | what is found so far, each second |
 //! | `join`, `joined`, `context` | several captures of one moment, and other results beside them |
 //! | `report` | findings and tables as text |
+//! | `segments` | segments that several captures have seen, as rows and by second |
 //! | `files` | the files of `--out` |
 //! | `page`, `plots` | the page among them |
 
@@ -17,6 +18,7 @@ mod joined;
 mod page;
 mod plots;
 mod report;
+mod segments;
 mod source;
 mod view;
 mod watch;
@@ -28,6 +30,7 @@ use crate::interrupt::Interrupt;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::decrypt::Credentials;
 use lasthop_capture::document::CaptureDocument;
+use lasthop_trace::OutputDir;
 use source::{Source, Whole};
 use watch::Watch;
 use zeroize::Zeroizing;
@@ -44,16 +47,19 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
     };
     let document = CaptureDocument::new(&name, &analysis).with_interfaces(&mut analysis);
     report_cut(&name, &analysis);
-    let (document, unaligned) = match together {
+    let mut out = args.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
+    let (document, by_second, unaligned) = match together {
         Some(together) => {
-            let joined = together.join(&name, &analysis, context, &interrupt)?;
+            let (mut joined, by_second) =
+                together.join(&name, &analysis, out.as_mut(), &interrupt)?;
+            joined.context = context;
             let unaligned = join::unaligned(&joined);
-            (document.with_joined(joined), unaligned)
+            (document.with_joined(joined), by_second, unaligned)
         }
-        None => (document.with_context(context), Vec::new()),
+        None => (document.with_context(context), Vec::new(), Vec::new()),
     };
-    if let Some(out) = &args.out {
-        files::write(out, &analysis, &document)?;
+    if let Some(out) = out {
+        files::write(out, &analysis, &document, &by_second)?;
     }
     let text = match args.json {
         true => document.to_json(),

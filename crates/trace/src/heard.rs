@@ -1,7 +1,11 @@
 //! Writes what was heard in a capture: `seconds.parquet`, one row for every second and flow,
 //! link or channel in which something was heard, and `absences.parquet`, one row for every time
 //! in which a station was away. Columns that `series.parquet` has, too, have its names and units.
-//! `docs/files.md` describes them; a test compares.
+//! `docs/files.md` describes them; a test compares. `segments` writes what several captures show.
+
+mod segments;
+
+pub use segments::{SegmentRow, SegmentWriter};
 
 use crate::output::{OutputDir, OutputError};
 use crate::table::{Table, text};

@@ -8,6 +8,7 @@
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
+//! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all | [`OutputDir`] |
 //! | the counters of a node of a coded link | [`FrancDocument`] |
 //! | the readings of the last interval, for a live view | [`Snapshot`] |
@@ -61,7 +62,7 @@ pub use files::{Files, NodeFrames};
 pub use franc::{
     FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
 };
-pub use heard::{AbsenceRow, Heard, HeardWriter, SecondReading};
+pub use heard::{AbsenceRow, Heard, HeardWriter, SecondReading, SegmentRow, SegmentWriter};
 pub use histogram::Histogram;
 pub use manifest::replace_earlier;
 pub use names::{FlowKind, FlowName, Names, NodeName};

@@ -3,6 +3,8 @@
 
 mod build;
 
+pub use build::begin_ns;
+
 use super::{ErrorSummary, UnusedSummary};
 use crate::analysis::Analysis;
 use schemars::JsonSchema;

@@ -80,6 +80,36 @@ pub enum Trigger {
     Timer,
 }
 
+impl Fate {
+    /// Its name in documents: the key of `fates`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arrived => "arrived",
+            Self::LostBefore => "lost_before",
+            Self::LostOnAir => "lost_on_air",
+            Self::LostBehind => "lost_behind",
+            Self::LostBetween => "lost_between",
+            Self::AcrossAir => "across_air",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// It did not get across.
+    pub const fn is_loss(self) -> bool {
+        matches!(self, Self::LostBefore | Self::LostOnAir | Self::LostBehind | Self::LostBetween)
+    }
+}
+
+impl Trigger {
+    /// Its name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Acknowledgement => "acknowledgement",
+            Self::Timer => "timer",
+        }
+    }
+}
+
 impl SegmentWay {
     /// Between the two wired places before the air.
     pub fn wire_before_ns(&self) -> Option<i64> {
@@ -106,6 +136,11 @@ impl SegmentWay {
     /// From leaving to arriving.
     pub fn total_ns(&self) -> Option<i64> {
         Some(self.arrived_ns? - self.left_ns?)
+    }
+
+    /// When it was seen first; `None` if it was seen nowhere.
+    pub fn first_seen_ns(&self) -> Option<i64> {
+        [self.left_ns, self.air_begin_ns, self.arrived_ns].into_iter().flatten().min()
     }
 
     /// From the first to the last place that has seen it: what it is ranked by.

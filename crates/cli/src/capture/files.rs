@@ -1,23 +1,30 @@
-//! The files of `--out`: the document, seconds and absences as Parquet, and a page. All get their
-//! names at once; docs/files.md describes them.
+//! The files of `--out`: the document, seconds, absences and segments as Parquet, and a page. All
+//! get their names at once; docs/files.md describes them.
 
 use super::page;
+use super::segments::BySecond;
 use crate::failure::Failure;
 use lasthop_capture::air::Air;
 use lasthop_capture::air::exchange::Link;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::CaptureDocument;
 use lasthop_capture::transport::{self, Direction, FlowKey};
-use lasthop_trace::{AbsenceRow, Heard, HeardWriter, OutputDir, OutputError, SecondReading};
-use std::path::Path;
+use lasthop_trace::{
+    AbsenceRow, Heard, HeardWriter, OutputDir, OutputError, SecondReading, replace_earlier,
+};
 
-/// Writes the files to the directory at `path`.
+/// Writes the files to `directory`, names all that are in it, and removes those that an earlier run
+/// has written there and this one has not.
 ///
 /// # Errors
 /// If they cannot be written.
-pub fn write(path: &Path, analysis: &Analysis, document: &CaptureDocument) -> Result<(), Failure> {
-    let write = || -> Result<OutputDir, OutputError> {
-        let mut directory = OutputDir::create(path)?;
+pub fn write(
+    mut directory: OutputDir,
+    analysis: &Analysis,
+    document: &CaptureDocument,
+    by_second: &BySecond,
+) -> Result<(), Failure> {
+    let mut write = || -> Result<(), OutputError> {
         let mut writer = HeardWriter::new(&mut directory)?;
         channel(&mut writer, &analysis.air)?;
         let begin = analysis.times().map_or(0, |(first, _)| first);
@@ -29,11 +36,13 @@ pub fn write(path: &Path, analysis: &Analysis, document: &CaptureDocument) -> Re
         absences(&mut writer, &analysis.air)?;
         writer.close()?;
         directory.write("capture.json", document.to_json().as_bytes())?;
-        directory.write("capture.html", page::page(analysis, document).as_bytes())?;
-        Ok(directory)
+        let page = page::page(analysis, document, by_second);
+        directory.write("capture.html", page.as_bytes())
     };
-    let directory = write().map_err(Failure::message)?;
-    directory.commit().map_err(Failure::message)
+    write().map_err(Failure::message)?;
+    let (path, written) = (directory.path().to_owned(), directory.files());
+    directory.commit().map_err(Failure::message)?;
+    replace_earlier(&path, &written).map_err(Failure::message)
 }
 
 /// Both directions of a flow that have packets, with their names.

@@ -2,15 +2,17 @@
 //! packets, and then all together again. The standard input can be read once only: what comes there
 //! is kept in a file without a name, in the directory for temporary files, until the end.
 
+use super::segments::{BySecond, Segments};
 use super::{NOTHING, is_readable, report_cut};
 use crate::args::Capture;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::decrypt::Credentials;
-use lasthop_capture::document::{ContextSummary, JoinedFile, JoinedSummary};
+use lasthop_capture::document::{self, JoinedFile, JoinedSummary};
 use lasthop_capture::file;
-use lasthop_capture::join::{self, Join, Survey};
+use lasthop_capture::join::{self, Join, SegmentWay, Survey};
+use lasthop_trace::OutputDir;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -114,14 +116,15 @@ impl Together {
         Ok(Box::new(Tee { source: Box::new(io::stdin()), spool }))
     }
 
-    /// Puts all files together.
+    /// Puts all files together. Segments are written to `out`, if there is one; of these the parts
+    /// of their delays by second.
     pub fn join(
         self,
         name: &str,
         analysis: &Analysis,
-        context: Vec<ContextSummary>,
+        mut out: Option<&mut OutputDir>,
         interrupt: &Interrupt,
-    ) -> Result<JoinedSummary, Failure> {
+    ) -> Result<(JoinedSummary, BySecond), Failure> {
         let mut files = vec![JoinedFile { name, analysis }];
         let (mut surveys, mut paths) = (vec![self.first], vec![self.path]);
         for other in &self.others {
@@ -130,6 +133,9 @@ impl Together {
         }
         surveys.extend(self.surveys);
         let mut join = Join::new(surveys);
+        let begin_ns = document::begin_ns(&files, &join);
+        let segments = out.as_mut().map(|out| Segments::new(out, &join, begin_ns));
+        let mut segments = segments.transpose()?;
         let spool = self.spool;
         let mut open = |file: usize| -> io::Result<join::Source> {
             match (&spool, &paths[file]) {
@@ -143,12 +149,16 @@ impl Together {
         };
         let credentials = self.credentials;
         let begin = || Analysis::new(credentials.clone());
-        let again = join::read(&mut join, &mut open, &begin, &mut |_| {}, &|| interrupt.came());
+        let mut each = |way: &SegmentWay| {
+            if let Some(segments) = &mut segments {
+                segments.handle(way);
+            }
+        };
+        let again = join::read(&mut join, &mut open, &begin, &mut each, &|| interrupt.came());
         let again =
             again.map_err(|why| Failure::message(format!("cannot read the files again: {why}")))?;
-        let mut joined = JoinedSummary::new(&files, &join, again);
-        joined.context = context;
-        Ok(joined)
+        let by_second = segments.map(Segments::finish).transpose()?.unwrap_or_default();
+        Ok((JoinedSummary::new(&files, &join, again), by_second))
     }
 }
 

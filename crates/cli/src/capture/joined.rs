@@ -3,12 +3,25 @@
 
 use super::report::wrapped;
 use crate::console::{self, Stream};
-use crate::table::{self, count, number, text, value};
+use crate::table::{self, Column, count, number, text, value};
 use lasthop_capture::document::{DelaySummary, JoinedSummary, PartsSummary};
 use std::fmt::Write;
 
 /// Slowest segments that are shown.
 const SLOWEST_SHOWN: usize = 5;
+
+/// A table: its columns, and its rows of as many cells.
+pub type Table = (Vec<Column>, Vec<Vec<String>>);
+
+/// The tables of what became of segments, with their headings.
+pub fn tables(joined: &JoinedSummary) -> [(&'static str, Table); 4] {
+    [
+        ("Clocks", clocks(joined)),
+        ("Where the time of segments went, ms", delays(joined)),
+        ("What became of segments", fates(joined)),
+        ("The slowest segments", slowest(joined)),
+    ]
+}
 
 /// The report of what several captures show together.
 pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
@@ -26,16 +39,21 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
         if joined.interrupted {
             out.push_str("  interrupted: what came later is missing\n");
         }
-        out.push_str(&clocks(joined, stream));
     }
-    for (heading, table) in [
-        ("Where the time of segments went, ms", delays(joined, stream)),
-        ("What became of segments", fates(joined, stream)),
-        ("The slowest segments", slowest(joined, stream)),
-    ] {
-        if !table.is_empty() {
+    for (index, (heading, (columns, rows))) in tables(joined).iter().enumerate() {
+        // The slowest are the last table, and too many for a terminal.
+        let shown = if index == 3 { rows.len().min(SLOWEST_SHOWN) } else { rows.len() };
+        let table = table::render(columns, &rows[..shown], stream);
+        if table.is_empty() {
+            continue;
+        }
+        if index > 0 {
             out.push_str(&title(heading));
-            out.push_str(&table);
+        }
+        out.push_str(&table);
+        if rows.len() > shown {
+            let more = format!("and {} more; --json has them", rows.len() - shown);
+            let _ = writeln!(out, "  {}", stream.dim(&more));
         }
     }
     for context in &joined.context {
@@ -56,8 +74,8 @@ fn short<'a>(joined: &JoinedSummary, name: &'a str) -> &'a str {
     if same.count() > 1 { name } else { last(name) }
 }
 
-fn clocks(joined: &JoinedSummary, stream: Stream) -> String {
-    let columns = [
+fn clocks(joined: &JoinedSummary) -> Table {
+    let columns = vec![
         text("capture"),
         text("against"),
         number("in common", "there"),
@@ -85,11 +103,11 @@ fn clocks(joined: &JoinedSummary, stream: Stream) -> String {
             ])
         })
         .collect();
-    table::render(&columns, &rows, stream)
+    (columns, rows)
 }
 
-fn delays(joined: &JoinedSummary, stream: Stream) -> String {
-    let columns = [
+fn delays(joined: &JoinedSummary) -> Table {
+    let columns = vec![
         text("from"),
         text("what"),
         number("wire before", "median"),
@@ -129,11 +147,11 @@ fn delays(joined: &JoinedSummary, stream: Stream) -> String {
             rows.extend(row(from, "ACKs", &direction.acknowledgements));
         }
     }
-    table::render(&columns, &rows, stream)
+    (columns, rows)
 }
 
-fn fates(joined: &JoinedSummary, stream: Stream) -> String {
-    let columns = [
+fn fates(joined: &JoinedSummary) -> Table {
+    let columns = vec![
         text("from"),
         number("", "segments"),
         number("attempts", "mean"),
@@ -173,11 +191,11 @@ fn fates(joined: &JoinedSummary, stream: Stream) -> String {
             count(it.retransmissions.after_timer),
         ]);
     }
-    table::render(&columns, &rows, stream)
+    (columns, rows)
 }
 
-fn slowest(joined: &JoinedSummary, stream: Stream) -> String {
-    let columns = [
+fn slowest(joined: &JoinedSummary) -> Table {
+    let columns = vec![
         text("from"),
         number("", "at s"),
         number("", "sequence"),
@@ -193,8 +211,9 @@ fn slowest(joined: &JoinedSummary, stream: Stream) -> String {
     ];
     let frame = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
     let ms = |ms: Option<f64>| ms.map_or(String::new(), value);
-    let shown = joined.slowest.iter().take(SLOWEST_SHOWN);
-    let rows: Vec<_> = shown
+    let rows: Vec<_> = joined
+        .slowest
+        .iter()
         .map(|segment| {
             vec![
                 segment.from.clone(),
@@ -212,10 +231,5 @@ fn slowest(joined: &JoinedSummary, stream: Stream) -> String {
             ]
         })
         .collect();
-    let mut out = table::render_all(&columns, &rows, stream);
-    if joined.slowest.len() > rows.len() {
-        let more = joined.slowest.len() - rows.len();
-        let _ = writeln!(out, "  {}", stream.dim(&format!("and {more} more; --json has them")));
-    }
-    out
+    (columns, rows)
 }

@@ -1,11 +1,14 @@
 //! A capture as one HTML page that needs no network: what is wrong, the plots, the tables. The
 //! numbers are those of the JSON document.
 
+use super::joined;
 use super::plots::{Figure, figures};
+use super::segments::BySecond;
 use crate::table::{count, percent, value};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::{
-    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, StationSummary,
+    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, JoinedSummary,
+    StationSummary,
 };
 use lasthop_capture::finding::Finding;
 use lasthop_evidence::page::document as html;
@@ -13,7 +16,7 @@ use lasthop_evidence::plot::{escaped, inline_svg};
 use std::fmt::Write;
 
 /// The page.
-pub fn page(analysis: &Analysis, document: &CaptureDocument) -> String {
+pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecond) -> String {
     let title = format!("Capture {}", document.file);
     let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
     let mut body = format!(
@@ -32,12 +35,13 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument) -> String {
         body.push_str("</ol>");
     }
     body.push_str("</section>");
-    figures(analysis).iter().for_each(|it| body.push_str(&figure(it)));
+    figures(analysis, by_second).iter().for_each(|it| body.push_str(&figure(it)));
     for (address, network) in &document.networks {
         body.push_str(&stations(address, network));
     }
     body.push_str(&flows(document));
     body.push_str(&absences(document));
+    body.push_str(&document.joined.as_ref().map(together).unwrap_or_default());
     body.push_str(&errors(document));
     html(&title, &body)
 }
@@ -196,6 +200,55 @@ fn absences(document: &CaptureDocument) -> String {
     format!("<section><h2>Away</h2>{}</section>", table(&heads, 2, &rows))
 }
 
+/// What several captures show together, and what else was measured.
+fn together(joined: &JoinedSummary) -> String {
+    let mut out = String::new();
+    if !joined.places.is_empty() {
+        let _ = write!(
+            out,
+            "<section id=\"together\"><h2>Several captures together</h2>\
+             <p class=\"muted\">Times are by the clock of {}.</p>",
+            escaped(&joined.reference)
+        );
+        for problem in &joined.problems {
+            let _ = write!(out, "<p>{}.</p>", escaped(problem));
+        }
+        if joined.interrupted {
+            out.push_str("<p>Interrupted: what came later is missing.</p>");
+        }
+        for (heading, (columns, rows)) in joined::tables(joined) {
+            // Columns in which every cell is empty are left out.
+            let used: Vec<usize> = (0..columns.len())
+                .filter(|at| rows.iter().any(|row| !row[*at].is_empty()))
+                .collect();
+            if used.is_empty() {
+                continue;
+            }
+            let head = |at: &usize| format!("{} {}", columns[*at].group, columns[*at].name);
+            let heads: Vec<String> = used.iter().map(|at| escaped(head(at).trim())).collect();
+            let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+            let words = used.iter().take_while(|at| columns[**at].is_text).count();
+            let rows: Vec<Vec<String>> =
+                rows.iter().map(|row| used.iter().map(|at| row[*at].clone()).collect()).collect();
+            let _ = write!(out, "<h3>{heading}</h3>{}", table(&heads, words, &rows));
+        }
+        out.push_str("</section>");
+    }
+    for context in &joined.context {
+        let _ = write!(
+            out,
+            "<section><h2>Beside it, by {} ({})</h2>",
+            escaped(&context.kind),
+            escaped(&context.file)
+        );
+        for sentence in &context.sentences {
+            let _ = write!(out, "<p>{}.</p>", escaped(sentence));
+        }
+        out.push_str("</section>");
+    }
+    out
+}
+
 /// Malformed frames that are listed on the page.
 const ERRORS_MAX: usize = 100;
 
@@ -225,7 +278,7 @@ mod tests {
     fn what_comes_from_the_air_is_escaped() {
         let analysis = Analysis::default();
         let document = CaptureDocument::new("<script>.pcap", &analysis);
-        let page = page(&analysis, &document);
+        let page = page(&analysis, &document, &Vec::new());
         assert!(!page.contains("<script>") && page.contains("&lt;script&gt;.pcap"));
         assert!(page.contains("Nothing that lasthop looks for."));
         let cells = table(&["a"], 1, &[vec!["<b> & \"c\"".to_owned()]]);

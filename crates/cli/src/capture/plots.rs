@@ -3,6 +3,7 @@
 //! were away. Of links and flows those with the most payload are drawn.
 
 use super::files::{directions, link_name};
+use super::segments::{BySecond, SegmentSeconds};
 use lasthop_capture::air::Air;
 use lasthop_capture::air::exchange::Link;
 use lasthop_capture::air::schedule::{Cause, Schedule};
@@ -31,7 +32,7 @@ pub struct Figure {
 }
 
 /// The figures of a capture; those that have nothing to show are left out.
-pub fn figures(analysis: &Analysis) -> Vec<Figure> {
+pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
     let air = &analysis.air;
     let mut links: Vec<&Link> = air.links.values().collect();
     links.sort_by_key(|link| (Reverse(link.counts.payload_bytes), link.from, link.to));
@@ -43,6 +44,13 @@ pub fn figures(analysis: &Analysis) -> Vec<Figure> {
                     not acknowledged, as the monitor sees it. Of encrypted networks: payload of \
                     links. Shaded: periods in which a station leaves its channel again and again.",
             panels: throughput(analysis, &links),
+        },
+        Figure {
+            title: "Where the time of segments went",
+            shows: "Of the captures together, the means of segments that were first seen in each \
+                    second: until the first attempt on the air (the queue of the transmitter, and \
+                    its wait for the channel), on the air, and behind it; and how many were lost.",
+            panels: by_second.iter().take(FLOWS_MAX).map(parts).collect(),
         },
         Figure {
             title: "A-MPDUs",
@@ -116,6 +124,22 @@ fn throughput(analysis: &Analysis, links: &[&Link]) -> Vec<Panel> {
         shaded(panel.right(Axis::new("in flight, KiB")).with(flight))
     };
     flows.iter().map(panel).collect()
+}
+
+fn parts((name, seconds): &(String, SegmentSeconds)) -> Panel {
+    let mut panel = Panel::new(name.clone(), time(), Axis::new("mean of the second, ms"))
+        .right(Axis::new("lost segments"));
+    for (index, part) in ["until the first attempt", "on the air", "behind it"].iter().enumerate() {
+        let means = points(seconds, &|second| {
+            let (sum_ns, number) = second.parts[index];
+            (number > 0).then(|| sum_ns as f64 / f64::from(number) / 1e6)
+        });
+        if !means.is_empty() {
+            panel = panel.with(Series::line(*part, means));
+        }
+    }
+    let lost = points(seconds, &|second| Some(f64::from(second.lost)));
+    panel.with(Series::line("lost", lost).on_right())
 }
 
 fn aggregation(air: &Air, link: &Link) -> Panel {

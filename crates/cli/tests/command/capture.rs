@@ -151,7 +151,8 @@ fn files_of_a_capture_are_written_together() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["absences.parquet", "capture.html", "capture.json", "seconds.parquet"]);
+    let written = ["absences.parquet", "capture.html", "capture.json", "files.json"];
+    assert_eq!(names, [&written[..], &["seconds.parquet"]].concat());
     let written: Value =
         serde_json::from_slice(&fs::read(out.join("capture.json")).unwrap()).unwrap();
     assert_eq!(written, document);
@@ -200,6 +201,20 @@ fn captures_are_put_together() {
     let text = output(&[&["capture", &air][..], &with].concat());
     assert!(text.contains("Together, by the clock of"), "{text}");
     assert!(text.contains("Where the time of segments went"), "{text}");
+
+    // Written to a directory, segments are rows, and the page shows where their time went.
+    let out = scratch.path().join("joined");
+    let arguments = ["capture", &air, "--json", "--out", out.to_str().unwrap()];
+    let written = json(&[&arguments[..], &with].concat());
+    assert_eq!(written, document);
+    assert!(fs::read(out.join("segments.parquet")).unwrap().starts_with(b"PAR1"));
+    let page = fs::read_to_string(out.join("capture.html")).unwrap();
+    for shown in ["Where the time of segments went", "until the first attempt", "The slowest"] {
+        assert!(page.contains(shown), "{shown}");
+    }
+    // Another run of the command into it without other files leaves none of their segments.
+    output(&["capture", &air, "--out", out.to_str().unwrap()]);
+    assert!(!out.join("segments.parquet").exists());
 
     // One of them may come by a pipe.
     let arguments = ["capture", "-", "--json", "--with", &laptop, "--with", &server];

@@ -6,7 +6,10 @@ use crate::scene;
 use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::NodeId;
-use lasthop_trace::{AbsenceRow, Files, Heard, HeardWriter, OutputDir, Recorder, SecondReading};
+use lasthop_trace::{
+    AbsenceRow, Files, Heard, HeardWriter, OutputDir, Recorder, SecondReading, SegmentRow,
+    SegmentWriter,
+};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::{Address, StationId};
@@ -261,5 +264,81 @@ fn seconds_and_absences_come_back() {
         ("sent_while_away", i32::MAX.into()),
     ] {
         assert_eq!(field(&read[0], name), value, "{name}");
+    }
+}
+
+/// What several captures show of segments: documented, and what is not known is absent.
+#[test]
+fn segments_of_captures_are_rows() {
+    let path = scene::scratch("segments");
+    let mut directory = OutputDir::create(&path).unwrap();
+    let mut writer = SegmentWriter::new(&mut directory).unwrap();
+    let lost = SegmentRow {
+        flow: "tcp a:1->b:2",
+        sequence: u32::MAX,
+        payload_bytes: 1448,
+        retransmission: true,
+        left: Some((-5, 9)),
+        gateway_ns: None,
+        air_begin_ns: None,
+        air_end_ns: None,
+        air_frames: None,
+        attempts: 0,
+        first_attempt_missed: false,
+        hops: 0,
+        air_acknowledged_ns: None,
+        arrived: None,
+        acknowledged_ns: None,
+        sent_again_ns: Some(6),
+        sent_again_by: Some("timer"),
+        fate: "lost_before",
+    };
+    writer.segment(&lost).unwrap();
+    let arrived = SegmentRow {
+        gateway_ns: Some(10),
+        air_begin_ns: Some(11),
+        air_end_ns: Some(12),
+        air_frames: Some([13, 14]),
+        attempts: 15,
+        first_attempt_missed: true,
+        hops: 16,
+        air_acknowledged_ns: Some(17),
+        arrived: Some((18, 19)),
+        acknowledged_ns: Some(20),
+        sent_again_ns: None,
+        sent_again_by: None,
+        fate: "arrived",
+        ..lost
+    };
+    writer.segment(&arrived).unwrap();
+    writer.close().unwrap();
+    directory.commit().unwrap();
+    let file = path.join("segments.parquet");
+    assert_eq!(columns(&file), documented_columns("segments.parquet"));
+    let read = rows(&file);
+    for (name, values) in [
+        ("flow", ["tcp a:1->b:2".into(), Value::from("tcp a:1->b:2")]),
+        ("sequence", [u32::MAX.into(), u32::MAX.into()]),
+        ("payload_bytes", [1448.into(), 1448.into()]),
+        ("retransmission", [true.into(), true.into()]),
+        ("left_ns", [(-5).into(), (-5).into()]),
+        ("left_frame", [9.into(), 9.into()]),
+        ("gateway_ns", [Value::Null, 10.into()]),
+        ("air_begin_ns", [Value::Null, 11.into()]),
+        ("air_end_ns", [Value::Null, 12.into()]),
+        ("air_first_frame", [Value::Null, 13.into()]),
+        ("air_last_frame", [Value::Null, 14.into()]),
+        ("attempts", [0.into(), 15.into()]),
+        ("first_attempt_missed", [false.into(), true.into()]),
+        ("hops", [0.into(), 16.into()]),
+        ("air_acknowledged_ns", [Value::Null, 17.into()]),
+        ("arrived_ns", [Value::Null, 18.into()]),
+        ("arrived_frame", [Value::Null, 19.into()]),
+        ("acknowledged_ns", [Value::Null, 20.into()]),
+        ("sent_again_ns", [6.into(), Value::Null]),
+        ("sent_again_by", ["timer".into(), Value::Null]),
+        ("fate", ["lost_before".into(), "arrived".into()]),
+    ] {
+        assert_eq!([0, 1].map(|row| field(&read[row], name)), values, "{name}");
     }
 }

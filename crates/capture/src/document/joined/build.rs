@@ -117,9 +117,9 @@ fn names(files: &[JoinedFile<'_>], join: &Join) -> Vec<String> {
     places.iter().map(name).collect()
 }
 
-/// Time of the first packet of the first file by the clock of reference; if that is not known, of
-/// the file of reference.
-fn begin_ns(files: &[JoinedFile<'_>], join: &Join) -> i64 {
+/// Time of the first packet of the first file by the clock of reference, in ns since 1970; if that
+/// is not known, of the file of reference. Times in the document count from it.
+pub fn begin_ns(files: &[JoinedFile<'_>], join: &Join) -> i64 {
     let begin = |place: usize| {
         let (first, _) = files[join.places()[place].file].analysis.times()?;
         join.to_reference(place, first)
@@ -301,24 +301,14 @@ impl FatesSummary {
 
 impl SlowSegmentSummary {
     fn new(way: &SegmentWay, flow: String, from: String, at: &dyn Fn(i64) -> f64) -> Self {
-        let first = [way.left_ns, way.air_begin_ns, way.arrived_ns].into_iter().flatten().min();
         let left = way.left_ns.or(way.air_begin_ns);
         let sent_again = way.sent_again_ns.zip(left).map(|(again, left)| again - left);
-        let fate = match way.fate {
-            Fate::Arrived => "arrived",
-            Fate::LostBefore => "lost_before",
-            Fate::LostOnAir => "lost_on_air",
-            Fate::LostBehind => "lost_behind",
-            Fate::LostBetween => "lost_between",
-            Fate::AcrossAir => "across_air",
-            Fate::Unknown => "unknown",
-        };
         Self {
             flow,
             from,
             sequence: way.sequence,
             payload_bytes: way.payload_bytes,
-            at_s: first.map_or(0.0, at),
+            at_s: way.first_seen_ns().map_or(0.0, at),
             seen_ms: millis_signed(way.seen_ns()),
             left_frame: way.left_frame,
             air_frames: way.air_frames,
@@ -328,14 +318,8 @@ impl SlowSegmentSummary {
             air_ms: way.air_ns().map(millis_signed),
             behind_ms: way.behind_ns().map(millis_signed),
             sent_again_after_ms: sent_again.map(millis_signed),
-            sent_again_by: way.trigger.map(|trigger| {
-                match trigger {
-                    Trigger::Acknowledgement => "acknowledgement",
-                    Trigger::Timer => "timer",
-                }
-                .to_owned()
-            }),
-            fate: fate.to_owned(),
+            sent_again_by: way.trigger.map(|trigger| trigger.name().to_owned()),
+            fate: way.fate.name().to_owned(),
         }
     }
 }

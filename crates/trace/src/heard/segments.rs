@@ -1,0 +1,162 @@
+//! Writes the segments that several captures of one moment have seen: `segments.parquet`, one row
+//! for every copy of a segment of TCP. `docs/files.md` describes its columns; a test compares.
+
+use crate::output::{OutputDir, OutputError};
+use crate::table::{Table, text};
+use parquet::data_type::ByteArray;
+use std::collections::BTreeMap;
+
+/// A copy of a segment. Times are in ns since 1970 by the clock of the place of reference; what
+/// was not captured is `None`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SegmentRow<'a> {
+    /// The flow, `tcp sender->receiver`.
+    pub flow: &'a str,
+    /// Number of its first byte.
+    pub sequence: u32,
+    /// Bytes of payload.
+    pub payload_bytes: u32,
+    /// Its first byte was sent before.
+    pub retransmission: bool,
+    /// When it left its sender's host, and the packet's number there.
+    pub left: Option<(i64, u64)>,
+    /// When it was captured at the last wired place before the air.
+    pub gateway_ns: Option<i64>,
+    /// Begin of the first attempt on the air.
+    pub air_begin_ns: Option<i64>,
+    /// End of the attempt that got it across.
+    pub air_end_ns: Option<i64>,
+    /// Numbers of the first and last frame on the air.
+    pub air_frames: Option<[u64; 2]>,
+    /// Attempts on the air that were captured.
+    pub attempts: u32,
+    /// Attempts before the first that was captured were missed.
+    pub first_attempt_missed: bool,
+    /// Hops on the air.
+    pub hops: u32,
+    /// When its MPDU was acknowledged first.
+    pub air_acknowledged_ns: Option<i64>,
+    /// When it was captured at the receiver's host, and the packet's number there.
+    pub arrived: Option<(i64, u64)>,
+    /// When the first acknowledgement of TCP that covers it came to where it left.
+    pub acknowledged_ns: Option<i64>,
+    /// When its first byte was sent again.
+    pub sent_again_ns: Option<i64>,
+    /// What made its sender do so.
+    pub sent_again_by: Option<&'a str>,
+    /// What became of it.
+    pub fate: &'a str,
+}
+
+mod columns {
+    use crate::table::{Kind, columns};
+    columns! {
+        FLOW "flow" Text,
+        SEQUENCE "sequence" Int64,
+        PAYLOAD "payload_bytes" Int64,
+        RETRANSMISSION "retransmission" Bool,
+        LEFT "left_ns" Int64,
+        LEFT_FRAME "left_frame" Int64,
+        GATEWAY "gateway_ns" Int64,
+        AIR_BEGIN "air_begin_ns" Int64,
+        AIR_END "air_end_ns" Int64,
+        AIR_FIRST "air_first_frame" Int64,
+        AIR_LAST "air_last_frame" Int64,
+        ATTEMPTS "attempts" Int32,
+        FIRST_MISSED "first_attempt_missed" Bool,
+        HOPS "hops" Int32,
+        AIR_ACKNOWLEDGED "air_acknowledged_ns" Int64,
+        ARRIVED "arrived_ns" Int64,
+        ARRIVED_FRAME "arrived_frame" Int64,
+        ACKNOWLEDGED "acknowledged_ns" Int64,
+        SENT_AGAIN "sent_again_ns" Int64,
+        SENT_AGAIN_BY "sent_again_by" Text,
+        FATE "fate" Text,
+    }
+
+    pub(super) fn write(
+        row: &mut crate::table::Row<'_>,
+        it: &super::SegmentRow<'_>,
+        name: &mut dyn FnMut(&str) -> super::ByteArray,
+    ) {
+        let small = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
+        row.text(FLOW, &name(it.flow)).text(FATE, &name(it.fate));
+        row.int64(SEQUENCE, it.sequence.into()).int64(PAYLOAD, it.payload_bytes.into());
+        row.bool(RETRANSMISSION, it.retransmission).bool(FIRST_MISSED, it.first_attempt_missed);
+        row.int32(ATTEMPTS, small(it.attempts)).int32(HOPS, small(it.hops));
+        if let Some(by) = it.sent_again_by {
+            row.text(SENT_AGAIN_BY, &name(by));
+        }
+        // A clock that was never set may be before 1970.
+        for (column, at_ns) in [
+            (LEFT, it.left.map(|(at_ns, _)| at_ns)),
+            (GATEWAY, it.gateway_ns),
+            (AIR_BEGIN, it.air_begin_ns),
+            (AIR_END, it.air_end_ns),
+            (AIR_ACKNOWLEDGED, it.air_acknowledged_ns),
+            (ARRIVED, it.arrived.map(|(at_ns, _)| at_ns)),
+            (ACKNOWLEDGED, it.acknowledged_ns),
+            (SENT_AGAIN, it.sent_again_ns),
+        ] {
+            if let Some(at_ns) = at_ns {
+                row.int64(column, at_ns.cast_unsigned());
+            }
+        }
+        for (column, frame) in [
+            (LEFT_FRAME, it.left.map(|(_, frame)| frame)),
+            (AIR_FIRST, it.air_frames.map(|[first, _]| first)),
+            (AIR_LAST, it.air_frames.map(|[_, last]| last)),
+            (ARRIVED_FRAME, it.arrived.map(|(_, frame)| frame)),
+        ] {
+            if let Some(frame) = frame {
+                row.int64(column, frame);
+            }
+        }
+    }
+}
+
+/// The writer of `segments.parquet`.
+pub struct SegmentWriter {
+    table: Table,
+    names: BTreeMap<String, ByteArray>,
+}
+
+impl SegmentWriter {
+    /// The file in `directory`, without rows so far.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
+        let metadata = [("lasthop.schema", "segments 1".to_owned())];
+        let table = Table::new(directory.file("segments.parquet")?, columns::COLUMNS, &metadata)?;
+        Ok(Self { table, names: BTreeMap::new() })
+    }
+
+    /// Adds a copy of a segment.
+    ///
+    /// # Errors
+    /// If the rows cannot be written.
+    pub fn segment(&mut self, segment: &SegmentRow<'_>) -> Result<(), OutputError> {
+        let names = &mut self.names;
+        let mut name = |name: &str| match names.get(name) {
+            Some(known) => known.clone(),
+            None => names.entry(name.to_owned()).or_insert(text(name)).clone(),
+        };
+        columns::write(&mut self.table.row(), segment, &mut name);
+        self.table.flush_if_full()
+    }
+
+    /// Writes what remains, and completes the file.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn close(self) -> Result<(), OutputError> {
+        self.table.close()
+    }
+}
+
+impl std::fmt::Debug for SegmentWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SegmentWriter").finish_non_exhaustive()
+    }
+}
