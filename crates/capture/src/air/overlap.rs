@@ -5,17 +5,19 @@
 //!
 //! It needs the receiver's own clock (TSFT): a host's times are too coarse.
 
+use super::exchange::is_data;
 use super::ppdu::Ppdu;
 use super::stations::StationId;
 use lasthop_wifi::phy::Band;
 use std::collections::BTreeMap;
+use std::mem;
 
 /// Overlaps by the station that was on the air, and the one that began.
 #[derive(Debug, Default)]
 pub struct Overlaps {
     /// Those of each pair.
     pub pairs: BTreeMap<(StationId, StationId), Overlap>,
-    /// PPDUs of each station that overlapped with another one's.
+    /// Data PPDUs of each station that overlapped with another one's, each once.
     pub stations: BTreeMap<StationId, u64>,
     last: Option<Last>,
 }
@@ -37,6 +39,8 @@ struct Last {
     frame: u64,
     start_ns: u64,
     end_ns: u64,
+    /// It carries data for one receiver, and is not among [`Overlaps::stations`] yet.
+    uncounted: bool,
 }
 
 /// What begins within this time began in the same slot, in ns: a slot of 20 us, and what clocks
@@ -54,11 +58,12 @@ impl Overlaps {
         };
         let start_ns = tsft_us.saturating_mul(1_000).saturating_sub(rate.preamble(band).as_nanos());
         let end_ns = start_ns.saturating_add(ppdu.airtime.as_nanos());
-        let this = Last { station, frame: ppdu.frames.0, start_ns, end_ns };
-        if let Some(last) = self.last.filter(|last| last.station != station) {
+        let uncounted = ppdu.receiver.is_some() && ppdu.mpdus.iter().any(|it| is_data(it.kind));
+        let mut this = Last { station, frame: ppdu.frames.0, start_ns, end_ns, uncounted };
+        if let Some(last) = self.last.as_mut().filter(|last| last.station != station) {
             // They are captured in the order in which they end, or in that in which they begin.
             let (first, second) =
-                if last.start_ns <= start_ns { (last, this) } else { (this, last) };
+                if last.start_ns <= start_ns { (*last, this) } else { (this, *last) };
             if second.start_ns.saturating_add(OVERLAP_MIN_NS) < first.end_ns
                 && first.end_ns.abs_diff(second.end_ns) < 50_000_000
             {
@@ -67,8 +72,11 @@ impl Overlaps {
                     midst: 0,
                     frames: (this.frame, this.frame),
                 });
-                *self.stations.entry(first.station).or_default() += 1;
-                *self.stations.entry(second.station).or_default() += 1;
+                for it in [&mut *last, &mut this] {
+                    if mem::take(&mut it.uncounted) {
+                        *self.stations.entry(it.station).or_default() += 1;
+                    }
+                }
                 if second.start_ns - first.start_ns < SAME_SLOT_NS {
                     pair.same_slot += 1;
                 } else {
@@ -84,5 +92,63 @@ impl Overlaps {
         if self.last.is_none_or(|last| end_ns >= last.end_ns || last.start_ns > end_ns) {
             self.last = Some(this);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::air::ppdu::Mpdu;
+    use crate::air::stations::Stations;
+    use crate::rate::Rate;
+    use lasthop_units::{Duration, MacAddr};
+    use lasthop_wifi::wire::Kind;
+
+    /// A PPDU whose PSDU begins at `begin_us`.
+    fn ppdu(stations: (StationId, StationId), begin_us: u64, length_us: u64, kind: Kind) -> Ppdu {
+        let mpdu = Mpdu {
+            number: begin_us,
+            kind,
+            retry: false,
+            power_management: false,
+            sequence: None,
+            fragment: 0,
+            tid: None,
+            bytes: 100,
+            body_bytes: 70,
+        };
+        Ppdu {
+            frames: (begin_us, begin_us),
+            at_ns: (begin_us + length_us) * 1_000,
+            transmitter: Some(stations.0),
+            receiver: Some(stations.1),
+            rate: Some(Rate::legacy(12, false, false)),
+            aggregated: false,
+            mpdus: vec![mpdu],
+            psdu_bytes: 100,
+            airtime: Duration::from_micros(length_us),
+            signal_dbm: None,
+            tsft_us: Some(begin_us),
+            last_known: true,
+        }
+    }
+
+    /// Three frames within one long one overlap three times with it; it has collided once, and a
+    /// frame that carries no data is no data PPDU that collides.
+    #[test]
+    fn a_ppdu_counts_once_however_many_overlap_with_it() {
+        let mut stations = Stations::default();
+        let id = |last| MacAddr([2, 0, 0, 0, 0, last]);
+        let [a, b, ap] = [1, 2, 3].map(|last| stations.of(id(last)).expect("there is space"));
+        let mut overlaps = Overlaps::default();
+        let mut send = |from, at, length, kind| {
+            overlaps.handle_ppdu(&ppdu((from, ap), at, length, kind), Band::Ghz5);
+        };
+        send(a, 1_000, 3_000, Kind::QosData);
+        send(b, 1_500, 100, Kind::QosData);
+        send(b, 2_000, 100, Kind::QosData);
+        send(b, 2_500, 100, Kind::PsPoll);
+        assert_eq!(overlaps.stations, BTreeMap::from([(a, 1), (b, 2)]));
+        assert_eq!(overlaps.pairs[&(a, b)].midst, 3);
     }
 }

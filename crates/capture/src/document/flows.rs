@@ -30,8 +30,9 @@ pub struct FlowDirectionSummary {
     pub bytes: u64,
     /// Payload, each byte once.
     pub payload_bytes: u64,
-    /// The same in Mb/s, from the first to the last packet.
-    pub throughput_mbps: f64,
+    /// The same in Mb/s, from the first to the last packet; absent if there is only one moment.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub throughput_mbps: Option<f64>,
     /// Segments of TCP with payload.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub segments: Option<u64>,
@@ -79,7 +80,7 @@ impl FlowDirectionSummary {
             packets: direction.packets,
             bytes: direction.bytes,
             payload_bytes: direction.payload_bytes,
-            throughput_mbps: mbps(direction.payload_bytes, last - first),
+            throughput_mbps: (last > first).then(|| mbps(direction.payload_bytes, last - first)),
             segments: tcp.map(|tcp| tcp.segments),
             retransmissions: tcp.map(|tcp| tcp.retransmissions),
             lost_on_air: tcp.map(|tcp| tcp.fates[0]),

@@ -18,6 +18,8 @@ const FAST_KBPS: u32 = 50_000;
 const BUSY: f64 = 0.3;
 /// Share of its frames that a monitor misses from which on it is a finding.
 const MISSES_MIN: f64 = 0.1;
+/// Data PPDUs of a station that have to overlap with others before they are a cause.
+const OVERLAPPED_MIN: u64 = 10;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     for link in analysis.air.links.values() {
@@ -35,7 +37,7 @@ pub(super) fn collides(analysis: &Analysis, station: StationId) -> bool {
     let links = air.links.values().filter(|link| link.from == station);
     let unanswered: u64 = links.map(|link| link.counts.unanswered).sum();
     let overlapped = air.overlaps.stations.get(&station).copied().unwrap_or_default();
-    overlapped >= 20 && overlapped * 2 >= unanswered
+    overlapped >= OVERLAPPED_MIN && overlapped * 2 >= unanswered
 }
 
 fn names(analysis: &Analysis, link: &Link) -> (String, String, String) {

@@ -144,7 +144,7 @@ fn flows(document: &CaptureDocument) -> String {
         vec![
             protocol.to_owned(),
             from.to_owned(),
-            value(it.throughput_mbps),
+            it.throughput_mbps.map_or(String::new(), value),
             count(it.packets),
             optional(it.retransmissions),
             optional(it.lost_on_air),

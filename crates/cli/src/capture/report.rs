@@ -265,7 +265,7 @@ fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
         let mut row = vec![
             protocol.to_owned(),
             from.to_owned(),
-            value(flow.throughput_mbps),
+            flow.throughput_mbps.map_or(String::new(), value),
             count(flow.packets),
             optional(flow.retransmissions),
             optional(flow.lost_on_air),
