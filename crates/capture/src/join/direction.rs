@@ -228,7 +228,7 @@ impl Direction {
                 let Some(copy) = self.ledgers[AIR].get_mut(copy_key) else { continue };
                 copy.claimed = true;
                 let copy = copy.clone();
-                if copy.to <= cursor {
+                if copy.to <= cursor || cursor >= record.to {
                     continue;
                 }
                 let from = copy.from.max(cursor);

@@ -46,7 +46,7 @@ impl News {
     }
 
     fn mark(&mut self, found: Vec<Finding>, interval: Duration) -> Vec<Found> {
-        self.now += interval;
+        self.now = self.now.saturating_add(interval);
         if self.seen.len() > SEEN_MAX {
             self.seen.clear();
         }
