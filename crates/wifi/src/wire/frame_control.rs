@@ -150,24 +150,53 @@ impl Kind {
     }
 
     /// Of type Management.
+    #[inline]
     pub const fn is_management(self) -> bool {
-        self.type_subtype().0 == Self::MANAGEMENT
+        match self {
+            Self::AssociationRequest
+            | Self::AssociationResponse
+            | Self::ReassociationRequest
+            | Self::ReassociationResponse
+            | Self::ProbeRequest
+            | Self::ProbeResponse
+            | Self::Beacon
+            | Self::Disassociation
+            | Self::Authentication
+            | Self::Deauthentication
+            | Self::Action
+            | Self::ActionNoAck => true,
+            Self::Other { kind, .. } => kind & 3 == Self::MANAGEMENT,
+            _ => false,
+        }
     }
 
     /// Of type Control.
+    #[inline]
     pub const fn is_control(self) -> bool {
-        self.type_subtype().0 == Self::CONTROL
+        match self {
+            Self::Other { kind, .. } => kind & 3 == Self::CONTROL,
+            _ => !self.is_management() && !self.is_data(),
+        }
     }
 
     /// Of type Data, Null frames included.
+    #[inline]
     pub const fn is_data(self) -> bool {
-        self.type_subtype().0 == Self::DATA
+        match self {
+            Self::Data | Self::Null | Self::QosData | Self::QosNull => true,
+            Self::Other { kind, .. } => kind & 3 == Self::DATA,
+            _ => false,
+        }
     }
 
     /// A data frame with a QoS Control field (bit 3 of the subtype).
+    #[inline]
     pub const fn has_qos_control(self) -> bool {
-        let (kind, subtype) = self.type_subtype();
-        kind == Self::DATA && subtype & 8 != 0
+        match self {
+            Self::QosData | Self::QosNull => true,
+            Self::Other { kind, subtype } => kind & 3 == Self::DATA && subtype & 8 != 0,
+            _ => false,
+        }
     }
 
     /// The layer's name in an [`Error`](super::Error).
@@ -248,6 +277,7 @@ impl FrameControl {
 
     /// Of the two octets as a little-endian number. The protocol version (bits
     /// 0 and 1) is not looked at: [`frame::View`](super::frame::View) does.
+    #[inline]
     pub const fn from_bits(bits: u16) -> Self {
         Self {
             kind: Kind::from_type_subtype((bits >> 2) as u8, (bits >> 4) as u8),
@@ -288,6 +318,16 @@ mod tests {
     fn every_version_0_field_survives() {
         for bits in (0..=u16::MAX).filter(|bits| bits & 3 == 0) {
             assert_eq!(FrameControl::from_bits(bits).bits(), bits);
+        }
+    }
+
+    #[test]
+    fn what_is_asked_of_a_kind_is_in_its_bits() {
+        for (kind, subtype) in (0..4).flat_map(|kind| (0..16).map(move |subtype| (kind, subtype))) {
+            let it = Kind::from_type_subtype(kind, subtype);
+            let types = [it.is_management(), it.is_control(), it.is_data()];
+            assert_eq!(types, [0, 1, 2].map(|number| number == kind), "{it:?}");
+            assert_eq!(it.has_qos_control(), kind == 2 && subtype & 8 != 0, "{it:?}");
         }
     }
 }

@@ -33,6 +33,7 @@ pub enum AckPolicy {
 
 impl QosControl {
     /// Of the two octets as a little-endian number.
+    #[inline]
     pub const fn from_bits(bits: u16) -> Self {
         Self {
             tid: (bits & 15) as u8,

@@ -20,6 +20,7 @@ impl SequenceControl {
     }
 
     /// Reads the two octets, given as a little-endian number.
+    #[inline]
     pub const fn from_bits(bits: u16) -> Self {
         Self { sequence: SeqNo12::new(bits >> 4), fragment: (bits & 15) as u8 }
     }

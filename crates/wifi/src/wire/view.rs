@@ -48,44 +48,53 @@ impl<'a> View<'a> {
         } else {
             (mpdu, None)
         };
-        let mut reader = Reader::at(layer, bytes, 2);
-        for (field, len) in header_fields(&frame_control) {
-            reader.take(field, len)?;
+        let header_len = header_len(&frame_control);
+        let is_padded = layout.padded && frame_control.kind.is_data();
+        let body_start = if is_padded { header_len.next_multiple_of(4) } else { header_len };
+        if bytes.len() < body_start {
+            // Field by field, to name the one that is cut.
+            let mut reader = Reader::at(layer, bytes, 2);
+            for (field, len) in header_fields(&frame_control) {
+                reader.take(field, len)?;
+            }
+            reader.take("header padding", body_start - header_len)?;
         }
-        let header_len = reader.offset();
-        if layout.padded && frame_control.kind.is_data() {
-            reader.take("header padding", header_len.next_multiple_of(4) - header_len)?;
-        }
-        Ok(Self { bytes, frame_control, fcs, header_len, body_start: reader.offset() })
+        Ok(Self { bytes, frame_control, fcs, header_len, body_start })
     }
 
     /// The frame without its FCS.
+    #[inline]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// The Frame Control field.
+    #[inline]
     pub const fn frame_control(&self) -> FrameControl {
         self.frame_control
     }
 
     /// Type and subtype.
+    #[inline]
     pub const fn kind(&self) -> Kind {
         self.frame_control.kind
     }
 
     /// The Duration/ID field: microseconds, but in a PS-Poll the AID. Extension
     /// frames have none.
+    #[inline]
     pub fn duration_id(&self) -> Option<u16> {
         self.array(2).map(u16::from_le_bytes)
     }
 
     /// Address 1: RA.
+    #[inline]
     pub fn receiver(&self) -> Option<MacAddr> {
         self.array(4).map(MacAddr)
     }
 
     /// Address 2: TA; not in Ack and CTS, and in a Control Wrapper the carried frame's.
+    #[inline]
     pub fn transmitter(&self) -> Option<MacAddr> {
         if self.kind() != Kind::ControlWrapper {
             return self.array(10).map(MacAddr);
@@ -96,16 +105,19 @@ impl<'a> View<'a> {
     }
 
     /// Address 3 of data and management frames.
+    #[inline]
     pub fn address_3(&self) -> Option<MacAddr> {
         self.array(16).map(MacAddr)
     }
 
     /// Address 4 of data frames with both DS bits.
+    #[inline]
     pub fn address_4(&self) -> Option<MacAddr> {
         if self.has_address_4() { self.array(24).map(MacAddr) } else { None }
     }
 
     /// DA of data and management frames, RA of an A-MSDU.
+    #[inline]
     pub fn destination(&self) -> Option<MacAddr> {
         match self.kind() {
             kind if kind.is_data() && self.frame_control().to_ds => self.address_3(),
@@ -115,6 +127,7 @@ impl<'a> View<'a> {
     }
 
     /// SA of data and management frames, TA of an A-MSDU.
+    #[inline]
     pub fn source(&self) -> Option<MacAddr> {
         let frame_control = self.frame_control();
         match (frame_control.kind, frame_control.to_ds, frame_control.from_ds) {
@@ -126,6 +139,7 @@ impl<'a> View<'a> {
     }
 
     /// BSSID of data and management frames; none with four addresses.
+    #[inline]
     pub fn bssid(&self) -> Option<MacAddr> {
         let frame_control = self.frame_control();
         match (frame_control.kind, frame_control.to_ds, frame_control.from_ds) {
@@ -138,11 +152,13 @@ impl<'a> View<'a> {
     }
 
     /// Sequence Control of data and management frames.
+    #[inline]
     pub fn sequence_control(&self) -> Option<SequenceControl> {
         self.array(22).map(u16::from_le_bytes).map(SequenceControl::from_bits)
     }
 
     /// QoS Control of QoS data frames.
+    #[inline]
     pub fn qos_control(&self) -> Option<QosControl> {
         if !self.kind().has_qos_control() {
             return None;
@@ -161,21 +177,25 @@ impl<'a> View<'a> {
     }
 
     /// Length of the MAC header in bytes, padding not included.
+    #[inline]
     pub const fn header_len(&self) -> usize {
         self.header_len
     }
 
     /// Where the frame body begins.
+    #[inline]
     pub const fn body_start(&self) -> usize {
         self.body_start
     }
 
     /// The frame body: what follows the MAC header.
+    #[inline]
     pub fn body(&self) -> &'a [u8] {
         self.bytes.get(self.body_start..).unwrap_or_default()
     }
 
     /// The FCS, if the layout says that there is one.
+    #[inline]
     pub const fn fcs(&self) -> Option<u32> {
         self.fcs
     }
@@ -185,12 +205,14 @@ impl<'a> View<'a> {
         self.fcs.map(|fcs| fcs == fcs::compute(self.bytes))
     }
 
+    #[inline]
     fn has_address_4(&self) -> bool {
         let frame_control = self.frame_control();
         frame_control.kind.is_data() && frame_control.to_ds && frame_control.from_ds
     }
 
     /// Bytes of the MAC header; `None` beyond its end.
+    #[inline]
     fn array<const N: usize>(&self, offset: usize) -> Option<[u8; N]> {
         let header = self.bytes.get(..self.header_len)?;
         header.get(offset..)?.first_chunk().copied()
@@ -213,6 +235,22 @@ fn has_transmitter(kind: Kind) -> bool {
     kind.is_data() || kind.is_management() || kind.is_control() && !without
 }
 
+/// Length of the MAC header in bytes: Frame Control and what [`header_fields`] lists.
+fn header_len(frame_control: &FrameControl) -> usize {
+    let kind = frame_control.kind;
+    let wrapper = usize::from(kind == Kind::ControlWrapper);
+    let ht_control = 4 * usize::from(has_ht_control(frame_control));
+    let is_data = kind.is_data();
+    if is_data || kind.is_management() {
+        let address_4 = is_data && frame_control.to_ds && frame_control.from_ds;
+        24 + 6 * usize::from(address_4) + 2 * usize::from(kind.has_qos_control()) + ht_control
+    } else if kind.is_control() {
+        10 + 6 * usize::from(has_transmitter(kind)) + 2 * wrapper + ht_control
+    } else {
+        2
+    }
+}
+
 /// The MAC header behind Frame Control: names and lengths.
 fn header_fields(frame_control: &FrameControl) -> impl Iterator<Item = (&'static str, usize)> {
     const ADDRESS: usize = 6;
@@ -232,4 +270,18 @@ fn header_fields(frame_control: &FrameControl) -> impl Iterator<Item = (&'static
     ]
     .into_iter()
     .filter_map(|(name, len, present)| present.then_some((name, len)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_is_that_of_the_fields() {
+        for bits in 0..=u16::MAX {
+            let frame_control = FrameControl::from_bits(bits);
+            let fields = header_fields(&frame_control).fold(2, |sum, (_, len)| sum + len);
+            assert_eq!(header_len(&frame_control), fields, "{bits:#06x}");
+        }
+    }
 }
