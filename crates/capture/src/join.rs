@@ -9,7 +9,7 @@
 //!    each direction of a flow (`direction`, `ledger`) gives its [`SegmentWay`]s.
 //!
 //! Memory is bounded: samples of 131 072 packets for each place, and of each flow what the last 20 s
-//! have brought, 2^20 packets at most over all. A place is an interface of a file. Times are in ns
+//! have brought, 393 216 packets at most over all. A place is an interface of a file. Times are in ns
 //! since 1970 by the clock of one of the places.
 
 mod acks;
@@ -156,7 +156,7 @@ struct Chain {
 /// its number may be another MPDU's that was not captured.
 const ANSWERED_NS: i64 = 500_000_000;
 /// Packets that are kept over all flows.
-const RECORDS_MAX: usize = 1 << 20;
+const RECORDS_MAX: usize = 3 << 17;
 /// Events after which all flows are looked at.
 const SWEEP_EVENTS: u64 = 1 << 16;
 /// Inaccuracy of the times of hosts, in ns.
