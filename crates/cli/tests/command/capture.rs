@@ -172,10 +172,15 @@ fn files_of_a_capture_are_written_together() {
 
 /// The air, the laptop and the server of a short run.
 fn three(scratch: &Scratch) -> [String; 3] {
-    let directory = scratch.path().join("three");
+    three_with(scratch, "three", &["--set", "duration=3s"])
+}
+
+/// The same of another run: its directory's name, and what is set.
+fn three_with(scratch: &Scratch, name: &str, sets: &[&str]) -> [String; 3] {
+    let directory = scratch.path().join(name);
     let out = directory.to_str().expect("its name is text");
-    let sets = ["--set", "duration=3s", "--out", out, "--pcap"];
-    output(&[&["simulate", "scenarios/upload.toml"][..], &sets].concat());
+    let simulate = ["simulate", "scenarios/upload.toml", "--out", out, "--pcap"];
+    output(&[&simulate[..], sets].concat());
     ["air.pcapng", "node-laptop.pcapng", "node-server.pcapng"].map(|name| format!("{out}/{name}"))
 }
 
@@ -227,6 +232,40 @@ fn captures_are_put_together() {
     let text = String::from_utf8(told.stdout).unwrap();
     let piped: Value = serde_json::from_str(&text.replace("\"-\"", &format!("\"{air}\""))).unwrap();
     assert_eq!(piped, document);
+}
+
+/// Segments that wait in a deep queue are a finding, with the waits that the run had; behind
+/// FQ-CoDel, of which a run knows that they do not wait, there is none.
+#[test]
+fn waits_before_the_air_are_found_where_there_are_some() {
+    let scratch = Scratch::new("capture-waits");
+    let kind = "node.laptop.queue.kind=fq-codel";
+    for (name, sets, expected) in [
+        ("deep", &["--set", "duration=8s"][..], true),
+        ("fair", &["--set", "duration=8s", "--set", kind], false),
+    ] {
+        let [air, laptop, server] = three_with(&scratch, name, sets);
+        let run: Value =
+            serde_json::from_slice(&fs::read(scratch.path().join(name).join("run.json")).unwrap())
+                .unwrap();
+        let queue_ms = run["flows"]["upload"]["delay_parts_ms"]["queue"].as_f64().unwrap();
+        assert_eq!(queue_ms > 100.0, expected, "{name}: the run has {queue_ms} ms");
+        let document = json(&["capture", &air, "--json", "--with", &laptop, "--with", &server]);
+        let findings = document["findings"].as_array().unwrap();
+        let found = findings.iter().find(|it| it["kind"] == "waits_before_air");
+        assert_eq!(found.is_some(), expected, "{name}: {findings:#?}");
+        let Some(found) = found else { continue };
+        let flow = &document["joined"]["flows"]["tcp 10.0.0.2:45000 - 10.0.0.3:55000"];
+        let wait = &flow["from"]["10.0.0.2:45000"]["parts"]["wait"];
+        let median = wait["p50_ms"].as_f64().unwrap();
+        // The queue fills evenly: its median is near its mean.
+        assert!(
+            (median / queue_ms - 1.0).abs() < 0.2,
+            "{median} ms found, {queue_ms} ms in the run"
+        );
+        let sentence = found["sentence"].as_str().unwrap();
+        assert!(sentence.contains(&format!("wait {median:.0} ms in the median")), "{sentence}");
+    }
 }
 
 /// What cannot be put together is named, with the reason; the rest is printed, the status is 2.
