@@ -13,7 +13,7 @@ headers() {
 
 # Name of what a directory holds: changes when a source does.
 digest() {
-    (cd "$1" && find . -type f ! -name '*.o' ! -name '*.ko' ! -name '.*' ! -name '*.mod*' -print0 \
+    (cd "$1" && find . -path ./build -prune -o -type f ! -name '*.o' ! -name '*.ko' ! -name '.*' ! -name '*.mod*' -print0 \
         | LC_ALL=C sort -z | xargs -0 sha256sum) | sha256sum | head -c 16
 }
 
@@ -27,6 +27,8 @@ build_modules() {
         note "building kernel/ for $(< "$kernel/release")"
         local new=$cache/new.modules
         rm -rf "$new" && cp -r "$source" "$new" && mkdir "$new.ko"
+        # Modules that `make -C kernel` has built for other kernels.
+        rm -rf "$new/build"
         if ! make -C "$new" KDIR="$(headers "$kernel")" > "$log" 2>&1; then
             rm -rf "$new" "$new.ko"
             return 1
