@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
  * The decision held against a table. Its figures are worked out by hand from the standard
- * (IEEE 802.11-2020, 9.2.4.7, 9.3.2.2, 9.7.1) and from the drivers' sources, never taken
+ * (IEEE 802.11-2020, table 9-25, 9.7.1) and from the drivers' sources, never taken
  * from the code under test. Compiled into the module in debug builds and into a program.
  */
 #ifdef __KERNEL__

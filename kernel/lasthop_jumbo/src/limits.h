@@ -17,7 +17,7 @@ typedef unsigned int u32;
 
 /* Longest MSDU of its own, and mac80211's limit (table 9-25). */
 #define JUMBO_MSDU_BYTES_MAX 2304u
-/* What the parameter mtu may be: above stock, up to the longest A-MSDU (9.3.2.2). */
+/* What the parameter mtu may be: above stock, up to the longest A-MSDU (table 9-25). */
 #define JUMBO_MTU_MIN (JUMBO_MSDU_BYTES_MAX + 1)
 #define JUMBO_MTU_MAX 7935u
 /* Longest MPDU in an A-MPDU of HT stations: the delimiter's 12 bits (9.7.1). */
