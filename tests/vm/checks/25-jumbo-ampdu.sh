@@ -40,7 +40,7 @@ for security in open wpa2; do
     judge "ht-$security-long" "$4 long MPDUs alone, $3 marked for A-MPDUs" is "$4 > 100 && $3 == 0"
     judge "ht-$security-short" "$1 short MPDUs marked, $2 not" is "$1 > 100 && $1 > $2"
     counted=$(cat /sys/module/lasthop_jumbo/unaggregated) missed=$(cat /sys/module/lasthop_jumbo/unaggregated_missed)
-    judge "ht-$security-counter" "the module counts $counted, $missed missed" is "$counted >= $4 && $missed == 0"
+    judge "ht-$security-counter" "the module counts $counted, $missed missed" is "$counted >= $4 && $counted > 100 && $missed == 0"
     rmmod lasthop_jumbo
     # Below the limit of A-MPDUs no probe is set.
     jumbo mtu=4000
