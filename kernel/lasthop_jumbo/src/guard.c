@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keeps MPDUs that are too long for A-MPDUs out of them (IEEE 802.11-2020, 9.7.1: 4 095
+ * bytes between HT stations; what a VHT peer announces). mac80211 marks every frame of a
+ * TID with a Block Ack agreement as IEEE80211_TX_CTL_AMPDU, whatever its length. A probe
+ * at the entry of its rate control, the last step with the frame in one piece, takes the
+ * mark from long ones: they go as MPDUs of their own, within the agreement.
+ *
+ * Left out: a lost MPDU of this kind is not followed by a Block Ack Request; the hole
+ * closes when the recipient's reorder timer runs out (100 ms in Linux). HE peers without
+ * VHT (2.4 GHz) are treated as HT. PHYs whose firmware chooses rates never come here.
+ */
+#include <linux/etherdevice.h>
+#include <linux/ieee80211.h>
+#include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/rcupdate.h>
+#include <net/mac80211.h>
+
+#include "guard.h"
+#include "limits.h"
+
+#if defined(CONFIG_KPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
+
+static DEFINE_PER_CPU(unsigned long, alone);
+static bool running;
+
+static u32 vht_bytes_max(const struct ieee80211_sta *sta)
+{
+	const struct ieee80211_sta_vht_cap *vht = &sta->deflink.vht_cap;
+
+	if (!vht->vht_supported)
+		return 0;
+	switch (vht->cap & IEEE80211_VHT_CAP_MAX_MPDU_MASK) {
+	case IEEE80211_VHT_CAP_MAX_MPDU_LENGTH_11454:
+		return JUMBO_VHT_MPDU_BYTES_11454;
+	case IEEE80211_VHT_CAP_MAX_MPDU_LENGTH_7991:
+		return JUMBO_VHT_MPDU_BYTES_7991;
+	default:
+		return JUMBO_VHT_MPDU_BYTES_3895;
+	}
+}
+
+NOKPROBE_SYMBOL(vht_bytes_max);
+
+/* The entry of rate_control_get_rate(sdata, sta, txrc). */
+static int inspect(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct ieee80211_tx_rate_control *txrc =
+		(const void *)regs_get_kernel_argument(regs, 2);
+	struct ieee80211_tx_info *info = IEEE80211_SKB_CB(txrc->skb);
+	const struct ieee80211_sta *sta;
+	const u8 *peer, *self;
+	u32 mpdu_bytes;
+
+	if (likely(!(info->flags & IEEE80211_TX_CTL_AMPDU)))
+		return 0;
+	/* Security is added later, by mac80211 or the hardware. */
+	mpdu_bytes = txrc->skb->len + JUMBO_SECURITY_BYTES + JUMBO_FCS_BYTES;
+	if (info->flags & IEEE80211_TX_CTL_HW_80211_ENCAP) {
+		const struct ethhdr *eth = (const void *)txrc->skb->data;
+
+		/* The hardware puts 802.11 and LLC headers in place of Ethernet's. */
+		mpdu_bytes = txrc->skb->len - ETH_HLEN + JUMBO_MPDU_OVERHEAD_BYTES;
+		peer = eth->h_dest;
+		self = NULL;
+	} else {
+		const struct ieee80211_hdr *hdr = (const void *)txrc->skb->data;
+
+		peer = hdr->addr1;
+		self = hdr->addr2;
+	}
+	if (likely(!jumbo_goes_alone(mpdu_bytes, 0)))
+		return 0;
+
+	rcu_read_lock();
+	sta = ieee80211_find_sta_by_ifaddr(txrc->hw, peer, self);
+	if (!sta || jumbo_goes_alone(mpdu_bytes, vht_bytes_max(sta))) {
+		info->flags &= ~IEEE80211_TX_CTL_AMPDU;
+		/* Frames of an A-MPDU are never fragmented; neither is this one. */
+		info->flags |= IEEE80211_TX_CTL_DONTFRAG;
+		this_cpu_inc(alone);
+	}
+	rcu_read_unlock();
+	return 0;
+}
+
+NOKPROBE_SYMBOL(inspect);
+
+static struct kprobe probe;
+
+/* Frames that would have been part of an A-MPDU, and those that could not be looked at. */
+static ssize_t unaggregated_show(struct module_attribute *attr, struct module_kobject *mod,
+				 char *buf)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu(alone, cpu);
+	return sysfs_emit(buf, "%lu\n", sum);
+}
+
+static ssize_t unaggregated_missed_show(struct module_attribute *attr, struct module_kobject *mod,
+					char *buf)
+{
+	return sysfs_emit(buf, "%lu\n", probe.nmissed);
+}
+
+static struct module_attribute unaggregated = __ATTR_RO(unaggregated);
+static struct module_attribute unaggregated_missed = __ATTR_RO(unaggregated_missed);
+
+static const struct attribute *const attributes[] = {
+	&unaggregated.attr,
+	&unaggregated_missed.attr,
+	NULL,
+};
+
+int jumbo_guard_start(void)
+{
+	int error;
+
+	memset(&probe, 0, sizeof(probe));
+	probe.symbol_name = "rate_control_get_rate";
+	probe.pre_handler = inspect;
+	error = register_kprobe(&probe);
+	if (error)
+		return error;
+	error = sysfs_create_files(&THIS_MODULE->mkobj.kobj, attributes);
+	if (error) {
+		unregister_kprobe(&probe);
+		return error;
+	}
+	running = true;
+	return 0;
+}
+
+void jumbo_guard_stop(void)
+{
+	if (!running)
+		return;
+	running = false;
+	sysfs_remove_files(&THIS_MODULE->mkobj.kobj, attributes);
+	/* Waits for handlers that run. */
+	unregister_kprobe(&probe);
+}
+
+bool jumbo_guard_runs(void)
+{
+	return running;
+}
+
+#else
+
+int jumbo_guard_start(void)
+{
+	return -EOPNOTSUPP;
+}
+
+void jumbo_guard_stop(void)
+{
+}
+
+bool jumbo_guard_runs(void)
+{
+	return false;
+}
+
+#endif
