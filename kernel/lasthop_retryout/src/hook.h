@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The place where frames are seen: in front of ieee80211_rx_napi(). */
+#ifndef LASTHOP_RETRYOUT_HOOK_H
+#define LASTHOP_RETRYOUT_HOOK_H
+
+/* Begins to see frames; an error has a line in the log. */
+int ro_hook_start(void);
+
+/* Ends it; afterwards no CPU is in here any more. */
+void ro_hook_stop(void);
+
+#endif
