@@ -14,4 +14,7 @@ int ro_selftest(void);
  */
 void ro_fuzz_start(struct dentry *folder);
 
+/* Makes the file inject; see inject.c. */
+void ro_inject_start(struct dentry *folder);
+
 #endif

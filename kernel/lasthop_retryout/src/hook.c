@@ -26,8 +26,8 @@
 #error "lasthop_retryout needs CONFIG_DYNAMIC_FTRACE_WITH_REGS or _WITH_ARGS"
 #endif
 
-static void rx_napi(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
-		    struct sk_buff *skb, struct napi_struct *napi)
+void ro_hook_deliver(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
+		     struct sk_buff *skb, struct napi_struct *napi)
 {
 	struct ro_move move;
 
@@ -42,13 +42,13 @@ static void rx_napi(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
 static void notrace redirect(unsigned long ip, unsigned long parent_ip,
 			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	/* The call of rx_napi() goes to mac80211. */
+	/* The call of ro_hook_deliver() goes to mac80211. */
 	if (within_module(parent_ip, THIS_MODULE))
 		return;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)rx_napi);
+	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)ro_hook_deliver);
 #else
-	ftrace_instruction_pointer_set(fregs, (unsigned long)rx_napi);
+	ftrace_instruction_pointer_set(fregs, (unsigned long)ro_hook_deliver);
 #endif
 }
 

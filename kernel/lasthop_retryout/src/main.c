@@ -39,6 +39,7 @@ static int __init retryout_init(void)
 	folder = ro_debugfs_start(learns);
 #ifdef LASTHOP_RETRYOUT_DEBUG
 	ro_fuzz_start(folder);
+	ro_inject_start(folder);
 #endif
 	pr_info("loaded%s\n", ro_params.dry_run ? ", only counts" : "");
 	return 0;
