@@ -57,7 +57,7 @@ static const char *run_figure_4(void)
 
 	ro_core_init(&core, &ro_table_paper, 1, 64);
 	ro_reorder_init(&reorder, 1, 64);
-	for (i = 0; i < sizeof(figure_4) / sizeof(figure_4[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(figure_4); i++) {
 		const struct reception *r = &figure_4[i];
 		struct ro_verdict verdict = { RO_OLD, 0 };
 		u16 owed;
@@ -100,7 +100,7 @@ static const char *run_table_1(void)
 	size_t i;
 	int n;
 
-	for (i = 0; i < sizeof(edges) / sizeof(edges[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(edges); i++) {
 		ro_core_init(&core, &ro_table_paper, 4095, 64);
 		for (n = 1; n <= 20; n++)
 			if (ro_core_errored(&core, 4095, 4095, edges[i].kbps,

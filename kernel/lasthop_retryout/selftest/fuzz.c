@@ -2,9 +2,9 @@
 /*
  * Random frames through ro_receive(), as from a driver: three synthetic
  * stations whose agreements come, change and go, frames that are good, failed,
- * cut, paged, encrypted, of any rate and flag, and noise. Nothing reaches
- * mac80211. After each agreement the counters have to add up; what is seen
- * otherwise is the kernel's log.
+ * cut, encrypted, of any rate and flag, and noise. Nothing reaches mac80211.
+ * The counters have to add up meanwhile; what is seen otherwise is the
+ * kernel's log. "bench N" lets N good frames come in order.
  */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
@@ -186,6 +186,47 @@ static const char *run(u32 frames)
 	return wrong;
 }
 
+/* Good frames in order, from one station: what most receptions are. */
+static const char *bench(u32 frames)
+{
+	struct sk_buff *skb = alloc_skb(BYTES, GFP_KERNEL);
+	struct ieee80211_rx_status *status;
+	struct ro_station *station;
+	struct ro_move move;
+	u32 i;
+
+	if (!skb)
+		return "no memory";
+	skb_put(skb, BYTES);
+	fill(skb->data, BYTES);
+	write_data(skb->data, 0);
+	skb->data[1] = 0x01;
+	skb->data[24] = 0;
+	status = IEEE80211_SKB_RXCB(skb);
+	memset(status, 0, sizeof(*status));
+	status->encoding = RX_ENC_HT;
+	rcu_read_lock();
+	station = ro_station_of((void *)fuzz_address[0], fuzz_address[0]);
+	if (station) {
+		station->synthetic = true;
+		ro_station_meet(station, &fuzz_hw, fuzz_receiver, false);
+	}
+	rcu_read_unlock();
+	if (!station)
+		return "no place for a station";
+	ro_station_begin(station, 0, 0, 64);
+	local_bh_disable();
+	for (i = 0; i < frames; i++) {
+		skb->data[22] = i << 4;
+		skb->data[23] = i >> 4;
+		ro_receive(&fuzz_hw, NULL, skb, &move);
+	}
+	local_bh_enable();
+	ro_station_remove(station);
+	kfree_skb(skb);
+	return NULL;
+}
+
 static ssize_t fuzz_write(struct file *file, const char __user *user,
 			  size_t length, loff_t *offset)
 {
@@ -193,18 +234,20 @@ static ssize_t fuzz_write(struct file *file, const char __user *user,
 	const char *wrong;
 	char text[40];
 	ktime_t begin;
+	bool benches;
 
 	if (length >= sizeof(text))
 		return -EINVAL;
 	if (copy_from_user(text, user, length))
 		return -EFAULT;
 	text[length] = '\0';
-	if (sscanf(text, "%u %u", &frames, &seed) < 1)
+	benches = sscanf(text, "bench %u", &frames) == 1;
+	if (!benches && sscanf(text, "%u %u", &frames, &seed) < 1)
 		return -EINVAL;
 	mutex_lock(&fuzz_lock);
 	prandom_seed_state(&fuzz_random, seed);
 	begin = ktime_get();
-	wrong = run(frames);
+	wrong = benches ? bench(frames) : run(frames);
 	scnprintf(fuzz_report, sizeof(fuzz_report),
 		  "%u frames, seed %u, %lld ns each: %s\n", frames, seed,
 		  div_s64(ktime_to_ns(ktime_sub(ktime_get(), begin)),

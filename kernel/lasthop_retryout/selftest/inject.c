@@ -3,8 +3,9 @@
  * MPDUs for the real mac80211, one after the other, as a driver would deliver
  * them: for each line "SEQUENCE good" or "SEQUENCE bad" that is written to the
  * file inject an MPDU with a TCP segment comes from the station of this host's
- * access point that has an agreement for TID 0 (10.0.0.2 to 10.0.0.1, port 5000 plus the number modulo
- * 1000), at MCS 0 in 20 MHz. Reading it gives a line for each of the last write:
+ * access point that has an agreement for TID 0 (10.0.0.2 to 10.0.0.1, port 5000
+ * plus the number modulo 1000), at MCS 0 in 20 MHz. Reading it gives a line for
+ * each of the last write:
  *
  *	SEQUENCE KIND DELIVERED MARKED IGNORED
  *

@@ -8,5 +8,5 @@ int main(void)
 	const char *wrong = ro_cases_run();
 
 	printf("lasthop_retryout: %s\n", wrong ? wrong : "all cases hold");
-	return wrong != NULL;
+	return !!wrong;
 }

@@ -10,7 +10,8 @@ int ro_selftest(void);
 
 /*
  * Makes the file fuzz: writing a number N (or "N SEED") runs N random frames
- * of synthetic stations through the hook; reading it says what came of it.
+ * of synthetic stations through the hook; reading it says what came of it; "bench N"
+ * measures good frames.
  */
 void ro_fuzz_start(struct dentry *folder);
 

@@ -14,6 +14,9 @@
 /* So much of a frame is enough: headers up to the protocol of IP. */
 #define RO_FRAME_BYTES 96
 
+/* And so much for all but what is inside: the longest header of MAC. */
+#define RO_FRAME_HEADER 36
+
 /**
  * enum ro_kind - kinds of frames
  * @RO_FRAME_OTHER: of no concern to a Block Ack agreement

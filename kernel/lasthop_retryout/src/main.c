@@ -41,7 +41,6 @@ static int __init retryout_init(void)
 	ro_fuzz_start(folder);
 	ro_inject_start(folder);
 #endif
-	pr_info("loaded%s\n", ro_params.dry_run ? ", only counts" : "");
 	return 0;
 
 no_hook:

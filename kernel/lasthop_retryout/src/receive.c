@@ -44,29 +44,44 @@ static int front_bytes(const struct ieee80211_rx_status *status)
 	return bytes;
 }
 
+static enum ro_cipher cipher_of(const struct ieee80211_rx_status *status)
+{
+	if (!(status->flag & RX_FLAG_DECRYPTED))
+		return RO_BODY_AS_SAID;
+	return status->flag & RX_FLAG_IV_STRIPPED ? RO_BODY_STRIPPED :
+						    RO_BODY_DECRYPTED;
+}
+
+/* Of a frame whose first bytes are not in one piece. */
+static noinline struct ro_frame read_pieces(const struct sk_buff *skb,
+					    int front, int there,
+					    enum ro_cipher cipher)
+{
+	u8 buffer[RO_FRAME_BYTES];
+
+	if (skb_copy_bits(skb, front, buffer, there))
+		there = 0;
+	return ro_frame_read(buffer, there, skb->len - front, cipher);
+}
+
+/* Reads the first @bytes_max of a frame: its header, or what is inside, too. */
 static bool read_frame(const struct sk_buff *skb,
-		       const struct ieee80211_rx_status *status,
+		       const struct ieee80211_rx_status *status, int bytes_max,
 		       struct ro_frame *frame)
 {
-	enum ro_cipher cipher = RO_BODY_AS_SAID;
-	u8 buffer[RO_FRAME_BYTES];
 	int front = front_bytes(status);
-	const u8 *bytes;
 	int there;
 
 	if (status->flag & (RX_FLAG_8023 | RX_FLAG_NO_PSDU) || front < 0)
 		return false;
-	there = min_t(int, skb->len - front, RO_FRAME_BYTES);
+	there = min_t(int, skb->len - front, bytes_max);
 	if (there <= 0)
 		return false;
-	bytes = skb_header_pointer(skb, front, there, buffer);
-	if (!bytes)
-		return false;
-	if (status->flag & RX_FLAG_DECRYPTED)
-		cipher = status->flag & RX_FLAG_IV_STRIPPED ?
-				 RO_BODY_STRIPPED :
-				 RO_BODY_DECRYPTED;
-	*frame = ro_frame_read(bytes, there, skb->len - front, cipher);
+	if (likely(front + there <= (int)skb_headlen(skb)))
+		*frame = ro_frame_read(skb->data + front, there,
+				       skb->len - front, cipher_of(status));
+	else
+		*frame = read_pieces(skb, front, there, cipher_of(status));
 	return frame->kind != RO_FRAME_OTHER;
 }
 
@@ -137,8 +152,9 @@ static void receive_failed(struct ro_station *station,
 		ro_reorder_skip(reorder, frame->sequence);
 }
 
-/* False: not to be delivered. */
+/* False: not to be delivered. What is inside is read only if it matters. */
 static bool receive_good(struct ro_station *station,
+			 const struct sk_buff *skb,
 			 struct ro_agreement *agreement,
 			 const struct ieee80211_hw *hw,
 			 const struct ieee80211_rx_status *status,
@@ -158,8 +174,11 @@ static bool receive_good(struct ro_station *station,
 				    agreement->reorder.head,
 				    kbps_of(station, agreement, hw, status));
 	if (decision == RO_IGNORE) {
+		struct ro_frame whole;
+
 		count->ignored++;
-		if (frame->content == RO_CONTENT_OTHER)
+		if (read_frame(skb, status, RO_FRAME_BYTES, &whole) &&
+		    whole.content == RO_CONTENT_OTHER)
 			count->wrong++;
 		if (!agreement->dry_run)
 			return false;
@@ -200,9 +219,8 @@ static void restart(struct ieee80211_hw *hw, struct ro_station *station,
 		return;
 	station->restarted |= BIT(frame->tid);
 	if (ro_params.restart && !station->unsupported)
-		ieee80211_iterate_active_interfaces_atomic(
-			hw, IEEE80211_IFACE_ITER_NORMAL, end_agreement,
-			&search);
+		ieee80211_iterate_active_interfaces_atomic(hw, IEEE80211_IFACE_ITER_NORMAL,
+							   end_agreement, &search);
 }
 
 /* A station whose frames were not seen before. */
@@ -244,7 +262,8 @@ bool ro_receive(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
 		this_cpu_inc(ro_totals.failed);
 	if (status->flag & RX_FLAG_FAILED_PLCP_CRC)
 		return true;
-	if (!read_frame(skb, status, &frame)) {
+	if (!read_frame(skb, status,
+			failed ? RO_FRAME_BYTES : RO_FRAME_HEADER, &frame)) {
 		if (status->flag & RX_FLAG_8023)
 			this_cpu_inc(ro_totals.other_format);
 		return true;
@@ -272,7 +291,8 @@ bool ro_receive(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
 	if (frame.kind == RO_FRAME_DATA && failed) {
 		receive_failed(station, agreement, hw, status, &frame);
 	} else if (frame.kind == RO_FRAME_DATA) {
-		passes = receive_good(station, agreement, hw, status, &frame);
+		passes = receive_good(station, skb, agreement, hw, status,
+				      &frame);
 	} else if (!failed) {
 		ro_core_request(&agreement->core, frame.sequence);
 		ro_reorder_request(&agreement->reorder, frame.sequence);

@@ -83,7 +83,7 @@ struct ro_rate_cache {
 struct ro_station {
 	struct hlist_node node;
 	struct rcu_head rcu;
-	spinlock_t lock;
+	spinlock_t lock; /* of all below */
 	struct ro_agreement *agreement[RO_TIDS];
 	struct ro_counters count[RO_TIDS];
 	struct ro_share share[RO_TIDS];

@@ -10,7 +10,7 @@ debug=/sys/kernel/debug/lasthop_retryout
 value() { awk -v n="$1" '$1 == n { print $2 }' $debug/summary; }
 # Lines of the module since line $1, each once: modprobe tries twice, and of a
 # parameter the kernel itself says that it is invalid.
-lines_since() { dmesg | tail -n "+$(($1 + 1))" | grep lasthop_retryout: | grep -v 'invalid for parameter' | sed 's/^[^]]*] //' | sort -u; }
+lines_since() { dmesg | tail -n "+$(($1 + 1))" | grep lasthop_retryout: | grep -v 'invalid for parameter\|taint\|selftest:' | sed 's/^[^]]*] //' | sort -u; }
 # refused NAME LINE ARGUMENT..: does not load, says LINE, leaves nothing.
 refused() {
     local name=$1 line=$2 before lines

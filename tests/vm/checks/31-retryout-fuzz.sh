@@ -14,11 +14,13 @@ else
     echo 100000 > $fuzz
     slab=$(slab_objects '^kmalloc|^skbuff')
     seed=0
-    while [ "$seed" -lt 10 ]; do
+    while [ "$seed" -lt ${RETRYOUT_SEEDS:-10} ]; do
         seed=$((seed + 1))
         echo "1000000 $seed" > $fuzz || fail "fuzz-$seed" "$(cat $fuzz)"
     done
     judge fuzz "10 seeds, the last: $(cat $fuzz)" grep -q 'no complaint' $fuzz
+    echo "bench 1000000" > $fuzz
+    judge bench "good frames in order: $(cat $fuzz)" grep -q 'no complaint' $fuzz
     sleep 1
     after=$(slab_objects '^kmalloc|^skbuff')
     judge slab "$slab objects before, $after after" test "$((after - slab))" -lt 200
