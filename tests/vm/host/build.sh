@@ -34,7 +34,8 @@ build_modules() {
             return 1
         fi
         find "$new" -name '*.ko' -exec cp {} "$new.ko" \;
-        rm -rf "$kernel"/modules-*
+        # Other worktrees have their own; those that nobody used for long go.
+        find "$kernel" -maxdepth 1 -name "modules-*" -mtime +7 -exec rm -rf {} +
         mv "$new.ko" "$kept"
         rm -rf "$new"
     fi
@@ -56,7 +57,7 @@ build_medium() {
             rm -rf "$new"
             return 1
         fi
-        rm -f "$kernel"/medium-*.ko
+        find "$kernel" -maxdepth 1 -name "medium-*.ko" -mtime +7 -delete
         mv "$new/lasthop_medium.ko" "$kept"
         rm -rf "$new"
     fi

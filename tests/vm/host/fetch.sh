@@ -126,11 +126,10 @@ fetch_hwsim() {
         local new=$cache/new.source
         rm -rf "$new" && mkdir -p "$new/debs" "$new/hwsim"
         download "$new/debs" "linux-source-$series" || fail "cannot download linux-source-$series"
-        # The archive is read to its end only as far as both files need it.
         dpkg-deb --fsys-tarfile "$new"/debs/*.deb | tar -xO --wildcards "*/linux-source-$series.tar.xz" \
-            | xz -dc | tar -x -C "$new/hwsim" --strip-components=5 --wildcards '*/mac80211_hwsim.[ch]' \
+            | xz -dc | tar -x -C "$new" --wildcards '*/mac80211_hwsim.[ch]' \
             || fail "linux-source-$series has no mac80211_hwsim"
-        find "$new/hwsim" -mindepth 2 -name 'mac80211_hwsim.?' -exec mv {} "$new/hwsim" \;
+        find "$new" -path '*/drivers/*' -name 'mac80211_hwsim.[ch]' -exec mv {} "$new/hwsim" \;
         mv "$new/hwsim" "$place"
         rm -rf "$new"
     fi

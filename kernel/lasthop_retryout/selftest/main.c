@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The cases as a program: prints what does not hold; exit status 1 then. */
+#include <stdio.h>
+#include "cases.h"
+
+int main(void)
+{
+	const char *wrong = ro_cases_run();
+
+	printf("lasthop_retryout: %s\n", wrong ? wrong : "all cases hold");
+	return !!wrong;
+}

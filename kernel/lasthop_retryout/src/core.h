@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Pseudo retry-out: when a receiver gives an erroneous MPDU up (M. Nomoto et
+ * al., "A Solution for Bufferbloat Problem in Upload TCP Communication over
+ * IEEE 802.11n WLAN Only by Modifying Access Point", section III).
+ *
+ * The same decisions as those of wifi::mac::retry_out in Rust, line by line;
+ * crates/kernel-core compares both. Rates are in kb/s, up to 16 000 000. No
+ * allocation, no lock, no clock. Left to the caller: the reorder buffer, whose
+ * head it passes.
+ */
+#ifndef LASTHOP_RETRYOUT_CORE_H
+#define LASTHOP_RETRYOUT_CORE_H
+
+#include "shim.h"
+
+#define RO_STEPS_MAX 4
+#define RO_WINDOW_MAX 1024
+#define RO_KBPS_MAX 16000000
+
+/**
+ * struct ro_step - one step of a table
+ * @below_kbps: in force while the smoothed data rate is below this; a step
+ *	with zero never is
+ * @retransmissions: retransmissions before an MPDU is given up
+ */
+struct ro_step {
+	u32 below_kbps;
+	u8 retransmissions;
+};
+
+/**
+ * struct ro_table - which number of retransmissions belongs to which rate
+ * @steps: ascending; above the last one the table says nothing
+ * @weight_256: weight of a new MPDU's data rate in the smoothed one, in
+ *	256ths, 1 to 256
+ */
+struct ro_table {
+	struct ro_step steps[RO_STEPS_MAX];
+	u16 weight_256;
+};
+
+/* Table I of the paper, with its smoothing coefficient of 0.25. */
+extern const struct ro_table ro_table_paper;
+
+/**
+ * enum ro_decision - what is to be done with an MPDU, or with the report of
+ *	an erroneous one
+ * @RO_DELIVER: in sequence: it is delivered, and what waits behind it
+ * @RO_BUFFER: waits in the reorder buffer for what is before it
+ * @RO_OLD: behind the head of the reorder buffer
+ * @RO_IGNORE: marked as lost before: not delivered, although acknowledged
+ * @RO_COUNT_ONLY: erroneous, and counted
+ * @RO_LOST: erroneous, and marked as lost with this reception
+ */
+enum ro_decision {
+	RO_DELIVER,
+	RO_BUFFER,
+	RO_OLD,
+	RO_IGNORE,
+	RO_COUNT_ONLY,
+	RO_LOST,
+};
+
+/**
+ * struct ro_verdict - a decision about an erroneous MPDU
+ * @decision: RO_COUNT_ONLY or RO_LOST
+ * @retransmissions: by the count of errors, 0 to 255
+ */
+struct ro_verdict {
+	enum ro_decision decision;
+	u8 retransmissions;
+};
+
+/**
+ * struct ro_core - decides for the MPDUs of one Block Ack agreement
+ * @table: Table I
+ * @kbps_256: smoothed data rate in kb/s times 256; zero before the first MPDU
+ * @slots: sequence numbers that are remembered; divides 4096
+ * @newest: the greatest sequence number heard of
+ * @received: by slot: received without error
+ * @lost: by slot: marked as lost
+ * @errors: by slot: erroneous receptions
+ */
+struct ro_core {
+	struct ro_table table;
+	u32 kbps_256;
+	u16 slots;
+	u16 newest;
+	u64 received[RO_WINDOW_MAX / 64];
+	u64 lost[RO_WINDOW_MAX / 64];
+	u8 errors[RO_WINDOW_MAX];
+};
+
+/* For an agreement over @window MPDUs (1 to 1024) that begins with @start. */
+void ro_core_init(struct ro_core *core, const struct ro_table *table, u16 start,
+		  u16 window);
+
+/* @sequence was received without error at @kbps; the reorder buffer waits for @head. */
+enum ro_decision ro_core_received(struct ro_core *core, u16 sequence, u16 head,
+				  u32 kbps);
+
+/* @sequence was received with an error at @kbps; the reorder buffer waits for @head. */
+struct ro_verdict ro_core_errored(struct ro_core *core, u16 sequence, u16 head,
+				  u32 kbps, bool carries_tcp);
+
+/* The sender has settled everything before @start (Block Ack Request). */
+void ro_core_request(struct ro_core *core, u16 start);
+
+/* Whether @sequence is marked as lost; changes nothing. */
+bool ro_core_is_lost(const struct ro_core *core, u16 sequence);
+
+/* The smoothed data rate in kb/s; zero before the first MPDU. */
+u32 ro_core_kbps(const struct ro_core *core);
+
+/* Whether @table is one that ro_core takes: ascending, in range. */
+bool ro_table_is_valid(const struct ro_table *table);
+
+#endif

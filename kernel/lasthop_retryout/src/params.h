@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Parameters of the module. Those of an agreement (table, weight, dry_run) are
+ * taken when it begins: a change is for the agreements after it.
+ */
+#ifndef LASTHOP_RETRYOUT_PARAMS_H
+#define LASTHOP_RETRYOUT_PARAMS_H
+
+#include <linux/types.h>
+#include "core.h"
+
+#define RO_NAME "lasthop_retryout"
+
+/**
+ * struct ro_params - see the descriptions in params.c
+ */
+struct ro_params {
+	bool dry_run;
+	bool restart;
+	unsigned int stations_max;
+	unsigned int tcp_share;
+};
+
+extern struct ro_params ro_params;
+
+/* A copy of the table in force. */
+void ro_params_table(struct ro_table *table);
+
+/* Prints the table as its parameter is written; returns the length. */
+int ro_params_print_table(char *buffer, size_t size);
+
+#endif
