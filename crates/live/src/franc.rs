@@ -4,7 +4,8 @@
 //! | module | what it is |
 //! |---|---|
 //! | `daemon` | the driver: packets, datagrams, time, questions |
-//! | `way` | the link: addresses of neighbours, datagrams that wait for room |
+//! | `transport` | the link: addresses of neighbours, datagrams that wait for room |
+//! | `overhear` | what a helper hears through a monitor interface |
 //! | `metrics` | the port for Prometheus |
 //!
 //! The address of a neighbour changes only with a datagram that the machine has verified. A
@@ -15,11 +16,14 @@
 
 mod daemon;
 mod metrics;
+mod overhear;
 mod transport;
 
 pub use daemon::{Daemon, DaemonReport, Host, Snapshot};
+pub use overhear::Deaf;
 pub use transport::{Reach, Transport, room};
 
+use crate::monitor::MonitorCounts;
 use crate::os::OsError;
 use lasthop_franc::{Config, ConfigError, NodeId};
 use std::net::{IpAddr, SocketAddr};
@@ -61,6 +65,10 @@ pub struct Counts {
     pub full: u64,
     /// Packets that the TUN device refused.
     pub undelivered: u64,
+    /// What was read from the monitor interface.
+    pub monitor: MonitorCounts,
+    /// Frames that the kernel dropped there, because the daemon did not take them in time.
+    pub monitor_drops: u64,
 }
 
 /// Why a daemon does not start, or ended.
@@ -74,6 +82,18 @@ pub enum FrancError {
     NoInterface {
         /// The name that was given.
         name: String,
+    },
+    /// An interface is no monitor interface.
+    #[error(
+        "{name:?} is no monitor interface (its hardware is of kind {kind}; 803 is a monitor that \
+         delivers radiotap): `iw dev WLAN interface add mon0 type monitor` adds one to the radio \
+         of WLAN, `ip link set mon0 up` sets it up"
+    )]
+    NotMonitor {
+        /// The name that was given.
+        name: String,
+        /// Its kind of hardware (`ARPHRD_..`, linux/if_arp.h).
+        kind: u16,
     },
     /// There is no route to a neighbour.
     #[error("there is no way to neighbour {id} at {address}: {}", .error.reason())]

@@ -9,6 +9,7 @@
 //! | [`port`] | frames in and out of a node's interface |
 //! | [`ring`] | a packet socket with its receive ring |
 //! | [`capture`] | all packets of an interface, stamped by the kernel |
+//! | [`monitor`] | data frames of a monitor interface, as they come |
 //! | [`clock`] | the monotonic clock, and scheduling |
 //! | [`event_loop`] | the loop that sleeps and calls a driver: timers and epoll |
 //! | [`signal`] | signals as a readable file descriptor |
@@ -31,6 +32,7 @@ pub mod entropy;
 pub mod event_loop;
 pub mod link;
 pub mod listener;
+pub mod monitor;
 pub mod namespace;
 pub mod netlink;
 pub mod port;

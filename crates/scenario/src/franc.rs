@@ -57,6 +57,9 @@ tables! {
         option listen: Socket = "port 4797 of all addresses: of IPv6 if the first neighbour's is one, else of IPv4";
         /// Ethernet: the interface.
         option interface: Interface = "none; ethernet needs it";
+        /// Helpers over Ethernet, on Wi-Fi: a monitor interface through which others are heard; what
+        /// is sent leaves by `interface`, and that one must be on the same channel.
+        option monitor: Interface = "none: `interface` is promiscuous, which one of Wi-Fi cannot be";
         /// Where neighbours are, as ID=HOST:PORT or ID=MAC. One that is left out has to come
         /// first (udp), or is reached by broadcast until it was heard (ethernet).
         option neighbours: Vec<Neighbour> = "none";
@@ -222,6 +225,8 @@ pub enum Transport {
     Ethernet {
         /// The interface.
         interface: String,
+        /// The monitor interface by which a helper overhears.
+        monitor: Option<String>,
         /// Neighbours and their addresses.
         neighbours: Vec<(NodeId, MacAddr)>,
     },
@@ -484,6 +489,9 @@ impl Build<'_> {
             if let Some(interface) = &raw.interface {
                 self.problems.push(&interface.place, "only ethernet has an interface");
             }
+            if let Some(monitor) = &raw.monitor {
+                self.problems.push(&monitor.place, "only ethernet has a monitor interface");
+            }
             let neighbours = neighbours.iter().map(|Neighbour(id, at)| (*id, at.clone()));
             let listen = raw.listen.as_ref().map(|at| at.value.0);
             return Some(Transport::Udp { listen, neighbours: neighbours.collect() });
@@ -507,7 +515,20 @@ impl Build<'_> {
             self.problems.push(&raw.transport.place, "ethernet needs `interface`");
             return None;
         };
-        Some(Transport::Ethernet { interface: interface.value.0.clone(), neighbours: known })
+        if let Some(monitor) = &raw.monitor {
+            if raw.role.value != RoleName::Helper {
+                self.problems.push(&monitor.place, "only a helper overhears");
+            } else if monitor.value == interface.value {
+                let message =
+                    "a monitor interface sends nothing: `interface` is the managed one beside it";
+                self.problems.push(&monitor.place, message);
+            }
+        }
+        Some(Transport::Ethernet {
+            interface: interface.value.0.clone(),
+            monitor: raw.monitor.as_ref().map(|monitor| monitor.value.0.clone()),
+            neighbours: known,
+        })
     }
 
     fn losses(&mut self) -> Option<Losses> {
@@ -605,6 +626,22 @@ mod tests {
         assert!(told("e1 = 0.1").contains("all of e1, e2 and e3"));
         assert!(told("between = [1, 2]").contains("franc.toml:4: between"));
         assert!(told("transport = \"ethernet\"").contains("needs `interface`"));
+        let ethernet = "transport = \"ethernet\"\ninterface = \"wlan0\"\n";
+        assert!(told("monitor = \"mon0\"").contains("monitor: only ethernet has a monitor"));
+        assert!(told(&format!("{ethernet}monitor = \"mon0\"")).contains("only a helper overhears"));
+        let helper = |monitor: &str| {
+            let helper = "id = 3\nrole = \"helper\"\nbetween = [1, 2]\ninsecure = true\n";
+            format!("{helper}{ethernet}monitor = {monitor:?}")
+        };
+        let same = wrong(&helper("wlan0"), &[]);
+        assert!(
+            same.contains("franc.toml:7: monitor: a monitor interface sends nothing"),
+            "{same}"
+        );
+        assert!(wrong(&helper("mon 0"), &[]).contains("the name of an interface"));
+        let link = parse("franc.toml", &helper("mon0"), &[]).unwrap();
+        let Transport::Ethernet { interface, monitor, .. } = link.transport else { panic!() };
+        assert_eq!((&*interface, monitor.as_deref()), ("wlan0", Some("mon0")));
         assert!(told("neighbours = [\"2=a\", \"2=b\"]").contains("named twice"));
         assert!(wrong("id = 1\npeer = 2", &[]).contains("key_file"));
         assert!(wrong("id = 1\ninsecure = true", &[]).contains("needs `peer`"));

@@ -142,6 +142,18 @@ lasthop_franc::franc_counters!(counters {
         too_long;
         /// Times that the link took no more for a while.
         full;
+        /// Datagrams of the link read from the monitor interface.
+        overheard;
+        /// Frames with such datagrams left out as retransmissions.
+        overheard_again;
+        /// Frames at the monitor interface with a wrong FCS.
+        overheard_bad_fcs;
+        /// Encrypted data frames at the monitor interface, which cannot be read.
+        overheard_protected;
+        /// Fragments and malformed frames at the monitor interface, which are not read.
+        overheard_unread;
+        /// Data frames that the kernel dropped before the daemon took them from the monitor interface.
+        overheard_drops;
     }
 });
 

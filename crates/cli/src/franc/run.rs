@@ -11,7 +11,7 @@ use lasthop_franc::config::{Config, Keys};
 use lasthop_franc::wire::VERSION;
 use lasthop_franc::{Event, NodeId, Role};
 use lasthop_live::franc::{
-    Daemon, DaemonReport, FrancError, Host, Options, PORT, Snapshot, Transport, room,
+    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Snapshot, Transport, room,
 };
 use lasthop_live::os::confine;
 use lasthop_live::os::link::Address;
@@ -80,9 +80,10 @@ fn transport(link: &Link) -> Result<Transport, Failure> {
             }
             Transport::Udp { listen: *listen, neighbours: found }
         }
-        file::Transport::Ethernet { interface, neighbours } => Transport::Ethernet {
+        file::Transport::Ethernet { interface, monitor, neighbours } => Transport::Ethernet {
             interface: interface.clone(),
-            promiscuous: matches!(link.role(), Role::Helper { .. }),
+            promiscuous: matches!(link.role(), Role::Helper { .. }) && monitor.is_none(),
+            monitor: monitor.clone(),
             neighbours: neighbours.clone(),
         },
     })
@@ -143,6 +144,12 @@ fn document(snapshot: &Snapshot<'_>) -> FrancDocument {
         too_long: counts.too_long,
         full: counts.full,
         undelivered: counts.undelivered,
+        overheard: counts.monitor.datagrams,
+        overheard_again: counts.monitor.retries,
+        overheard_bad_fcs: counts.monitor.bad_fcs,
+        overheard_protected: counts.monitor.protected,
+        overheard_unread: counts.monitor.fragments + counts.monitor.malformed,
+        overheard_drops: counts.monitor_drops,
     };
     let at = |address: Address| match address {
         Address::Udp(address) => address.to_string(),
@@ -197,6 +204,15 @@ fn line(name: &str, report: DaemonReport<'_>) -> String {
         DaemonReport::SameMac { neighbour, mac } => format!(
             "{name}: node {neighbour} has the MAC address of our own interface, {mac}: give one of \
              the two another (`ip link set IFACE address ..`)\n"
+        ),
+        DaemonReport::Deaf { monitor, why: Deaf::Down } => format!(
+            "{name}: the monitor interface {monitor} is down: others are not heard until it is up \
+             (`ip link set {monitor} up`)\n"
+        ),
+        DaemonReport::Deaf { monitor, why: Deaf::Protected(frames) } => format!(
+            "{name}: nothing of this link was readable on {monitor} for some seconds; {frames} data \
+             frames were encrypted: what others send in a WPA network cannot be read. Use an open \
+             network or cell (this link has its own encryption), or udp with --copies-to\n"
         ),
         DaemonReport::TooLong { bytes } => format!(
             "{name}: this host no longer takes datagrams of {bytes} bytes: the MTU of the interface \

@@ -136,6 +136,23 @@ fn table(document: &FrancDocument) -> String {
         counters.unproven,
         counters.injected_losses
     );
+    let frames = [
+        counters.overheard,
+        counters.overheard_again,
+        counters.overheard_bad_fcs,
+        counters.overheard_protected,
+        counters.overheard_unread,
+        counters.overheard_drops,
+    ];
+    if let [read, again, damaged, encrypted, unread, dropped] = frames
+        && frames.iter().any(|&count| count > 0)
+    {
+        let _ = writeln!(
+            out,
+            "overheard   {read} datagrams; {again} frames again, {damaged} damaged, {encrypted} encrypted, \
+             {unread} not readable, {dropped} dropped by the system"
+        );
+    }
     let _ = writeln!(
         out,
         "not sent    {} without an address, {} refused by the system, {} of them too long",

@@ -10,6 +10,7 @@
 mod alone;
 mod confined;
 mod ethernet;
+mod monitor;
 mod restarts;
 mod stage;
 mod wrong;

@@ -2,6 +2,7 @@
 //! questions, and time.
 
 use super::metrics::Metrics;
+use super::overhear::Deaf;
 use super::transport::{Flow, NodeLink, Reach};
 use super::{Counts, FrancError, Options};
 use crate::offload::{self, Coalescer, segment};
@@ -28,6 +29,8 @@ pub(super) enum Source {
     Tun,
     /// Datagrams of the link.
     Link,
+    /// Frames of the monitor interface.
+    Monitor,
     /// Room in the link, while it is full.
     Room,
     /// A question at the control socket.
@@ -73,6 +76,13 @@ pub enum DaemonReport<'a> {
         neighbour: NodeId,
         /// The address of both.
         mac: MacAddr,
+    },
+    /// Nothing of the link is heard through the monitor interface.
+    Deaf {
+        /// The interface.
+        monitor: &'a str,
+        /// Why.
+        why: Deaf,
     },
     /// The path refused a datagram of this length.
     TooLong {
@@ -136,6 +146,7 @@ struct Station {
     stalled: Throttle,
     too_long: Throttle,
     same_mac: Throttle,
+    deaf: Throttle,
 }
 
 impl Daemon {
@@ -154,10 +165,11 @@ impl Daemon {
         if inner_mtu < IPV6_MTU_MIN && options.addresses.iter().any(|(ip, _)| ip.is_ipv6()) {
             return Err(FrancError::NoIpv6 { mtu: inner_mtu });
         }
-        let link = NodeLink::open(
+        let mut link = NodeLink::open(
             &options.transport,
             &options.copies_to,
             options.config.datagram_bytes_max,
+            clock.now(),
         )?;
         let control =
             ControlSocket::bind(&options.control).map_err(|error| {
@@ -179,6 +191,9 @@ impl Daemon {
         let kinds = tun.as_ref().map(Tun::kinds).unwrap_or_default();
         let registry = events.registry();
         registry.add_readable(link.as_fd(), Source::Link)?;
+        if let Some(overhearing) = link.overhearing() {
+            registry.add_readable(overhearing.as_fd(), Source::Monitor)?;
+        }
         registry.add_readable(control.as_fd(), Source::Control)?;
         if let Some(tun) = &tun {
             registry.add_readable(tun.as_fd(), Source::Tun)?;
@@ -206,6 +221,7 @@ impl Daemon {
             stalled: Throttle::default(),
             too_long: Throttle::default(),
             same_mac: Throttle::default(),
+            deaf: Throttle::default(),
         };
         Ok(Self { events, signals, station })
     }
@@ -268,6 +284,7 @@ impl Driver for Running<'_> {
         match source {
             Source::Tun => station.take_packets()?,
             Source::Link => station.link.receive(&mut station.node, station.clock),
+            Source::Monitor => station.link.overhear(&mut station.node, station.clock),
             Source::Room => station.unblock(registry),
             Source::Control => station.answer(self.host),
             Source::Metrics => {
@@ -320,6 +337,13 @@ impl Station {
         {
             return Ok(ControlFlow::Break(()));
         }
+        if let Some(overhearing) = self.link.overhearing()
+            && let Some(why) = overhearing.take_deaf(now)?
+            && self.deaf.is_due(now)
+            && host.report(DaemonReport::Deaf { monitor: overhearing.name(), why }).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
         while let Some(event) = self.node.poll_event() {
             let is_told = match event {
                 Event::KeyMismatch { .. } => self.key_mismatch.is_due(now),
@@ -351,7 +375,7 @@ impl Station {
             (Flow::Free, _) => at,
         });
         let guests = self.metrics.as_ref().and_then(Metrics::next_expiry);
-        machine.into_iter().chain(guests).min()
+        machine.into_iter().chain(guests).chain(self.link.next_check()).min()
     }
 
     /// The link has room again: the machine may send.
@@ -405,24 +429,26 @@ impl Station {
     }
 
     fn answer(&mut self, host: &mut dyn Host) {
-        let (snapshot, control) = (self.snapshot(), &self.control);
+        let counts = self.link.counts();
+        let (snapshot, control) = (self.snapshot(counts), &self.control);
         control.answer(&mut || host.stats(&snapshot));
     }
 
     fn hear(&mut self, guest: usize, registry: &mut Registry<Source>, host: &mut dyn Host) {
         let Some(mut metrics) = self.metrics.take() else { return };
-        let snapshot = self.snapshot();
+        let counts = self.link.counts();
+        let snapshot = self.snapshot(counts);
         metrics.hear(guest, registry, &mut || host.metrics(&snapshot));
         self.metrics = Some(metrics);
     }
 
-    fn snapshot(&self) -> Snapshot<'_> {
+    fn snapshot(&self, counts: Counts) -> Snapshot<'_> {
         let now = self.clock.now();
         Snapshot {
             options: &self.options,
             up: now - Instant::ZERO,
             stats: self.node.stats(now),
-            counts: self.link.counts,
+            counts,
             reached: self.link.reached(),
         }
     }

@@ -2,6 +2,7 @@
 //! wait for room in the socket. Over UDP, or over Ethernet with an EtherType of our own. An
 //! address changes only as the machine says (`is_moved`). Leaves out several links a node.
 
+use super::overhear::Overhearing;
 use super::{Counts, FrancError};
 use crate::os::OsError;
 use crate::os::batch::{BATCH, Inbox, Name, Sending, Sent};
@@ -36,6 +37,9 @@ pub enum Transport {
         interface: String,
         /// Whether frames between other nodes are received too, as helpers need.
         promiscuous: bool,
+        /// A monitor interface through which frames between other nodes are received: a Wi-Fi
+        /// interface in managed mode is not promiscuous, whatever it is asked for.
+        monitor: Option<String>,
         /// Addresses of neighbours; one that is missing is reached by broadcast until it
         /// has been heard.
         neighbours: Vec<(NodeId, MacAddr)>,
@@ -123,7 +127,7 @@ pub fn room(transport: &Transport, mtu: Option<u32>) -> Result<u16, FrancError> 
     Ok(u16::try_from(room).unwrap_or(u16::MAX))
 }
 
-fn interface_error(name: &str, error: crate::os::OsError) -> FrancError {
+pub(super) fn interface_error(name: &str, error: crate::os::OsError) -> FrancError {
     match Errno::from_raw(error.errno) {
         Errno::ENODEV | Errno::ENXIO => FrancError::NoInterface { name: name.into() },
         _ => FrancError::Os(error),
@@ -178,7 +182,41 @@ pub(super) struct NodeLink {
     interface: Option<String>,
     /// A neighbour that was heard from the MAC address of the own interface, until it is taken.
     twin: Option<(NodeId, MacAddr)>,
+    overhearing: Option<Overhearing>,
     pub counts: Counts,
+}
+
+/// What a datagram that is heard changes.
+struct Ear<'a> {
+    places: &'a mut BTreeMap<NodeId, Place>,
+    link: &'a Link,
+    twin: &'a mut Option<(NodeId, MacAddr)>,
+}
+
+impl Ear<'_> {
+    /// Gives a datagram to `node`, and takes note of where its sender is.
+    fn hear(&mut self, node: &mut Node, now: Instant, from: Address, datagram: &[u8]) {
+        let heard = node.handle_datagram(now, of_link(from), datagram);
+        let Some(Heard { sender, is_moved }) = heard else { return };
+        match self.places.get_mut(&sender) {
+            Some(place) if place.address == from => place.heard_at = Some(now),
+            _ if is_moved => {
+                let (address, is_twin) = reachable(self.link, from);
+                if let (Address::Mac(mac), true) = (from, is_twin) {
+                    *self.twin = Some((sender, mac));
+                }
+                let (name, heard_at) = (self.link.name(address), Some(now));
+                self.places.insert(sender, Place { address, name, heard_at });
+            }
+            Some(place) if place.address == Address::Mac(EVERYBODY) => {
+                place.heard_at = Some(now);
+                if let (Address::Mac(mac), (_, true)) = (from, reachable(self.link, from)) {
+                    *self.twin = Some((sender, mac));
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whether the link takes datagrams.
@@ -195,12 +233,16 @@ impl NodeLink {
         transport: &Transport,
         copies_to: &[NodeId],
         datagram_bytes_max: u16,
+        now: Instant,
     ) -> Result<Self, FrancError> {
+        let mut overhearing = None;
         let (link, broadcast) = match transport {
             Transport::Udp { listen, .. } => {
                 (Link::udp(transport.listen(*listen), SEND_BYTES)?, None)
             }
-            Transport::Ethernet { interface, promiscuous, .. } => {
+            Transport::Ethernet { interface, promiscuous, monitor, .. } => {
+                overhearing =
+                    monitor.as_ref().map(|name| Overhearing::open(name, now)).transpose()?;
                 let link = Link::ethernet(interface, *promiscuous, SEND_BYTES)
                     .map_err(|error| interface_error(interface, error))?;
                 let all = link.name(Address::Mac(EVERYBODY));
@@ -229,6 +271,7 @@ impl NodeLink {
                 Transport::Ethernet { interface, .. } => Some(interface.clone()),
             },
             twin: None,
+            overhearing,
             counts: Counts::default(),
         })
     }
@@ -258,33 +301,42 @@ impl NodeLink {
             // An error is about an earlier datagram (ICMP); the machine needs no report of it.
             let is_more = self.link.receive(&mut self.inbox).unwrap_or(false);
             let now = clock.now();
-            let (places, link, twin) = (&mut self.places, &self.link, &mut self.twin);
-            link.each(&self.inbox, &mut |from, datagram| {
-                let heard = node.handle_datagram(now, of_link(from), datagram);
-                let Some(Heard { sender, is_moved }) = heard else { return };
-                match places.get_mut(&sender) {
-                    Some(place) if place.address == from => place.heard_at = Some(now),
-                    _ if is_moved => {
-                        let (address, is_twin) = reachable(link, from);
-                        if let (Address::Mac(mac), true) = (from, is_twin) {
-                            *twin = Some((sender, mac));
-                        }
-                        let (name, heard_at) = (link.name(address), Some(now));
-                        places.insert(sender, Place { address, name, heard_at });
-                    }
-                    Some(place) if place.address == Address::Mac(EVERYBODY) => {
-                        place.heard_at = Some(now);
-                        if let (Address::Mac(mac), (_, true)) = (from, reachable(link, from)) {
-                            *twin = Some((sender, mac));
-                        }
-                    }
-                    _ => {}
-                }
-            });
+            let (mut ear, link) = (
+                Ear { places: &mut self.places, link: &self.link, twin: &mut self.twin },
+                &self.link,
+            );
+            link.each(&self.inbox, &mut |from, datagram| ear.hear(node, now, from, datagram));
             if !is_more {
                 return;
             }
         }
+    }
+
+    /// The monitor interface, if there is one.
+    pub fn overhearing(&mut self) -> Option<&mut Overhearing> {
+        self.overhearing.as_mut()
+    }
+
+    /// When [`Overhearing::take_deaf`] is to be called again.
+    pub fn next_check(&self) -> Option<Instant> {
+        self.overhearing.as_ref().and_then(Overhearing::next_check)
+    }
+
+    /// Receives datagrams for `node` from the monitor interface.
+    pub fn overhear(&mut self, node: &mut Node, clock: Clock) {
+        let Some(overhearing) = &mut self.overhearing else { return };
+        let mut ear = Ear { places: &mut self.places, link: &self.link, twin: &mut self.twin };
+        overhearing.receive(self.link.own_mac(), clock, &mut |now, from, datagram| {
+            ear.hear(node, now, Address::Mac(from), datagram);
+        });
+    }
+
+    /// The counters as of now.
+    pub fn counts(&mut self) -> Counts {
+        if let Some(overhearing) = &mut self.overhearing {
+            (self.counts.monitor, self.counts.monitor_drops) = overhearing.counts();
+        }
+        self.counts
     }
 
     /// Sends datagrams of `node` until it has no more, or the link is full. `too_long` is

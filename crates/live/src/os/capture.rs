@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt};
 use std::mem::size_of;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -88,8 +88,9 @@ impl PacketCapture {
         let blocks = Blocks::map(&socket)?;
         let mut capture =
             Self { socket, blocks, interface: interface.to_owned(), hardware: 0, dropped: 0 };
-        capture.hardware = capture.bind(index).call(&format!("bind(AF_PACKET, {interface})"))?;
-        capture.check()?;
+        capture.hardware =
+            bind(capture.socket.as_fd(), index).call(&format!("bind(AF_PACKET, {interface})"))?;
+        check(&capture.socket, interface)?;
         // What this host sends is of interest on a wire. Of a monitor interface, and of the
         // loopback, it comes back as something that is received.
         let sees_sent = !matches!(capture.hardware, hardware::RADIOTAP | hardware::LOOPBACK);
@@ -128,7 +129,7 @@ impl PacketCapture {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(OsError::new("poll", errno)),
         }
-        self.check()
+        check(&self.socket, &self.interface)
     }
 
     /// Packets that the kernel dropped since the start, because the ring was full.
@@ -152,35 +153,33 @@ impl PacketCapture {
         }
         self.dropped
     }
+}
 
-    /// The error of the socket, which the kernel sets when the interface goes down.
-    fn check(&self) -> Result<(), OsError> {
-        let errno = getsockopt(&self.socket, sockopt::SocketError).call("getsockopt(SO_ERROR)")?;
-        match errno {
-            0 => Ok(()),
-            _ => {
-                let call = format!("capture of {}", self.interface);
-                Err(OsError::new(call, Errno::from_raw(errno)))
-            }
-        }
+/// Starts to receive all packets of an interface by a packet socket. Returns the interface's kind
+/// of hardware.
+#[expect(unsafe_code, reason = "bind and getsockname with a struct sockaddr_ll")]
+pub(super) fn bind(socket: BorrowedFd<'_>, index: u32) -> nix::Result<u16> {
+    let mut address = libc::sockaddr_ll {
+        sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
+        sll_ifindex: index as i32,
+        ..EMPTY_ADDRESS
+    };
+    let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    let fd = socket.as_raw_fd();
+    // SAFETY: the kernel reads, then writes, a struct sockaddr_ll of the given length.
+    unsafe {
+        Errno::result(libc::bind(fd, (&raw const address).cast(), length))?;
+        Errno::result(libc::getsockname(fd, (&raw mut address).cast(), &raw mut length))?;
     }
+    Ok(address.sll_hatype)
+}
 
-    /// Starts to receive from an interface. Returns its kind of hardware.
-    #[expect(unsafe_code, reason = "bind and getsockname with a struct sockaddr_ll")]
-    fn bind(&self, index: u32) -> nix::Result<u16> {
-        let mut address = libc::sockaddr_ll {
-            sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
-            sll_ifindex: index as i32,
-            ..EMPTY_ADDRESS
-        };
-        let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-        let fd = self.socket.as_raw_fd();
-        // SAFETY: the kernel reads, then writes, a struct sockaddr_ll of the given length.
-        unsafe {
-            Errno::result(libc::bind(fd, (&raw const address).cast(), length))?;
-            Errno::result(libc::getsockname(fd, (&raw mut address).cast(), &raw mut length))?;
-        }
-        Ok(address.sll_hatype)
+/// The error of the packet socket of an interface, which the kernel sets when that goes down.
+pub(super) fn check(socket: &OwnedFd, interface: &str) -> Result<(), OsError> {
+    let errno = getsockopt(socket, sockopt::SocketError).call("getsockopt(SO_ERROR)")?;
+    match errno {
+        0 => Ok(()),
+        _ => Err(OsError::new(format!("capture of {interface}"), Errno::from_raw(errno))),
     }
 }
 
@@ -293,4 +292,4 @@ impl Drop for Blocks {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -259,8 +259,9 @@ fn framed<'a>(name: &libc::sockaddr_storage, bytes: &'a [u8]) -> Option<(MacAddr
     Some((mac, unframed(bytes)?))
 }
 
-/// Returns the datagram of a frame, without its length and padding.
-fn unframed(bytes: &[u8]) -> Option<&[u8]> {
+/// Returns the datagram of a frame behind its EtherType, without its length and padding; `None`
+/// if it is cut.
+pub fn unframed(bytes: &[u8]) -> Option<&[u8]> {
     let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>()?;
     rest.get(..usize::from(u16::from_be_bytes(*length)))
 }

@@ -154,21 +154,8 @@ impl PacketRing {
     }
 
     /// Returns the number of frames dropped since the last call because the ring was full.
-    #[expect(unsafe_code, reason = "getsockopt into a structure")]
     pub fn drops(&self) -> u64 {
-        let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-        // SAFETY: PACKET_STATISTICS writes a struct tpacket_stats of the given length.
-        let result = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut stats).cast(),
-                &raw mut length,
-            )
-        };
-        if result == 0 { u64::from(stats.tp_drops) } else { 0 }
+        take_drops(self.socket.as_fd())
     }
 
     /// Starts to receive whole frames of every protocol from every interface.
@@ -212,6 +199,25 @@ pub fn packet_socket() -> io::Result<OwnedFd> {
         let fd = libc::socket(libc::AF_PACKET, kind, 0);
         if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
     }
+}
+
+/// Returns the number of packets that a packet socket, with a ring of version 2 or with none,
+/// dropped since the last call because its ring or buffer was full.
+#[expect(unsafe_code, reason = "getsockopt into a structure")]
+pub(super) fn take_drops(socket: BorrowedFd<'_>) -> u64 {
+    let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    // SAFETY: PACKET_STATISTICS writes a struct tpacket_stats of the given length.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut stats).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { u64::from(stats.tp_drops) } else { 0 }
 }
 
 /// Where the kernel puts the address: behind the header, aligned to TPACKET_ALIGNMENT.

@@ -86,7 +86,7 @@ fn packets_come_in_order_and_blocks_are_given_back() {
 }
 
 /// Runs `test` in a network namespace of its own, if the kernel allows that.
-fn in_a_namespace(test: fn()) {
+pub(crate) fn in_a_namespace(test: fn()) {
     std::thread::scope(|scope| {
         scope.spawn(|| match NetNamespace::create() {
             Ok(_) => test(),
@@ -95,7 +95,7 @@ fn in_a_namespace(test: fn()) {
     });
 }
 
-fn ip(arguments: &str) {
+pub(crate) fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip can be run");
     assert!(status.success(), "ip {arguments}");
 }
@@ -180,27 +180,38 @@ mod ioctls {
     }
 }
 
+/// An interface called `mon0` that is up and says that it was a monitor interface: what is written
+/// to the TAP device is heard. `None` if there are no TAP devices here.
+pub(crate) fn monitor_tap() -> Option<OwnedFd> {
+    use crate::os::device::{Interface, create_tap};
+    let interface = Interface {
+        name: "mon0",
+        address: lasthop_units::MacAddr::local(1),
+        ipv4: std::net::Ipv4Addr::new(10, 77, 0, 1),
+        ipv6: std::net::Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1),
+        mtu: 2_304,
+    };
+    match create_tap(&interface) {
+        Ok(tap) => {
+            ip("link set mon0 down");
+            ioctls::set_hardware(&tap, hardware::RADIOTAP).unwrap();
+            ip("link set mon0 up");
+            Some(tap)
+        }
+        Err(error) => {
+            eprintln!("skipped, because {error}");
+            None
+        }
+    }
+}
+
 /// Radiotap headers and MPDUs are delivered as they are. The device is no monitor interface, but
 /// the socket cannot know.
 #[test]
 #[cfg_attr(miri, ignore = "namespaces")]
 fn a_monitor_interface_delivers_what_it_has() {
     in_a_namespace(|| {
-        use crate::os::device::{Interface, create_tap};
-        let interface = Interface {
-            name: "mon0",
-            address: lasthop_units::MacAddr::local(1),
-            ipv4: std::net::Ipv4Addr::new(10, 77, 0, 1),
-            ipv6: std::net::Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, 1),
-            mtu: 2_304,
-        };
-        let tap = match create_tap(&interface) {
-            Ok(tap) => tap,
-            Err(error) => return eprintln!("skipped, because {error}"),
-        };
-        ip("link set mon0 down");
-        ioctls::set_hardware(&tap, hardware::RADIOTAP).unwrap();
-        ip("link set mon0 up");
+        let Some(tap) = monitor_tap() else { return };
         let mut capture = PacketCapture::open("mon0").unwrap();
         assert_eq!(capture.hardware(), hardware::RADIOTAP);
         let mut frame = vec![0, 0, 8, 0, 0, 0, 0, 0, 0xd4, 0, 0, 0];
