@@ -3,6 +3,7 @@
 # delivered, MPDUs marked and ignored as in the figure. Needs a module built
 # with DEBUG=1, which has the file inject.
 # timeout: 180
+# short: yes
 
 need_module lasthop_retryout
 debug=/sys/kernel/debug/lasthop_retryout
