@@ -2,7 +2,6 @@
 # cycles without a warning, a leak or a broken connection. What is wrong at load
 # is refused with one line and no effect.
 # timeout: 600
-# short: yes
 
 cycles=${RETRYOUT_CYCLES:-1000}
 need_module lasthop_retryout
