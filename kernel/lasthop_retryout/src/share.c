@@ -16,6 +16,9 @@
 /* Packets before a share is believed. */
 #define SEEN_ENOUGH 16
 
+/* A packet is one part of so many: a share of four fifths seldom looks like nine tenths. */
+#define WEIGHT 64
+
 static unsigned int size_class(unsigned int bytes)
 {
 	if (bytes <= 128)
@@ -35,9 +38,9 @@ void ro_share_learn(struct ro_share *share, unsigned int bytes, bool is_tcp)
 	if (share->seen[class] == 0)
 		*tcp = is_tcp ? 65535 : 0;
 	else if (is_tcp)
-		*tcp += (65535 - *tcp + 15) / 16;
+		*tcp += (65535 - *tcp + WEIGHT - 1) / WEIGHT;
 	else
-		*tcp -= (*tcp + 15) / 16;
+		*tcp -= (*tcp + WEIGHT - 1) / WEIGHT;
 	if (share->seen[class] < 255)
 		share->seen[class]++;
 }

@@ -29,7 +29,7 @@ iperf_server ap 5203
 ) & traffic=$!
 (
     while true; do
-        for tos in 0x20 0xb8 0xe0 0x00; do in_sta iperf3 -c 10.0.0.1 -p 5202 -S $tos -t 3 -b 1M > /dev/null 2>&1; done
+        for tos in 0x20 0xa0 0xe0 0x00; do in_sta iperf3 -c 10.0.0.1 -p 5202 -S $tos -t 3 -b 1M > /dev/null 2>&1; done
         sleep 1
     done
 ) & tids=$!

@@ -22,8 +22,10 @@ for security in open wpa2; do
         set -- $(in_sta iperf3 -u -b 1500k -l $size -t 10 -p 5202 -c 10.0.0.1 | awk '/receiver/ { print $(NF - 2), $(NF - 1) }')
         wait $!
         figures="UDP of $size bytes: lost/sent $1; marked $(($(value marked) - before)), wrong $(value wrong)"
-        # The medium gives 0.3 ^ 8 of them up, one in 15 000.
-        judge "$security-$size" "$figures" test "${1%%/*}" -le 1 -a "$(value wrong)" -eq 0
+        # The medium itself gives 0.3 ^ 8 of them up, one in 15 000: of 1 340
+        # 0.1, of 11 700 0.8 on average.
+        limit=$([ $size = 1400 ] && echo 1 || echo 4)
+        judge "$security-$size" "$figures" test "${1%%/*}" -le "$limit" -a "$(value wrong)" -eq 0
     done
     rmmod lasthop_retryout
     cell_end
