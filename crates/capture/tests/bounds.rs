@@ -151,6 +151,32 @@ fn all_absences_are_counted_and_the_latest_kept() {
     assert!(finding.sentence.contains(expected), "{}", finding.sentence);
 }
 
+/// A scan of mac80211 as captured from Linux 6.1 in a virtual machine (tests/vm): 20 channels on
+/// which it asks, 64 ms each, 15 on which it listens, 112 ms, 204 ms between them. Absences of
+/// any length are none, be they many or four.
+#[test]
+fn a_scan_that_asks_and_listens_is_a_scan() {
+    assert_eq!(cause_of(105, |n| if n % 35 < 20 { 64 } else { 112 }), Cause::Scan);
+    // 20 to 580 ms, each as often: as long as traffic lets it.
+    assert_eq!(cause_of(105, |n| 20 + n * 37 % 561), Cause::Unknown);
+    assert_eq!(cause_of(4, |n| 50 << n), Cause::Unknown);
+}
+
+/// Why a station is away so many times, in the midst of its traffic, for these milliseconds.
+fn cause_of(absences: u64, length_ms: impl Fn(u64) -> u64) -> Cause {
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    let mut at = BEGIN;
+    for n in 0..absences {
+        feed.packet(at, &frame(QOS_DATA, false, n as u16 * 3));
+        feed.packet(at + 2_000_000, &frame(NULL, true, n as u16 * 3 + 1));
+        at += 2_000_000 + length_ms(n) * 1_000_000;
+        feed.packet(at, &frame(NULL, false, n as u16 * 3 + 2));
+        at += 202_000_000;
+    }
+    let (_, absences) = feed.analysis.air.absences.first_key_value().unwrap();
+    Schedule::of(absences.so_far()).unwrap().cause
+}
+
 /// Times that are a century off, there and back: counted, and nothing else.
 #[test]
 fn any_times_are_read() {

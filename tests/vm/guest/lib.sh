@@ -151,13 +151,15 @@ hostapd_is_up() { in_ap hostapd_cli status | grep -q '^state=ENABLED'; }
 
 # station NAMESPACE N open|wpa2 [LINE..]: wpa_supplicant on wlanN (phyN) in its
 # namespace, 10.0.0.(N + 1)/24, until it is associated and, under WPA2, has keys.
-# LINEs are added to the network block.
+# LINEs are added to the network block. It looks on the access point's channel only,
+# unless every_channel=1.
 station() {
     local name=$1 n=$2 security=$3 line
     shift 3
     namespace "$name" "phy$n"
     {
-        printf '%s\n' "ctrl_interface=/run/wpa-$name" country=US 'network={' "ssid=\"$ssid\"" "scan_freq=$(frequency)"
+        printf '%s\n' "ctrl_interface=/run/wpa-$name" country=US 'network={' "ssid=\"$ssid\""
+        [ -n "${every_channel:-}" ] || echo "scan_freq=$(frequency)"
         if [ "$security" = open ]; then echo key_mgmt=NONE; else echo "psk=\"$passphrase\""; fi
         for line in "$@"; do printf '%s\n' "$line"; done
         echo '}'

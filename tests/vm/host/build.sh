@@ -5,6 +5,9 @@
 #
 # Sourced by run. Uses $cache, $here, $workspace, fail, note.
 
+# The make that called this one, if any, means its own targets.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
 # The headers of a kernel.
 headers() {
     local kernel=$1
@@ -17,19 +20,20 @@ digest() {
         | LC_ALL=C sort -z | xargs -0 sha256sum) | sha256sum | head -c 16
 }
 
-# Builds kernel/ for a kernel and puts the modules into $2. Prints what went
-# wrong and returns 1 if it does not build; without kernel/ there are none.
+# Builds kernel/ for a kernel and puts the modules into $2; $4 is 1 for those with
+# their selftests (DEBUG=1). Writes what make said to $3, and returns 1 if it does not
+# build; without kernel/ there are none.
 build_modules() {
-    local kernel=$1 place=$2 source=$workspace/kernel kept log=$3
+    local kernel=$1 place=$2 source=$workspace/kernel kept log=$3 debug=$4
     [[ -e $source/Makefile ]] || return 0
-    kept=$kernel/modules-$(digest "$source")
+    kept=$kernel/modules-$(digest "$source")${debug:+-debug}
     if [[ ! -d $kept ]]; then
-        note "building kernel/ for $(< "$kernel/release")"
+        note "building kernel/ for $(< "$kernel/release")${debug:+ with DEBUG=1}"
         local new=$cache/new.modules
         rm -rf "$new" && cp -r "$source" "$new" && mkdir "$new.ko"
         # Modules that `make -C kernel` has built for other kernels.
         rm -rf "$new/build"
-        if ! make -C "$new" KDIR="$(headers "$kernel")" > "$log" 2>&1; then
+        if ! make -C "$new" KDIR="$(headers "$kernel")" ${debug:+DEBUG=1} > "$log" 2>&1; then
             rm -rf "$new" "$new.ko"
             return 1
         fi

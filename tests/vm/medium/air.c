@@ -40,9 +40,12 @@
  * Counters since it was loaded: /sys/kernel/debug/lasthop_medium.
  *
  * Left out: collisions; losses of beacons, multicast and management frames; the
- * beacons' airtime; losses by length; RTS; the preambles of VHT and later; frames for
- * stations that sleep (they are tried and given up); the first radio's queue is
- * served in strict priority. mac80211_hwsim's user-space medium is ignored.
+ * beacons' airtime; losses by length; RTS; lower rates for retries; the preambles of
+ * VHT and later. Access categories of one radio are served in strict priority. A
+ * frame whose addressee is on another channel is tried as often as others, then
+ * reported as filtered. mac80211_hwsim's user-space medium is ignored. A radio hears
+ * the channel that it is tuned to only; stock hwsim hears the access point while
+ * it scans other channels, too.
  */
 
 #include <linux/debugfs.h>
@@ -71,6 +74,8 @@ struct air_frame {
 	bool block_ack_request;
 	bool aggregate;
 	bool in_flight;
+	/* At its last attempt its addressee was on another channel. */
+	bool unreachable;
 };
 
 /* A channel. */
@@ -498,6 +503,9 @@ static void air_report(struct ieee80211_hw *hw, struct air_frame *frame, bool ac
 	}
 	if (frame->unicast && acknowledged)
 		info->flags |= IEEE80211_TX_STAT_ACK;
+	/* As hardware does that knows who sleeps: mac80211 keeps the frame for a station that does. */
+	if (frame->unreachable && frame->data && !acknowledged)
+		info->flags |= IEEE80211_TX_STAT_TX_FILTERED;
 	if (frame->aggregate) {
 		if (!acknowledged)
 			info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
@@ -558,9 +566,10 @@ static enum hrtimer_restart air_end(struct hrtimer *timer)
 		data->tx_pkts++;
 		data->tx_bytes += frame->skb->len;
 		received[i] = air_send(air, data->hw, frame, &attempt);
+		frame->unreachable = frame->unicast && !received[i] && !attempt.damaged;
 		if (attempt.damaged)
 			air_count.lost++;
-		else if (frame->unicast && !received[i])
+		else if (frame->unreachable)
 			air_count.unreachable++;
 		if (received[i] && frame->data && air_chance(param_ack_loss.value)) {
 			air_count.acks_lost++;

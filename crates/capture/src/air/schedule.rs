@@ -53,6 +53,11 @@ const VISIT_MAX_NS: u64 = 600_000_000;
 const APART_NS: u64 = 2_000_000_000;
 const APART: u64 = 6;
 
+/// A length that this part of the absences has, within a tenth, is a timer's: traffic spreads
+/// lengths wider. So many at least: one length alone is always like itself.
+const MANY: usize = 4;
+const MANY_MIN: usize = 3;
+
 impl Schedule {
     /// The schedule behind absences; `None` if there are none.
     pub fn of(absences: &[Absence]) -> Option<Self> {
@@ -126,14 +131,30 @@ fn cause(absences: &[Absence]) -> Cause {
     });
     let rests = count(&Absence::rests);
     // Lengths that are alike are those of a timer, not of traffic.
-    let lengths = median(absences.iter().map(Absence::asleep_ns)).unwrap_or_default();
-    let alike = count(&|absence| absence.asleep_ns().abs_diff(lengths).saturating_mul(5) < lengths);
+    let alike = alike(absences);
     match () {
         () if all < 3 => Cause::Unknown,
         () if alike * 10 >= all * 7 && interrupts * 10 >= all * 6 => Cause::Scan,
         () if rests * 10 >= all * 6 => Cause::PowerSave,
         () => Cause::Unknown,
     }
+}
+
+/// Absences as long as a timer runs: near the median, or near a length that many have. A scan
+/// that asks on some channels and only listens on others (mac80211: 64 ms and 112 ms) has two.
+fn alike(absences: &[Absence]) -> usize {
+    let mut lengths: Vec<_> = absences.iter().map(Absence::asleep_ns).collect();
+    lengths.sort_unstable();
+    let median = median(lengths.iter().copied()).unwrap_or_default();
+    let many = lengths.len().div_ceil(MANY).max(MANY_MIN);
+    let near =
+        |length: u64, other: u64, part: u64| length.abs_diff(other).saturating_mul(part) < length;
+    let common = |length: u64| {
+        let first = lengths.partition_point(|other| *other < length && !near(length, *other, 10));
+        let behind = lengths.partition_point(|other| *other < length || near(length, *other, 10));
+        behind - first >= many
+    };
+    lengths.iter().filter(|length| near(median, **length, 5) || common(**length)).count()
 }
 
 /// The middle one; of an even number, the lower of the two.
