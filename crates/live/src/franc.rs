@@ -4,7 +4,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `daemon` | the driver: packets, datagrams, time, questions |
-//! | `transport` | the link: addresses of neighbours, datagrams that wait for room |
+//! | `transport` | the link: addresses of neighbours, datagrams that wait |
 //! | `overhear` | what a helper hears through a monitor interface |
 //! | `metrics` | the port for Prometheus |
 //!

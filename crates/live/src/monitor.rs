@@ -2,11 +2,9 @@
 //! frames (IEEE 802.11-2020, 9.3.2) behind radiotap headers, each as a managed interface would
 //! deliver it to the packet socket of [`os::link`](crate::os::link): sender's address (SA) and
 //! datagram. To and from the DS, between stations, and with four addresses; A-MSDUs split;
-//! retransmissions left out ([`retries`]). Reads bytes only: no socket, no clock.
-//!
-//! Left out: what is encrypted, fragments, which are not put together (9.5), frames of an
-//! 802.11s mesh, whose bodies begin with a Mesh Control field (9.2.4.7.3), and whatever is not
-//! the EtherType of [`ETHERTYPE`] under the OUI of RFC 1042.
+//! retransmissions left out ([`Retries`]). Reads bytes only: no socket, no clock. Left out: what
+//! is encrypted, fragments, which are not put together, frames of an 802.11s mesh, whose bodies
+//! begin with a Mesh Control field, and whatever is not of [`ETHERTYPE`] under RFC 1042's OUI.
 
 mod retries;
 
@@ -113,7 +111,7 @@ impl Monitor {
                 return Err(Unread::Malformed);
             }
             // Only frames of the link take a place among the transmitters. Frames to groups
-            // are not retransmitted, and have sequence numbers of their own (10.3.2.14.2).
+            // are not retransmitted, and have sequence numbers of their own (10.3.2.14).
             if !is_new && !receiver.is_multicast() {
                 let tid = data.qos.map(|qos| qos.tid);
                 let sequence = data.sequence_control.sequence;

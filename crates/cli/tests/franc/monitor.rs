@@ -90,7 +90,7 @@ fn a_helper_that_hears_only_encrypted_frames_says_so() {
 
 /// It goes down, up, and away.
 #[test]
-fn a_monitor_interface_that_goes_is_told() {
+fn a_monitor_interface_that_goes_is_reported() {
     let stage = Stage::new("gone");
     stage.keys();
     std::fs::write(stage.path.join("air.py"), include_str!("air.py")).expect("written");
@@ -107,7 +107,7 @@ fn a_monitor_interface_that_goes_is_told() {
         stats("h"),
     );
     let Some(()) = stage.bridge(false, &programs("CLEAR"), &script) else { return };
-    let (told, log) = (stage.text("w.txt"), stage.text("h.log"));
+    let (errors, log) = (stage.text("w.txt"), stage.text("h.log"));
     for part in [
         "there is no interface \"eth0.no\"",
         "there is no interface \"eth1\"",
@@ -115,7 +115,7 @@ fn a_monitor_interface_that_goes_is_told() {
         "iw dev WLAN interface add mon0 type monitor",
         "capture of mon0: Network is down; `ip link set IFACE up` sets it up",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(errors.contains(part), "{part}: {errors}");
     }
     assert_eq!(stage.text("w.code"), "2\n2\n2\n2\n");
     assert!(log.contains("the monitor interface mon0 is down"), "{log}");

@@ -12,8 +12,8 @@ use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
 /// Transmitters and TIDs that are remembered.
 const TRANSMITTERS_MAX: usize = 64;
 
-/// Sequence numbers that are remembered: the largest window of a Block Ack agreement
-/// (IEEE 802.11be, 9.4.2.312; 64 in 802.11n, 256 in 802.11ax).
+/// Sequence numbers that are remembered: the largest window of a Block Ack agreement, that of
+/// 802.11be (64 in 802.11n, 256 in 802.11ax).
 const WINDOW: u16 = 1_024;
 
 /// A transmitter that was silent for this time has sent other frames meanwhile, or begun anew.
