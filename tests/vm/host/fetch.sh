@@ -46,14 +46,14 @@ fetch_programs() {
     if [[ ! -d $place ]]; then
         note "fetching the guest's programs"
         local new=$cache/new.programs package
-        rm -rf "$new" && mkdir -p "$new/debs" "$new/root"
+        rm -rf "$new" && mkdir -p "$new/debs" "$new/tree"
         # Names without comments.
         local names
         mapfile -t names < <(grep -v '^#' "$here/packages")
         download "$new/debs" "${names[@]}" || fail "cannot download the guest's programs"
-        for package in "$new"/debs/*.deb; do dpkg -x "$package" "$new/root"; done
+        for package in "$new"/debs/*.deb; do dpkg -x "$package" "$new/tree"; done
         rm -rf "$cache"/programs-*
-        mv "$new/root" "$place"
+        mv "$new/tree" "$place"
         rm -rf "$new"
     fi
     printf '%s\n' "$place"
@@ -70,7 +70,7 @@ fetch_kernel() {
     if [[ ! -d $place ]]; then
         note "fetching kernel $release"
         local new=$cache/new.kernel headers kbuild common package
-        rm -rf "$new" && mkdir -p "$new/debs" "$new/root"
+        rm -rf "$new" && mkdir -p "$new/debs" "$new/tree"
         headers=linux-headers-$release
         common=$(depends "$headers" 'linux-headers-.*-common')
         kbuild=$(depends "$headers" 'linux-kbuild-.*')
@@ -81,15 +81,15 @@ fetch_kernel() {
             printf '%s\n' "$cache/kernel-$release"
             return
         fi
-        for package in "$new"/debs/*.deb; do dpkg -x "$package" "$new/root"; done
-        mv "$new/root/boot/vmlinuz-$release" "$new/root/vmlinuz"
+        for package in "$new"/debs/*.deb; do dpkg -x "$package" "$new/tree"; done
+        mv "$new/tree/boot/vmlinuz-$release" "$new/tree/vmlinuz"
         # Where the headers include each other by absolute paths.
-        grep -rlI --include=Makefile --include=.kernelvariables /usr/src/ "$new/root/usr/src/$headers" \
+        grep -rlI --include=Makefile --include=.kernelvariables /usr/src/ "$new/tree/usr/src/$headers" \
             | xargs -r sed -i "s,/usr/src/,$place/usr/src/,g"
-        printf '%s\n' "$release" > "$new/root/release"
+        printf '%s\n' "$release" > "$new/tree/release"
         # Whole modules are 300 MB; the guest has a few.
-        prune_modules "$new/root" "$release"
-        mv "$new/root" "$place"
+        prune_modules "$new/tree" "$release"
+        mv "$new/tree" "$place"
         rm -rf "$new"
     fi
     printf '%s\n' "$place"

@@ -1,5 +1,4 @@
 //! Frames written down octet by octet from the tables of IEEE 802.11-2020, and changed at random.
-//! What tshark reads in such frames is compared in `tests/monitor.rs`.
 
 use super::*;
 use lasthop_wifi::wire::fcs;
