@@ -1,6 +1,7 @@
 # Ten million random frames through lasthop_retryout's hook, in a module built
 # with DEBUG=1 (make vm-test DEBUG=1), whose selftest runs at load: no warning,
 # no leak, counters that add up.
+# debug: yes
 # timeout: 900
 
 need_module lasthop_retryout

@@ -2,8 +2,8 @@
 # access point (stock hwsim): after each reception as many segments were
 # delivered, MPDUs marked and ignored as in the figure. Needs a module built
 # with DEBUG=1, which has the file inject.
+# debug: yes
 # timeout: 180
-# short: yes
 
 need_module lasthop_retryout
 debug=/sys/kernel/debug/lasthop_retryout
