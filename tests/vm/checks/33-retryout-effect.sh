@@ -56,10 +56,10 @@ for security in open wpa2; do
         judge "$security-$rate" "$figures" remedies
     done
     if [ $security = open ]; then
-        # Where one MPDU in 37 is given up, TCP has to send them again: about
-        # 9 % of its throughput is the price, so only the ping is judged.
+        # Fails today: where one MPDU in 37 is given up, TCP has to send them
+        # again, and loses 8 to 9 % of its throughput.
         compare "$security-13000-30%" 13000 300
-        judge "$security-13000-30%" "$figures" is "$ping_1 * 3" '<=' "$ping_0"
+        judge "$security-13000-30%" "$figures" remedies
     fi
     compare "$security-135000" 135000 100
     judge "$security-135000" "$figures" leaves

@@ -1,10 +1,9 @@
 # The right half of the paper's Figure 9 (Hundeboell et al. 2014) on real Wi-Fi:
 # throughput of UDP with and without helper at an error probability e3 from 50 to
 # 90 %, e1 and e2 half of that, injected by the receiving programs as there, over a
-# medium with airtime, losses and retries. Judged is lasthop's own mode at 70 and
-# 90 %, where a helper must pay; of the paper's mode, of which docs/reproduce/franc.md
-# says more, and of 50 %, only figures are printed. Without helper next to nothing comes
-# through at 90 % in 8 s in this slow guest: how much more with one is no measure.
+# medium with airtime, losses and retries. Each point asks that more comes through
+# with a helper than without, as in the figure. Three fail today, why is unknown: the
+# paper's mode at 70 and 90 %, lasthop's own at 50 %.
 # timeout: 1200
 
 command -v lasthop > /dev/null || { skip franc-helper "no lasthop in this guest: GUEST_FILES=target/debug/lasthop"; exit 0; }
@@ -104,10 +103,7 @@ for mode in paper stream; do
         unreliable=$(calculate "$plain * (100 - $e3) / 100")
         alone_sum=$(calculate "$alone_sum + $alone / $unreliable") helped_sum=$(calculate "$helped_sum + $helped / $unreliable")
         figures="e3 $e3 %: unreliable $unreliable Mb/s, without helper $alone, with helper $helped; it sent $sent combinations"
-        case $mode-$e3 in
-            stream-70 | stream-90) judge "figure9-$mode-$e3" "$figures" is "$helped" '>' "$alone" ;;
-            *) say "figure9-$mode-$e3: $figures" ;;
-        esac
+        judge "figure9-$mode-$e3" "$figures" is "$helped" '>' "$alone"
     done
     say "$mode: of the unreliable link $(calculate "$alone_sum * 100 / 3" %.0f) % without helper, $(calculate "$helped_sum * 100 / 3" %.0f) % with it"
 done
