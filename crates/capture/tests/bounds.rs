@@ -162,7 +162,7 @@ fn a_scan_that_asks_and_listens_is_a_scan() {
     assert_eq!(cause_of(4, |n| 50 << n), Cause::Unknown);
 }
 
-/// Why a station is away so many times, in the midst of its traffic, for these milliseconds.
+/// The cause of absences of these lengths in ms, each between frames of data.
 fn cause_of(absences: u64, length_ms: impl Fn(u64) -> u64) -> Cause {
     let mut feed = Feed::new(LinkType::Ieee80211);
     let mut at = BEGIN;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Agreements as mac80211 tells its driver of them: tracepoint
+ * Agreements as mac80211 announces them to its driver: tracepoint
  * drv_ampdu_action, whose argument ieee80211_ampdu_params is part of the
  * interface to drivers. It comes before an agreement is used, and before a
  * station is gone.

@@ -27,7 +27,7 @@ const DEAF_AFTER: Duration = Duration::from_secs(5);
 /// Interval at which an interface that is down is looked at: it may have been removed.
 const DOWN_CHECK: Duration = Duration::from_secs(1);
 
-/// What is wrong with a monitor interface, for now.
+/// Why nothing is heard through a monitor interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deaf {
     /// It is down.
