@@ -3,7 +3,7 @@
 # without it, and it says why it is of no use.
 # timeout: 240
 
-command -v lasthop > /dev/null || { skip franc-wpa2 "no lasthop in this guest: GUEST_FILES=target/debug/lasthop"; exit 0; }
+command -v lasthop > /dev/null || { skip franc-wpa2 "no lasthop in this guest: GUEST_FILES=\$PWD/target/release/lasthop"; exit 0; }
 lasthop=$(command -v lasthop)
 modprobe tun
 "$lasthop" franc key --out /tmp/key > /dev/null
