@@ -19,14 +19,12 @@
 //! |---|---|
 //! | `access` | who contends, and who gains the channel |
 //! | `exchange` | a frame exchange from PPDU to response |
-//! | `air` | PPDUs on the air and what they do to each other |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
 //! | `record` | events of PPDUs |
 
 mod absence;
 mod access;
-mod air;
 mod arrival;
 mod away;
 mod config;
@@ -36,14 +34,13 @@ mod edcaf;
 mod exchange;
 mod frames;
 mod outbox;
-mod rates;
 mod reception;
 mod recipient;
 mod record;
 mod settle;
 mod station;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod waits;
 
 pub use config::{
@@ -51,6 +48,7 @@ pub use config::{
     RxInterrupt, StationConfig,
 };
 
+use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::absence::Absences;
@@ -61,7 +59,6 @@ use crate::phy::{Band, ErrorModel, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use absence::Away;
-use air::{Air, Carried};
 use alloc::vec::Vec;
 use arrival::Arrival;
 use doze::Tim;
@@ -70,7 +67,6 @@ use frames::Context;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use outbox::Outbox;
-use rates::Rates;
 use station::{BEACON_EDCAF, Station};
 
 /// A packet that left the cell.

@@ -18,6 +18,7 @@
 
 extern crate alloc;
 
+mod air;
 pub mod capabilities;
 pub mod cell;
 pub mod event;

@@ -6,18 +6,16 @@
 //! nobody is woken for it: such MPDUs are taken in, each with its own instant, at
 //! the end of the PPDU or when somebody asks ([`Cell::take_arrived`]).
 
-use super::air::Flight;
-use super::air::happens;
 use super::config::RxInterrupt;
 use super::reception::Taken;
 use super::{Address, Cell, StationId};
+use crate::air::{Flight, Subframes, happens};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
-use crate::mac::sizes;
 use crate::phy::Rate;
 use alloc::collections::VecDeque;
 use lasthop_packet::Packet;
-use lasthop_units::{Db, Duration, Instant, Probability};
+use lasthop_units::{Db, Instant, Probability};
 
 /// An A-MPDU on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,60 +48,6 @@ enum Header {
     Lost,
 }
 
-/// Where the subframes of an A-MPDU lie in time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Subframes {
-    data_start: Instant,
-    end: Instant,
-    psdu_bytes: u32,
-    spacing_bytes: u32,
-    /// The next subframe, and how many there are.
-    pub index: usize,
-    pub count: usize,
-    /// Where it begins in the PSDU.
-    offset: u32,
-}
-
-impl Subframes {
-    /// The next one, whose MPDU has `mpdu_bytes`: from its delimiter to the last
-    /// bit of the MPDU, or to the end of the PPDU if it is the last one.
-    pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {
-        let from = self.begin();
-        (from, self.next_end(mpdu_bytes))
-    }
-
-    /// Does what [`Subframes::next`] does, and returns the end alone.
-    #[inline]
-    pub fn next_end(&mut self, mpdu_bytes: u32) -> Instant {
-        let until = self.end_of(mpdu_bytes);
-        self.pass(mpdu_bytes);
-        until
-    }
-
-    fn begin(&self) -> Instant {
-        self.at(self.offset)
-    }
-
-    fn pass(&mut self, mpdu_bytes: u32) {
-        self.offset += sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
-        self.index += 1;
-    }
-
-    fn end_of(&self, mpdu_bytes: u32) -> Instant {
-        match self.index + 1 < self.count {
-            true => self.at(self.offset + sizes::AMPDU_DELIMITER + mpdu_bytes),
-            false => self.end,
-        }
-    }
-
-    fn at(&self, bytes: u32) -> Instant {
-        let data = self.end.saturating_since(self.data_start).as_nanos();
-        // At most 65 539 bytes of less than an hour.
-        let nanos = data * u64::from(bytes) / u64::from(self.psdu_bytes.max(1));
-        self.data_start + Duration::from_nanos(nanos)
-    }
-}
-
 impl Cell {
     /// The subframes of an A-MPDU of `count` MPDUs from `sender`.
     pub(super) fn subframes(
@@ -114,15 +58,7 @@ impl Cell {
         (rate, psdu_bytes): (Rate, u32),
     ) -> Subframes {
         let spacing = self.stations[sender.index()].config.aggregation.mpdu_start_spacing;
-        Subframes {
-            data_start: start + rate.preamble_and_header(self.settings.band),
-            end,
-            psdu_bytes,
-            spacing_bytes: super::frames::spacing_bytes(rate, spacing),
-            index: 0,
-            count,
-            offset: 0,
-        }
+        Subframes::new((start, end), (rate, psdu_bytes), (count, spacing), self.settings.band)
     }
 
     /// `sender` begins an A-MPDU of its first `count` pending MPDUs.
@@ -238,7 +174,7 @@ impl Cell {
             edcaf: arrival.edcaf,
             mpdus: first..arrival.subframes.index,
             decoded: &arrival.decoded,
-            subframes: Some(Subframes { index: first, offset, ..arrival.subframes }),
+            subframes: Some(arrival.subframes.from(first, offset)),
         };
         self.take_in(flight, receiver, pending, taken);
     }

@@ -10,11 +10,11 @@
 //! without the bit as a sign that the station is back.
 
 use super::absence::{Away, EDCAFS, Rhythm};
-use super::air::happens;
 use super::content::{Action, Management};
 use super::frames::Context;
 use super::station::Station;
 use super::{Cell, Sequel};
+use crate::air::happens;
 use crate::event::{Event, PowerState};
 use crate::mac::scan::{self, Input, Leftover, Phase};
 use crate::station::{Address, StationId};

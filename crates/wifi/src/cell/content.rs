@@ -1,6 +1,7 @@
 //! A frame exchange and what it is about: data, a Block Ack Request, a management frame or
 //! a beacon (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
 
+use crate::air::Expected;
 use crate::phy::Rate;
 use crate::station::{Address, StationId};
 use lasthop_units::{Duration, Instant, SeqNo12};
@@ -50,16 +51,6 @@ pub(super) struct Exchange {
     pub opportunity_end: Instant,
     /// The payload overlapped with another PPDU at its receiver.
     pub collided: bool,
-}
-
-/// The response an exchange ends with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Expected {
-    pub rate: Rate,
-    pub duration: Duration,
-    pub psdu_bytes: u32,
-    /// A Block Ack, not an Ack.
-    pub block_ack: bool,
 }
 
 /// What an exchange is about.

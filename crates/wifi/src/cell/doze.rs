@@ -8,9 +8,9 @@
 
 use super::Cell;
 use super::absence::{Doze, EDCAFS, Rhythm};
-use super::air::Flight;
 use super::content::{Action, Exchange};
 use super::edcaf::Gate;
+use crate::air::Flight;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::power_save::{self, Input, Phase, partial_virtual_bitmap};
 use crate::station::{Address, StationId};

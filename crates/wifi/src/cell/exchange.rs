@@ -2,10 +2,10 @@
 //! response or its absence, and what follows (IEEE 802.11-2020, 10.3.2.9 to
 //! 10.3.2.13, 10.23.2).
 
-use super::air::{Carried, Flight};
 use super::content::{Action, Content, Exchange, Management};
 use super::station::BEACON_EDCAF;
 use super::{Cell, Pending, Sequel, StationConfig};
+use crate::air::{Carried, Flight};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;

@@ -4,20 +4,18 @@
 //! Lengths are in bytes, FCS included. Left to others: who gains the channel (`access`), the
 //! exchange itself (`exchange`), what became of it (`settle`).
 
-use super::air::Air;
 use super::content::{Action, Content, Exchange, Management};
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
-use super::rates::Rates;
 use super::station::Station;
 use super::{Settings, StationConfig, category_of};
+use crate::air::{Air, Rates, spacing_bytes};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
-use crate::phy::Rate;
 use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, PeerId};
@@ -525,11 +523,6 @@ impl Station {
 
 fn is_expired(config: &StationConfig, now: Instant, arrived: Instant) -> bool {
     config.msdu_lifetime.is_some_and(|lifetime| now.saturating_since(arrived) > lifetime)
-}
-
-/// Least length of an A-MPDU subframe at `rate`.
-pub(super) fn spacing_bytes(rate: Rate, spacing: Duration) -> u32 {
-    (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32
 }
 
 /// An A-MSDU that goes in an A-MPDU is no longer than its MPDU may be, less what is around it.

@@ -1,11 +1,12 @@
 //! What receivers make of a PPDU when it ends: losses, responses, delivery in
 //! order, NAV and EIFS (IEEE 802.11-2020, 10.3.2, 10.25.6).
 
-use super::air::{Carried, Flight, Overheard, happens};
-use super::arrival::{Arrival, Subframes};
+use super::arrival::Arrival;
 use super::content::{Action, Content, Exchange, Management};
 use super::recipient::{Arrived, Fate, release};
 use super::{Cell, Output, Pending, Sequel};
+use crate::air::Subframes;
+use crate::air::{Carried, Flight, Overheard, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;

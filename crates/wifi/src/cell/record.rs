@@ -1,8 +1,8 @@
 //! What the cell writes down of PPDUs when events are recorded.
 
-use super::air::{Carried, Flight};
 use super::content::{Action, Content, Exchange};
 use super::{Cell, category_of};
+use crate::air::{Carried, Flight};
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};

@@ -18,7 +18,7 @@ use lasthop_units::{Db, Dbm, Identity, Meters, Probability};
 
 const AP: StationId = StationId(0);
 
-pub(super) fn mcs(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Rate {
+pub(crate) fn mcs(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Rate {
     Rate::Ht { mcs, width, guard_interval }
 }
 
@@ -33,7 +33,7 @@ fn station(role: Role, rate: Rate, ampdu: u32) -> StationConfig {
 }
 
 /// The access point in the middle, the stations on a circle of 1 m around it.
-pub(super) fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellConfig {
+pub(crate) fn cell(stations: usize, rate: Rate, width: ChannelWidth, ampdu: u32) -> CellConfig {
     let propagation = Propagation::of(Band::Ghz5, width);
     let place = |station: u16| match station {
         0 => (0.0, 0.0),

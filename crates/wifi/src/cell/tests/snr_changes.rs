@@ -2,7 +2,7 @@
 
 use super::fingerprint::fingerprint;
 use super::*;
-use crate::cell::air::{Air, Carried, Flight};
+use crate::air::{Air, Carried, Flight};
 use crate::phy::{Fading, SnrChange};
 use lasthop_packet::AccessCategory;
 use proptest::prelude::*;

@@ -2,8 +2,7 @@
 //! responses, durations of PPDUs, and how long a PSDU may be within a duration (IEEE
 //! 802.11-2020, 10.6.6 and 19.4.3). Lengths are in bytes, FCS included.
 
-use super::config::CellConfig;
-use super::content::Expected;
+use crate::cell::CellConfig;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{Band, ControlRates, Preamble, Rate};
@@ -12,7 +11,7 @@ use lasthop_units::Duration;
 
 /// The rates in use.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rates {
+pub(crate) struct Rates {
     band: Band,
     control: ControlRates,
     /// Preamble of responses at rates of 802.11b; that of the frame that they answer if `None`.
@@ -24,7 +23,7 @@ pub(super) struct Rates {
 
 /// Facts of a data rate.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     rate: Rate,
     /// Rate of responses to frames at this rate.
     pub response: Rate,
@@ -36,6 +35,16 @@ pub(super) struct Facts {
     psdu_within: ((Duration, u32), u32),
     /// Length and duration of the PSDU that was last asked for.
     ppdu: (u32, Duration),
+}
+
+/// The response an exchange ends with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Expected {
+    pub rate: Rate,
+    pub duration: Duration,
+    pub psdu_bytes: u32,
+    /// A Block Ack, not an Ack.
+    pub block_ack: bool,
 }
 
 impl Rates {

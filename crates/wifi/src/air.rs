@@ -1,4 +1,4 @@
-//! The air of a cell: the PPDUs that are on it, what they do to each other at
+//! The air that stations share: the PPDUs that are on it, what they do to each other at
 //! every receiver, and what each pair of stations hears of the other.
 //!
 //! A receiver locks to the first PPDU it senses; a later one is lost to it
@@ -11,13 +11,18 @@
 //! As interference, and to stations that overhear it, it has the power that is in force
 //! when the last PPDU began.
 
+mod rates;
+mod subframes;
 #[cfg(test)]
 mod tests;
 
-use super::config::{CellConfig, PairConfig};
-use super::{Address, CellError, StationId};
+pub(crate) use rates::{Expected, Rates};
+pub(crate) use subframes::{Subframes, spacing_bytes};
+
+use crate::cell::{CellConfig, CellError, PairConfig};
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth, ErrorModel, Link, Rate, SnrChange};
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use lasthop_units::{Db, Dbm, Instant, Probability, Seed, Stream};
@@ -40,7 +45,7 @@ const OVERHEARD_BYTES: u32 = 500;
 
 /// What a PPDU carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Carried {
+pub(crate) enum Carried {
     /// The frame of its transmitter's exchange.
     Payload,
     Rts,
@@ -54,7 +59,7 @@ pub(super) enum Carried {
 
 /// A PPDU on the air.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Flight {
+pub(crate) struct Flight {
     pub transmitter: StationId,
     pub receiver: Address,
     pub start: Instant,
@@ -86,7 +91,7 @@ impl Flight {
 
 /// Another PPDU that overlapped.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Interference {
+pub(crate) struct Interference {
     transmitter: StationId,
     start: Instant,
     end: Instant,
@@ -109,7 +114,7 @@ enum Order {
 
 /// The PPDUs on the air, and all pairs of stations.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Air {
+pub(crate) struct Air {
     band: Band,
     /// Width of the widest rate in use, over which the links' SNR is given.
     width: ChannelWidth,
@@ -148,7 +153,7 @@ struct Level {
 
 /// An SNR that is needed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Threshold {
+pub(crate) struct Threshold {
     snr: Db,
     linear: f64,
 }
@@ -176,7 +181,7 @@ struct Memo {
 
 /// What a third station makes of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Overheard {
+pub(crate) enum Overheard {
     /// It decodes the frame: NAV.
     Decoded,
     /// It begins to receive and fails: EIFS.
@@ -571,7 +576,7 @@ impl Air {
 }
 
 /// `true` with probability `p`; what is certain takes no random number.
-pub(super) fn happens(stream: &mut Stream, p: Probability) -> bool {
+pub(crate) fn happens(stream: &mut Stream, p: Probability) -> bool {
     p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
 }
 

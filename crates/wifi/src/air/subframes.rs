@@ -1,0 +1,91 @@
+//! Where the MPDUs of an A-MPDU lie in time (IEEE 802.11-2020, 9.7.1 and 10.12.3). Lengths
+//! are in bytes.
+
+use crate::mac::sizes;
+use crate::phy::{Band, Rate};
+use lasthop_units::{Duration, Instant};
+
+/// Where the subframes of an A-MPDU lie in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Subframes {
+    data_start: Instant,
+    end: Instant,
+    psdu_bytes: u32,
+    spacing_bytes: u32,
+    /// The next subframe, and how many there are.
+    pub index: usize,
+    pub count: usize,
+    /// Where it begins in the PSDU.
+    pub offset: u32,
+}
+
+impl Subframes {
+    /// The same, but `index` begins at `offset` of the PSDU and is next.
+    pub const fn from(self, index: usize, offset: u32) -> Self {
+        Self { index, offset, ..self }
+    }
+
+    /// Those of an A-MPDU of `count` MPDUs that begin at least `spacing` after each other.
+    pub fn new(
+        (start, end): (Instant, Instant),
+        (rate, psdu_bytes): (Rate, u32),
+        (count, spacing): (usize, Duration),
+        band: Band,
+    ) -> Self {
+        Self {
+            data_start: start + rate.preamble_and_header(band),
+            end,
+            psdu_bytes,
+            spacing_bytes: spacing_bytes(rate, spacing),
+            index: 0,
+            count,
+            offset: 0,
+        }
+    }
+
+    /// The next one, whose MPDU has `mpdu_bytes`: from its delimiter to the last
+    /// bit of the MPDU, or to the end of the PPDU if it is the last one.
+    pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {
+        let from = self.begin();
+        (from, self.next_end(mpdu_bytes))
+    }
+
+    /// Does what [`Subframes::next`] does, and returns the end alone.
+    #[inline]
+    pub fn next_end(&mut self, mpdu_bytes: u32) -> Instant {
+        let until = self.end_of(mpdu_bytes);
+        self.pass(mpdu_bytes);
+        until
+    }
+
+    /// Where the next one begins.
+    pub fn begin(&self) -> Instant {
+        self.at(self.offset)
+    }
+
+    /// Goes on to the one behind the next, whose MPDU has `mpdu_bytes`.
+    pub fn pass(&mut self, mpdu_bytes: u32) {
+        self.offset += sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
+        self.index += 1;
+    }
+
+    /// Where the next one ends, if its MPDU has `mpdu_bytes`.
+    pub fn end_of(&self, mpdu_bytes: u32) -> Instant {
+        match self.index + 1 < self.count {
+            true => self.at(self.offset + sizes::AMPDU_DELIMITER + mpdu_bytes),
+            false => self.end,
+        }
+    }
+
+    fn at(&self, bytes: u32) -> Instant {
+        let data = self.end.saturating_since(self.data_start).as_nanos();
+        // At most 65 539 bytes of less than an hour.
+        let nanos = data * u64::from(bytes) / u64::from(self.psdu_bytes.max(1));
+        self.data_start + Duration::from_nanos(nanos)
+    }
+}
+
+/// Least length of an A-MPDU subframe at `rate`.
+pub(crate) fn spacing_bytes(rate: Rate, spacing: Duration) -> u32 {
+    (rate.bitrate().as_bps() * spacing.as_nanos()).div_ceil(8_000_000_000) as u32
+}
