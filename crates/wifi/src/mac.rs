@@ -5,6 +5,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`contention`] | who gains the channel when |
+//! | [`backoff`] | contention windows |
 //! | [`originator`] | MPDUs on their way to one peer |
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
@@ -17,6 +18,7 @@
 
 pub mod absence;
 pub mod adaptive_mtu;
+pub mod backoff;
 pub mod block_ack;
 pub mod contention;
 pub mod mpdu;

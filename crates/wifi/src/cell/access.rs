@@ -56,7 +56,7 @@ impl Cell {
         }
         access.contends_since = *now;
         if !contention.arm(access.contender, *now) {
-            contention.set_backoff(access.contender, access.draw_backoff());
+            contention.set_backoff(access.contender, access.backoff.draw());
         }
         true
     }
@@ -87,8 +87,8 @@ impl Cell {
         if engaged {
             // Internal collision: the lower category backs off as after
             // a collision on the air (10.23.2.4).
-            access.widen();
-            let slots = access.draw_backoff();
+            access.backoff.widen();
+            let slots = access.backoff.draw();
             self.contention.set_backoff(winner, slots);
         } else {
             let limit = access.parameters.txop_limit;

@@ -6,6 +6,7 @@
 
 use super::config::{EdcaParameters, StationConfig};
 use super::content::{Action, Management};
+use crate::mac::backoff::Backoff;
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
@@ -22,18 +23,13 @@ use lasthop_units::{Instant, Stream};
 pub(super) struct Edcaf {
     pub contender: ContenderId,
     pub parameters: EdcaParameters,
-    /// Failures in a row after which the contention window is the smallest again.
-    retry_limit: u8,
     pub queue: Queue,
     pub driver: DriverQueue,
     pub originators: Vec<Originator>,
     /// Index into `originators` by [`slot_of`] the peer.
     index: Vec<Option<u16>>,
     pub management: VecDeque<Management>,
-    pub contention_window: u16,
-    backoff: Stream,
-    /// Exchanges in a row that failed (QSRC).
-    failures: u8,
+    pub backoff: Backoff,
     /// Since when it contends for the next exchange.
     pub contends_since: Instant,
     pub last_served: Option<Address>,
@@ -156,15 +152,16 @@ impl Edcaf {
         Self {
             contender,
             parameters,
-            retry_limit: config.retry_limit,
             queue: Queue::new(&config.queue, perturbation.next_u64() as u32),
             driver: DriverQueue::new(config.driver_queue),
             originators: Vec::new(),
             index: Vec::new(),
             management: VecDeque::new(),
-            contention_window: parameters.cw_min,
-            backoff,
-            failures: 0,
+            backoff: Backoff::new(
+                (parameters.cw_min, parameters.cw_max),
+                config.retry_limit,
+                backoff,
+            ),
             contends_since: Instant::ZERO,
             last_served: None,
             held: Held::NONE,
@@ -217,28 +214,6 @@ impl Edcaf {
             .originator(peer)
             .is_some_and(|index| self.originators[index].block_ack_request_due);
         Some(if due { Work::BlockAckRequest(peer) } else { Work::Data(peer) })
-    }
-
-    /// Draws a backoff from the contention window, in slots.
-    pub fn draw_backoff(&mut self) -> u32 {
-        self.backoff.up_to(u32::from(self.contention_window))
-    }
-
-    /// Doubles the contention window, or resets it after as many failures as
-    /// the retry limit (10.23.2.2).
-    pub fn widen(&mut self) {
-        self.failures = self.failures.saturating_add(1);
-        if self.failures >= self.retry_limit {
-            self.reset_window();
-        } else {
-            self.contention_window = (2 * self.contention_window + 1).min(self.parameters.cw_max);
-        }
-    }
-
-    /// The contention window is the smallest again.
-    pub fn reset_window(&mut self) {
-        self.failures = 0;
-        self.contention_window = self.parameters.cw_min;
     }
 
     /// What its originators hold becomes less.

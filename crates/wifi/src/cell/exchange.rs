@@ -214,7 +214,7 @@ impl Cell {
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
             }
         }
-        self.access(station, exchange.edcaf).widen();
+        self.access(station, exchange.edcaf).backoff.widen();
         self.exchange_over(station, exchange, false);
         if let Some(action) = settled {
             self.absence_settled(station, action, false);
@@ -246,7 +246,7 @@ impl Cell {
         let contender = access.contender;
         access.contends_since = now;
         if edcaf != BEACON_EDCAF {
-            let slots = access.draw_backoff();
+            let slots = access.backoff.draw();
             let has_work = access.next_work().is_some();
             self.contention.set_backoff(contender, slots);
             if has_work {

@@ -21,7 +21,7 @@ impl Station {
             // The request waits for its answer, the answer was taken in already.
             Content::Management(_) | Content::Beacon => {}
         }
-        self.edcaf(exchange.edcaf).reset_window();
+        self.edcaf(exchange.edcaf).backoff.reset();
     }
 
     /// The exchange brought no response: what that means for data and for requests of

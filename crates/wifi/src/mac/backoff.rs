@@ -1,0 +1,46 @@
+//! The contention window of an EDCAF and the backoffs that are drawn from it (IEEE
+//! 802.11-2020, 10.23.2.2 and 10.3.3). Windows and backoffs are in slots.
+
+use lasthop_units::Stream;
+
+/// Contention window and its random numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Backoff {
+    /// CWmin and CWmax, 2^n - 1.
+    limits: (u16, u16),
+    /// Failures in a row after which the window is the smallest again.
+    retry_limit: u8,
+    window: u16,
+    stream: Stream,
+    /// Exchanges in a row that failed (QSRC).
+    failures: u8,
+}
+
+impl Backoff {
+    /// The smallest window, of those from CWmin to CWmax.
+    pub const fn new((cw_min, cw_max): (u16, u16), retry_limit: u8, stream: Stream) -> Self {
+        Self { limits: (cw_min, cw_max), retry_limit, window: cw_min, stream, failures: 0 }
+    }
+
+    /// Draws a backoff from the contention window.
+    pub fn draw(&mut self) -> u32 {
+        self.stream.up_to(u32::from(self.window))
+    }
+
+    /// Doubles the contention window, or resets it after as many failures as
+    /// the retry limit.
+    pub fn widen(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        if self.failures >= self.retry_limit {
+            self.reset();
+        } else {
+            self.window = (2 * self.window + 1).min(self.limits.1);
+        }
+    }
+
+    /// The contention window is the smallest again.
+    pub const fn reset(&mut self) {
+        self.failures = 0;
+        self.window = self.limits.0;
+    }
+}
