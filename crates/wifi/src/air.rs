@@ -359,6 +359,12 @@ impl Air {
             .map_or(Db(0.0), |pair| pair.last_snr)
     }
 
+    /// Power of the last PPDU from one station to another, fading included.
+    pub fn last_power(&self, from: StationId, to: StationId) -> Dbm {
+        let pair = self.pairs[from.index() * self.stations + to.index()].as_ref();
+        pair.map_or(Dbm(f64::NEG_INFINITY), |pair| pair.link.noise() + pair.last_snr)
+    }
+
     /// Decides what `to` decodes of what `from` sends.
     pub fn reception(&mut self, from: StationId, to: StationId) -> &mut Stream {
         &mut self.pair_mut(from, to).reception

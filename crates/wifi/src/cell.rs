@@ -626,7 +626,7 @@ impl Machine for Cell {
 
 /// Where each station stands among all in an order that does not depend on the
 /// configuration's: whoever transmits at the same instant is served in it.
-fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
+pub(crate) fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
     let mut order: Vec<u16> = (0..stations.len() as u16).collect();
     let identity = |station: u16| stations[usize::from(station)].identity;
     order.sort_by_key(|&station| identity(station));

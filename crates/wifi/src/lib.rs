@@ -8,6 +8,7 @@
 //! | [`phy`] | rates, PPDU durations, error model, channel |
 //! | [`mac`] | channel access, aggregation, Block Ack, retries, rate control |
 //! | [`cell`] | stations and the air between them as one machine |
+//! | [`medium`] | the same air between radios whose MAC is outside |
 //! | [`capabilities`] | what a station can send and receive |
 //!
 //! A [`Packet`](lasthop_packet::Packet) is what travels, [`event`] is what can be observed.
@@ -23,6 +24,7 @@ pub mod capabilities;
 pub mod cell;
 pub mod event;
 pub mod mac;
+pub mod medium;
 pub mod phy;
 pub mod station;
 pub mod stats;

@@ -213,7 +213,7 @@ pub struct EdcaParameters {
 
 impl EdcaParameters {
     /// Of an access point's beacons: after PIFS, without backoff.
-    pub(super) const BEACON: Self =
+    pub(crate) const BEACON: Self =
         Self { aifsn: 1, cw_min: 0, cw_max: 0, txop_limit: Duration::ZERO };
 
     /// Best effort (IEEE 802.11-2020, table 9-155, of OFDM PHYs): AIFSN 3, CW 15 to 1 023.

@@ -1,0 +1,346 @@
+//! The air between radios whose MAC is outside of the model: the kernel's, say. A pure machine.
+//!
+//! A radio hands over MPDUs, each with a series of rates to try as rate control chose it
+//! ([`Frame`]). The medium does what hardware does from there on: EDCA (IEEE 802.11-2020,
+//! 10.23.2), RTS and CTS, A-MPDUs of what one Block Ack agreement covers, losses by SNR, fading
+//! and what overlaps, acknowledgements and retries. What a radio receives comes out as
+//! [`Output::Received`], and what became of each MPDU as [`Output::Settled`].
+//!
+//! Receivers are asked: one may refuse what it would have received
+//! ([`Medium::handle_refusal`]), because its radio is off or on another channel, and no
+//! acknowledgement follows. A medium is one channel.
+//!
+//! Links, error model, carrier sense, capture, EDCA parameters and limits of A-MPDUs are those
+//! of a [`CellConfig`]; its queues, rate control, beacons, scans, power save, and everything
+//! else that the MAC outside does itself, are not used. Left out: A-MSDUs are bytes like others;
+//! an A-MPDU holds only MPDUs whose next rate is the same; CTS-to-self; what
+//! [`cell`](crate::cell) leaves out of the air.
+
+mod exchange;
+mod frame;
+mod radio;
+#[cfg(test)]
+mod tests;
+
+pub use frame::{Agreement, Channel, Frame, Response, STAGES, Series, Stage};
+
+use crate::air::{Air, Rates};
+use crate::cell::{CellConfig, CellError};
+use crate::mac::contention::{ContenderId, Contention};
+use crate::mac::sizes;
+use crate::phy::{Band, ControlRates, Rate, Timing};
+use crate::station::StationId;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Dbm, Duration, Identity, Instant, Machine, Seed};
+use radio::{ACCESSES, Radio};
+
+/// What comes out of a medium.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output {
+    /// `station` decoded an MPDU.
+    Received {
+        /// The end of its PPDU.
+        at: Instant,
+        /// The radio that sent it.
+        from: StationId,
+        /// The frame, as its radio named it.
+        tag: u64,
+        /// Who received it.
+        station: StationId,
+        /// Whether it is the addressee, or one of the group's; a promiscuous one otherwise.
+        addressed: bool,
+        /// Received power.
+        signal: Dbm,
+        /// Rate of the PPDU.
+        rate: Rate,
+        /// It was sent before: the Retry bit is set.
+        retry: bool,
+    },
+    /// The medium is done with an MPDU.
+    Settled {
+        /// When its acknowledgement ended, or was given up.
+        at: Instant,
+        /// The radio that sent it.
+        from: StationId,
+        /// The frame, as its radio named it.
+        tag: u64,
+        /// An acknowledgement came; `true` for one that asks for none.
+        acknowledged: bool,
+        /// Tries at each stage of its series.
+        tries: [u8; STAGES],
+        /// Power of the last acknowledgement at the sender, if one came.
+        signal: Option<Dbm>,
+    },
+}
+
+/// Why the medium wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A radio gains the channel.
+    Access,
+    /// A PPDU ends.
+    PpduEnd,
+    /// A response or the next frame of an exchange is due, SIFS after the last.
+    Sequel,
+    /// A response has not come.
+    ResponseTimeout,
+}
+
+/// Counters of a radio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RadioStats {
+    /// MPDUs that it handed over.
+    pub frames: u64,
+    /// PPDUs with MPDUs that it sent.
+    pub ppdus: u64,
+    /// MPDUs in these PPDUs.
+    pub mpdus: u64,
+    /// Those of them that were sent before.
+    pub retries: u64,
+    /// MPDUs that were acknowledged, of those that ask for it.
+    pub acknowledged: u64,
+    /// MPDUs that were tried as often as their series says, and not acknowledged.
+    pub given_up: u64,
+    /// PPDUs of it that overlapped with another one at their receiver.
+    pub overlapped: u64,
+    /// MPDUs that their receiver refused.
+    pub refused: u64,
+    /// Time that its PPDUs, responses included, were on the air.
+    pub airtime: Duration,
+}
+
+/// The air between radios, of one channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Medium {
+    band: Band,
+    timing: Timing,
+    /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
+    extended_space: Duration,
+    now: Instant,
+    next: (Instant, Reason),
+    radios: Vec<Radio>,
+    contention: Contention,
+    /// By contender: its radio and the index of its access.
+    owners: Vec<(StationId, u8)>,
+    air: Air,
+    rates: Rates,
+    pending: Vec<Pending>,
+    /// Response timeouts: their end, and the radio that waits for a response.
+    timeouts: Vec<(Instant, StationId)>,
+    /// Radios that receive what is for others.
+    promiscuous: Vec<StationId>,
+    outputs: VecDeque<Output>,
+    /// Kept to save allocations.
+    winners: Vec<ContenderId>,
+}
+
+/// What a radio does SIFS after something has ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Pending {
+    at: Instant,
+    radio: StationId,
+    sequel: Sequel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Sequel {
+    /// It answers an RTS.
+    Clear { to: StationId, rate: Rate, duration: Duration, reserves_until: Instant },
+    /// It acknowledges what it received of the radio `to`, if anything is left of that.
+    Acknowledge { to: StationId },
+    /// It has its CTS and sends the payload.
+    Payload,
+    /// It begins another exchange in its transmission opportunity.
+    Opportunity { access: usize, end: Instant },
+}
+
+impl Medium {
+    /// A silent medium between the stations of `config`, on a channel of `band`.
+    ///
+    /// # Errors
+    /// As [`Cell::new`](crate::cell::Cell::new): a missing link, stations of one identity, a
+    /// mean SNR that crosses carrier sense.
+    pub fn new(config: &CellConfig, channel: Channel, seed: Seed) -> Result<Self, CellError> {
+        let band = channel.band;
+        let control = ControlRates::of(config.standard, band);
+        let mut config = config.clone();
+        if band != config.band {
+            config.basic_rates = control.basic;
+            config.band = band;
+        }
+        let order = crate::cell::ranks(&config.stations)?;
+        let timing = Timing::of(config.standard, band);
+        let rates = Rates::new(&config);
+        let mut of_channel =
+            seed.stream_of("medium/channel", Identity::numbered(u64::from(channel.mhz)));
+        let seed = Seed::new(of_channel.next_u64(), 0);
+        let air = Air::new(&config, seed)?;
+        let contention = Contention::new(timing.slot, &air.sense_matrix());
+        let radios = config.stations.iter().zip(order);
+        let radios = radios.map(|(station, rank)| Radio::new(station, rank, seed)).collect();
+        let promiscuous = (0..).map(StationId).zip(&config.stations);
+        Ok(Self {
+            band,
+            extended_space: timing.sifs + rates.lowest().ppdu_duration(sizes::ACK, band),
+            timing,
+            now: Instant::ZERO,
+            next: (Instant::MAX, Reason::PpduEnd),
+            promiscuous: promiscuous.filter(|(_, s)| s.promiscuous).map(|(id, _)| id).collect(),
+            radios,
+            contention,
+            owners: Vec::new(),
+            air,
+            rates,
+            pending: Vec::new(),
+            timeouts: Vec::new(),
+            outputs: VecDeque::new(),
+            winners: Vec::new(),
+        })
+    }
+
+    /// A radio hands an MPDU over.
+    pub fn handle_frame(&mut self, now: Instant, from: StationId, frame: Frame) {
+        debug_assert!(now >= self.now, "time does not run backwards");
+        self.now = now;
+        let access = frame.access_index();
+        self.prepare(from, access);
+        let radio = &mut self.radios[from.index()];
+        radio.stats.frames += 1;
+        radio.access(access).push(frame);
+        if self.arm(from, access) {
+            self.schedule();
+        }
+    }
+
+    /// A radio gives up an MPDU that it handed over: it is not sent again, nor settled. What is
+    /// on the air is received.
+    pub fn handle_withdrawal(&mut self, now: Instant, from: StationId, tag: u64) {
+        debug_assert!(now >= self.now, "time does not run backwards");
+        self.now = now;
+        self.radios[from.index()].withdraw(tag);
+    }
+
+    /// The receiver of an MPDU that was just [received](Output::Received) takes nothing, and
+    /// does not acknowledge it. To be said before time goes on.
+    pub fn handle_refusal(&mut self, from: StationId, tag: u64) {
+        self.radios[from.index()].refuse(tag);
+    }
+
+    /// What came out.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// MPDUs of a radio that are not settled.
+    pub fn held(&self, radio: StationId) -> usize {
+        self.radios[radio.index()].held()
+    }
+
+    /// Counters of a radio.
+    pub fn stats(&self, radio: StationId) -> &RadioStats {
+        &self.radios[radio.index()].stats
+    }
+
+    /// Makes an access when it is first used.
+    fn prepare(&mut self, radio: StationId, access: usize) {
+        if self.radios[radio.index()].has_access(access) {
+            return;
+        }
+        let state = &mut self.radios[radio.index()];
+        let parameters = state.parameters(access);
+        let aifs = self.timing.aifs(parameters.aifsn);
+        let contender = self.contention.add(radio, aifs, state.counts_as_edca());
+        self.owners.push((radio, access as u8));
+        state.add_access(access, contender);
+    }
+
+    /// Lets an access contend if it has something to send and does not yet; whether it began to.
+    fn arm(&mut self, radio: StationId, access: usize) -> bool {
+        let Self { now, radios, contention, .. } = self;
+        let state = &mut radios[radio.index()];
+        let is_engaged = state.exchange.as_ref().is_some_and(|e| e.access == access);
+        let access = state.access(access);
+        if is_engaged || access.is_empty() || contention.is_armed(access.contender) {
+            return false;
+        }
+        if !contention.arm(access.contender, *now) {
+            contention.set_backoff(access.contender, access.backoff.draw());
+        }
+        true
+    }
+
+    fn step(&mut self, at: Instant) {
+        self.now = at;
+        self.end_ppdus();
+        self.expire_responses();
+        // Whoever starts at this instant starts before anyone senses it.
+        let mut winners = core::mem::take(&mut self.winners);
+        winners.clear();
+        self.contention.winners(at, &mut winners);
+        winners.sort_unstable_by_key(|winner| {
+            let (radio, access) = self.owners[usize::from(winner.0)];
+            (self.radios[radio.index()].rank, access)
+        });
+        self.start_sequels();
+        for rank in (0..ACCESSES).rev() {
+            for &winner in &winners {
+                if usize::from(self.owners[usize::from(winner.0)].1) == rank {
+                    self.win(winner);
+                }
+            }
+        }
+        self.winners = winners;
+    }
+
+    fn win(&mut self, winner: ContenderId) {
+        let (radio, access) = self.owners[usize::from(winner.0)];
+        let access = usize::from(access);
+        let state = &mut self.radios[radio.index()];
+        if state.exchange.is_some() {
+            // Internal collision: the lower category backs off as after a collision on the
+            // air (10.23.2.4).
+            let access = state.access(access);
+            access.backoff.widen();
+            let slots = access.backoff.draw();
+            self.contention.set_backoff(winner, slots);
+        } else {
+            let limit = state.parameters(access).txop_limit;
+            self.start_exchange(radio, access, self.now + limit);
+        }
+    }
+
+    fn schedule(&mut self) {
+        let earliest = |at: Option<Instant>| at.unwrap_or(Instant::MAX);
+        let end = self.air.next_end();
+        let sequel = earliest(self.pending.iter().map(|pending| pending.at).min());
+        let timeout = earliest(self.timeouts.iter().map(|(at, _)| *at).min());
+        let horizon = end.min(sequel).min(timeout);
+        let access = self.contention.next_access(horizon);
+        let reason = match horizon.min(access) {
+            at if at == end => Reason::PpduEnd,
+            at if at == sequel => Reason::Sequel,
+            at if at == access => Reason::Access,
+            _ => Reason::ResponseTimeout,
+        };
+        self.next = (horizon.min(access), reason);
+    }
+}
+
+impl Machine for Medium {
+    type Reason = Reason;
+
+    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        (self.next.0 < Instant::MAX).then_some(self.next)
+    }
+
+    /// Does everything due up to `now`, each thing at its own instant. A driver that refuses
+    /// frames calls this for one instant at a time.
+    fn handle_timeout(&mut self, now: Instant) {
+        debug_assert!(now >= self.now, "time does not run backwards");
+        while self.next.0 <= now {
+            self.step(self.next.0);
+            self.schedule();
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! A frame exchange of a radio from gaining the channel to its end: RTS and CTS, payload,
+//! response or its absence, and what follows (IEEE 802.11-2020, 10.3.2 and 10.23.2).
+
+use super::radio::{ACCESSES, BEACON_ACCESS, Queued};
+use super::{Medium, Output, Pending, Response, Sequel, Stage};
+use crate::air::{Carried, Expected, Flight, Overheard, Subframes, happens};
+use crate::mac::block_ack::Bitmap;
+use crate::mac::sizes;
+use crate::phy::Rate;
+use crate::station::{Address, StationId};
+use alloc::vec::Vec;
+use lasthop_units::{Db, Duration, Instant};
+
+/// A frame exchange in progress.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exchange {
+    pub access: usize,
+    pub frames: Vec<Queued>,
+    rate: Rate,
+    psdu_bytes: u32,
+    /// Air time of the payload PPDU.
+    duration: Duration,
+    response: Option<Expected>,
+    /// RTS was sent, CTS is awaited.
+    requesting: bool,
+    /// End of the transmission opportunity; its start if one exchange is all.
+    opportunity_end: Instant,
+    /// Bit n: frame n was decoded by its receiver, and not refused.
+    pub decoded: Bitmap,
+    /// End of the PPDU that a response follows.
+    ended: Instant,
+}
+
+impl Exchange {
+    fn peer(&self) -> Option<Address> {
+        self.frames.first().and_then(|queued| queued.frame.to)
+    }
+
+    fn is_aggregate(&self) -> bool {
+        self.frames.len() > 1
+    }
+
+    /// The rate of its response, and how long it takes.
+    fn response_time(&self, sifs: Duration) -> Duration {
+        self.response.map_or(Duration::ZERO, |response| sifs + response.duration)
+    }
+}
+
+impl Medium {
+    /// An access has the channel: it sends what it has, or gives the channel back.
+    pub(super) fn start_exchange(&mut self, radio: StationId, access: usize, end: Instant) {
+        match self.build(radio, access, end) {
+            Some((exchange, stage)) => self.launch(radio, exchange, stage.rts),
+            None => {
+                let contender = self.radios[radio.index()].access(access).contender;
+                self.contention.disarm(contender);
+            }
+        }
+    }
+
+    fn build(
+        &mut self,
+        radio: StationId,
+        access: usize,
+        opportunity_end: Instant,
+    ) -> Option<(Exchange, Stage)> {
+        let Self { radios, rates, .. } = self;
+        let (frames, stage, psdu_bytes) = radios[radio.index()].take(rates, access)?;
+        let first = frames[0].frame;
+        let response = first.response.map(|response| {
+            let block_ack = frames.len() > 1 || response == Response::BlockAck;
+            rates.response(stage.rate, block_ack.then_some(64))
+        });
+        let exchange = Exchange {
+            access,
+            rate: stage.rate,
+            psdu_bytes,
+            duration: rates.ppdu_duration(stage.rate, psdu_bytes),
+            response,
+            requesting: false,
+            opportunity_end,
+            decoded: Bitmap::EMPTY,
+            ended: self.now,
+            frames,
+        };
+        Some((exchange, stage))
+    }
+
+    fn launch(&mut self, radio: StationId, mut exchange: Exchange, rts: bool) {
+        let now = self.now;
+        let sifs = self.timing.sifs;
+        let state = &mut self.radios[radio.index()];
+        let contender = state.access(exchange.access).contender;
+        self.contention.disarm(contender);
+        let receiver = exchange.peer().unwrap_or(Address::Group);
+        exchange.requesting = rts && exchange.response.is_some();
+        if exchange.requesting {
+            let facts = self.rates.of(exchange.rate);
+            let (rate, clear) = (facts.response, facts.ack);
+            let duration = self.rates.ppdu_duration(rate, sizes::RTS);
+            let rest = sifs + clear + sifs + exchange.duration + exchange.response_time(sifs);
+            state.exchange = Some(exchange);
+            self.transmit(Flight {
+                transmitter: radio,
+                receiver,
+                start: now,
+                end: now + duration,
+                rate,
+                psdu_bytes: sizes::RTS,
+                reserves_until: now + duration + rest,
+                carried: Carried::Rts,
+                interference: Vec::new(),
+            });
+        } else {
+            state.exchange = Some(exchange);
+            self.send_payload(radio);
+        }
+        self.contention.hold(radio, Instant::MAX);
+    }
+
+    /// Puts the payload of the radio's exchange on the air.
+    fn send_payload(&mut self, radio: StationId) {
+        let now = self.now;
+        let state = &mut self.radios[radio.index()];
+        let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
+        exchange.requesting = false;
+        let end = now + exchange.duration;
+        let (rate, psdu_bytes) = (exchange.rate, exchange.psdu_bytes);
+        let receiver = exchange.peer().unwrap_or(Address::Group);
+        let reserves_until = end + exchange.response_time(self.timing.sifs);
+        state.stats.ppdus += 1;
+        state.stats.mpdus += exchange.frames.len() as u64;
+        state.stats.retries += exchange.frames.iter().filter(|q| q.sent).count() as u64;
+        self.transmit(Flight {
+            transmitter: radio,
+            receiver,
+            start: now,
+            end,
+            rate,
+            psdu_bytes,
+            reserves_until,
+            carried: Carried::Payload,
+            interference: Vec::new(),
+        });
+    }
+
+    fn transmit(&mut self, flight: Flight) {
+        self.radios[flight.transmitter.index()].stats.airtime += flight.end - flight.start;
+        self.contention.transmission_starts(flight.transmitter, flight.start);
+        self.air.begin(flight);
+    }
+
+    pub(super) fn end_ppdus(&mut self) {
+        while let Some(flight) = self.air.end(self.now) {
+            self.receive(&flight);
+            self.overhear(&flight);
+            self.contention.transmission_ends(flight.transmitter, self.now);
+            self.air.forget(flight);
+        }
+    }
+
+    pub(super) fn expire_responses(&mut self) {
+        let now = self.now;
+        while let Some(index) = self.timeouts.iter().position(|(at, _)| *at == now) {
+            let (_, radio) = self.timeouts.remove(index);
+            self.exchange_over(radio, None);
+        }
+    }
+
+    /// Starts whatever follows SIFS after something that has ended.
+    pub(super) fn start_sequels(&mut self) {
+        let now = self.now;
+        while let Some(index) = self.pending.iter().position(|pending| pending.at == now) {
+            let Pending { radio, sequel, .. } = self.pending.remove(index);
+            match sequel {
+                Sequel::Clear { to, rate, duration, reserves_until } => self.transmit(Flight {
+                    transmitter: radio,
+                    receiver: Address::Station(to),
+                    start: now,
+                    end: now + duration,
+                    rate,
+                    psdu_bytes: sizes::CTS,
+                    reserves_until,
+                    carried: Carried::Cts,
+                    interference: Vec::new(),
+                }),
+                Sequel::Acknowledge { to } => self.acknowledge(radio, to),
+                Sequel::Payload => self.send_payload(radio),
+                Sequel::Opportunity { access, end } => match self.build(radio, access, end) {
+                    // RTS and CTS protect the opportunity at its start.
+                    Some((exchange, _)) => self.launch(radio, exchange, false),
+                    None => self.end_opportunity(radio, access),
+                },
+            }
+        }
+    }
+
+    /// After SIFS, `radio` goes on with `sequel`.
+    fn follow(&mut self, radio: StationId, sequel: Sequel) {
+        let at = self.now + self.timing.sifs;
+        self.pending.push(Pending { at, radio, sequel });
+    }
+
+    fn receive(&mut self, flight: &Flight) {
+        let transmitter = flight.transmitter;
+        match (flight.carried, flight.receiver) {
+            (Carried::Payload, _) => self.receive_payload(flight),
+            (Carried::Rts, Address::Station(receiver))
+                if self.decodes(flight, receiver)
+                    && !self.contention.is_reserved(receiver, self.now) =>
+            {
+                let facts = self.rates.of(flight.rate);
+                let (rate, duration) = (facts.response, facts.ack);
+                self.contention.respond(receiver, self.now + self.timing.sifs + duration);
+                let reserves_until = flight.reserves_until;
+                let sequel = Sequel::Clear { to: transmitter, rate, duration, reserves_until };
+                self.follow(receiver, sequel);
+            }
+            (Carried::Rts, _) => self.start_response_timeout(transmitter, self.now),
+            (carried, Address::Station(receiver)) => {
+                let is_decoded = self.decodes(flight, receiver);
+                match carried {
+                    Carried::Cts if is_decoded => self.follow(receiver, Sequel::Payload),
+                    Carried::Ack if is_decoded => {
+                        self.exchange_over(receiver, Some(Bitmap::FIRST));
+                    }
+                    Carried::BlockAck { acked } if is_decoded => {
+                        self.exchange_over(receiver, Some(acked));
+                    }
+                    _ => self.exchange_over(receiver, None),
+                }
+            }
+            (_, Address::Group) => unreachable!("responses have one receiver"),
+        }
+    }
+
+    fn receive_payload(&mut self, flight: &Flight) {
+        let sender = flight.transmitter;
+        let exchange = self.radios[sender.index()].exchange.take();
+        let mut exchange = exchange.expect("a payload belongs to an exchange");
+        let peer = exchange.peer();
+        match peer {
+            Some(Address::Station(receiver)) => {
+                exchange.decoded = self.deliver(flight, &exchange, receiver, true);
+                if self.air.is_disturbed(flight, receiver) {
+                    self.radios[sender.index()].stats.overlapped += 1;
+                }
+            }
+            Some(Address::Group) => {
+                for index in 0..self.radios.len() {
+                    let listener = StationId(index as u16);
+                    if listener != sender && self.contention.senses(listener, sender) {
+                        self.deliver(flight, &exchange, listener, true);
+                    }
+                }
+            }
+            None => {}
+        }
+        if peer != Some(Address::Group) {
+            for index in 0..self.promiscuous.len() {
+                let listener = self.promiscuous[index];
+                if listener != sender
+                    && peer != Some(Address::Station(listener))
+                    && self.contention.senses(listener, sender)
+                {
+                    self.deliver(flight, &exchange, listener, false);
+                }
+            }
+        }
+        for (n, queued) in exchange.frames.iter_mut().enumerate() {
+            queued.sent = true;
+            queued.taken |= exchange.decoded.contains(n);
+        }
+        exchange.ended = self.now;
+        let response = exchange.response;
+        let is_answered = !exchange.decoded.is_empty();
+        self.radios[sender.index()].exchange = Some(exchange);
+        match (response, peer) {
+            (None, _) => self.exchange_over(sender, Some(Bitmap::FIRST)),
+            (Some(response), Some(Address::Station(receiver))) if is_answered => {
+                let ends = self.now + self.timing.sifs + response.duration;
+                self.contention.respond(receiver, ends);
+                self.follow(receiver, Sequel::Acknowledge { to: sender });
+            }
+            (Some(_), _) => self.start_response_timeout(sender, self.now),
+        }
+    }
+
+    /// Gives a radio what it decodes of a payload; bit n is frame n.
+    fn deliver(
+        &mut self,
+        flight: &Flight,
+        exchange: &Exchange,
+        station: StationId,
+        addressed: bool,
+    ) -> Bitmap {
+        let mut decoded = Bitmap::EMPTY;
+        let from = flight.transmitter;
+        let Some(snr) = self.decode_header(flight, station) else { return decoded };
+        let span = (flight.start, flight.end);
+        let spacing = self.radios[from.index()].mpdu_start_spacing();
+        let count = (exchange.frames.len(), spacing);
+        let mut subframes =
+            Subframes::new(span, (flight.rate, flight.psdu_bytes), count, self.band);
+        let signal = self.air.last_power(from, station);
+        for (n, queued) in exchange.frames.iter().enumerate() {
+            let bytes = queued.frame.bytes;
+            let span = if exchange.is_aggregate() { subframes.next(bytes) } else { span };
+            if !self.decodes_mpdu(flight, station, snr, bytes, span) {
+                continue;
+            }
+            decoded.insert(n);
+            self.outputs.push_back(Output::Received {
+                at: self.now,
+                from,
+                tag: queued.frame.tag,
+                station,
+                addressed,
+                signal,
+                rate: flight.rate,
+                retry: queued.sent,
+            });
+        }
+        decoded
+    }
+
+    fn decode_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
+        if !self.air.locks(flight, receiver) {
+            return None;
+        }
+        let snr = self.air.snr(flight, receiver);
+        let header = self.air.header_success(flight, receiver, snr);
+        happens(self.air.reception(flight.transmitter, receiver), header).then_some(snr)
+    }
+
+    fn decodes_mpdu(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        snr: Db,
+        bytes: u32,
+        span: (Instant, Instant),
+    ) -> bool {
+        let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
+        happens(self.air.reception(flight.transmitter, receiver), success)
+    }
+
+    /// Whether `receiver` decodes a control frame.
+    fn decodes(&mut self, flight: &Flight, receiver: StationId) -> bool {
+        let span = (flight.start, flight.end);
+        self.decode_header(flight, receiver)
+            .is_some_and(|snr| self.decodes_mpdu(flight, receiver, snr, flight.psdu_bytes, span))
+    }
+
+    /// Radios that are not addressed set their NAV, or wait for EIFS.
+    fn overhear(&mut self, flight: &Flight) {
+        let failed_until = self.now + self.extended_space;
+        let Self { air, contention, .. } = self;
+        air.overhear(flight, |listener, overheard| match overheard {
+            Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
+            Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
+            Overheard::Unnoticed => {}
+        });
+    }
+
+    /// `receiver` acknowledges what it received in the exchange of `to`; not if it refused all.
+    fn acknowledge(&mut self, receiver: StationId, to: StationId) {
+        let now = self.now;
+        let Some(exchange) = &self.radios[to.index()].exchange else { return };
+        let Some(response) = exchange.response else { return };
+        if exchange.decoded.is_empty() {
+            let ended = exchange.ended;
+            return self.start_response_timeout(to, ended);
+        }
+        let mut acked = exchange.decoded;
+        for (n, queued) in exchange.frames.iter().enumerate() {
+            if queued.taken {
+                acked.insert(n);
+            }
+        }
+        let carried = match response.block_ack {
+            true => Carried::BlockAck { acked },
+            false => Carried::Ack,
+        };
+        let end = now + response.duration;
+        self.transmit(Flight {
+            transmitter: receiver,
+            receiver: Address::Station(to),
+            start: now,
+            end,
+            rate: response.rate,
+            psdu_bytes: response.psdu_bytes,
+            reserves_until: end,
+            carried,
+            interference: Vec::new(),
+        });
+    }
+
+    /// The PPDU that ended at `ended` has no response: the exchange fails when the first sign
+    /// of one is overdue.
+    fn start_response_timeout(&mut self, radio: StationId, ended: Instant) {
+        let exchange = self.radios[radio.index()].exchange.as_ref();
+        let exchange = exchange.expect("it just sent a frame that asks for a response");
+        let rate = match exchange.response {
+            Some(response) if !exchange.requesting => response.rate,
+            _ => {
+                let rate = exchange.rate;
+                self.rates.of(rate).response
+            }
+        };
+        self.timeouts.push((ended + self.timing.response_timeout(rate), radio));
+    }
+
+    /// The exchange of a radio is over: with a response in which bit n is frame n, or without.
+    fn exchange_over(&mut self, radio: StationId, acked: Option<Bitmap>) {
+        let at = self.now;
+        let state = &mut self.radios[radio.index()];
+        let Some(exchange) = state.exchange.take() else { return };
+        let is_answered = acked.is_some();
+        let signal = match exchange.peer() {
+            Some(Address::Station(peer)) if is_answered => Some(self.air.last_power(peer, radio)),
+            _ => None,
+        };
+        let acked = acked.unwrap_or(Bitmap::EMPTY);
+        let mut again = Vec::new();
+        for (n, mut queued) in exchange.frames.into_iter().enumerate() {
+            queued.count_try();
+            let acknowledged = acked.contains(n);
+            if queued.withdrawn {
+                continue;
+            }
+            if !acknowledged && queued.frame.response.is_some() && queued.stage().is_some() {
+                again.push(queued);
+                continue;
+            }
+            match queued.frame.response {
+                None => {}
+                Some(_) if acknowledged => state.stats.acknowledged += 1,
+                Some(_) => state.stats.given_up += 1,
+            }
+            self.outputs.push_back(Output::Settled {
+                at,
+                from: radio,
+                tag: queued.frame.tag,
+                acknowledged,
+                tries: queued.tries,
+                signal,
+            });
+        }
+        let access = state.access(exchange.access);
+        access.put_back(&again);
+        match is_answered {
+            true => access.backoff.reset(),
+            false => access.backoff.widen(),
+        }
+        let (index, end, rate) = (exchange.access, exchange.opportunity_end, exchange.rate);
+        if is_answered && self.fits(radio, index, rate, end) {
+            self.follow(radio, Sequel::Opportunity { access: index, end });
+            return;
+        }
+        self.end_opportunity(radio, index);
+    }
+
+    /// Post-backoff and, if there is more to send, contention.
+    fn end_opportunity(&mut self, radio: StationId, access: usize) {
+        self.contention.hold(radio, self.now);
+        let state = self.radios[radio.index()].access(access);
+        let contender = state.contender;
+        if access != BEACON_ACCESS {
+            let slots = state.backoff.draw();
+            self.contention.set_backoff(contender, slots);
+        }
+        if !state.is_empty() {
+            self.contention.arm(contender, self.now);
+        }
+        self.arm_others(radio, access);
+    }
+
+    /// What was handed over for other categories during the exchange contends already, or does
+    /// from now on.
+    fn arm_others(&mut self, radio: StationId, but: usize) {
+        for access in (0..ACCESSES).filter(|access| *access != but) {
+            if self.radios[radio.index()].has_access(access) {
+                self.arm(radio, access);
+            }
+        }
+    }
+
+    /// Whether the next frame of an access fits into the transmission opportunity.
+    fn fits(&mut self, radio: StationId, access: usize, rate: Rate, end: Instant) -> bool {
+        let Self { radios, rates, timing, now, .. } = self;
+        if end <= *now {
+            return false;
+        }
+        let Some(next) = radios[radio.index()].access(access).front() else { return false };
+        let (bytes, response) = (next.frame.bytes, next.frame.response);
+        let rate = next.stage().map_or(rate, |(_, stage)| stage.rate);
+        let payload = rates.ppdu_duration(rate, bytes);
+        let response = match response {
+            Some(_) => timing.sifs + rates.response(rate, None).duration,
+            None => Duration::ZERO,
+        };
+        *now + timing.sifs + payload + response <= end
+    }
+}
