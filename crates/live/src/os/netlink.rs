@@ -3,6 +3,7 @@
 //! counters. One request at a time, each acknowledged (netlink(7),
 //! rtnetlink(7)). Leaves out everything else, multi-part dumps included.
 
+use crate::message::{HEADER, Message, attributes, messages};
 use nix::errno::Errno;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, sendto,
@@ -21,8 +22,7 @@ const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
 /// `TC_H_ROOT` of linux/pkt_sched.h.
 const TC_H_ROOT: u32 = u32::MAX;
-/// Lengths of `nlmsghdr`, `ifinfomsg`.
-const HEADER: usize = 16;
+/// Length of `ifinfomsg`.
 const IFINFO: usize = 16;
 /// Offset of `tx_dropped` in `rtnl_link_stats64`: the eighth counter.
 const TX_DROPPED: usize = 7 * 8;
@@ -72,15 +72,15 @@ impl Netlink {
         peer: &str,
         peer_namespace: BorrowedFd<'_>,
     ) -> nix::Result<()> {
-        let mut m = Message::new(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
-        m.link_info(0, 0, 0);
+        let mut m = request(libc::RTM_NEWLINK, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
+        link_info(&mut m, 0, 0, 0);
         m.text(libc::IFLA_IFNAME, name);
         m.bytes(libc::IFLA_ADDRESS, &address.0);
         m.nest(libc::IFLA_LINKINFO, |m| {
             m.text(libc::IFLA_INFO_KIND, "veth");
             m.nest(libc::IFLA_INFO_DATA, |m| {
                 m.nest(VETH_INFO_PEER, |m| {
-                    m.link_info(0, 0, 0);
+                    link_info(m, 0, 0, 0);
                     m.text(libc::IFLA_IFNAME, peer);
                     m.u32(libc::IFLA_NET_NS_FD, peer_namespace.as_raw_fd() as u32);
                 });
@@ -98,8 +98,8 @@ impl Netlink {
         if change.no_arp {
             flags |= libc::IFF_NOARP as u32;
         }
-        let mut m = Message::new(libc::RTM_NEWLINK, 0);
-        m.link_info(index, flags, flags);
+        let mut m = request(libc::RTM_NEWLINK, 0);
+        link_info(&mut m, index, flags, flags);
         if let Some(address) = change.address {
             m.bytes(libc::IFLA_ADDRESS, &address.0);
         }
@@ -122,11 +122,11 @@ impl Netlink {
     /// Adds an address with the length of its prefix to the link `index`, without duplicate
     /// address detection.
     pub fn add_address(&mut self, index: u32, address: IpAddr, prefix: u8) -> nix::Result<()> {
-        let mut m = Message::new(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
+        let mut m = request(libc::RTM_NEWADDR, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
         let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
         // struct ifaddrmsg: family, prefix length, flags, scope, index.
-        m.data.extend([family as u8, prefix, 0, 0]);
-        m.data.extend(index.to_ne_bytes());
+        m.raw(&[family as u8, prefix, 0, 0]);
+        m.raw(&index.to_ne_bytes());
         match address {
             IpAddr::V4(v4) => {
                 m.bytes(libc::IFA_LOCAL, &v4.octets());
@@ -146,115 +146,60 @@ impl Netlink {
 
     /// Replaces the queueing discipline of the link `index` by `noqueue`.
     pub fn remove_queue(&mut self, index: u32) -> nix::Result<()> {
-        let mut m = Message::new(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_REPLACE);
+        let mut m = request(libc::RTM_NEWQDISC, libc::NLM_F_CREATE | libc::NLM_F_REPLACE);
         // struct tcmsg: family, padding, index, handle, parent, info.
-        m.data.extend([0; 4]);
-        m.data.extend(index.to_ne_bytes());
-        m.data.extend([0; 4]);
-        m.data.extend(TC_H_ROOT.to_ne_bytes());
-        m.data.extend([0; 4]);
+        for word in [0, index, 0, TC_H_ROOT, 0] {
+            m.raw(&word.to_ne_bytes());
+        }
         m.text(libc::TCA_KIND, "noqueue");
         self.request(m).map(|_| ())
     }
 
     /// Returns the number of frames that the link `index` dropped on sending.
     pub fn transmit_drops(&mut self, index: u32) -> nix::Result<u64> {
-        let mut m = Message::new(libc::RTM_GETLINK, 0);
-        m.link_info(index, 0, 0);
+        let mut m = request(libc::RTM_GETLINK, 0);
+        link_info(&mut m, index, 0, 0);
         let answer = self.request(m)?;
-        let mut rest = answer.get(HEADER + IFINFO..).ok_or(Errno::EBADMSG)?;
-        while let [a, b, c, d, ..] = *rest {
-            let length = usize::from(u16::from_ne_bytes([a, b]));
-            let value = rest.get(4..length).ok_or(Errno::EBADMSG)?;
-            if u16::from_ne_bytes([c, d]) == libc::IFLA_STATS64 {
-                let counter = value.get(TX_DROPPED..TX_DROPPED + 8).ok_or(Errno::EBADMSG)?;
-                return Ok(u64::from_ne_bytes(counter.try_into().expect("eight bytes were taken")));
-            }
-            rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
-        }
-        Err(Errno::EBADMSG)
+        let link = answer.get(HEADER + IFINFO..).ok_or(Errno::EBADMSG)?;
+        let counters = attributes(link).find(|(kind, _)| *kind == libc::IFLA_STATS64);
+        let counter = counters.and_then(|(_, all)| all.get(TX_DROPPED..)?.first_chunk());
+        counter.map(|counter| u64::from_ne_bytes(*counter)).ok_or(Errno::EBADMSG)
     }
 
     /// Sends a request and waits for its acknowledgement or answer, which it returns.
-    fn request(&mut self, mut message: Message) -> nix::Result<Vec<u8>> {
+    fn request(&mut self, message: Message) -> nix::Result<Vec<u8>> {
         self.sequence += 1;
-        let length = message.data.len() as u32;
-        message.data[0..4].copy_from_slice(&length.to_ne_bytes());
-        message.data[8..12].copy_from_slice(&self.sequence.to_ne_bytes());
+        let request = message.finish(self.sequence);
         let kernel = NetlinkAddr::new(0, 0);
-        sendto(self.socket.as_raw_fd(), &message.data, &kernel, MsgFlags::empty())?;
+        sendto(self.socket.as_raw_fd(), &request, &kernel, MsgFlags::empty())?;
         let mut answer = vec![0; 32 * 1024];
         loop {
             let n = recv(self.socket.as_raw_fd(), &mut answer, MsgFlags::empty())?;
-            let head = answer.get(..HEADER.min(n)).filter(|h| h.len() == HEADER);
-            let head = head.ok_or(Errno::EBADMSG)?;
-            let kind = u16::from_ne_bytes([head[4], head[5]]);
-            let sequence = u32::from_ne_bytes([head[8], head[9], head[10], head[11]]);
-            if sequence != self.sequence {
+            let message = messages(&answer[..n]).next().ok_or(Errno::EBADMSG)?;
+            if message.sequence != self.sequence {
                 continue;
             }
-            if i32::from(kind) == libc::NLMSG_ERROR {
-                let code = answer.get(16..20).filter(|_| n >= 20).ok_or(Errno::EBADMSG)?;
-                let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
-                return if code == 0 { Ok(Vec::new()) } else { Err(Errno::from_raw(-code)) };
-            }
-            answer.truncate(n);
-            return Ok(answer);
+            return match message.outcome() {
+                Some(code) if code < 0 => Err(Errno::from_raw(-code)),
+                Some(_) => Ok(Vec::new()),
+                None => {
+                    answer.truncate(n);
+                    Ok(answer)
+                }
+            };
         }
     }
 }
 
-/// A request under construction.
-struct Message {
-    data: Vec<u8>,
+/// A request: a GET is answered by its object, everything else by an acknowledgement.
+fn request(kind: u16, flags: i32) -> Message {
+    Message::new(kind, if kind == libc::RTM_GETLINK { flags } else { flags | libc::NLM_F_ACK })
 }
 
-impl Message {
-    fn new(kind: u16, flags: i32) -> Self {
-        let flags = flags | libc::NLM_F_REQUEST;
-        // A GET is answered by its object, everything else by an acknowledgement.
-        let flags = if kind == libc::RTM_GETLINK { flags } else { flags | libc::NLM_F_ACK };
-        let mut data = vec![0; 4];
-        data.extend(kind.to_ne_bytes());
-        data.extend((flags as u16).to_ne_bytes());
-        data.extend([0; 8]);
-        Self { data }
-    }
-
-    /// struct ifinfomsg: family, padding, type, index, flags, change mask.
-    fn link_info(&mut self, index: u32, flags: u32, change: u32) {
-        self.data.extend([0; 4]);
-        for word in [index, flags, change] {
-            self.data.extend(word.to_ne_bytes());
-        }
-    }
-
-    fn bytes(&mut self, kind: u16, value: &[u8]) {
-        self.data.extend((4 + value.len() as u16).to_ne_bytes());
-        self.data.extend(kind.to_ne_bytes());
-        self.data.extend(value);
-        self.align();
-    }
-
-    fn u32(&mut self, kind: u16, value: u32) {
-        self.bytes(kind, &value.to_ne_bytes());
-    }
-
-    fn text(&mut self, kind: u16, value: &str) {
-        let mut bytes = value.as_bytes().to_vec();
-        bytes.push(0);
-        self.bytes(kind, &bytes);
-    }
-
-    fn nest(&mut self, kind: u16, inside: impl FnOnce(&mut Self)) {
-        let start = self.data.len();
-        self.bytes(kind, &[]);
-        inside(self);
-        let length = (self.data.len() - start) as u16;
-        self.data[start..start + 2].copy_from_slice(&length.to_ne_bytes());
-    }
-
-    fn align(&mut self) {
-        self.data.resize(self.data.len().next_multiple_of(4), 0);
+/// struct ifinfomsg: family, padding, type, index, flags, change mask.
+fn link_info(m: &mut Message, index: u32, flags: u32, change: u32) {
+    m.raw(&[0; 4]);
+    for word in [index, flags, change] {
+        m.raw(&word.to_ne_bytes());
     }
 }
