@@ -9,6 +9,7 @@ mod cable;
 mod franc_node;
 mod franc_paper;
 mod hosts;
+mod medium;
 mod network;
 mod reorder;
 mod source;
