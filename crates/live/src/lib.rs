@@ -14,6 +14,7 @@
 //! | [`franc`] | a coded link on real networks: the daemon of every node |
 //! | [`frame`] | what the machines need to know of an Ethernet frame |
 //! | `frames` | the frames in flight |
+//! | [`medium`](mod@medium) | the kernel's simulated radios on the modelled air |
 //! | [`message`] | netlink messages as bytes |
 //! | [`monitor`] | datagrams of a coded link in what a monitor interface has heard |
 //! | [`offload`] | packets that a TUN device passes together: segmented, coalesced |
@@ -33,6 +34,7 @@ pub mod franc;
 pub mod hop;
 mod jobs;
 mod layout;
+pub mod medium;
 pub mod message;
 pub mod monitor;
 pub mod offload;

@@ -18,6 +18,7 @@
 //! | [`datagram`] | UDP, many datagrams a call, stamped by the kernel |
 //! | [`entropy`] | bytes that nobody can guess |
 //! | [`batch`] | whole datagrams of any socket, many a call |
+//! | [`hwsim`] | the kernel's simulated radios, over generic netlink |
 //! | [`link`] | frames with an EtherType of our own |
 //! | [`listener`] | who may ask the daemon: a Unix socket, a TCP port |
 //! | [`confine`] | what a daemon gives up once it is set up |
@@ -30,6 +31,7 @@ pub mod datagram;
 pub mod device;
 pub mod entropy;
 pub mod event_loop;
+pub mod hwsim;
 pub mod link;
 pub mod listener;
 pub mod monitor;

@@ -1,0 +1,178 @@
+//! What the medium needs to know of an 802.11 frame without its FCS: for whom it is, in which
+//! access category it waits, and what it says of Block Ack agreements (IEEE 802.11-2020, 9.2,
+//! 9.6.4). Pure.
+//!
+//! Agreements are read from ADDBA Responses and DELBAs. Where these are encrypted (management
+//! frame protection) none is seen, and every MPDU is sent by itself.
+
+use lasthop_packet::AccessCategory;
+use lasthop_units::{MacAddr, SeqNo12};
+use lasthop_wifi::wire::frame::{Layout, Repr, View};
+use lasthop_wifi::wire::{Kind, action, management};
+
+/// What is on the air beside the kernel's bytes: the FCS.
+const FCS_BYTES: u32 = 4;
+/// The Retry bit in the second octet of a frame.
+pub const RETRY: u8 = 1 << 3;
+/// Status code of an agreement that is made (9.4.1.9).
+const SUCCESS: u16 = 0;
+
+/// A frame as the medium sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameFacts {
+    /// RA.
+    pub receiver: MacAddr,
+    /// TA; Ack and CTS have none.
+    pub transmitter: Option<MacAddr>,
+    /// Length on the air in bytes, FCS included.
+    pub bytes: u32,
+    /// `None` for beacons.
+    pub category: Option<AccessCategory>,
+    /// Its TID and sequence number, if it is QoS data with a body.
+    pub data: Option<(u8, SeqNo12)>,
+    /// It asks for a Block Ack.
+    pub is_block_ack_request: bool,
+}
+
+impl FrameFacts {
+    /// Looks at a frame; `None` if it is too short for its header.
+    pub fn of(frame: &[u8]) -> Option<Self> {
+        let view = View::new(frame, Layout::default()).ok()?;
+        let kind = view.kind();
+        let tid = view.qos_control().map(|qos| qos.tid);
+        let category = match (kind, tid) {
+            (Kind::Beacon, _) => None,
+            (_, Some(tid)) => Some(AccessCategory::from_user_priority(tid & 7)),
+            (Kind::BlockAckRequest, None) => {
+                // Bits 12 to 15 of BAR Control (9.3.1.7).
+                let tid = view.body().get(1).map_or(0, |upper| upper >> 4);
+                Some(AccessCategory::from_user_priority(tid & 7))
+            }
+            (kind, None) if kind.is_data() => Some(AccessCategory::BestEffort),
+            // Management and control frames go as voice (10.2.3.2).
+            _ => Some(AccessCategory::Voice),
+        };
+        let sequence = view.sequence_control().map(|control| control.sequence);
+        let data = (kind == Kind::QosData).then_some(tid.zip(sequence)).flatten();
+        Some(Self {
+            receiver: view.receiver()?,
+            transmitter: view.transmitter(),
+            bytes: frame.len() as u32 + FCS_BYTES,
+            category,
+            data,
+            is_block_ack_request: kind == Kind::BlockAckRequest,
+        })
+    }
+}
+
+/// A change of the Block Ack agreements that cover data from one station to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgreementChange {
+    /// Who sends the data.
+    pub originator: MacAddr,
+    /// Who receives it.
+    pub recipient: MacAddr,
+    /// TID of the data.
+    pub tid: u8,
+    /// The agreement is made; it ends otherwise.
+    pub established: bool,
+}
+
+/// Whether a frame asks for a Block Ack agreement.
+pub fn is_addba_request(frame: &[u8]) -> bool {
+    let Ok(view) = View::new(frame, Layout::default()) else { return false };
+    // Category Block Ack, action ADDBA Request (9.6.4.2).
+    view.kind() == Kind::Action && view.body().starts_with(&[3, 0])
+}
+
+/// What a frame that was received changes about agreements.
+pub fn agreement_change(frame: &[u8]) -> Option<AgreementChange> {
+    let view = View::new(frame, Layout::default()).ok()?;
+    if view.kind() != Kind::Action {
+        return None;
+    }
+    let (receiver, transmitter) = (view.receiver()?, view.transmitter()?);
+    let Ok(Repr::Management(management)) = Repr::parse(&view) else { return None };
+    let management::Body::Action(action) = management.body else { return None };
+    match action {
+        action::Repr::AddbaResponse { status, parameters, .. } => {
+            (status == SUCCESS).then_some(AgreementChange {
+                originator: receiver,
+                recipient: transmitter,
+                tid: parameters.tid,
+                established: true,
+            })
+        }
+        action::Repr::Delba { tid, initiator, .. } => {
+            let (originator, recipient) = match initiator {
+                true => (transmitter, receiver),
+                false => (receiver, transmitter),
+            };
+            Some(AgreementChange { originator, recipient, tid, established: false })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+    const B: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
+
+    /// Frame Control, Duration, RA, TA, address 3, Sequence Control 0x0c50 (197), then `rest`.
+    fn frame(control: [u8; 2], to: MacAddr, from: MacAddr, rest: &[u8]) -> Vec<u8> {
+        let head = [&control[..], &[0, 0], &to.0, &from.0, &to.0, &[0x50, 0x0c]].concat();
+        [&head[..], rest].concat()
+    }
+
+    #[test]
+    fn data_has_a_category_and_a_number() {
+        let qos_data = frame([0x88, 1], A, B, &[6, 0, 1, 2, 3]);
+        let facts = FrameFacts::of(&qos_data).unwrap();
+        assert_eq!((facts.receiver, facts.transmitter, facts.bytes), (A, Some(B), 24 + 5 + 4));
+        assert_eq!(facts.category, Some(AccessCategory::Voice));
+        assert_eq!(facts.data, Some((6, SeqNo12::new(197))));
+        // QoS Null has no body that could be lost; Data has no TID; a beacon goes ahead.
+        let category = |control, rest: &[u8]| {
+            let facts = FrameFacts::of(&frame(control, A, B, rest)).unwrap();
+            (facts.category, facts.data)
+        };
+        assert_eq!(category([0xc8, 1], &[0, 0]), (Some(AccessCategory::BestEffort), None));
+        assert_eq!(category([0x08, 1], &[]), (Some(AccessCategory::BestEffort), None));
+        assert_eq!(category([0x80, 0], &[]), (None, None));
+        assert_eq!(category([0x40, 0], &[]), (Some(AccessCategory::Voice), None));
+        // An Ack has one address; a Block Ack Request for TID 1 is background.
+        let ack = [&[0xd4, 0, 0, 0][..], &A.0].concat();
+        assert_eq!(FrameFacts::of(&ack).map(|facts| facts.transmitter), Some(None));
+        let request = [&[0x84, 0, 0, 0][..], &A.0, &B.0, &[4, 0x10, 0x50, 0x0c]].concat();
+        let facts = FrameFacts::of(&request).unwrap();
+        assert!(facts.is_block_ack_request);
+        assert_eq!(facts.category, Some(AccessCategory::Background));
+        assert_eq!(FrameFacts::of(&qos_data[..20]), None);
+    }
+
+    /// 9.6.4.3 and 9.6.4.4: who sends the data is who asked, or who says so.
+    #[test]
+    fn agreements_are_made_and_ended() {
+        let change = |body: &[u8]| agreement_change(&frame([0xd0, 0], A, B, body));
+        // Category 3, action 1, token, status, TID 5 in bits 2 to 5, window 64, timeout.
+        let response = |status| change(&[3, 1, 7, status, 0, 0x16, 0x10, 0, 0]);
+        let made = AgreementChange { originator: A, recipient: B, tid: 5, established: true };
+        assert_eq!(response(0), Some(made));
+        assert_eq!(response(37), None);
+        // Action 2: the initiator in bit 11, TID in bits 12 to 15, reason.
+        let ended = |upper| change(&[3, 2, 0, upper, 1, 0]);
+        assert_eq!(ended(0x50), Some(AgreementChange { established: false, ..made }));
+        let by_initiator =
+            AgreementChange { originator: B, recipient: A, tid: 5, established: false };
+        assert_eq!(ended(0x58), Some(by_initiator));
+        let request = [3, 0, 7, 0x16, 0x10, 0, 0, 0, 0];
+        assert_eq!(change(&request), None);
+        assert!(is_addba_request(&frame([0xd0, 0], A, B, &request)));
+        assert!(!is_addba_request(&frame([0xd0, 0], A, B, &[3, 1, 7, 0, 0, 0x16, 0x10, 0, 0])));
+        assert!(!is_addba_request(&frame([0x40, 0], A, B, &request)));
+        assert_eq!(change(&[]), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! A reorder buffer for radios that aggregate by themselves: what one radio sends to another
+//! under one TID is passed on in the order in which it was handed over, as hardware does that
+//! keeps Block Ack to itself. The sender is known here, so that what it gives up holds nothing
+//! back. Pure; waits for no timer.
+
+use std::collections::VecDeque;
+
+/// Frames between two radios under one TID, in the order of their sequence numbers.
+#[derive(Clone, Debug)]
+pub struct Reorder<T> {
+    entries: VecDeque<(u64, Entry<T>)>,
+}
+
+#[derive(Clone, Debug)]
+enum Entry<T> {
+    /// It may come yet.
+    Awaited,
+    /// It came, and waits for those before it.
+    Held(T),
+    /// It is passed on, or does not come.
+    Over,
+}
+
+impl<T> Default for Reorder<T> {
+    fn default() -> Self {
+        Self { entries: VecDeque::new() }
+    }
+}
+
+impl<T> Reorder<T> {
+    /// A frame called `tag` is handed over to be sent, after all before it.
+    pub fn expect(&mut self, tag: u64) {
+        self.entries.push_back((tag, Entry::Awaited));
+    }
+
+    /// The frame came. Returns whether it is its first time; it is passed on by
+    /// [`Reorder::pop_ready`].
+    pub fn receive(&mut self, tag: u64, frame: T) -> bool {
+        let known = self.entries.iter_mut().find(|(known, _)| *known == tag);
+        match known {
+            Some((_, entry @ Entry::Awaited)) => {
+                *entry = Entry::Held(frame);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The frame does not come any more; one that came does not matter here.
+    pub fn give_up(&mut self, tag: u64) {
+        if let Some((_, entry @ Entry::Awaited)) =
+            self.entries.iter_mut().find(|(known, _)| *known == tag)
+        {
+            *entry = Entry::Over;
+        }
+    }
+
+    /// The next frame that waits for no other.
+    pub fn pop_ready(&mut self) -> Option<T> {
+        while let Some((_, entry)) = self.entries.front_mut() {
+            match core::mem::replace(entry, Entry::Over) {
+                Entry::Awaited => {
+                    *entry = Entry::Awaited;
+                    return None;
+                }
+                Entry::Held(frame) => {
+                    self.entries.pop_front();
+                    return Some(frame);
+                }
+                Entry::Over => {
+                    self.entries.pop_front();
+                }
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever the order in which frames come, come again or are given up: what came is
+        /// passed on once, in order, and as soon as nothing before it may come.
+        #[test]
+        fn frames_come_out_in_order(
+            events in prop::collection::vec((0..20u64, any::<bool>()), 0..100),
+        ) {
+            let mut reorder = Reorder::default();
+            (0..20).for_each(|tag| reorder.expect(tag));
+            let mut state = [None; 20];
+            let mut out = Vec::new();
+            for (tag, came) in events {
+                let first = state[tag as usize].is_none();
+                if came {
+                    prop_assert_eq!(reorder.receive(tag, tag), first);
+                } else {
+                    reorder.give_up(tag);
+                }
+                state[tag as usize].get_or_insert(came);
+                out.extend(std::iter::from_fn(|| reorder.pop_ready()));
+                let settled = state.iter().take_while(|state| state.is_some()).count();
+                let expected: Vec<u64> =
+                    (0..settled as u64).filter(|tag| state[*tag as usize] == Some(true)).collect();
+                prop_assert_eq!(&out, &expected);
+            }
+        }
+    }
+}
