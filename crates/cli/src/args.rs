@@ -41,6 +41,8 @@ pub enum Verb {
     /// Make a lossy link reliable: a network-coded tunnel between two hosts
     #[command(subcommand)]
     Franc(Franc),
+    /// Put the kernel's simulated radios (mac80211_hwsim) on a scenario's air
+    Medium(Medium),
     /// Read a capture of the air, and say what is wrong with the link
     Capture(Capture),
     /// Print a JSON Schema
@@ -405,6 +407,49 @@ pub struct OutputArgs {
     pub json: bool,
 }
 
+/// `lasthop medium`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Every access point and station of the scenario is a radio of the kernel's module mac80211_hwsim,
+made with the name of its node and gone with this command, or one that exists (--radio). hostapd,
+wpa_supplicant, mac80211 and its rate control run above it as they would on hardware; contention,
+fading, losses and retries are the scenario's. It takes CAP_NET_ADMIN in its network namespace.
+An interrupt is its usual end, with status 0.
+
+Examples:
+  modprobe mac80211_hwsim radios=0
+  lasthop medium scenarios/hello.toml
+  lasthop medium scenarios/hello.toml --radio laptop=phy0 --set link.snr=12dB"
+)]
+pub struct Medium {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Use a radio that exists for this node, such as laptop=phy0; repeatable
+    #[arg(long, value_name = "NODE=RADIO")]
+    pub radio: Vec<String>,
+    /// Who makes A-MPDUs
+    #[arg(long, value_name = "BY", value_enum, default_value = "radio")]
+    pub aggregation: AggregationBy,
+    /// End after this long, such as 30s [default: at an interrupt]
+    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    pub duration: Option<Duration>,
+    /// Print one JSON document on standard output at the end, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who makes A-MPDUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AggregationBy {
+    /// The radio, as firmware does; the kernel's rate control hears of each MPDU
+    Radio,
+    /// mac80211; its rate control then does not adapt, as hwsim tells it nothing
+    Kernel,
+    /// Nobody
+    None,
+}
+
 /// `lasthop capture`.
 #[derive(Debug, Args)]
 #[command(
@@ -482,6 +527,8 @@ pub enum SchemaOf {
     Apq,
     /// What `franc stats --json` prints
     Franc,
+    /// What `medium --json` prints
+    Medium,
     /// What `franc run` reads (TOML)
     FrancToml,
 }

@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `capture`, `demo` | the verbs |
+//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `demo` | the verbs |
 //! | `report`, `table` | a run as tables |
 //! | `dashboard`, `view` | the live view of a run |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
@@ -22,6 +22,7 @@ mod emulate;
 mod failure;
 mod franc;
 mod interrupt;
+mod medium;
 mod report;
 mod reproduce;
 mod simulate;
@@ -50,6 +51,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::compare(args).map(|()| 0),
         Verb::Apq(verb) => apq::apq(verb),
         Verb::Franc(verb) => franc::franc(verb),
+        Verb::Medium(args) => medium::medium(args).map(|()| 0),
         Verb::Capture(args) => capture::capture(args).map(|()| 0),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
@@ -66,6 +68,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::Capture => lasthop_capture::document::schema(),
         SchemaOf::Apq => lasthop_trace::apq_schema(),
         SchemaOf::Franc => lasthop_trace::franc_schema(),
+        SchemaOf::Medium => lasthop_trace::medium_schema(),
         SchemaOf::FrancToml => lasthop_scenario::franc::schema(),
     };
     console::print(&format!("{schema:#}\n"))

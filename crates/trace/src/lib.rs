@@ -30,6 +30,7 @@ mod franc;
 mod heard;
 mod histogram;
 mod manifest;
+mod medium;
 mod names;
 mod output;
 mod parts;
@@ -65,6 +66,7 @@ pub use franc::{
 pub use heard::{AbsenceRow, Heard, HeardWriter, SecondReading, SegmentRow, SegmentWriter};
 pub use histogram::Histogram;
 pub use manifest::replace_earlier;
+pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NodeName};
 pub use output::{OutputDir, OutputError, PartFile};
 pub use recorder::{Recorder, Recording};

@@ -92,6 +92,28 @@ fn bad_arguments() {
     insta::assert_snapshot!(text);
 }
 
+/// What is wrong with radios is said before the kernel is asked for any.
+#[test]
+fn bad_radios() {
+    let scratch = Scratch::new("radios");
+    fs::create_dir_all(scratch.path()).expect("it can be made");
+    let file = scratch.path().join("sound.toml");
+    fs::write(&file, SOUND).expect("it can be written");
+    let file = file.to_str().expect("a path in UTF-8");
+    for (radios, words) in [
+        (vec!["server=phy0"], "there are: ap, laptop"),
+        (vec!["laptop"], "such as laptop=phy0"),
+        (vec!["=phy0"], "such as laptop=phy0"),
+        (vec!["ap=phy0", "laptop=phy0"], "\"phy0\" is named twice"),
+        (vec!["ap=phy0", "ap=phy1"], "\"ap\" is named twice"),
+    ] {
+        let mut arguments = vec!["medium", file];
+        arguments.extend(radios.iter().flat_map(|radio| ["--radio", radio]));
+        let errors = complaint(&arguments);
+        assert!(errors.contains(words), "{radios:?}: {errors}");
+    }
+}
+
 #[test]
 fn a_directory_that_cannot_be_written_is_noticed_first() {
     let scratch = Scratch::new("unwritable");
