@@ -1,0 +1,33 @@
+//! What the kernel's simulated radios might say: no panic, every frame read is within its
+//! message, its rates are some that the model has, and a frame is looked at whatever its bytes.
+#![no_main]
+
+use lasthop_live::medium::frame::{FrameFacts, agreement_change, is_addba_request};
+use lasthop_live::medium::rates::{receive_index, series};
+use lasthop_live::medium::wire::Event;
+use lasthop_live::message::messages;
+use lasthop_wifi::phy::Band;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|datagram: &[u8]| {
+    for message in messages(datagram) {
+        let _ = message.outcome();
+        let Some(Event::Sent(sent)) = Event::parse(&message) else { continue };
+        let (begin, end) = (datagram.as_ptr_range().start, datagram.as_ptr_range().end);
+        let range = sent.frame.as_ptr_range();
+        assert!(begin <= range.start && range.end <= end);
+        for band in [Band::Ghz2_4, Band::Ghz5] {
+            let translated = series(&sent.tries, band);
+            assert!(translated.series[0].is_some());
+            for stage in translated.series.iter().flatten() {
+                assert!(stage.tries > 0);
+                assert!(receive_index(stage.rate, band) < 12);
+            }
+        }
+        if let Some(facts) = FrameFacts::of(sent.frame) {
+            assert!(facts.bytes as usize == sent.frame.len() + 4);
+            let change = agreement_change(sent.frame);
+            assert!(change.is_none() || !is_addba_request(sent.frame));
+        }
+    }
+});
