@@ -2,7 +2,7 @@
 //! message, its rates are some that the model has, and a frame is looked at whatever its bytes.
 #![no_main]
 
-use lasthop_live::medium::frame::{FrameFacts, agreement_change, is_addba_request};
+use lasthop_live::medium::frame::{FrameFacts, agreement_change, declined};
 use lasthop_live::medium::rates::{receive_index, series};
 use lasthop_live::medium::wire::Event;
 use lasthop_live::message::messages;
@@ -27,7 +27,13 @@ fuzz_target!(|datagram: &[u8]| {
         if let Some(facts) = FrameFacts::of(sent.frame) {
             assert!(facts.bytes as usize == sent.frame.len() + 4);
             let change = agreement_change(sent.frame);
-            assert!(change.is_none() || !is_addba_request(sent.frame));
+            let answer = declined(sent.frame);
+            assert!(change.is_none() || answer.is_none());
+            if let Some(answer) = answer {
+                assert!(
+                    FrameFacts::of(&answer).is_some_and(|a| a.transmitter == Some(facts.receiver))
+                );
+            }
         }
     }
 });

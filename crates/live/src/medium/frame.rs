@@ -8,7 +8,7 @@
 use lasthop_packet::AccessCategory;
 use lasthop_units::{MacAddr, SeqNo12};
 use lasthop_wifi::wire::frame::{Layout, Repr, View};
-use lasthop_wifi::wire::{Kind, action, management};
+use lasthop_wifi::wire::{Flags, Kind, SequenceControl, action, management};
 
 /// What is on the air beside the kernel's bytes: the FCS.
 const FCS_BYTES: u32 = 4;
@@ -16,6 +16,8 @@ const FCS_BYTES: u32 = 4;
 pub const RETRY: u8 = 1 << 3;
 /// Status code of an agreement that is made (9.4.1.9).
 const SUCCESS: u16 = 0;
+/// Status code of an agreement that is not (REQUEST_DECLINED).
+const DECLINED: u16 = 37;
 
 /// A frame as the medium sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,11 +80,34 @@ pub struct AgreementChange {
     pub established: bool,
 }
 
-/// Whether a frame asks for a Block Ack agreement.
-pub fn is_addba_request(frame: &[u8]) -> bool {
-    let Ok(view) = View::new(frame, Layout::default()) else { return false };
-    // Category Block Ack, action ADDBA Request (9.6.4.2).
-    view.kind() == Kind::Action && view.body().starts_with(&[3, 0])
+/// The answer to a frame that asks for a Block Ack agreement, if it is one: an ADDBA Response
+/// of its receiver that declines.
+pub fn declined(frame: &[u8]) -> Option<Vec<u8>> {
+    let view = View::new(frame, Layout::default()).ok()?;
+    let Ok(Repr::Management(request)) = Repr::parse(&view) else { return None };
+    let management::Body::Action(action) = request.body else { return None };
+    let action::Repr::AddbaRequest { dialog_token, parameters, timeout_tu, .. } = action else {
+        return None;
+    };
+    let response = management::Repr {
+        flags: Flags::default(),
+        duration_us: 0,
+        receiver: request.transmitter,
+        transmitter: request.receiver,
+        bssid: request.bssid,
+        sequence_control: SequenceControl::default(),
+        ht_control: None,
+        body: management::Body::Action(action::Repr::AddbaResponse {
+            dialog_token,
+            status: DECLINED,
+            parameters,
+            timeout_tu,
+            rest: &[],
+        }),
+    };
+    let mut bytes = Vec::new();
+    Repr::Management(response).emit(&mut bytes);
+    Some(bytes)
 }
 
 /// What a frame that was received changes about agreements.
@@ -170,9 +195,15 @@ mod tests {
         assert_eq!(ended(0x58), Some(by_initiator));
         let request = [3, 0, 7, 0x16, 0x10, 0, 0, 0, 0];
         assert_eq!(change(&request), None);
-        assert!(is_addba_request(&frame([0xd0, 0], A, B, &request)));
-        assert!(!is_addba_request(&frame([0xd0, 0], A, B, &[3, 1, 7, 0, 0, 0x16, 0x10, 0, 0])));
-        assert!(!is_addba_request(&frame([0x40, 0], A, B, &request)));
+        // Token, parameters, timeout 0x0102, start 5. The answer goes the other way.
+        let request = [3, 0, 7, 0x16, 0x10, 2, 1, 0x50, 0];
+        let answer = declined(&frame([0xd0, 0], A, B, &request)).unwrap();
+        assert_eq!(answer[4..16], [B.0, A.0].concat());
+        assert_eq!(answer[16..22], A.0, "the BSSID stays");
+        assert_eq!(answer[24..], [3, 1, 7, 37, 0, 0x16, 0x10, 2, 1]);
+        assert_eq!(agreement_change(&answer), None);
+        assert_eq!(declined(&answer), None);
+        assert_eq!(declined(&frame([0x40, 0], A, B, &request)), None);
         assert_eq!(change(&[]), None);
     }
 }

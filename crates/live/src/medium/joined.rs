@@ -2,7 +2,7 @@
 //! of it back to the kernel. Media are woken at one instant after the other, so that a radio's
 //! refusal is known before anything follows.
 
-use super::frame::{FrameFacts, RETRY, agreement_change, is_addba_request};
+use super::frame::{FrameFacts, RETRY, agreement_change, declined};
 use super::rates::{self, receive_index};
 use super::reorder::Reorder;
 use super::wire::{Delivery, Event, FRAME_BYTES_MAX, NO_ACK, Report, STAT_ACK, Sent, Try};
@@ -215,9 +215,10 @@ impl Joined {
             }
             _ => false,
         });
-        if self.aggregation != Aggregation::Kernel && is_addba_request(sent.frame) {
-            // The kernel's own agreements begin with it: it gets lost, and nobody minds.
-            return self.settle_at_once(sent);
+        if self.aggregation != Aggregation::Kernel
+            && let Some(answer) = declined(sent.frame)
+        {
+            return self.decline(from, sent, answer);
         }
         let translated = rates::series(&sent.tries, band);
         self.rates_replaced += u64::from(translated.replaced);
@@ -387,8 +388,9 @@ impl Joined {
         }
     }
 
-    /// A frame that is not sent at all, but reported as if it had been.
-    fn settle_at_once(&mut self, sent: &Sent<'_>) {
+    /// A kernel asks another for a Block Ack agreement where radios have their own: it is
+    /// declined at once, without being sent. Unanswered, it would hold the TID for a second.
+    fn decline(&mut self, from: StationId, sent: &Sent<'_>, answer: Vec<u8>) {
         let mut tries = NO_TRIES;
         tries[0] = Try { count: 1, ..sent.tries[0] };
         self.socket.report(&Report {
@@ -398,6 +400,8 @@ impl Joined {
             tries,
             cookie: sent.cookie,
         });
+        let arriving = Arriving { bytes: answer, rate_index: 0, signal: NO_SIGNAL, mhz: sent.mhz };
+        self.deliver(from, &arriving, false);
     }
 
     /// Takes what the kernel has to say, up to a turn.
