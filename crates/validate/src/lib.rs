@@ -13,6 +13,7 @@ mod kept;
 pub mod kernel;
 pub mod links;
 pub mod losses;
+pub mod minstrel;
 pub mod paths;
 pub mod queues;
 pub mod setting;

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
 use validate::links::{Case, LOSSES};
+use validate::minstrel::{Comparison, Trace};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
 
 /// Compare the 802.11 model with what others measured and derived.
@@ -61,6 +62,12 @@ Examples: cargo run --release -p validate -- franc --losses 0,20
     #[command(after_help = "Needs the program and iperf3: cargo build --release
 Example: cargo run --release -p validate -- tunnels --again udp")]
     Tunnels(TunnelsOptions),
+    /// The kernel's Minstrel-HT: replays a trace of its reports; one line a property, as
+    /// the checks of `tests/vm` print them
+    Minstrel {
+        /// Written by `tests/vm/checks/41-minstrel.host`.
+        trace: PathBuf,
+    },
     /// Measures one queue and adds what was found; what `apq` runs
     #[command(hide = true)]
     Queue {
@@ -279,6 +286,7 @@ fn main() -> ExitCode {
             }
             show("tunnels", options.write)
         }
+        Against::Minstrel { trace } => return minstrel(&trace),
         Against::Queue { index } => return measure::queue(index),
         Against::Apq(options) => {
             if !measure::queues(&options.word, options.load) {
@@ -318,6 +326,40 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Replays a trace and prints how ours compares.
+#[expect(clippy::print_stdout, reason = "the lines are what the command is for")]
+fn minstrel(path: &Path) -> ExitCode {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            eprintln!("error: {}: {error}", path.display());
+            return ExitCode::from(2);
+        }
+    };
+    let trace = match Trace::parse(&text) {
+        Ok(trace) => trace,
+        Err(error) => {
+            eprintln!("error: {}: {error}", path.display());
+            return ExitCode::from(2);
+        }
+    };
+    let comparison = Comparison::of(&trace);
+    println!("# {} statuses, {} snapshots", comparison.statuses, comparison.snapshots);
+    for difference in &comparison.differences {
+        println!("# {difference}");
+    }
+    let shares = comparison.shares();
+    for (name, share) in shares {
+        let verdict = if share.is_whole() { "ok" } else { "FAIL" };
+        println!("{verdict} {name}: {share} are the kernel's");
+    }
+    if shares.iter().all(|(_, share)| share.is_whole()) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 /// Runs cases of the grid of paths and prints their outcomes.

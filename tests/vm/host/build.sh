@@ -46,18 +46,52 @@ build_modules() {
     find "$kept" -name '*.ko' -exec cp {} "$place" \;
 }
 
-# Builds the medium for a kernel and puts it into $3.
+# Builds mac80211 with MAC80211_DEBUGFS, which Debian's kernels lack, and puts it into
+# $3/updates, where modprobe finds it before the kernel's own. cfg80211 does not change.
+build_mac80211() {
+    local kernel=$1 series=$2 place=$3 log=$4 kept=$1/mac80211-debugfs source
+    if [[ ! -d $kept ]]; then
+        source=$(fetch_mac80211 "$series" "$kernel")
+        note "building mac80211 with debugfs for $(< "$kernel/release")"
+        local new=$cache/new.mac80211
+        rm -rf "$new" && cp -r "$source" "$new"
+        # Its tracepoints are looked for beside the headers of the kernel.
+        sed -i 's,TRACE_INCLUDE_PATH ../../net/mac80211,TRACE_INCLUDE_PATH .,' "$new"/trace*.h
+        cp "$here/mac80211/wiphy_locked.h" "$new/"
+        sed -i '0,/^#include "/s,,#include "wiphy_locked.h"\n&,' "$new"/debugfs_{sta,netdev}.c
+        if ! make -C "$(headers "$kernel")" M="$new" CONFIG_MAC80211_DEBUGFS=y \
+            KCFLAGS="$with_debugfs" modules > "$log" 2>&1; then
+            rm -rf "$new"
+            return 1
+        fi
+        mkdir "$new.kept"
+        # 30 MB are symbols for debuggers.
+        strip --strip-debug "$new/mac80211.ko" -o "$new.kept/mac80211.ko"
+        cp "$new/Module.symvers" "$new.kept/"
+        mv "$new.kept" "$kept"
+        rm -rf "$new"
+    fi
+    mkdir -p "$place/updates"
+    cp "$kept/mac80211.ko" "$place/updates/"
+}
+# What its structures, and a driver's, are compiled with then.
+readonly with_debugfs=-DCONFIG_MAC80211_DEBUGFS=1
+
+# Builds the medium for a kernel and puts it into $3; $5 is 1 if it is for the
+# mac80211 of build_mac80211.
 build_medium() {
-    local kernel=$1 series=$2 place=$3 log=$4 source kept
+    local kernel=$1 series=$2 place=$3 log=$4 debugfs=$5 source kept for_mac80211=()
     [[ -e $here/medium/Kbuild ]] || return 0
-    kept=$kernel/medium-$(digest "$here/medium").ko
+    kept=$kernel/medium-$(digest "$here/medium")${debugfs:+-debugfs}.ko
     if [[ ! -e $kept ]]; then
         source=$(fetch_hwsim "$series" "$kernel")
-        note "building the medium for $(< "$kernel/release")"
+        note "building the medium for $(< "$kernel/release")${debugfs:+, mac80211 with debugfs}"
         local new=$cache/new.medium
         rm -rf "$new" && cp -r "$here/medium" "$new"
+        [[ -z $debugfs ]] || for_mac80211=(KCFLAGS="$with_debugfs"
+            KBUILD_EXTRA_SYMBOLS="$kernel/mac80211-debugfs/Module.symvers")
         if ! "$new/change" "$source" "$new" > "$log" 2>&1 \
-            || ! make -C "$(headers "$kernel")" M="$new" modules >> "$log" 2>&1; then
+            || ! make -C "$(headers "$kernel")" M="$new" "${for_mac80211[@]}" modules >> "$log" 2>&1; then
             rm -rf "$new"
             return 1
         fi

@@ -117,21 +117,32 @@ prune_modules() {
     depmod -b "$root" "$release"
 }
 
-# mac80211_hwsim.c and .h of a series, from Debian's linux-source of the same
-# version as the headers where there is one: prints their directory.
-fetch_hwsim() {
-    local series=$1 place=$2/hwsim
+# Files of a series' Linux, from Debian's linux-source of the same version as the
+# headers where there is one, in $2/NAME: prints that directory. What follows NAME is
+# a pattern of tar's and how many of the path's names before the files are dropped.
+fetch_source() {
+    local series=$1 place=$2/$3 pattern=$4 strip=$5
     if [[ ! -d $place ]]; then
-        note "fetching the source of mac80211_hwsim $series"
+        note "fetching the source of $3 $series"
         local new=$cache/new.source
-        rm -rf "$new" && mkdir -p "$new/debs" "$new/hwsim"
+        rm -rf "$new" && mkdir -p "$new/debs" "$new/files"
         download "$new/debs" "linux-source-$series" || fail "cannot download linux-source-$series"
         dpkg-deb --fsys-tarfile "$new"/debs/*.deb | tar -xO --wildcards "*/linux-source-$series.tar.xz" \
-            | xz -dc | tar -x -C "$new" --wildcards '*/mac80211_hwsim.[ch]' \
-            || fail "linux-source-$series has no mac80211_hwsim"
-        find "$new" -path '*/drivers/*' -name 'mac80211_hwsim.[ch]' -exec mv {} "$new/hwsim" \;
-        mv "$new/hwsim" "$place"
+            | xz -dc | tar -x -C "$new/files" --strip-components "$strip" --wildcards "$pattern" \
+            || fail "linux-source-$series has no $pattern"
+        mv "$new/files" "$place"
         rm -rf "$new"
     fi
     printf '%s\n' "$place"
+}
+
+# mac80211_hwsim.c and .h: in drivers/net/wireless, since 6.4 in its folder virtual.
+fetch_hwsim() {
+    local strip=4
+    dpkg --compare-versions "$1" lt 6.4 || strip=5
+    fetch_source "$1" "$2" hwsim '*/drivers/net/wireless/*mac80211_hwsim.[ch]' "$strip"
+}
+
+fetch_mac80211() {
+    fetch_source "$1" "$2" mac80211 '*/net/mac80211/*' 3
 }

@@ -79,6 +79,8 @@ run_image() {
     for file in "$modules"/*.ko; do
         [[ ! -e $file ]] || cp "$file" "$root/lib/modules/$release/extra/"
     done
+    # In place of the kernel's own.
+    [[ ! -d $modules/updates ]] || cp -r "$modules/updates" "$root/lib/modules/$release/"
     for file in ${GUEST_FILES:-}; do
         [[ -f $file ]] || fail "GUEST_FILES: no file $file"
         cp -L "$file" "$root/bin/"

@@ -19,6 +19,7 @@ use fixed::Fixed;
 use ideal::Ideal;
 use lasthop_units::{Db, Duration, Instant, Probability, Stream};
 use minstrel_ht::MinstrelHt;
+pub use minstrel_ht::{MinstrelRate, MinstrelStatistics};
 
 /// Which algorithm, and its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,6 +180,20 @@ impl RateChain {
 trait Algorithm {
     fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain;
     fn report(&mut self, now: Instant, rate: Rate, mpdus_sent: u16, mpdus_acked: u16);
+    /// Several transmissions of one A-MPDU; only the last may have been acknowledged.
+    fn report_chain(
+        &mut self,
+        now: Instant,
+        attempts: &[Attempt],
+        mpdus_sent: u16,
+        mpdus_acked: u16,
+    ) {
+        let tries: u32 = attempts.iter().map(|attempt| u32::from(attempt.tries)).sum();
+        let rates = attempts.iter().flat_map(|a| core::iter::repeat_n(a.rate, a.tries.into()));
+        for (number, rate) in (1..).zip(rates) {
+            self.report(now, rate, mpdus_sent, if number == tries { mpdus_acked } else { 0 });
+        }
+    }
     fn main_rate(&self) -> Rate;
 }
 
@@ -242,6 +257,35 @@ impl RateControl {
             Kind::Fixed(fixed) => fixed.report(now, rate, mpdus_sent, mpdus_acked),
             Kind::Ideal(ideal) => ideal.report(now, rate, mpdus_sent, mpdus_acked),
             Kind::MinstrelHt(minstrel) => minstrel.report(now, rate, mpdus_sent, mpdus_acked),
+        }
+    }
+
+    /// The fate of an A-MPDU that was sent along a chain: all `attempts` in order, each time with
+    /// its `mpdus_sent` MPDUs, of which the last transmission delivered `mpdus_acked`. Drivers
+    /// whose hardware retransmits by itself report so ("tx status"); Minstrel-HT then counts one
+    /// A-MPDU, whether or not its rates are in the set, and ends no window between its
+    /// transmissions.
+    pub fn report_chain(
+        &mut self,
+        now: Instant,
+        attempts: &[Attempt],
+        mpdus_sent: u16,
+        mpdus_acked: u16,
+    ) {
+        match &mut self.kind {
+            Kind::Fixed(fixed) => fixed.report_chain(now, attempts, mpdus_sent, mpdus_acked),
+            Kind::Ideal(ideal) => ideal.report_chain(now, attempts, mpdus_sent, mpdus_acked),
+            Kind::MinstrelHt(minstrel) => {
+                minstrel.report_chain(now, attempts, mpdus_sent, mpdus_acked);
+            }
+        }
+    }
+
+    /// What Minstrel-HT knows and chose; `None` of the other algorithms.
+    pub fn minstrel_statistics(&self) -> Option<MinstrelStatistics> {
+        match &self.kind {
+            Kind::MinstrelHt(minstrel) => Some(minstrel.statistics()),
+            Kind::Fixed(_) | Kind::Ideal(_) => None,
         }
     }
 

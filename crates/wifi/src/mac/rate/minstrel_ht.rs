@@ -1,19 +1,23 @@
-//! Minstrel-HT, the rate control of Linux' mac80211 (since 5.12).
+//! Minstrel-HT, the rate control of Linux' mac80211 (since 5.12; judged by that of 6.1 and
+//! 6.12).
 //!
 //! Every rate has a filtered success probability, folded every update interval
 //! of 50 ms. From it and the air time of an average packet follow the four
 //! rates of highest throughput and one of high probability; they make the retry
-//! chain. Up to every 20 ms a PPDU begins with one try of another rate.
+//! chain. Up to every 20 ms a PPDU begins with one try of another rate. Statistics and
+//! choice are in Linux' integers: fractions of 1/4096, nanoseconds, divisions that cut off.
+//! They equal the kernel's figure by figure for the same reports
+//! (`crates/validate/tests/minstrel.rs`).
 //!
-//! Unlike Linux: probabilities, throughputs and the mean A-MPDU length are not
-//! rounded to fixed point; time is not rounded to ticks; every PPDU is reported
-//! for itself, not a chain at a time; the random order of probes belongs to one
-//! pair, not to the host; list entries lost when sample lists are compacted are
-//! kept; HT durations are not rounded up to symbols. No RTS for later stages,
-//! no VHT, no limits for A-MSDUs, no spatial-multiplexing power save.
+//! Unlike Linux: time is not rounded to ticks; a cell reports every PPDU for itself, not a
+//! chain at a time; the random order of probes belongs to one pair, not to the host; list
+//! entries lost when sample lists are compacted are kept. No RTS for later stages, nor the
+//! tries that they lose by it, no VHT, no limits for A-MSDUs, no spatial-multiplexing power
+//! save.
 
 mod retry;
 mod sampling;
+mod snapshot;
 mod statistics;
 mod table;
 #[cfg(test)]
@@ -24,19 +28,20 @@ use crate::phy::Rate;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant, Stream};
 use sampling::Sampling;
-use statistics::Statistics;
+pub use snapshot::{MinstrelRate, MinstrelStatistics};
+use statistics::{ONE, SCALE_BITS, Statistics, fraction};
 use table::{Family, RateIndex, Table};
 
 /// Rates of highest throughput that are kept.
 const BEST_RATES: usize = 4;
 /// Below this probability a rate has no throughput.
-const PROBABILITY_MIN: f64 = 0.1;
+const PROBABILITY_MIN: u32 = fraction(10, 100);
 /// Above it, collisions would decide: all such rates count as equally good.
-const PROBABILITY_CAP: f64 = 0.9;
+const PROBABILITY_CAP: u32 = fraction(90, 100);
 /// From here on the robust rate is chosen by throughput, no longer by probability.
-const PROBABILITY_ROBUST: f64 = 0.75;
-/// Weight of a window in the mean A-MPDU length.
-const MPDUS_WEIGHT: f64 = (128.0 - 96.0) / 128.0;
+const PROBABILITY_ROBUST: u32 = fraction(75, 100);
+/// Weight of a window in the mean A-MPDU length, in 1/128.
+const MPDUS_WEIGHT: i32 = 128 - 96;
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,10 +58,10 @@ pub(super) struct MinstrelHt {
     sampling: Sampling,
     updated: Instant,
     sample_at: Instant,
-    /// MPDUs and PPDUs in this window, and the mean A-MPDU length before it.
+    /// MPDUs and PPDUs in this window, and the mean A-MPDU length before it in 1/4096.
     window_mpdus: u32,
     window_ppdus: u32,
-    mean_mpdus: f64,
+    mean_mpdus: u32,
     chain: RateChain,
 }
 
@@ -92,7 +97,7 @@ impl MinstrelHt {
             sample_at: Instant::ZERO,
             window_mpdus: 0,
             window_ppdus: 0,
-            mean_mpdus: 1.0,
+            mean_mpdus: ONE,
             chain: RateChain::new(&[lowest], false),
             table,
         };
@@ -104,13 +109,15 @@ impl MinstrelHt {
     /// Ends a window: folds the statistics, selects rates, refills the probes.
     fn update(&mut self, now: Instant) {
         if self.window_ppdus > 0 {
-            let mean = f64::from(self.window_mpdus) / f64::from(self.window_ppdus);
-            self.mean_mpdus += MPDUS_WEIGHT * (mean - self.mean_mpdus);
+            let mean = fraction(self.window_mpdus, self.window_ppdus);
+            let difference = mean as i32 - self.mean_mpdus as i32;
+            self.mean_mpdus =
+                self.mean_mpdus.saturating_add_signed(MPDUS_WEIGHT * difference / 128);
             self.window_mpdus = 0;
             self.window_ppdus = 0;
         }
         for group in &self.table.groups {
-            let mut faster = 0.0;
+            let mut faster = 0;
             for rate in group.rates().rev() {
                 faster = self.statistics[usize::from(rate)].fold(faster);
             }
@@ -137,7 +144,7 @@ impl MinstrelHt {
         for (index, group) in table.groups.iter().enumerate() {
             let mut group_best = [group.first; BEST_RATES];
             let apart = ht.is_some() && group.family == Family::Cck;
-            for rate in group.rates().rev().filter(|&rate| self.throughput(rate) > 0.0) {
+            for rate in group.rates().rev().filter(|&rate| self.throughput(rate) > 0) {
                 self.insert(if apart { &mut beside } else { &mut best }, rate);
                 self.insert(&mut group_best, rate);
             }
@@ -201,7 +208,7 @@ impl MinstrelHt {
     fn with_fewer_streams(&self) -> Option<RateIndex> {
         let streams = self.table.group_of(self.best[0]).streams;
         let mut chosen = None;
-        let mut throughput = 0.0;
+        let mut throughput = 0;
         for (group, selection) in self.table.groups.iter().zip(&self.group_bests) {
             let candidate = self.throughput(selection.robust);
             if !group.is_legacy() && group.streams < streams && candidate > throughput {
@@ -212,20 +219,31 @@ impl MinstrelHt {
         chosen
     }
 
-    fn probability(&self, rate: RateIndex) -> f64 {
+    fn probability(&self, rate: RateIndex) -> u32 {
         self.statistics[usize::from(rate)].probability
     }
 
-    /// Average packets a second, or zero if hardly any arrive.
-    fn throughput(&self, rate: RateIndex) -> f64 {
+    /// Average packets in a tenth of a second, or zero if hardly any arrive. Every division
+    /// cuts off, as in Linux' minstrel_ht_get_tp_avg.
+    fn throughput(&self, rate: RateIndex) -> u32 {
         let probability = self.probability(rate);
         if probability < PROBABILITY_MIN {
-            return 0.0;
+            return 0;
         }
         let group = self.table.group_of(rate);
-        let mpdus = if group.is_legacy() { 1.0 } else { self.mean_mpdus };
-        let overhead = group.overhead().as_secs_f64() / mpdus;
-        probability.min(PROBABILITY_CAP) / (overhead + self.table.duration(rate).as_secs_f64())
+        let mpdus = if group.is_legacy() { 1 } else { self.whole_mpdus() };
+        let ns = 1_000 * group.overhead_us() / mpdus + self.table.duration_ns(rate);
+        (100 * (probability.min(PROBABILITY_CAP) * 1_000_000 / ns)) >> SCALE_BITS
+    }
+
+    /// Whole MPDUs of the mean A-MPDU; at least one.
+    fn whole_mpdus(&self) -> u32 {
+        self.mean_mpdus >> SCALE_BITS
+    }
+
+    /// Tries of a stage at this rate.
+    fn tries(&self, rate: RateIndex) -> u8 {
+        retry::tries(&self.table, rate, self.probability(rate), self.whole_mpdus())
     }
 
     /// Leaves a rate whose streams no longer get through for the group below:
@@ -240,10 +258,8 @@ impl MinstrelHt {
     }
 
     fn rebuild_chain(&mut self) {
-        let stages = [self.best[0], self.best[1], self.robust].map(|rate| Attempt {
-            rate: self.table.entry(rate).rate,
-            tries: retry::tries(&self.table, rate, self.probability(rate), self.mean_mpdus),
-        });
+        let stages = [self.best[0], self.best[1], self.robust]
+            .map(|rate| Attempt { rate: self.table.entry(rate).rate, tries: self.tries(rate) });
         self.chain = RateChain::new(&stages, false);
     }
 }
@@ -263,12 +279,30 @@ impl Algorithm for MinstrelHt {
     }
 
     fn report(&mut self, now: Instant, rate: Rate, mpdus_sent: u16, mpdus_acked: u16) {
-        let Some(index) = self.table.find(rate).filter(|_| mpdus_sent > 0) else {
+        if self.table.find(rate).is_some() {
+            self.report_chain(now, &[Attempt { rate, tries: 1 }], mpdus_sent, mpdus_acked);
+        }
+    }
+
+    fn report_chain(
+        &mut self,
+        now: Instant,
+        attempts: &[Attempt],
+        mpdus_sent: u16,
+        mpdus_acked: u16,
+    ) {
+        if mpdus_sent == 0 {
             return;
-        };
-        self.statistics[usize::from(index)].count(mpdus_sent, mpdus_acked.min(mpdus_sent));
+        }
         self.window_mpdus += u32::from(mpdus_sent);
         self.window_ppdus += 1;
+        for (number, attempt) in (1..).zip(attempts) {
+            // Linux' mean A-MPDU length includes management frames, at rates that are not here.
+            let Some(index) = self.table.find(attempt.rate) else { continue };
+            let acked = if number == attempts.len() { mpdus_acked.min(mpdus_sent) } else { 0 };
+            let sent = u32::from(attempt.tries) * u32::from(mpdus_sent);
+            self.statistics[usize::from(index)].count(sent, acked.into());
+        }
 
         let mut changed = false;
         for place in [0, 1] {

@@ -5,7 +5,7 @@
 //! faster rate of each group; `Slow`, random rates between the fastest and the
 //! slowest in use that are not known to be good. Probes take them in turn.
 
-use super::statistics::Statistics;
+use super::statistics::{Statistics, fraction};
 use super::table::{RateIndex, Table};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Stream};
@@ -17,7 +17,7 @@ const COLUMNS: usize = 10;
 /// of this many rates each.
 const COLUMN_RATES: usize = 10;
 /// A slow rate better than this need not be tried.
-const SLOW_PROBABILITY_MAX: f64 = 0.95;
+const SLOW_PROBABILITY_MAX: u32 = fraction(95, 100);
 
 /// The order in which the lists take turns.
 const TURNS: [List; 6] =

@@ -3,17 +3,25 @@
 //!
 //! Linux replaced the exponentially weighted average of the probability by a
 //! second-order low-pass in 5.8, which follows a change as fast and lets less
-//! noise through: John Ehlers' "super smoother" with a period of 16 windows.
+//! noise through: John Ehlers' "super smoother" with a period of 16 windows. Its
+//! arithmetic is Linux', in integers.
+
+/// Fractions are in 1/4096 (MINSTREL_SCALE).
+pub(super) const SCALE_BITS: u32 = 12;
+/// One.
+pub(super) const ONE: u32 = 1 << SCALE_BITS;
 
 /// Coefficients of the low-pass: for the new value, the last average and the
 /// one before. With a = exp(-sqrt(2) pi / 16): 2 a cos(2 sqrt(2) pi / 16) and
-/// -a^2, as Linux has them in 1/4096; the first makes their sum one.
-const FILTER_NEW: f64 = 1.0 - FILTER_LAST - FILTER_BEFORE;
-const FILTER_LAST: f64 = 5_273.0 / 4_096.0;
-const FILTER_BEFORE: f64 = -2_350.0 / 4_096.0;
+/// -a^2, in 1/4096; the first makes their sum one.
+const FILTER_NEW: i32 = 4_096 - FILTER_LAST - FILTER_BEFORE;
+const FILTER_LAST: i32 = 5_273;
+const FILTER_BEFORE: i32 = -2_350;
 
-/// The smallest probability that is still knowledge; zero means "never tried".
-const PROBABILITY_MIN: f64 = 1.0 / 4_096.0;
+/// `numerator / denominator`, cut off (MINSTREL_FRAC).
+pub(super) const fn fraction(numerator: u32, denominator: u32) -> u32 {
+    (numerator << SCALE_BITS) / denominator
+}
 
 /// Counts and average of one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -22,49 +30,56 @@ pub(super) struct Statistics {
     pub(super) attempts: u32,
     /// MPDUs of them acknowledged.
     pub(super) successes: u32,
-    /// Filtered success probability; zero if nothing is known.
-    pub(super) probability: f64,
-    probability_before: f64,
-    /// Was ever used, so that the probability is its own.
-    tried: bool,
+    /// Filtered success probability in 1/4096; zero if nothing is known.
+    pub(super) probability: u32,
+    probability_before: u32,
+    /// MPDUs sent and acknowledged in the last window.
+    pub(super) last: (u32, u32),
+    /// MPDUs sent and acknowledged in all windows. If any was sent, the probability is its own.
+    pub(super) total: (u64, u64),
 }
 
 impl Statistics {
-    /// Counts one PPDU.
-    pub(super) fn count(&mut self, mpdus_sent: u16, mpdus_acked: u16) {
-        self.attempts += u32::from(mpdus_sent);
-        self.successes += u32::from(mpdus_acked);
+    /// Counts transmissions of MPDUs.
+    pub(super) fn count(&mut self, mpdus_sent: u32, mpdus_acked: u32) {
+        self.attempts += mpdus_sent;
+        self.successes += mpdus_acked;
     }
 
     /// Ends the window. `faster` is the best probability among the faster
     /// rates of the group: a rate never tried does no worse than those.
     /// Returns what the next slower rate may take for granted.
-    pub(super) fn fold(&mut self, faster: f64) -> f64 {
+    pub(super) fn fold(&mut self, faster: u32) -> u32 {
+        self.last = (self.attempts, self.successes);
         if self.attempts > 0 {
-            self.tried = true;
-            self.filter(f64::from(self.successes) / f64::from(self.attempts));
+            self.filter(fraction(self.successes, self.attempts));
+            self.total.0 += u64::from(self.attempts);
+            self.total.1 += u64::from(self.successes);
             self.attempts = 0;
             self.successes = 0;
         }
-        if self.tried {
+        if self.total.0 > 0 {
             return self.probability.max(faster);
         }
         self.probability = self.probability.max(faster);
         faster
     }
 
-    fn filter(&mut self, ratio: f64) {
-        let ratio = ratio.max(PROBABILITY_MIN);
+    fn filter(&mut self, ratio: u32) {
+        // Zero would mean that nothing is known.
+        let ratio = ratio.max(1);
         let last = self.probability;
-        if last == 0.0 {
+        if last == 0 {
             self.probability = ratio;
             self.probability_before = ratio;
             return;
         }
-        let filtered =
-            FILTER_NEW * ratio + FILTER_LAST * last + FILTER_BEFORE * self.probability_before;
+        let filtered = (FILTER_NEW * ratio as i32
+            + FILTER_LAST * last as i32
+            + FILTER_BEFORE * self.probability_before as i32)
+            >> SCALE_BITS;
         self.probability_before = last;
-        self.probability = filtered.clamp(PROBABILITY_MIN, 1.0);
+        self.probability = if filtered < 0 { 1 } else { (filtered as u32).min(ONE) };
     }
 
     /// "Sudden death": more than 30 attempts in this window and not a quarter succeeded.
@@ -83,8 +98,9 @@ mod tests {
         let pi = core::f64::consts::PI;
         let root = libm::sqrt(2.0);
         let a = libm::exp(-pi * root / 16.0);
-        assert!((FILTER_LAST - 2.0 * a * libm::cos(root * 2.0 * pi / 16.0)).abs() < 1e-3);
-        assert!((FILTER_BEFORE + a * a).abs() < 1e-3);
+        let scaled = |coefficient: i32| f64::from(coefficient) / 4_096.0;
+        assert!((scaled(FILTER_LAST) - 2.0 * a * libm::cos(root * 2.0 * pi / 16.0)).abs() < 1e-3);
+        assert!((scaled(FILTER_BEFORE) + a * a).abs() < 1e-3);
     }
 
     #[test]
@@ -93,21 +109,21 @@ mod tests {
         for (ratio_percent, windows) in [(100, 1), (40, 30), (90, 30)] {
             for _ in 0..windows {
                 statistics.count(100, ratio_percent);
-                statistics.fold(0.0);
+                statistics.fold(0);
             }
-            let ratio = f64::from(ratio_percent) / 100.0;
-            assert!((statistics.probability - ratio).abs() < 0.01, "{statistics:?}");
+            let off = statistics.probability.abs_diff(fraction(ratio_percent, 100));
+            assert!(off < fraction(1, 100), "{statistics:?}");
         }
     }
 
     #[test]
     fn an_untried_rate_inherits_from_faster_ones() {
         let mut untried = Statistics::default();
-        assert_eq!(untried.fold(0.7), 0.7);
-        assert_eq!(untried.probability, 0.7);
+        assert_eq!(untried.fold(fraction(7, 10)), fraction(7, 10));
+        assert_eq!(untried.probability, fraction(7, 10));
         let mut tried = Statistics::default();
         tried.count(10, 2);
-        assert_eq!(tried.fold(0.7), 0.7);
-        assert_eq!(tried.probability, 0.2);
+        assert_eq!(tried.fold(fraction(7, 10)), fraction(7, 10));
+        assert_eq!(tried.probability, fraction(2, 10));
     }
 }

@@ -1,14 +1,14 @@
 //! The rates of a pair in groups of equal streams, guard interval and width,
-//! and the time that an average packet takes at each of them.
+//! and the time that an average packet takes at each of them, rounded as Linux does.
 //!
 //! Order as in Linux: HT 20 MHz before 40 MHz, in each long before short guard
 //! interval, in each by streams; then CCK, then OFDM. An HT pair does not fall
 //! back to OFDM rates. Within a group rates ascend.
 
 use super::super::RateSet;
-use crate::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
+use crate::phy::{ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 use alloc::vec::Vec;
-use lasthop_units::{Bytes, Duration};
+use lasthop_units::Duration;
 
 /// Position of a rate in the table.
 pub(super) type RateIndex = u8;
@@ -20,13 +20,13 @@ const FCS_BYTES: u64 = 4;
 /// Packets over which an HT rate's padding to whole symbols is spread.
 const PACKETS_PER_PPDU: u64 = 16;
 
-/// What an aggregate at an HT rate costs besides its data: an empty frame and
+/// Microseconds that an aggregate at an HT rate costs besides its data: an empty frame and
 /// an acknowledgement at 6 Mb/s, 48 + 60 us with SIFS and signal extension.
-const OVERHEAD_HT: Duration = Duration::from_micros(108);
+const OVERHEAD_HT_US: u32 = 108;
 /// Acknowledgement, with SIFS, of a packet at a CCK rate: at 1 Mb/s, short preamble.
-const OVERHEAD_CCK: Duration = Duration::from_micros(218);
+const OVERHEAD_CCK_US: u32 = 218;
 /// Acknowledgement, with SIFS and signal extension, at 6 Mb/s.
-const OVERHEAD_OFDM: Duration = Duration::from_micros(60);
+const OVERHEAD_OFDM_US: u32 = 60;
 
 /// Positions by [`key`]; 4 streams x 8 MCS x 2 guard intervals x 2 widths, 4 x 2 DSSS, 2 x 8 OFDM.
 const KEYS: usize = 128 + 8 + 16;
@@ -77,12 +77,12 @@ impl Group {
         self.family != Family::Ht
     }
 
-    /// Time a PPDU costs besides its data.
-    pub(super) fn overhead(&self) -> Duration {
+    /// Microseconds that a PPDU costs besides its data.
+    pub(super) fn overhead_us(&self) -> u32 {
         match self.family {
-            Family::Ht => OVERHEAD_HT,
-            Family::Cck => OVERHEAD_CCK,
-            Family::Ofdm => OVERHEAD_OFDM,
+            Family::Ht => OVERHEAD_HT_US,
+            Family::Cck => OVERHEAD_CCK_US,
+            Family::Ofdm => OVERHEAD_OFDM_US,
         }
     }
 }
@@ -129,6 +129,11 @@ impl Table {
         self.entry(index).duration
     }
 
+    /// The same in nanoseconds; below 2^32.
+    pub(super) fn duration_ns(&self, index: RateIndex) -> u32 {
+        self.duration(index).as_nanos() as u32
+    }
+
     /// The first rate of the first group of this family.
     pub(super) fn lowest(&self, family: Family) -> Option<RateIndex> {
         self.groups.iter().find(|group| group.family == family).map(|group| group.first)
@@ -165,15 +170,42 @@ fn key(rate: Rate) -> usize {
 }
 
 /// Data part of an average packet; legacy rates cannot share their preamble
-/// among several packets, so theirs, and SIFS, is part of it.
+/// among several packets, so theirs, and SIFS, is part of it. Linux keeps 16 bits of
+/// those of a group, shifted by as many as its slowest needs.
 fn duration(rate: Rate) -> Duration {
-    let sifs_and_preamble = match rate {
-        Rate::Ht { .. } => {
-            return Bytes::new(PACKET_BYTES * PACKETS_PER_PPDU) / rate.bitrate() / PACKETS_PER_PPDU;
+    let slowest = match rate {
+        Rate::Ht { mcs, width, guard_interval } => {
+            Rate::Ht { mcs: mcs & !7, width, guard_interval }
         }
-        Rate::Dsss { preamble: Preamble::Long, .. } => Duration::from_micros(10 + 144 + 48),
-        Rate::Dsss { preamble: Preamble::Short, .. } => Duration::from_micros(10 + 72 + 24),
-        Rate::Ofdm(_) | Rate::ErpOfdm(_) => Duration::from_micros(16 + 16 + 4),
+        Rate::Dsss { .. } => Rate::Dsss { rate: DsssRate::Mbps1, preamble: Preamble::Long },
+        Rate::Ofdm(_) | Rate::ErpOfdm(_) => Rate::Ofdm(OfdmRate::Mbps6),
     };
-    sifs_and_preamble + Bytes::new(PACKET_BYTES + FCS_BYTES) / rate.bitrate()
+    let shift = (u32::BITS - exact_ns(slowest).leading_zeros()).saturating_sub(16);
+    Duration::from_nanos(u64::from(exact_ns(rate) >> shift << shift))
+}
+
+/// Nanoseconds of an average packet.
+fn exact_ns(rate: Rate) -> u32 {
+    let packet_bits = 8 * (PACKET_BYTES + FCS_BYTES);
+    let ns = match rate {
+        Rate::Ht { guard_interval, .. } => {
+            let bits = 8 * PACKET_BYTES * PACKETS_PER_PPDU;
+            let symbols = bits.div_ceil(u64::from(rate.data_bits_per_symbol()));
+            let ns = match guard_interval {
+                GuardInterval::Long => symbols * 4_000,
+                GuardInterval::Short => (symbols * 18_000 + 4_000) / 5,
+            };
+            ns / PACKETS_PER_PPDU
+        }
+        Rate::Dsss { preamble, .. } => {
+            let preamble_us = if preamble == Preamble::Short { 72 + 24 } else { 144 + 48 };
+            1_000 * (10 + preamble_us + packet_bits * 1_000_000 / rate.bitrate().as_bps())
+        }
+        Rate::Ofdm(_) | Rate::ErpOfdm(_) => {
+            // Linux counts the packet's bits tenfold, but not SERVICE and tail.
+            let symbols = (16 + 10 * packet_bits + 6) / (rate.bitrate().as_bps() * 4 / 100_000);
+            1_000 * (16 + 16 + 4 + 4 * symbols)
+        }
+    };
+    ns as u32
 }

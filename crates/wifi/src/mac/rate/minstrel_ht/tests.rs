@@ -89,18 +89,17 @@ fn confident(rates: &RateSet) -> MinstrelHt {
     let mut minstrel = minstrel(rates);
     for statistics in &mut minstrel.statistics {
         statistics.count(1, 1);
-        statistics.fold(0.0);
+        statistics.fold(0);
     }
     minstrel
 }
 
-/// Linux cuts both figures off, and OFDM air times at whole symbols.
+/// Linux prints whole microseconds and the throughput as it is.
 fn check(minstrel: &MinstrelHt, rate: Rate, airtime_us: u64, max_tp_tenths: u32) {
     let index = minstrel.table.find(rate).expect("in the set");
-    let airtime = minstrel.table.duration(index).as_micros_f64() - airtime_us as f64;
-    assert!((-1.0..4.0).contains(&airtime), "{rate:?}: {airtime} us more");
-    let max_tp = minstrel.throughput(index) / 10.0 - f64::from(max_tp_tenths);
-    assert!((-4.0..1.5).contains(&max_tp), "{rate:?}: {max_tp} tenths more");
+    let airtime = (minstrel.table.duration_ns(index) + 500) / 1_000;
+    assert_eq!(u64::from(airtime), airtime_us, "{rate:?}");
+    assert_eq!(minstrel.throughput(index), max_tp_tenths, "{rate:?}");
 }
 
 #[test]
@@ -122,18 +121,26 @@ fn retries_are_those_of_linux() {
     let ofdm = confident(&RateSet::ofdm());
     for (index, (.., retry)) in (0..).zip(OFDM) {
         if let Some(retry) = retry {
-            assert_eq!(retry::tries(&ofdm.table, index, 0.538, 1.0), retry, "rate {index}");
+            assert_eq!(
+                retry::tries(&ofdm.table, index, fraction(538, 1_000), 1),
+                retry,
+                "rate {index}"
+            );
         }
     }
     // From the table of another report: MCS 0 and MCS 2 to 6, long guard interval.
     let ht = confident(&RateSet::ht(1, ChannelWidth::Mhz20, false));
     for (index, probability, retry) in
-        [(0, 0.827, 3), (2, 0.815, 5), (3, 0.843, 5), (4, 0.795, 5), (5, 0.577, 5)]
+        [(0, 827, 3), (2, 815, 5), (3, 843, 5), (4, 795, 5), (5, 577, 5)]
     {
-        assert_eq!(retry::tries(&ht.table, index, probability, 1.0), retry, "MCS {index}");
+        assert_eq!(
+            retry::tries(&ht.table, index, fraction(probability, 1_000), 1),
+            retry,
+            "MCS {index}"
+        );
     }
-    assert_eq!(retry::tries(&ht.table, 0, 0.19, 1.0), 2);
-    assert_eq!(retry::tries(&ht.table, 0, 0.9, 16.0), 2);
+    assert_eq!(retry::tries(&ht.table, 0, fraction(19, 100), 1), 2);
+    assert_eq!(retry::tries(&ht.table, 0, fraction(90, 100), 16), 2);
 }
 
 /// The rates marked for sampling that do not depend on chance: of each group
@@ -186,16 +193,16 @@ fn the_mean_ampdu_length_is_folded_every_window() {
     // 8 and 16 MPDUs: twelve on average.
     minstrel.report(at(10), rate, 8, 8);
     minstrel.report(at(50), rate, 16, 16);
-    assert_eq!(minstrel.mean_mpdus, 1.0, "the window is not over");
+    assert_eq!(minstrel.mean_mpdus, ONE, "the window is not over");
     assert_eq!((minstrel.window_mpdus, minstrel.window_ppdus), (24, 2));
     minstrel.report(at(51), rate, 12, 12);
-    assert_eq!(minstrel.mean_mpdus, 1.0 + 0.25 * 11.0);
+    assert_eq!(minstrel.mean_mpdus, ONE + 11 * ONE / 4);
     assert_eq!((minstrel.window_mpdus, minstrel.window_ppdus), (0, 0));
     assert_eq!((minstrel.updated, minstrel.sample_at), (at(51), at(51)));
     minstrel.update(at(60));
-    assert_eq!(minstrel.mean_mpdus, 3.75);
+    assert_eq!(minstrel.mean_mpdus, 15 * ONE / 4);
     minstrel.report(at(111), rate, 3, 0);
-    assert_eq!(minstrel.mean_mpdus, 3.75 - 0.25 * 0.75);
+    assert_eq!(minstrel.mean_mpdus, 15 * ONE / 4 - 3 * ONE / 16);
     // What is not in the set, or sent nothing, counts nowhere.
     minstrel.report(at(112), rate, 0, 0);
     minstrel.report(at(112), Rate::Ofdm(OfdmRate::Mbps6), 5, 5);
@@ -211,12 +218,12 @@ fn throughput_between_ten_and_ninety_percent() {
         minstrel.statistics[0].probability = probability;
         minstrel.throughput(0)
     };
-    assert_eq!(at(0.0999), 0.0);
-    let tenth = at(0.1);
-    assert!(tenth > 0.0);
-    assert!((at(0.5) / tenth - 5.0).abs() < 1e-9);
-    assert!((at(0.9) / tenth - 9.0).abs() < 1e-9);
-    assert_eq!(at(1.0), at(0.9));
+    assert_eq!(at(PROBABILITY_MIN - 1), 0);
+    let tenth = at(PROBABILITY_MIN);
+    assert!(tenth > 0);
+    assert!(at(fraction(50, 100)).abs_diff(5 * tenth) <= 5);
+    assert!(at(PROBABILITY_CAP).abs_diff(9 * tenth) <= 9);
+    assert_eq!(at(ONE), at(PROBABILITY_CAP));
 }
 
 /// More than 30 MPDUs in this window and less than a quarter of them acknowledged: two
