@@ -2,7 +2,7 @@
 //! station and a server, one scenario under `emulate` and `simulate`. Emulated results
 //! are stored in `data/kernel.csv`, simulated ones are computed on request. An
 //! emulation runs in real time, or in a QEMU guest whose clock counts instructions
-//! (`vm/run`) and which a busy machine cannot make late. A TAP device takes packets
+//! (`tests/vm/command`) and which a busy machine cannot make late. A TAP device takes packets
 //! from the kernel at once, so TCP small queues have no effect there; the model runs
 //! without them.
 

@@ -107,7 +107,7 @@ struct KernelOptions {
     #[arg(long, default_value = "1")]
     load: f64,
     /// Not in real time: in this many QEMU guests at a time, whose clocks count
-    /// instructions (crates/validate/vm/run says what it needs)
+    /// instructions (tests/vm/command says what it needs)
     #[arg(long, conflicts_with = "load", value_parser = clap::value_parser!(u32).range(1..))]
     guests: Option<u32>,
     /// Write docs/validation.md, with all chapters

@@ -20,7 +20,7 @@ const LATE: u8 = 3;
 /// Number of attempts at a run that is late each time, the first one included.
 const ATTEMPTS: u32 = 4;
 /// Path of the script that runs a command in a guest.
-const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/vm/run");
+const GUEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vm/command");
 
 /// A run that has to be made.
 #[derive(Clone)]

@@ -6,9 +6,16 @@
  * at the entry of its rate control, the last step with the frame in one piece, takes the
  * mark from long ones: they go as MPDUs of their own, within the agreement.
  *
- * Left out: a lost MPDU of this kind is not followed by a Block Ack Request; the hole
- * closes when the recipient's reorder timer runs out (100 ms in Linux). HE peers without
- * VHT (2.4 GHz) are treated as HT. PHYs whose firmware chooses rates never come here.
+ * One of these that is given up leaves a hole in the recipient's reorder buffer, which
+ * holds back all that follows until its timer runs out (100 ms in Linux) or the window
+ * has passed. Of frames of A-MPDUs drivers say so by IEEE80211_TX_STAT_AMPDU_NO_BACK, and
+ * mac80211 moves the recipient's window on by a Block Ack Request (10.25.3). A second
+ * probe, where the status of a frame comes back, says it of long ones.
+ *
+ * Left out: HE peers without VHT (2.4 GHz) are treated as HT. PHYs whose firmware chooses
+ * rates never come here, nor does the status of frames whose headers the hardware made.
+ * Without an agreement a long frame that is given up causes a request for nothing, which
+ * the recipient ignores or answers by a DELBA.
  */
 #include <linux/etherdevice.h>
 #include <linux/ieee80211.h>
@@ -25,6 +32,7 @@
 #if defined(CONFIG_KPROBES) && defined(CONFIG_HAVE_FUNCTION_ARG_ACCESS_API)
 
 static DEFINE_PER_CPU(unsigned long, alone);
+static DEFINE_PER_CPU(unsigned long, requests);
 static bool running;
 
 static u32 vht_bytes_max(const struct ieee80211_sta *sta)
@@ -89,31 +97,73 @@ static int inspect(struct kprobe *probe, struct pt_regs *regs)
 
 NOKPROBE_SYMBOL(inspect);
 
-static struct kprobe probe;
+/* The entry of ieee80211_tx_status_ext(hw, status), by which all statuses come. */
+static int inspect_status(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct ieee80211_tx_status *status =
+		(const void *)regs_get_kernel_argument(regs, 1);
+	struct ieee80211_tx_info *info = status->info;
+	const struct sk_buff *skb = status->skb;
+	const struct ieee80211_hdr *hdr;
 
-/* Frames that would have been part of an A-MPDU, and those that could not be looked at. */
-static ssize_t unaggregated_show(struct module_attribute *attr, struct module_kobject *mod,
-				 char *buf)
+	/* Security is in it, or the hardware adds it: a frame near the limit may be taken for long. */
+	if (likely(!skb || !jumbo_goes_alone(skb->len + JUMBO_SECURITY_BYTES + JUMBO_FCS_BYTES, 0)))
+		return 0;
+	/* With one of these it arrived, nobody asked whether, or its own bookkeeping goes on. */
+	if (info->flags & (IEEE80211_TX_STAT_ACK | IEEE80211_TX_CTL_NO_ACK | IEEE80211_TX_CTL_AMPDU |
+			   IEEE80211_TX_STAT_TX_FILTERED | IEEE80211_TX_STAT_NOACK_TRANSMITTED |
+			   IEEE80211_TX_CTL_HW_80211_ENCAP | IEEE80211_TX_STAT_AMPDU_NO_BACK))
+		return 0;
+	hdr = (const void *)skb->data;
+	if (!status->sta || !ieee80211_is_data_qos(hdr->frame_control) ||
+	    is_multicast_ether_addr(hdr->addr1))
+		return 0;
+	info->flags |= IEEE80211_TX_STAT_AMPDU_NO_BACK;
+	this_cpu_inc(requests);
+	return 0;
+}
+
+NOKPROBE_SYMBOL(inspect_status);
+
+static struct kprobe probe, status_probe;
+
+static unsigned long sum_of(const unsigned long __percpu *counts)
 {
 	unsigned long sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += per_cpu(alone, cpu);
-	return sysfs_emit(buf, "%lu\n", sum);
+		sum += *per_cpu_ptr(counts, cpu);
+	return sum;
+}
+
+/* Frames that would have been part of an A-MPDU, and those that could not be looked at. */
+static ssize_t unaggregated_show(struct module_attribute *attr, struct module_kobject *mod,
+				 char *buf)
+{
+	return sysfs_emit(buf, "%lu\n", sum_of(&alone));
+}
+
+/* Those of them that were given up, so that a Block Ack Request followed. */
+static ssize_t unaggregated_lost_show(struct module_attribute *attr, struct module_kobject *mod,
+				      char *buf)
+{
+	return sysfs_emit(buf, "%lu\n", sum_of(&requests));
 }
 
 static ssize_t unaggregated_missed_show(struct module_attribute *attr, struct module_kobject *mod,
 					char *buf)
 {
-	return sysfs_emit(buf, "%lu\n", probe.nmissed);
+	return sysfs_emit(buf, "%lu\n", probe.nmissed + status_probe.nmissed);
 }
 
 static struct module_attribute unaggregated = __ATTR_RO(unaggregated);
+static struct module_attribute unaggregated_lost = __ATTR_RO(unaggregated_lost);
 static struct module_attribute unaggregated_missed = __ATTR_RO(unaggregated_missed);
 
 static const struct attribute *const attributes[] = {
 	&unaggregated.attr,
+	&unaggregated_lost.attr,
 	&unaggregated_missed.attr,
 	NULL,
 };
@@ -128,8 +178,17 @@ int jumbo_guard_start(void)
 	error = register_kprobe(&probe);
 	if (error)
 		return error;
+	memset(&status_probe, 0, sizeof(status_probe));
+	status_probe.symbol_name = "ieee80211_tx_status_ext";
+	status_probe.pre_handler = inspect_status;
+	error = register_kprobe(&status_probe);
+	if (error) {
+		unregister_kprobe(&probe);
+		return error;
+	}
 	error = sysfs_create_files(&THIS_MODULE->mkobj.kobj, attributes);
 	if (error) {
+		unregister_kprobe(&status_probe);
 		unregister_kprobe(&probe);
 		return error;
 	}
@@ -144,6 +203,7 @@ void jumbo_guard_stop(void)
 	running = false;
 	sysfs_remove_files(&THIS_MODULE->mkobj.kobj, attributes);
 	/* Waits for handlers that run. */
+	unregister_kprobe(&status_probe);
 	unregister_kprobe(&probe);
 }
 

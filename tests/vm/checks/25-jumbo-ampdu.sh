@@ -1,6 +1,8 @@
 # lasthop_jumbo: MPDUs longer than 4 095 bytes stay out of A-MPDUs to HT peers and may be
 # in those to VHT peers that take them. The judge is a probe of the tracer at the driver:
-# the length of each frame and mac80211's mark IEEE80211_TX_CTL_AMPDU (bit 6).
+# the length of each frame and mac80211's mark IEEE80211_TX_CTL_AMPDU (bit 6). And over the
+# medium, which loses and retries: a long MPDU that is given up holds nothing back until
+# the recipient's reorder timer (100 ms), as a Block Ack Request follows.
 # timeout: 240
 
 need_module lasthop_jumbo
@@ -64,4 +66,20 @@ set -- $(marks)
 judge vht "$3 long MPDUs marked for A-MPDUs, $4 alone" is "$3 > 100 && $3 > $4"
 rmmod lasthop_jumbo
 echo > $tracing/kprobe_events
+cell_end
+modprobe -r mac80211_hwsim
+
+# 3 of 10 are lost and retried once: one in 11 is given up, far more than the hundred pings
+# that may be in flight at a time need to close a window of 64 by themselves.
+medium 2 rate=65000 retries=1
+cell open
+throughput sta 10.0.0.1 -t 1 > /dev/null
+jumbo mtu=7935
+set_mtus 7900
+echo 300 > /sys/module/lasthop_medium/parameters/loss
+set -- $(pings sta 10.0.0.1 400 -i 0.01 -s 7800)
+requests=$(cat /sys/module/lasthop_jumbo/unaggregated_lost)
+judge given-up "$1 of 400 long pings came back, after $4 ms on average and $5 at most; $requests long MPDUs were given up" \
+    is "$1 > 250 && $requests > 20 && $5 < 90"
+rmmod lasthop_jumbo
 kernel_log_clean log

@@ -3,9 +3,20 @@
 # source of mac80211_hwsim. What is in the cache is whole: each part is made
 # beside its place and then moved there, under a lock.
 #
-# Sourced by run. Uses $cache, $here, fail, note.
+# Sourced by run and command. Uses $cache, $here, fail, note.
 
 readonly packages_stamp=2
+
+# need_programs PROGRAM:PACKAGE..: those, and what every guest needs of the host.
+need_programs() {
+    local program
+    for program in "$@" qemu-system-x86_64:qemu-system-x86 cpio:cpio xz:xz-utils modprobe:kmod \
+        readelf:binutils dpkg-deb:dpkg apt-get:apt flock:util-linux; do
+        command -v "${program%%:*}" > /dev/null || [[ -x /sbin/${program%%:*} ]] \
+            || fail "no ${program%%:*}; on Debian: apt-get install ${program#*:}"
+    done
+    PATH=$PATH:/usr/sbin:/sbin
+}
 
 # Fetches packages into the directory $1. Old package lists are a usual reason
 # for a failure, so root renews them once.
@@ -25,17 +36,23 @@ download() {
 }
 
 # Newest package of a series: 6.1 is linux-image-6.1.0-56-amd64, 6.12
-# linux-image-6.12.117+deb12-amd64. Prints what follows linux-image-.
+# linux-image-6.12.117+deb12-amd64, 6.12-cloud linux-image-6.12.117+deb12-cloud-amd64,
+# which has no Wi-Fi. Prints what follows linux-image-.
 newest_kernel() {
-    apt-cache pkgnames "linux-image-$1." 2> /dev/null \
-        | sed -nE "s/^linux-image-(${1//./\\.}\.[0-9]+(-[0-9]+|\+deb[0-9]+)?-amd64)$/\1/p" \
-        | sort -V | tail -n 1
+    apt-cache pkgnames "linux-image-${1%-cloud}." 2> /dev/null \
+        | sed -nE 's/^linux-image-//p' | of_series "$1"
+}
+
+# Of releases, a line each, the newest of a series.
+of_series() {
+    local number=${1%-cloud}
+    sed -nE "/^${number//./\\.}\.[0-9]+(-[0-9]+|\+deb[0-9]+)?${1#"$number"}-amd64$/p" | sort -V | tail -n 1
 }
 
 # Newest kernel of a series that is in the cache.
 cached_kernel() {
-    find "$cache" -maxdepth 1 -type d -name "kernel-$1.*" -printf '%f\n' 2> /dev/null \
-        | sed 's/^kernel-//' | sort -V | tail -n 1
+    find "$cache" -maxdepth 1 -type d -name 'kernel-*' -printf '%f\n' 2> /dev/null \
+        | sed 's/^kernel-//' | of_series "$1"
 }
 
 # The guest's programs: prints the directory that they are unpacked in.

@@ -1,7 +1,7 @@
 # The guest's file system, an initramfs of two archives: the base (programs,
 # libraries, kernel modules; kept in the cache) and what a run adds.
 #
-# Sourced by run. Uses $cache, $here, fail.
+# Sourced by run and command. Uses $cache, $here, fail.
 
 readonly image_stamp=2
 
