@@ -139,7 +139,8 @@ left two sta1 sta2
 judge contend "$one and $two Mb/s at $kbps kb/s" \
     is "$one / $two > 0.8 && $one / $two < 1.25 && ($one + $two) / $kbps > 0.0008"
 
-# With less than that, collisions are rare where they hear each other, and not where they do not.
+# With less than that, collisions are rare where they hear each other, and not where they do
+# not. The streams have other periods, so that no phase lasts.
 for hidden in no yes; do
     if [ $hidden = yes ]; then
         scenario 2 '[[link]]' 'between = ["sta1", "sta2"]' 'path_loss = "200dB"'
@@ -149,15 +150,15 @@ for hidden in no yes; do
     joined 2
     iperf_server ap 5202
     for name in sta1 sta2; do mcs $name wlan${name#sta} 4 lgi-5; done
-    udp sta2 4 8M 5202 > /tmp/two &
+    udp sta2 4 7M 5202 > /tmp/two &
     one=$(udp sta1 4 8M)
     wait $!
     two=$(cat /tmp/two)
     left "hidden-$hidden" sta1 sta2
     eval "overlapped_$hidden=$(calculate "$(count sta1 overlapped) / $(count sta1 ppdus)" %.3f)"
 done
-judge hidden "$one and $two of 8 Mb/s; $overlapped_yes of the PPDUs overlapped, $overlapped_no where they hear each other" \
-    is "$overlapped_yes > 3 * $overlapped_no && $overlapped_yes > 0.15 && $one + $two > 12"
+judge hidden "$one of 8 and $two of 7 Mb/s; $overlapped_yes of the PPDUs overlapped, $overlapped_no where they hear each other" \
+    is "$overlapped_yes > 10 * $overlapped_no && $overlapped_yes > 0.08 && $one + $two > 13.5"
 
 # The kernel's own rate control over a strong link, a weak one, and one that fades.
 for snr in 40 15 8; do
@@ -183,8 +184,11 @@ regulatory
 cell wpa2
 set -- $(pings sta 10.0.0.1 50 -i 0.05)
 judge wpa2 "$1 of 50 pings, $4 ms" test "$1" -ge 49
-every=$(in_sta iw dev wlan1 scan freq 5180 2>/dev/null | grep -c "SSID: $ssid")
-judge scan "the access point is found $every time" test "$every" -ge 1
+# Trigger and dump: a scan that is waited for hangs at times.
+in_sta iw dev wlan1 scan trigger freq 5180
+wait_for 10 sh -c "ip netns exec sta iw dev wlan1 scan dump | grep -q 'SSID: $ssid'"
+judge scan "the access point is found $(in_sta iw dev wlan1 scan dump | grep -c "SSID: $ssid") time" \
+    sh -c "ip netns exec sta iw dev wlan1 scan dump | grep -q 'SSID: $ssid'"
 kill -9 $medium
 wait $medium 2> /dev/null
 wait_for 5 sh -c '[ -z "$(ls /sys/class/ieee80211)" ] && [ -z "$(ip netns exec sta ls /sys/class/ieee80211)" ]'
