@@ -415,6 +415,7 @@ impl Join {
             link: (carrier.from, carrier.to),
             to_ds: carrier.to_ds,
             first_missed: carrier.retry,
+            exact: sighting.exact,
             hops: 1,
             acknowledged_ns: None,
         };

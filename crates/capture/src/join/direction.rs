@@ -26,6 +26,8 @@ use role::{AIR, GATEWAY, RECEIVER};
 pub(super) const HORIZON_NS: i64 = 20_000_000_000;
 /// How much later than what came before what belongs to it is looked at, in ns.
 const MARGIN_NS: i64 = 1_000_000_000;
+/// Longest A-MPDU (aPPDUMaxTime; IEEE 802.11-2020, table 19-25), in ns.
+const AMPDU_NS_MAX: i64 = 5_484_000;
 /// Longest time after an acknowledgement in which what it has caused is sent, in ns.
 const CAUSED_NS: i64 = 1_000_000;
 /// Acknowledgements that are remembered.
@@ -334,12 +336,18 @@ impl Direction {
                 .map(|(_, there)| (there.begin_ns, there.frames[0]))
         };
         let gateway = if wired { seen_at(GATEWAY, record.begin_ns) } else { None };
-        let first_end = heard.map_or(record.begin_ns, |copy| copy.ends_ns[0]);
+        // Where MPDUs behind it were missed, it ended within the A-MPDU.
+        let is_exact = air.is_none_or(|air| air.exact);
+        let first_end = heard.map_or(record.begin_ns, |copy| match is_exact {
+            true => copy.ends_ns[0],
+            false => copy.ends_ns[0] - AMPDU_NS_MAX,
+        });
         let arrived = seen_at(RECEIVER, first_end);
         let air_end_ns = heard.map(|copy| {
             let until = arrived.map_or(i64::MAX, |(at, _)| at.saturating_add(slack));
             let ended = copy.ends_ns.iter().copied().filter(|end| *end <= until);
-            ended.max().unwrap_or(copy.ends_ns[0])
+            let first = copy.ends_ns[0];
+            ended.max().unwrap_or(if is_exact { first } else { first.min(until) })
         });
         let sent_again = self.ledgers[first].covering(byte).filter(|(other, copy)| {
             *other != key && copy.again && copy.begin_ns >= record.begin_ns && other.1 > key.1

@@ -36,6 +36,8 @@ pub(super) struct Air {
     /// It goes to an access point.
     pub to_ds: bool,
     pub first_missed: bool,
+    /// Its first attempt did not end earlier: of an A-MPDU, none behind it were missed.
+    pub exact: bool,
     pub hops: u32,
     pub acknowledged_ns: Option<i64>,
 }
