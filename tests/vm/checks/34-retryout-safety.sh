@@ -6,7 +6,7 @@
 # timeout: 900
 # memory: 768
 
-cycles=${RETRYOUT_CYCLES:-1000}
+cycles=${cycles:-1000}
 need_module lasthop_retryout
 debug=/sys/kernel/debug/lasthop_retryout
 value() { awk -v n="$1" '$1 == n { print $2 }' $debug/summary; }
@@ -72,8 +72,8 @@ judge slab "$slab objects under traffic before, $after after" test "$((after - s
 modprobe lasthop_retryout
 iperf_server ap
 mbps=$(throughput sta 10.0.0.1 -t 5)
-judge alive "TCP $mbps Mb/s at 13 Mb/s without losses" is "$mbps" '>' 7
+judge alive "TCP $mbps Mb/s at 13 Mb/s without losses" is "$mbps" '>' "${mbps_min:-7}"
 set -- $(pings sta 10.0.0.1 40 -i 0.05)
-judge stalls "$1 of 40 pings came back, at most $5 ms" is "$5" '<' 90
+judge stalls "$1 of 40 pings came back, at most $5 ms" is "$5" '<' "${stall_ms:-90}"
 rmmod lasthop_retryout
 kernel_log_clean log

@@ -28,16 +28,22 @@ node() {
     ip netns exec "$name" "$lasthop" franc run --name "$node" --socket "/tmp/$node.sock" --transport ethernet "$@" > "/tmp/$node.log" 2>&1 &
     echo $! > "/tmp/$node.pid"
 }
-# ends FLAGS..: both ends. `e3` is the loss between them, `e2` that from the helper.
+# ends FLAGS..: both ends. `e3` is the loss between them, `e2` that from the helper. With
+# `one_way` set only what the source sends is lost, and what the helper sends for it.
 ends() {
+    local back="--synthetic-loss 2=$e3%,3=$e2%"
+    [ -z "${one_way:-}" ] || back=
+    # shellcheck disable=SC2086
     node sta source --id 1 --peer 2 --interface wlan1 --key-file /tmp/key --address 10.9.0.1/24 \
-        --neighbours "2=$ap_mac" --synthetic-loss "2=$e3%,3=$e2%" "$@"
+        --neighbours "2=$ap_mac" $back "$@"
     node ap sink --id 2 --peer 1 --interface wlan0 --key-file /tmp/key --address 10.9.0.2/24 \
         --neighbours "1=$sta_mac" --synthetic-loss "1=$e3%,3=$e2%" "$@"
 }
 helper() {
+    local losses="1=$e2%,2=$e2%"
+    [ -z "${one_way:-}" ] || losses="1=$e2%"
     node helper helper --id 3 --role helper --between 1,2 --interface wlan2 --key-file /tmp/hop \
-        --neighbours "1=$sta_mac,2=$ap_mac" --synthetic-loss "1=$e2%,2=$e2%" "$@"
+        --neighbours "1=$sta_mac,2=$ap_mac" --synthetic-loss "$losses" "$@"
 }
 stop() {
     for node in source sink helper; do
