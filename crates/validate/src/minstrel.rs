@@ -1,5 +1,5 @@
 //! The kernel's Minstrel-HT, report by report: replays what mac80211's rate control was
-//! told (tx statuses) into `wifi::mac::rate` and compares what both know and chose
+//! given (tx statuses) into `wifi::mac::rate` and compares what both know and chose
 //! whenever the kernel's statistics (`rc_stats_csv`) were read.
 //!
 //! A trace is text, made by `tests/vm/checks/41-minstrel` in a virtual machine:
