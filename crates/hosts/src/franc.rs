@@ -26,7 +26,7 @@ use lasthop_net::network::Network;
 use lasthop_packet::ip;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released};
 use lasthop_tcp::Segment;
-use lasthop_units::{Identity, Instant, Machine as _, Seed, Stream};
+use lasthop_units::{Duration, Identity, Instant, Machine as _, Seed, Stream};
 use plain::Plain;
 
 /// A wake-up of a node of a link.
@@ -45,6 +45,10 @@ enum What {
     Begins,
 }
 
+/// How long after its arrival a datagram may be overheard: longer than an A-MPDU lasts, and than
+/// an MPDU is sent again.
+const OVERHEARD_AFTER_MAX: Duration = Duration::from_millis(100);
+
 /// All coded links of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Francs {
@@ -54,6 +58,10 @@ pub(crate) struct Francs {
     /// Link and index in it of each node of the network.
     members: Vec<Option<(usize, usize)>>,
     in_flight: InFlight<Datagram>,
+    /// Datagrams of links with more than two nodes that have arrived, by tag of the packet, and
+    /// when: some may be overheard yet.
+    arrived: BTreeMap<u64, Datagram>,
+    arrivals: VecDeque<(Instant, u64)>,
     wakes: Vec<FrancWake>,
 }
 
@@ -173,7 +181,15 @@ impl Francs {
                 wakes.extend(outage.until.map(|at| wake(at, What::Begins)));
             }
         }
-        Ok(Self { links, order, members, in_flight: InFlight::default(), wakes })
+        Ok(Self {
+            links,
+            order,
+            members,
+            in_flight: InFlight::default(),
+            arrived: BTreeMap::new(),
+            arrivals: VecDeque::new(),
+            wakes,
+        })
     }
 
     /// Starts all links.
@@ -244,7 +260,9 @@ impl Francs {
         packet: &Packet,
         mut outside: Outside<'_, S>,
     ) {
-        let Datagram { link: number, from, bytes } = self.in_flight.take(packet.tag);
+        let datagram = self.in_flight.take(packet.tag);
+        self.keep(now, packet.tag, &datagram);
+        let Datagram { link: number, from, bytes } = datagram;
         let (_, index) = self.members[node.index()].expect("a datagram is for a node of its link");
         let link = &mut self.links[number];
         let next = link.onwards(from, index);
@@ -258,6 +276,21 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
+    /// Keeps a datagram that arrived, if somebody may overhear it yet: at the end of its A-MPDU,
+    /// when its Ack was lost and it is sent again, or behind a busy processor.
+    fn keep(&mut self, now: Instant, tag: u64, datagram: &Datagram) {
+        while let Some((at, tag)) = self.arrivals.front()
+            && now.saturating_since(*at) > OVERHEARD_AFTER_MAX
+        {
+            self.arrived.remove(tag);
+            self.arrivals.pop_front();
+        }
+        if self.links[datagram.link].members.len() > 2 {
+            self.arrived.insert(tag, datagram.clone());
+            self.arrivals.push_back((now, tag));
+        }
+    }
+
     /// Handles a datagram that `node` overheard.
     pub fn overheard<S: Sink>(
         &mut self,
@@ -266,10 +299,8 @@ impl Francs {
         packet: &Packet,
         mut outside: Outside<'_, S>,
     ) {
-        // A datagram that is retransmitted after it has arrived is not found here, so
-        // that copy is not overheard. It contains nothing new for a node that overheard
-        // the first.
-        let Some(datagram) = self.in_flight.get(packet.tag) else { return };
+        let datagram = self.in_flight.get(packet.tag).or_else(|| self.arrived.get(&packet.tag));
+        let Some(datagram) = datagram else { return };
         let Some((number, index)) = self.members[node.index()] else { return };
         if datagram.link != number {
             return;

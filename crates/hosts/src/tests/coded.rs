@@ -16,8 +16,8 @@ use lasthop_net::network::{NetworkConfig, NodeConfig, Output};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Bitrate, Duration, Identity, Instant, MacAddr, Probability};
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{CellConfig, PairConfig, Role as CellRole, StationConfig};
-use lasthop_wifi::phy::{Band, ChannelWidth, OfdmRate, Propagation, Rate, Standard};
+use lasthop_wifi::cell::{CellConfig, PairConfig, Role as CellRole, RxInterrupt, StationConfig};
+use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, OfdmRate, Propagation, Rate, Standard};
 
 fn config(number: u8, role: Role) -> Config {
     Config::new(Number(number), role, Keys::Shared([7; 32]), 1_400)
@@ -370,13 +370,17 @@ fn frames_of_a_driver_pass_unchanged() {
 
 /// Three stations that hear each other. The third overhears the first two.
 fn cell() -> NetworkConfig {
-    let rate = Rate::Ofdm(OfdmRate::Mbps24);
+    cell_at(Rate::Ofdm(OfdmRate::Mbps24), Standard::Dot11a, RxInterrupt::Mpdu)
+}
+
+fn cell_at(rate: Rate, standard: Standard, rx_interrupt: RxInterrupt) -> NetworkConfig {
     let station = |index: u16| {
         let identity = Identity::numbered(u64::from(index));
         let role = if index == 0 { CellRole::AccessPoint } else { CellRole::Station };
         StationConfig {
             address: MacAddr::local(u32::from(index)),
             promiscuous: index == 2,
+            rx_interrupt,
             ..StationConfig::fixed(role, identity, rate)
         }
     };
@@ -395,7 +399,7 @@ fn cell() -> NetworkConfig {
     let cell = CellConfig {
         beacon_interval: None,
         independent: true,
-        ..CellConfig::new(Standard::Dot11a, Band::Ghz5, (0..3).map(station).collect(), links)
+        ..CellConfig::new(standard, Band::Ghz5, (0..3).map(station).collect(), links)
     };
     NetworkConfig { nodes: (0..3).map(node).collect(), cell: Some(cell), wires: vec![] }
 }
@@ -424,6 +428,35 @@ fn a_helper_helps() {
     // Its datagrams go to the far end over the air.
     let hops: Vec<_> = stats.links.iter().map(|(from, to, _)| (from.0, to.0)).collect();
     assert!(hops.contains(&(2, 1)), "{hops:?}");
+}
+
+/// What an A-MPDU carries is overheard as well, whether its receiver has each MPDU at its end or
+/// all at the end of the PPDU.
+#[test]
+fn aggregates_are_overheard() {
+    let helper = config(3, Role::Helper { between: [Number(1), Number(2)], helpers: 1 });
+    let machines = coded([end(1, 2, 2, 1), end(2, 1, 1, 1), helper]);
+    let link = FrancLink { path: 2, ..link(0, machines) };
+    // More than single MPDUs at 13 Mb/s carry.
+    let kind = FlowKind::Udp(SourceConfig::Cbr { rate: Bitrate::from_mbps(11), bytes: 1_000 });
+    let flow = Flow { start: ms(300), stop: Some(ms(1_300)), ..flow("one", 0, 1, kind) };
+    let config = with_link(hosts(3, vec![flow], ms(3_000)), link);
+    let rate = Rate::Ht { mcs: 1, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+    for rx_interrupt in [RxInterrupt::Mpdu, RxInterrupt::Ppdu] {
+        let network = cell_at(rate, Standard::Dot11n, rx_interrupt);
+        let (log, stats) = Bed::new(&config, &network).run();
+        let [near, _, helper] = &log.francs[0].nodes[..] else { panic!("three nodes") };
+        let (_, _, air) = stats
+            .links
+            .iter()
+            .find(|(from, to, _)| (from.0, to.0) == (0, 1))
+            .expect("the ends talk");
+        assert!(air.mpdus > 2 * air.ppdus, "{} MPDUs in {} PPDUs", air.mpdus, air.ppdus);
+        // Nothing is lost: all that is sent is new to the helper.
+        let sent = near.stats.packets_in;
+        let heard = helper.stats.innovative;
+        assert!(sent > 1_000 && heard > 9 * sent / 10, "{rx_interrupt:?}: {heard} of {sent}");
+    }
 }
 
 #[test]
