@@ -1,5 +1,6 @@
 # lasthop_jumbo: 1 000 times loaded, an MTU of 7 935 set at both ends, and unloaded, under
-# traffic (29-jumbo-cycles-cpus has other numbers): no warning in the log, no MTU that stays, and no growth of the kernel's slabs.
+# traffic: no warning in the log, no MTU that stays, and no growth of the kernel's slabs.
+# 29-jumbo-cycles-cpus has other numbers.
 # timeout: 1500
 
 need_module lasthop_jumbo

@@ -2,18 +2,19 @@
 # throughput of UDP with and without helper at an error probability e3 from 50 to
 # 90 %, e1 and e2 half of that. As there they are injected by the receiving programs, of
 # the packets of one direction, not of acknowledgements, and the paper's mode knows them.
-# The medium has airtime, losses and retries. Three protocols:
+# The medium has airtime, losses and retries. More has to come through with a helper than
+# without at each point, as in the figure. Three protocols:
 #
 # - program: the paper's mode with five packets at a timeout, as the authors' program of
-#   March 2014 sends. More has to come through with a helper at each point.
+#   March 2014 sends.
 # - text: a timeout asks for what a symbol adds to the budget, as section II.D has it. A
-#   block ends with tens of timeouts then, in which neither air nor CPU is busy, and up to
-#   70 % a helper gains less (3 % in `lasthop simulate`) than runs differ: only 90 % is judged.
+#   block ends with tens of timeouts then, in which neither air nor CPU is busy; up to 70 %
+#   a helper gains 3 % in `lasthop simulate`, less than runs differ.
 # - stream: lasthop's own mode. By the closed form a helper saves 14 % of the air at
 #   50 %, 33 and 68 % at the others. About a fifth more is sent than that, because the ends
-#   and the helper repair a loss before they hear of each other, so at 50 % it pays
-#   nothing (-4 % in `lasthop simulate`): it may cost a tenth there, and has to pay above.
-# timeout: 900
+#   and the helper repair a loss before they hear of each other: at 50 % it fails today
+#   (-4 % in `lasthop simulate`).
+# timeout: 1200
 
 . /lib/franc.sh
 one_way=1
@@ -55,7 +56,7 @@ answers 0
 plain=$(rate_of out_of_air offer 10.0.0.1 8 20)
 answers 1
 say "plain: $plain Mb/s"
-for point in program,50 program,70 program,90 text,90 stream,50 stream,70 stream,90; do
+for point in program,50 program,70 program,90 text,50 text,70 text,90 stream,50 stream,70 stream,90; do
     protocol=${point%,*} e3=${point#*,}
     e2=$((e3 / 2))
     known="--e1 $e2% --e2 $e2% --e3 $e3%"
@@ -82,9 +83,5 @@ for point in program,50 program,70 program,90 text,90 stream,50 stream,70 stream
     done
     unreliable=$(calculate "$plain * (100 - $e3) / 100")
     figures="of $unreliable Mb/s on the unreliable link, without helper $alone, with helper $helped; it sent $sent combinations"
-    if [ "$point" = stream,50 ]; then
-        judge "figure9-$protocol-$e3" "$figures" is "$helped" '>' "0.9 * $alone"
-    else
-        judge "figure9-$protocol-$e3" "$figures" is "$helped" '>' "$alone"
-    fi
+    judge "figure9-$protocol-$e3" "$figures" is "$helped" '>' "$alone"
 done
