@@ -311,7 +311,7 @@ impl Joined {
                         Some((_, tid)) => {
                             let of_pair = self.reorder.entry((from, station, tid)).or_default();
                             of_pair.receive(tag, arriving);
-                            self.pass_in_order(from, station, tid)
+                            self.pass_in_order(from, station, tid, Some(tag))
                         }
                         None => self.deliver(station, &arriving, wants_verdict),
                     };
@@ -370,11 +370,26 @@ impl Joined {
     }
 
     /// Gives a radio's kernel what is in order. Returns whether the radio takes what it gets:
-    /// for a frame that has to wait, what it did with the last one.
-    fn pass_in_order(&mut self, from: StationId, to: StationId, tid: u8) -> bool {
-        while let Some(frame) = self.reorder.get_mut(&(from, to, tid)).and_then(Reorder::pop_ready)
-        {
-            self.listening[to.index()] = self.deliver(to, &frame, true);
+    /// for a frame that has to wait, what it did with the last one. `fresh` is not acknowledged
+    /// yet and may come again if it is not taken; the others are.
+    fn pass_in_order(
+        &mut self,
+        from: StationId,
+        to: StationId,
+        tid: u8,
+        fresh: Option<u64>,
+    ) -> bool {
+        let key = (from, to, tid);
+        while let Some((tag, frame)) = self.reorder.get_mut(&key).and_then(Reorder::pop_ready) {
+            let is_taken = self.deliver(to, &frame, true);
+            self.listening[to.index()] = is_taken;
+            if !is_taken
+                && fresh == Some(tag)
+                && let Some(of_pair) = self.reorder.get_mut(&key)
+            {
+                of_pair.put_back(tag);
+                break;
+            }
         }
         self.listening[to.index()]
     }
@@ -384,7 +399,7 @@ impl Joined {
         let Some((to, tid)) = order else { return };
         if let Some(of_pair) = self.reorder.get_mut(&(from, to, tid)) {
             of_pair.give_up(cookie);
-            self.pass_in_order(from, to, tid);
+            self.pass_in_order(from, to, tid, None);
         }
     }
 

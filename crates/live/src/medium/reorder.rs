@@ -55,9 +55,15 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// The next frame that waits for no other.
-    pub fn pop_ready(&mut self) -> Option<T> {
-        while let Some((_, entry)) = self.entries.front_mut() {
+    /// A frame that was just [passed on](Reorder::pop_ready) was not taken: it may come again.
+    pub fn put_back(&mut self, tag: u64) {
+        self.entries.push_front((tag, Entry::Awaited));
+    }
+
+    /// The next frame that waits for no other, and its tag.
+    pub fn pop_ready(&mut self) -> Option<(u64, T)> {
+        while let Some((tag, entry)) = self.entries.front_mut() {
+            let tag = *tag;
             match core::mem::replace(entry, Entry::Over) {
                 Entry::Awaited => {
                     *entry = Entry::Awaited;
@@ -65,7 +71,7 @@ impl<T> Reorder<T> {
                 }
                 Entry::Held(frame) => {
                     self.entries.pop_front();
-                    return Some(frame);
+                    return Some((tag, frame));
                 }
                 Entry::Over => {
                     self.entries.pop_front();
@@ -80,6 +86,22 @@ impl<T> Reorder<T> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// A receiver that is away refuses a frame; it gets it when it is sent again, before what
+    /// follows.
+    #[test]
+    fn what_is_refused_may_come_again() {
+        let mut reorder = Reorder::default();
+        (0..3).for_each(|tag| reorder.expect(tag));
+        assert!(reorder.receive(0, 'a') && reorder.receive(1, 'b'));
+        assert_eq!(reorder.pop_ready(), Some((0, 'a')));
+        reorder.put_back(0);
+        assert_eq!(reorder.pop_ready(), None);
+        assert!(reorder.receive(0, 'a'));
+        assert_eq!(reorder.pop_ready(), Some((0, 'a')));
+        assert_eq!(reorder.pop_ready(), Some((1, 'b')));
+        assert_eq!(reorder.pop_ready(), None);
+    }
 
     proptest! {
         /// Whatever the order in which frames come, come again or are given up: what came is
@@ -100,7 +122,7 @@ mod tests {
                     reorder.give_up(tag);
                 }
                 state[tag as usize].get_or_insert(came);
-                out.extend(std::iter::from_fn(|| reorder.pop_ready()));
+                out.extend(std::iter::from_fn(|| reorder.pop_ready()).map(|(_, frame)| frame));
                 let settled = state.iter().take_while(|state| state.is_some()).count();
                 let expected: Vec<u64> =
                     (0..settled as u64).filter(|tag| state[*tag as usize] == Some(true)).collect();
