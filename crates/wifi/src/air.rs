@@ -435,6 +435,29 @@ impl Air {
         }
     }
 
+    /// The SNR of a PPDU whose preamble and header `receiver` decodes, if it does: drawn.
+    pub fn receives_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
+        if !self.locks(flight, receiver) {
+            return None;
+        }
+        let snr = self.snr(flight, receiver);
+        let header = self.header_success(flight, receiver, snr);
+        happens(self.reception(flight.transmitter, receiver), header).then_some(snr)
+    }
+
+    /// Whether `receiver` decodes an MPDU of `bytes` that was on the air during `span`: drawn.
+    pub fn receives_mpdu(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        snr: Db,
+        bytes: u32,
+        span: (Instant, Instant),
+    ) -> bool {
+        let success = self.mpdu_success(flight, receiver, snr, bytes, span);
+        happens(self.reception(flight.transmitter, receiver), success)
+    }
+
     /// Every station that senses the PPDU decodes it, unless it is addressed.
     pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
         let needed = self.overhear_threshold(flight.rate);

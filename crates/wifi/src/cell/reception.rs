@@ -153,12 +153,10 @@ impl Cell {
 
     /// The SNR of a PPDU whose preamble and header `receiver` decodes.
     pub(super) fn receive_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
-        if self.is_missed(flight, receiver) || !self.air.locks(flight, receiver) {
-            return None;
+        match self.is_missed(flight, receiver) {
+            true => None,
+            false => self.air.receives_header(flight, receiver),
         }
-        let snr = self.air.snr(flight, receiver);
-        let header = self.air.header_success(flight, receiver, snr);
-        happens(self.air.reception(flight.transmitter, receiver), header).then_some(snr)
     }
 
     /// Whether `receiver` decodes an MPDU that was on the air during `span`.
@@ -170,8 +168,7 @@ impl Cell {
         bytes: u32,
         span: (Instant, Instant),
     ) -> bool {
-        let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
-        happens(self.air.reception(flight.transmitter, receiver), success)
+        self.air.receives_mpdu(flight, receiver, snr, bytes, span)
     }
 
     fn receive_payload(&mut self, flight: &Flight, receiver: StationId) {

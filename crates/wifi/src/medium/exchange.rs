@@ -3,13 +3,13 @@
 
 use super::radio::{ACCESSES, BEACON_ACCESS, Queued};
 use super::{Medium, Output, Pending, Response, Sequel, Stage};
-use crate::air::{Carried, Expected, Flight, Overheard, Subframes, happens};
+use crate::air::{Carried, Expected, Flight, Overheard, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::Rate;
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_units::{Db, Duration, Instant};
+use lasthop_units::{Duration, Instant};
 
 /// A frame exchange in progress.
 #[derive(Clone, Debug, PartialEq)]
@@ -296,7 +296,7 @@ impl Medium {
     ) -> Bitmap {
         let mut decoded = Bitmap::EMPTY;
         let from = flight.transmitter;
-        let Some(snr) = self.decode_header(flight, station) else { return decoded };
+        let Some(snr) = self.air.receives_header(flight, station) else { return decoded };
         let span = (flight.start, flight.end);
         let spacing = self.radios[from.index()].mpdu_start_spacing();
         let count = (exchange.frames.len(), spacing);
@@ -306,7 +306,7 @@ impl Medium {
         for (n, queued) in exchange.frames.iter().enumerate() {
             let bytes = queued.frame.bytes;
             let span = if exchange.is_aggregate() { subframes.next(bytes) } else { span };
-            if !self.decodes_mpdu(flight, station, snr, bytes, span) {
+            if !self.air.receives_mpdu(flight, station, snr, bytes, span) {
                 continue;
             }
             decoded.insert(n);
@@ -324,32 +324,12 @@ impl Medium {
         decoded
     }
 
-    fn decode_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
-        if !self.air.locks(flight, receiver) {
-            return None;
-        }
-        let snr = self.air.snr(flight, receiver);
-        let header = self.air.header_success(flight, receiver, snr);
-        happens(self.air.reception(flight.transmitter, receiver), header).then_some(snr)
-    }
-
-    fn decodes_mpdu(
-        &mut self,
-        flight: &Flight,
-        receiver: StationId,
-        snr: Db,
-        bytes: u32,
-        span: (Instant, Instant),
-    ) -> bool {
-        let success = self.air.mpdu_success(flight, receiver, snr, bytes, span);
-        happens(self.air.reception(flight.transmitter, receiver), success)
-    }
-
     /// Whether `receiver` decodes a control frame.
     fn decodes(&mut self, flight: &Flight, receiver: StationId) -> bool {
         let span = (flight.start, flight.end);
-        self.decode_header(flight, receiver)
-            .is_some_and(|snr| self.decodes_mpdu(flight, receiver, snr, flight.psdu_bytes, span))
+        self.air.receives_header(flight, receiver).is_some_and(|snr| {
+            self.air.receives_mpdu(flight, receiver, snr, flight.psdu_bytes, span)
+        })
     }
 
     /// Radios that are not addressed set their NAV, or wait for EIFS.
