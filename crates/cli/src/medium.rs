@@ -5,6 +5,7 @@ use crate::args::{AggregationBy, Medium};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::table::{self, number, text};
+use lasthop_live::Scheduling;
 use lasthop_live::medium::{
     Aggregation, JoinedRadio, MediumOptions, MediumOutcome, medium as join,
 };
@@ -29,10 +30,11 @@ pub fn medium(args: &Medium) -> Result<(), Failure> {
     let outcome = join(&scenario, &options, &mut ready).map_err(Failure::message)?;
     written?;
     let document = document(&scenario, &outcome);
+    let is_realtime = outcome.scheduling == Scheduling::Realtime;
     if args.json {
         return console::print(&document.to_json());
     }
-    console::print(&report(&document, Stream::Output))
+    console::print(&report(&document, is_realtime, Stream::Output))
 }
 
 /// Takes `NODE=RADIO` apart.
@@ -95,7 +97,7 @@ fn channel(mhz: u32, stats: &RadioStats) -> MediumChannel {
     }
 }
 
-fn report(document: &MediumDocument, stream: Stream) -> String {
+fn report(document: &MediumDocument, is_realtime: bool, stream: Stream) -> String {
     let columns = [
         text("radio"),
         number("channel", "MHz"),
@@ -131,7 +133,8 @@ fn report(document: &MediumDocument, stream: Stream) -> String {
         out.push_str("no radio sent anything\n");
     }
     if let Some(late) = document.lateness_p999_us {
-        out.push_str(&format!("{late:.0} us late at most, for 99.9 % of what was received\n"));
+        let how = if is_realtime { "" } else { ", without real-time priority" };
+        out.push_str(&format!("{late:.0} us late at most, for 99.9 % of what was received{how}\n"));
     }
     for (count, what) in [
         (document.given_up_by_kernel, "frames that the kernel gave up while they waited"),

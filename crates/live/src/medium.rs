@@ -91,8 +91,6 @@ pub struct JoinedRadio {
 pub struct MediumOutcome {
     /// How long it lasted.
     pub duration: Duration,
-    /// The signal that ended it, if one did.
-    pub interrupted: Option<i32>,
     /// The radios, and the counters of each on every channel that it used, in MHz.
     pub radios: Vec<(JoinedRadio, Vec<(u32, RadioStats)>)>,
     /// Frames that the kernel gave up while they waited here.
@@ -233,9 +231,9 @@ pub fn medium(
     joined.end = options.duration.map(|duration| clock.now() + duration);
     let mut events = EventLoop::new(clock)?;
     events.registry().add_readable(joined.socket.as_fd(), Source::Kernel)?;
-    let interrupted = events.run(&mut joined, Some(&signals))?;
+    events.run(&mut joined, Some(&signals))?;
     let scheduling = priority.scheduling();
-    Ok(joined.finish(clock.now() - Instant::ZERO, interrupted, scheduling))
+    Ok(joined.finish(clock.now() - Instant::ZERO, scheduling))
 }
 
 /// Whether radios are asked for by nodes that are there, each once.

@@ -140,12 +140,7 @@ impl Joined {
     }
 
     /// What is reported at the end.
-    pub fn finish(
-        self,
-        duration: Duration,
-        interrupted: Option<Signal>,
-        scheduling: Scheduling,
-    ) -> MediumOutcome {
+    pub fn finish(self, duration: Duration, scheduling: Scheduling) -> MediumOutcome {
         let Self { radios, media, given_up, rates_replaced, too_long, lateness_ns, .. } = self;
         let of = |index: usize| -> Vec<(u32, RadioStats)> {
             let all = media.iter();
@@ -154,7 +149,6 @@ impl Joined {
         };
         MediumOutcome {
             duration,
-            interrupted: interrupted.map(|signal| signal as i32),
             radios: radios
                 .into_iter()
                 .enumerate()
@@ -433,7 +427,7 @@ impl Joined {
 
 impl Driver for Joined {
     type Source = Source;
-    type Outcome = Option<Signal>;
+    type Outcome = ();
     type Error = OsError;
 
     fn handle_timeout(&mut self, now: Instant, _: &mut Registry<Source>) -> Progress<Self> {
@@ -442,7 +436,7 @@ impl Driver for Joined {
             self.receive()?;
         }
         Ok(match self.end.is_some_and(|end| end <= now) {
-            true => ControlFlow::Break(None),
+            true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         })
     }
@@ -456,7 +450,7 @@ impl Driver for Joined {
         self.receive()
     }
 
-    fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self> {
-        Ok(ControlFlow::Break(signals.first().copied()))
+    fn handle_signals(&mut self, _: &[Signal]) -> Progress<Self> {
+        Ok(ControlFlow::Break(()))
     }
 }
