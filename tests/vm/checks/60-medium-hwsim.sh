@@ -165,7 +165,7 @@ judge hidden "$one of 8 and $two of 7 Mb/s; $overlapped_yes of the PPDUs overlap
 for snr in 40 15 8; do
     scenario 1 '[[link]]' 'between = ["ap", "sta1"]' "snr = \"${snr}dB\""
     joined 1
-    eval "rate_$snr=$(throughput sta1 10.0.0.1 -t 4)"
+    eval "rate_$snr=$(throughput sta1 10.0.0.1 -t 10)"
     left "snr-$snr" sta1
 done
 judge rate-control "TCP $rate_40, $rate_15, $rate_8 Mb/s at 40, 15, 8 dB" is "$rate_40 > 1.5 * $rate_15 && $rate_15 > 1.5 * $rate_8 && $rate_8 > 3"
@@ -194,3 +194,8 @@ kill -9 $medium
 wait $medium 2> /dev/null
 wait_for 5 sh -c '[ -z "$(ls /sys/class/ieee80211)" ] && [ -z "$(ip netns exec sta ls /sys/class/ieee80211)" ]'
 judge killed "radios left: $(ls /sys/class/ieee80211; in_sta ls /sys/class/ieee80211)" test -z "$(ls /sys/class/ieee80211; in_sta ls /sys/class/ieee80211)"
+
+# A user namespace does: CAP_NET_ADMIN in its own network namespace, none outside.
+phys=$(busybox unshare -U -r -n sh -c "$lasthop medium /tmp/scenario.toml --duration 3s > /tmp/user.log & sleep 1; iw phy | grep -c '^Wiphy'")
+wait_for 10 sh -c '! pidof lasthop'
+judge user-namespace "$phys radios there, $(ls /sys/class/ieee80211 | wc -l) outside" test "$phys $(ls /sys/class/ieee80211 | wc -l)" = '2 0'
