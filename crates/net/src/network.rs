@@ -710,11 +710,16 @@ impl Network {
     }
 
     fn drop_packet(&mut self, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.drop_packet_at(self.now, node, packet, reason);
+    }
+
+    /// A packet that nobody acts on may have been lost before now: at `at`.
+    fn drop_packet_at(&mut self, at: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
         if !packet.fragment.is_whole() {
             let end = self.datagrams.lost(node, packet, reason);
             return self.end_cut(end);
         }
-        self.outputs.push_back(Output::Dropped { at: self.now, node, packet: *packet, reason });
+        self.outputs.push_back(Output::Dropped { at, node, packet: *packet, reason });
         self.remove_copy(packet);
     }
 
@@ -793,15 +798,15 @@ impl Network {
                     }
                     self.receive(node, from, packet);
                 }
-                &CellOutput::Dropped { station, ref packet, reason, .. } => {
+                &CellOutput::Dropped { at, station, ref packet, reason } => {
                     let node = self.node_of[station.index()];
                     if reason == DropReason::GroupLoss {
                         if packet.source != node {
-                            let (at, packet) = (self.now, *packet);
+                            let packet = *packet;
                             self.outputs.push_back(Output::Dropped { at, node, packet, reason });
                         }
                     } else {
-                        self.drop_packet(node, packet, reason);
+                        self.drop_packet_at(at, node, packet, reason);
                     }
                 }
                 &CellOutput::Overheard { station, ref packet, .. } => {

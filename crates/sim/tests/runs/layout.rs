@@ -517,6 +517,17 @@ fn a_run_backwards_is_the_same_run() {
     }
 }
 
+/// A packet that arrives again in an A-MPDU is dropped when its MPDU is in, whenever somebody
+/// asks: in this run the next to ask are a source that begins at the end, or one that is idle.
+#[test]
+fn a_duplicate_is_dropped_when_it_arrives() {
+    let (layout, seed) = (hidden(), 4_153_209_875_683_668_548);
+    let alone = layout.run(seed);
+    alone.are_among(&with_idle(&layout, 3).run(seed));
+    let dropped = alone.lines.values().flatten().filter(|line| line.contains("\"Duplicate\""));
+    assert!(dropped.count() > 0);
+}
+
 /// The layouts are not trivial: their flows deliver, collide and lose packets.
 #[test]
 fn the_runs_have_what_can_differ() {
