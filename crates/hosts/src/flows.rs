@@ -212,20 +212,25 @@ impl Flows {
                 saturation.held = network.queue_packets(node);
             }
         }
+        if let [index] = self.saturated[node.index()][..] {
+            while self.add_packets(index, u32::MAX, now, network, sink) {}
+            return;
+        }
         while !is_full {
             is_full = true;
             for turn in 0..self.saturated[node.index()].len() {
                 let index = self.saturated[node.index()][turn];
-                is_full &= !self.add_packet(index, now, network, sink);
+                is_full &= !self.add_packets(index, 1, now, network, sink);
             }
         }
     }
 
-    /// Sends a packet of a saturated flow, if it keeps less than its share and the
-    /// queue accepts it; returns whether it did.
-    fn add_packet<S: Sink>(
+    /// Sends up to `count` packets of a saturated flow, if it keeps less than its share and
+    /// the queue accepts them; returns whether any was.
+    fn add_packets<S: Sink>(
         &mut self,
         index: usize,
+        count: u32,
         now: Instant,
         network: &mut Network,
         sink: &mut S,
@@ -233,19 +238,18 @@ impl Flows {
         let Flow::Datagrams(flow) = &mut self.flows[index] else { return false };
         let Some(Saturation { place, held, adapts, .. }) = flow.saturation else { return false };
         let Some(bytes) = flow.source.refill(now) else { return false };
-        if held >= self.backlogs.target(now, place) {
+        let missing = self.backlogs.target(now, place).saturating_sub(held);
+        if missing == 0 {
             return false;
         }
         let mtu = if adapts { network.adaptive_mtu(flow.from, flow.to) } else { None };
+        let count = if adapts { 1 } else { count.min(missing) };
         let bytes = mtu.map_or(bytes, |mtu| bytes.min(mtu));
-        let packet = flow.packet_with(flow.next_tag, bytes, now);
-        if !network.offer_packet(now, packet) {
-            return false;
-        }
-        flow.next_tag += 1;
-        flow.saturation = flow.saturation.map(|state| Saturation { held: held + 1, ..state });
-        sink.sent(now, &packet);
-        true
+        let first = flow.packet_with(flow.next_tag, bytes, now);
+        let number = network.offer_packets(now, &first, count, |packet| sink.sent(now, packet));
+        flow.next_tag += u64::from(number);
+        flow.saturation = flow.saturation.map(|it| Saturation { held: held + number, ..it });
+        number > 0
     }
 
     /// Delivers a packet at its destination, which may answer.

@@ -249,7 +249,7 @@ impl Tcp {
             if !self.refuses {
                 net.sink.sent(now, &packet);
                 net.network.handle_packet(now, packet);
-            } else if net.network.offer_packet(now, packet) {
+            } else if net.network.offer_packet(now, &packet) {
                 net.sink.sent(now, &packet);
             } else {
                 self.segments.end(packet.tag);

@@ -333,31 +333,59 @@ impl Network {
     }
 
     /// Takes a packet like [`Network::handle_packet`] if the first queue on its path
-    /// has room, and returns `true`; otherwise does nothing and returns `false`. A node
-    /// with a [`HostCost`] takes every packet, and diverted packets are always taken.
-    pub fn offer_packet(&mut self, now: Instant, packet: Packet) -> bool {
+    /// has room, and returns `true`; otherwise does nothing and returns `false`.
+    pub fn offer_packet(&mut self, now: Instant, packet: &Packet) -> bool {
+        self.offer_packets(now, packet, 1, |_| {}) == 1
+    }
+
+    /// Takes up to `count` packets like `first`, with tags that count up from its own, while
+    /// the first queue on their path has room; `taken` sees each. Returns how many, which may
+    /// be fewer although there is room, but not none. A node with a [`HostCost`] takes every
+    /// packet, and diverted packets are always taken.
+    pub fn offer_packets(
+        &mut self,
+        now: Instant,
+        first: &Packet,
+        count: u32,
+        mut taken: impl FnMut(&Packet),
+    ) -> u32 {
         self.catch_up(now);
-        let source = packet.source;
+        let source = first.source;
         let is_direct = self.hosts[source.index()].is_none()
-            && packet.destination != Packet::EVERYWHERE
-            && packet.destination != source
-            && !self.is_diverted(source, &packet);
-        let has_room = !is_direct
-            || match self.routes.next(source, packet.destination) {
+            && first.destination != Packet::EVERYWHERE
+            && first.destination != source
+            && !self.is_diverted(source, first);
+        if is_direct {
+            match self.routes.next(source, first.destination) {
                 Hop::Wire(index) => {
-                    let admits = self.wires[index].wire.admits(now, &packet);
+                    let admits = self.wires[index].wire.admits(now, first);
                     self.wire_changed(index);
-                    admits
+                    if !admits {
+                        return 0;
+                    }
                 }
-                Hop::Air(_) => {
+                Hop::Air(to) => {
                     let station = self.routes.station(source).expect("it sends over the air");
-                    self.cell.as_mut().expect("stations are in a cell").admits(station, &packet)
+                    let is_cut = self.is_too_long(source, first);
+                    let passive = first.passive && self.ends_at(to, first);
+                    let cell = self.cell.as_mut().expect("stations are in a cell");
+                    if !is_cut {
+                        self.now = now;
+                        let first = Packet { passive, ..*first };
+                        let number = cell.offer(now, (station, to), &first, count, taken);
+                        self.collect();
+                        self.next = self.earliest();
+                        return number;
+                    }
+                    if !cell.admits(station, first) {
+                        return 0;
+                    }
                 }
-            };
-        if has_room {
-            self.enter(now, &packet);
+            }
         }
-        has_room
+        self.enter(now, first);
+        taken(first);
+        1
     }
 
     /// Whether packets of flows from `node` to `destination` are diverted there

@@ -386,6 +386,37 @@ impl Cell {
         }
     }
 
+    /// Packets like `first`, with tags that count up from its own, enter the queue of `from`,
+    /// as by [`Cell::handle_packet`] one after the other: up to `count`, while it has room and
+    /// nothing else is due. `taken` sees each. Returns how many did.
+    pub fn offer(
+        &mut self,
+        now: Instant,
+        (from, to): (StationId, Address),
+        first: &Packet,
+        count: u32,
+        mut taken: impl FnMut(&Packet),
+    ) -> u32 {
+        let mut packet = *first;
+        let mut number = 0;
+        while number < count {
+            if !self.admits(from, &packet) {
+                break;
+            }
+            self.handle_packet(now, from, to, packet);
+            taken(&packet);
+            (packet.tag, number) = (packet.tag + 1, number + 1);
+            if self.due() <= now {
+                break;
+            }
+            if self.only_queues(from, packet.access_category.index()) {
+                let left = count - number;
+                return number + self.queue_up(from, to, &mut packet, left, taken);
+            }
+        }
+        number
+    }
+
     /// Whether the queue of `from` has room for `packet` now.
     pub fn admits(&mut self, from: StationId, packet: &Packet) -> bool {
         self.has_room(from, packet)

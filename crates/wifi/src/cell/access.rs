@@ -35,6 +35,35 @@ impl Cell {
         begins | (self.stations[from.index()].away.is_some() && self.wake_to_send(from))
     }
 
+    /// Whether another packet for a peer that has some would only be queued: the EDCAF contends
+    /// or sends already, and nothing else looks at what comes.
+    pub(super) fn only_queues(&self, from: StationId, edcaf: usize) -> bool {
+        let Station { edcafs, exchange, config, away, .. } = &self.stations[from.index()];
+        let Some(access) = &edcafs[edcaf] else { return false };
+        let is_busy = self.contention.is_armed(access.contender)
+            || exchange.as_ref().is_some_and(|exchange| exchange.edcaf == edcaf);
+        is_busy
+            && !self.outbox.records
+            && self.dozing.is_empty()
+            && away.is_none()
+            && config.adaptive_mtu.is_none()
+            && !access.driver.is_used()
+            && !config.aggregation.built_ahead
+    }
+
+    /// Does what [`Cell::offer`] does where packets are [only queued](Self::only_queues).
+    pub(super) fn queue_up(
+        &mut self,
+        from: StationId,
+        to: Address,
+        packet: &mut Packet,
+        count: u32,
+        taken: impl FnMut(&Packet),
+    ) -> u32 {
+        let (station, mut cx) = self.at(from);
+        station.queue_up(&mut cx, to, packet, count, taken)
+    }
+
     pub(super) fn queue_beacon(&mut self) {
         self.expect_beacon();
         let access_point = self.settings.access_point;

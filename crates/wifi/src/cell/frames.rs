@@ -65,6 +65,32 @@ impl Station {
         cx.outbox.lose_dropped(now, self.id, DropReason::QueueFull);
     }
 
+    /// Queues up to `count` packets with tags that count up, while there is room; how many.
+    pub fn queue_up(
+        &mut self,
+        cx: &mut Context<'_>,
+        to: Address,
+        packet: &mut Packet,
+        count: u32,
+        mut taken: impl FnMut(&Packet),
+    ) -> u32 {
+        let now = cx.now;
+        let dropped = &mut cx.outbox.dropped;
+        let edcaf = self.edcaf(packet.access_category.index());
+        let (held, peer) = (edcaf.held_below(), to.into());
+        let mut number = 0;
+        while number < count && edcaf.queue.admits(packet, held) {
+            edcaf.queue.enqueue(now, peer, *packet, held, dropped);
+            taken(packet);
+            (packet.tag, number) = (packet.tag + 1, number + 1);
+        }
+        let number_dropped = dropped.len();
+        self.hold(now, number, number_dropped as u32);
+        self.stats.queue_drops += number_dropped as u64;
+        cx.outbox.lose_dropped(now, self.id, DropReason::QueueFull);
+        number
+    }
+
     /// Builds what `edcaf` sends next; `None` if there is nothing after all
     /// (active queue management dropped it, or its lifetime was over).
     pub fn build(

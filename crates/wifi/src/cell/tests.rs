@@ -4,6 +4,7 @@ mod arrival;
 mod away;
 mod doze;
 mod fingerprint;
+mod offer;
 mod response;
 mod retry_out;
 mod snr_changes;
