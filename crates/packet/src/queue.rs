@@ -340,6 +340,22 @@ impl Queue {
         each!(self, queue => queue.dequeue_for(now, peer, dropped))
     }
 
+    /// As [`Queue::dequeue_for`]; `take` sees the packet where it is, so that only what it
+    /// takes is copied, if the queue holds it as it is.
+    #[inline]
+    pub fn dequeue_with<R>(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        dropped: &mut Vec<Packet>,
+        take: impl FnOnce(&Packet) -> R,
+    ) -> Option<R> {
+        match self {
+            Self::DropTail(queue) => queue.dequeue_with(peer, take),
+            _ => self.dequeue_for(now, peer, dropped).as_ref().map(take),
+        }
+    }
+
     /// Returns the next packet in the queue's own order, and its peer.
     #[inline]
     pub fn dequeue(&mut self, now: Instant, dropped: &mut Vec<Packet>) -> Option<(PeerId, Packet)> {

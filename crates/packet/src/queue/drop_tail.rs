@@ -48,6 +48,15 @@ impl DropTail {
         self.fifo.pop(peer)
     }
 
+    #[inline]
+    pub(super) fn dequeue_with<R>(
+        &mut self,
+        peer: PeerId,
+        take: impl FnOnce(&Packet) -> R,
+    ) -> Option<R> {
+        self.fifo.pop_with(peer, take)
+    }
+
     pub(super) fn dequeue(
         &mut self,
         _now: Instant,

@@ -118,6 +118,13 @@ impl<T: Element + Copy> Fifo<T> {
     }
 
     pub(super) fn pop(&mut self, peer: PeerId) -> Option<T> {
+        self.pop_with(peer, |item| *item)
+    }
+
+    /// Removes the first item of `peer`; `take` sees it where it is, so that only what it
+    /// takes is copied.
+    #[inline]
+    pub(super) fn pop_with<R>(&mut self, peer: PeerId, take: impl FnOnce(&T) -> R) -> Option<R> {
         let slot = peer.index();
         let list = self.lists.get_mut(slot)?;
         let (number, item) = list.packets.front()?;
@@ -133,11 +140,11 @@ impl<T: Element + Copy> Fifo<T> {
                 self.lists[moved.peer.index()].head = head;
             }
         }
-        // Read last and in place, so that it is copied only once.
         let packets = &mut self.lists[slot].packets;
-        let &(_, item) = packets.front()?;
+        let (_, item) = packets.front()?;
+        let taken = take(item);
         packets.pop_front();
-        Some(item)
+        Some(taken)
     }
 
     /// The receiver of the oldest packet, among the peers that `eligible` accepts.

@@ -330,6 +330,39 @@ impl Edcaf {
         }
     }
 
+    /// Whether each packet that originator `index` takes becomes an MPDU as it is, straight out
+    /// of the queue.
+    #[inline]
+    pub fn takes_singly(&self, index: usize, config: &StationConfig) -> bool {
+        !self.driver.is_used()
+            && self.gate == Gate::Open
+            && config.msdu_lifetime.is_none()
+            && (config.aggregation.amsdu_bytes_max == 0
+                || self.originators[index].peer == Address::Group)
+    }
+
+    /// The next packet for originator `index`, where each is taken
+    /// [singly](Self::takes_singly), becomes an MPDU, of which this is the length.
+    #[inline]
+    pub fn take_one(
+        &mut self,
+        now: Instant,
+        index: usize,
+        qos: bool,
+        dropped: &mut Vec<Packet>,
+    ) -> Option<u32> {
+        let Self { queue, originators, held, contends_since, dequeued, .. } = self;
+        let originator = &mut originators[index];
+        *dequeued = now;
+        queue.dequeue_with(now, originator.peer.into(), dropped, |packet| {
+            let bytes = sizes::mpdu(u32::from(packet.bytes), qos);
+            let more = originator.push_one(packet, bytes, now, *contends_since);
+            held.packets += more.packets;
+            held.bytes += more.bytes;
+            bytes
+        })
+    }
+
     /// An MPDU of `first` and what follows it for `peer`, as far as an A-MSDU of at
     /// most `amsdu_max` bytes takes it.
     // Most networks send no A-MSDUs, and where this is inlined every MPDU takes longer.

@@ -346,6 +346,25 @@ impl Station {
     /// Takes the next packets for the peer of originator `index` as one MPDU, and
     /// returns its length; `None` if there are none.
     fn pull(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) -> Option<u32> {
+        let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
+        if !access.takes_singly(index, &self.config) {
+            return self.pull_any(cx, edcaf, index);
+        }
+        let qos = self.config.capabilities.qos;
+        let pulled = access.take_one(cx.now, index, qos, &mut cx.outbox.dropped);
+        if !cx.outbox.dropped.is_empty() {
+            let number_dropped = cx.outbox.dropped.len();
+            self.hold(cx.now, 0, number_dropped as u32);
+            self.stats.queue_drops += number_dropped as u64;
+            cx.outbox.lose_dropped(cx.now, self.id, DropReason::ActiveQueue);
+        }
+        pulled
+    }
+
+    /// Does what [`Self::pull`] does, also where there is a driver queue, a lifetime, or an
+    /// A-MSDU to be made.
+    #[inline(never)]
+    fn pull_any(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) -> Option<u32> {
         let now = cx.now;
         let dropped = &mut cx.outbox.dropped;
         let config = &self.config;

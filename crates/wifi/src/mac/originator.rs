@@ -12,8 +12,8 @@ use crate::capabilities::Capabilities;
 use crate::phy::Rate;
 use crate::station::Address;
 use alloc::collections::VecDeque;
-use lasthop_packet::Released;
 use lasthop_packet::queue::Held;
+use lasthop_packet::{Packet, Released};
 use lasthop_units::{Bytes, Db, Instant, SeqNo12};
 
 /// The state of a Block Ack agreement.
@@ -206,6 +206,34 @@ impl Originator {
             contention_start,
             first_start: contention_start,
             msdus,
+        });
+        self.next_sequence = self.next_sequence.next();
+        more
+    }
+
+    /// Does what [`Originator::push`] does with a packet that is an MPDU of its own.
+    #[inline]
+    pub fn push_one(
+        &mut self,
+        packet: &Packet,
+        bytes: u32,
+        dequeued: Instant,
+        contention_start: Instant,
+    ) -> Held {
+        let more = Held { packets: 1, bytes: Bytes::new(u64::from(packet.bytes)) };
+        self.held.packets += 1;
+        self.held.bytes += more.bytes;
+        self.pending.push_back(Mpdu {
+            sequence: self.next_sequence,
+            bytes: bytes as u16,
+            attempts: 0,
+            transmissions: 0,
+            taken: false,
+            passive: packet.passive,
+            dequeued,
+            contention_start,
+            first_start: contention_start,
+            msdus: Msdus::One(*packet),
         });
         self.next_sequence = self.next_sequence.next();
         more
