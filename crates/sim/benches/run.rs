@@ -7,7 +7,10 @@
 mod workloads;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use workloads::{TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_SINGLE, run, scenario};
+use workloads::{
+    TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE, UDP_TWO_HUNDRED, run,
+    scenario,
+};
 
 fn seconds(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("simulated second");
@@ -15,6 +18,8 @@ fn seconds(criterion: &mut Criterion) {
         ("UDP, A-MPDU", UDP_AMPDU),
         ("UDP", UDP_SINGLE),
         ("UDP, 50 stations", UDP_FIFTY),
+        ("UDP, A-MPDU, 50 stations", UDP_FIFTY_AMPDU),
+        ("UDP, 200 stations", UDP_TWO_HUNDRED),
         ("TCP down", TCP_DOWN),
         ("TCP up", TCP_UP),
     ] {

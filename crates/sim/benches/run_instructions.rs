@@ -10,12 +10,17 @@ mod workloads;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use lasthop_scenario::Scenario;
-use workloads::{TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_SINGLE, run, scenario};
+use workloads::{
+    TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE, UDP_TWO_HUNDRED, run,
+    scenario,
+};
 
 #[library_benchmark]
 #[bench::udp_ampdu(scenario(UDP_AMPDU))]
 #[bench::udp(scenario(UDP_SINGLE))]
 #[bench::udp_fifty_stations(scenario(UDP_FIFTY))]
+#[bench::udp_fifty_stations_ampdu(scenario(UDP_FIFTY_AMPDU))]
+#[bench::udp_two_hundred_stations(scenario(UDP_TWO_HUNDRED))]
 #[bench::tcp_down(scenario(TCP_DOWN))]
 #[bench::tcp_up(scenario(TCP_UP))]
 fn second(scenario: Scenario) -> Scenario {
