@@ -11,11 +11,13 @@ use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::Table;
+use lasthop_fixtures::workloads;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
+use validate::instructions;
 use validate::links::{Case, LOSSES};
 use validate::minstrel::{Comparison, Trace};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
@@ -62,6 +64,18 @@ Examples: cargo run --release -p validate -- franc --losses 0,20
     #[command(after_help = "Needs the program and iperf3: cargo build --release
 Example: cargo run --release -p validate -- tunnels --again udp")]
     Tunnels(TunnelsOptions),
+    /// Instructions for a delivered packet, against those that are kept
+    #[command(after_help = "Needs valgrind: apt-get install valgrind
+Example: cargo run --release -p validate -- instructions --check")]
+    Instructions(InstructionsOptions),
+    /// Runs a workload; what `instructions` counts
+    #[command(hide = true)]
+    Work {
+        /// Its name.
+        workload: String,
+        /// Virtual time in ms.
+        ms: u64,
+    },
     /// The kernel's Minstrel-HT: replays a trace of its reports; one line a property, as
     /// the checks of `tests/vm` print them
     Minstrel {
@@ -206,6 +220,16 @@ struct TunnelsOptions {
 }
 
 #[derive(Args)]
+struct InstructionsOptions {
+    /// Exit with 1 if one has grown by more than 3 %
+    #[arg(long)]
+    check: bool,
+    /// Keep what is counted, in crates/validate/data/instructions.csv
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
 struct Options {
     /// Write docs/validation.md
     #[arg(long, conflicts_with = "chapters")]
@@ -287,6 +311,11 @@ fn main() -> ExitCode {
             show("tunnels", options.write)
         }
         Against::Minstrel { trace } => return minstrel(&trace),
+        Against::Instructions(options) => return count(&options),
+        Against::Work { workload, ms } => {
+            println!("{}", instructions::run(&workload, ms));
+            return ExitCode::SUCCESS;
+        }
         Against::Queue { index } => return measure::queue(index),
         Against::Apq(options) => {
             if !measure::queues(&options.word, options.load) {
@@ -326,6 +355,51 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     if options.check && failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Counts the instructions of all workloads and prints how they compare.
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn count(options: &InstructionsOptions) -> ExitCode {
+    // Hidden if standard error is not a terminal.
+    let progress = ProgressBar::new(workloads::ALL.len() as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
+    progress.set_style(style.expect("a template that was tried"));
+    let counted = std::env::current_exe().and_then(|program| {
+        let count = |workload| {
+            progress.set_message(workload);
+            let cost = instructions::count(&program, workload);
+            progress.inc(1);
+            cost
+        };
+        workloads::ALL.into_iter().map(count).collect::<std::io::Result<Vec<_>>>()
+    });
+    progress.finish_and_clear();
+    let costs = match counted {
+        Ok(costs) => costs,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            println!("skipped, because there is no valgrind: apt-get install valgrind");
+            return if options.write { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let table = instructions::table(&costs);
+    print!("{}", table.markdown());
+    if options.write
+        && let Err(error) = instructions::keep(&costs)
+    {
+        eprintln!("error: crates/validate/data/instructions.csv: {error}");
+        return ExitCode::from(2);
+    }
+    if table.count(Verdict::Listed) > 0 && !options.write {
+        println!("\nNot judged: those kept are of another compiler, or there are none.");
+    }
+    match options.check && table.count(Verdict::Fail) > 0 {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
 }
 
 /// Replays a trace and prints how ours compares.
