@@ -139,8 +139,8 @@ pub(crate) struct Air {
     overhear_snr: Vec<(Rate, Threshold)>,
     /// Emptied lists of interference, kept to save allocations.
     spare: Vec<Vec<Interference>>,
-    /// The reception of the PPDU that is overheard; kept to save allocations.
-    reception: Reception,
+    /// What interferes at each station; kept to save allocations.
+    interference_mw: Vec<f64>,
 }
 
 /// Mean levels of a transmitter at a receiver.
@@ -179,15 +179,13 @@ struct Memo {
     success: Probability,
 }
 
-/// What a third station makes of a PPDU.
+/// What a third station makes of a PPDU, if its reception begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overheard {
     /// It decodes the frame: NAV.
     Decoded,
     /// It begins to receive and fails: EIFS.
     Failed,
-    /// No reception begins.
-    Unnoticed,
 }
 
 impl Air {
@@ -257,7 +255,7 @@ impl Air {
             powers_mw,
             overhear_snr: Vec::new(),
             spare: Vec::new(),
-            reception: Reception::default(),
+            interference_mw: Vec::new(),
         })
     }
 
@@ -465,57 +463,63 @@ impl Air {
     }
 
     /// Tells `notice` what every station that senses the PPDU and is not
-    /// addressed makes of it.
+    /// addressed makes of it, if it does not stay unnoticed.
     pub fn overhear(&mut self, flight: &Flight, mut notice: impl FnMut(StationId, Overheard)) {
         if self.listeners[flight.transmitter.index()].is_empty() {
             return;
         }
         let needed = self.overhear_threshold(flight.rate);
-        let disturbed = !flight.interference.is_empty();
-        if disturbed {
-            self.judge_all(flight);
+        if !flight.interference.is_empty() {
+            return self.overhear_disturbed(flight, needed, notice);
         }
         let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
         for &listener in &self.listeners[flight.transmitter.index()] {
             if flight.receiver == Address::Station(listener) {
                 continue;
             }
-            let level = &levels[listener.index()];
-            let overheard = if disturbed {
-                self.reception.overheard(listener, level, needed)
-            } else if level.snr >= needed.snr {
-                Overheard::Decoded
-            } else {
-                Overheard::Failed
-            };
-            notice(listener, overheard);
+            notice(
+                listener,
+                match levels[listener.index()].snr >= needed.snr {
+                    true => Overheard::Decoded,
+                    false => Overheard::Failed,
+                },
+            );
         }
     }
 
-    /// [`Air::locks`] and the interference for all receivers at once: along
-    /// the rows of the tables, which is much faster than one by one.
-    fn judge_all(&mut self, flight: &Flight) {
-        let Self { stations, powers, powers_mw, carrier_sense, .. } = self;
-        let row =
-            |station: StationId| station.index() * *stations..(station.index() + 1) * *stations;
-        let Reception { mut locks, mut interference_mw } = core::mem::take(&mut self.reception);
-        locks.clear();
-        locks.resize(*stations, true);
+    /// [`Air::overhear`] of a PPDU that others overlapped. The interference is summed for all
+    /// receivers at once, along the rows of the table. It leaves most of them with nothing,
+    /// so that few are asked whether they lock.
+    fn overhear_disturbed(
+        &mut self,
+        flight: &Flight,
+        needed: Threshold,
+        mut notice: impl FnMut(StationId, Overheard),
+    ) {
+        let row = |station: StationId| station.index() * self.stations..;
+        let mut interference_mw = core::mem::take(&mut self.interference_mw);
         interference_mw.clear();
-        interference_mw.resize(*stations, 0.0);
-        let powers_here = &powers[row(flight.transmitter)];
+        interference_mw.resize(self.stations, 0.0);
         for other in &flight.interference {
-            let lead = lead_needed(other.order, self.capture_margin);
-            let both = powers_here.iter().zip(&powers[row(other.transmitter)]);
-            for (locks, (&power, &theirs)) in locks.iter_mut().zip(both) {
-                *locks &= (theirs < *carrier_sense) | (power - theirs >= lead);
-            }
-            locks[other.transmitter.index()] = false;
-            for (sum, mw) in interference_mw.iter_mut().zip(&powers_mw[row(other.transmitter)]) {
+            let theirs = &self.powers_mw[row(other.transmitter)];
+            for (sum, mw) in interference_mw.iter_mut().zip(theirs) {
                 *sum += mw;
             }
         }
-        self.reception = Reception { locks, interference_mw };
+        let levels = &self.levels[row(flight.transmitter)];
+        for &listener in &self.listeners[flight.transmitter.index()] {
+            let level = &levels[listener.index()];
+            let loss = 1.0 + interference_mw[listener.index()] / level.noise_mw;
+            let is_decoded = level.reaches(needed, loss);
+            if !is_decoded && !level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) {
+                continue;
+            }
+            if flight.receiver == Address::Station(listener) || !self.locks(flight, listener) {
+                continue;
+            }
+            notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
+        }
+        self.interference_mw = interference_mw;
     }
 
     /// The SNR from which on PPDUs at `rate` are overheard.
@@ -625,30 +629,6 @@ fn lead_needed(order: Order, capture_margin: Option<Db>) -> Db {
         (Order::Together, _) => Db(f64::MIN_POSITIVE),
         (Order::DuringHeader, Some(margin)) => Db((-margin.0).next_up()),
         (Order::DuringHeader, None) | (Order::After, _) => Db(f64::NEG_INFINITY),
-    }
-}
-
-/// What interference does to a PPDU, by receiver.
-#[derive(Clone, Debug, PartialEq, Default)]
-struct Reception {
-    /// Whether the receiver locks to the PPDU.
-    locks: Vec<bool>,
-    interference_mw: Vec<f64>,
-}
-
-impl Reception {
-    fn overheard(&self, listener: StationId, level: &Level, needed: Threshold) -> Overheard {
-        if !self.locks[listener.index()] {
-            return Overheard::Unnoticed;
-        }
-        let loss = 1.0 + self.interference_mw[listener.index()] / level.noise_mw;
-        if level.reaches(needed, loss) {
-            Overheard::Decoded
-        } else if level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) {
-            Overheard::Failed
-        } else {
-            Overheard::Unnoticed
-        }
     }
 }
 

@@ -501,7 +501,6 @@ impl Cell {
         air.overhear(flight, |listener, overheard| match overheard {
             Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
             Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
-            Overheard::Unnoticed => {}
         });
     }
 
