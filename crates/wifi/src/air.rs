@@ -507,9 +507,14 @@ impl Air {
             }
         }
         let levels = &self.levels[row(flight.transmitter)];
+        let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear) * (1.0 - Level::MARGIN);
         for &listener in &self.listeners[flight.transmitter.index()] {
             let level = &levels[listener.index()];
             let loss = 1.0 + interference_mw[listener.index()] / level.noise_mw;
+            // Too far from both thresholds for a closer look.
+            if level.snr_linear < least * loss {
+                continue;
+            }
             let is_decoded = level.reaches(needed, loss);
             if !is_decoded && !level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) {
                 continue;
@@ -633,6 +638,9 @@ fn lead_needed(order: Order, capture_margin: Option<Db>) -> Db {
 }
 
 impl Level {
+    /// Errors of a comparison of factors are far below this share.
+    const MARGIN: f64 = 1e-9;
+
     /// Returns the level of a mean SNR, its power, and that power in mW.
     fn of(snr: Db, noise: Dbm) -> (Self, Dbm, f64) {
         let power_mw = (noise + snr).as_milliwatts();
@@ -644,9 +652,8 @@ impl Level {
     /// are costly, so they decide only what is too close for a comparison of
     /// factors, whose errors are far below the margin.
     fn reaches(&self, needed: Threshold, loss: f64) -> bool {
-        const MARGIN: f64 = 1e-9;
         let (have, need) = (self.snr_linear, needed.linear * loss);
-        if (have - need).abs() > MARGIN * need {
+        if (have - need).abs() > Self::MARGIN * need {
             return have > need;
         }
         self.snr - Db::from_linear(loss) >= needed.snr
