@@ -47,15 +47,21 @@ static u16 big(const u8 *bytes)
 	return bytes[0] << 8 | bytes[1];
 }
 
+/* LLC and SNAP of RFC 1042, in its first six bytes. memcmp() is a loop here. */
+static bool is_snap(const u8 *msdu)
+{
+	return big(msdu) == 0xaaaa && big(msdu + 2) == 0x0300 &&
+	       big(msdu + 4) == 0;
+}
+
 /* What an MSDU carries that begins with its LLC and SNAP headers. */
 static enum ro_content content_of(const u8 *msdu, size_t there)
 {
-	static const u8 snap[6] = { 0xaa, 0xaa, 0x03, 0, 0, 0 };
 	u16 ethertype;
 
 	if (there < 8)
 		return RO_CONTENT_UNKNOWN;
-	if (memcmp(msdu, snap, sizeof(snap)))
+	if (!is_snap(msdu))
 		return RO_CONTENT_OTHER;
 	ethertype = big(msdu + 6);
 	msdu += 8;

@@ -39,11 +39,21 @@ void ro_hook_deliver(struct ieee80211_hw *hw, struct ieee80211_sta *sta,
 		ro_carry_out(hw, &move, napi);
 }
 
+/* within_module() looks through seven places since 6.4; calls are in one. */
+static __always_inline bool is_own_text(unsigned long ip)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+	return within_module_mem_type(ip, THIS_MODULE, MOD_TEXT);
+#else
+	return within_module_core(ip, THIS_MODULE);
+#endif
+}
+
 static void notrace redirect(unsigned long ip, unsigned long parent_ip,
 			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	/* The call of ro_hook_deliver() goes to mac80211. */
-	if (within_module(parent_ip, THIS_MODULE))
+	if (is_own_text(parent_ip))
 		return;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)ro_hook_deliver);

@@ -27,15 +27,23 @@ echo 8192 > $trace/buffer_size_kb
 in_sta iw event -t > /tmp/events.log 2>&1 &
 events=$!
 
+# Captures begin between two scans, not within one, of which the log would lack the begin.
+# The first scan comes 25 s after the association.
+scan_has_ended() { grep 'drv_sw_scan_' $trace/trace | grep phy1 | tail -n 1 | grep -q complete; }
 for load in some full; do
     echo > $trace/trace
+    echo 1 > $trace/tracing_on
+    [ $load = some ] || wait_for 60 scan_has_ended || die $load "no scan ends"
     tcpdump -Z root -i hwsim0 -s 256 -w /tmp/$load.pcap > /dev/null 2>&1 &
     tcpdump=$!
     sleep 1
+    # The log begins after the capture and ends before it, so that the capture has all of it.
+    echo > $trace/trace
     case $load in
         some) in_sta iperf3 -c 10.0.0.1 -u -b 400k -l 500 -t 110 > /tmp/iperf-some.log 2>&1 ;;
         full) in_sta iperf3 -c 10.0.0.1 -t 100 > /tmp/iperf-full.log 2>&1 ;;
     esac
+    echo 0 > $trace/tracing_on
     sleep 1
     kill -INT $tcpdump
     wait $tcpdump

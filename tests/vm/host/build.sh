@@ -8,6 +8,11 @@
 # The make that called this one, if any, means its own targets.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
+# 6.12's headers ask for type information (BTF), which pahole makes; modules work
+# without. kernel/Makefile does the same by itself.
+btf=()
+command -v pahole > /dev/null || btf=(CONFIG_DEBUG_INFO_BTF_MODULES=)
+
 # The headers of a kernel.
 headers() {
     local kernel=$1
@@ -59,7 +64,7 @@ build_mac80211() {
         sed -i 's,TRACE_INCLUDE_PATH ../../net/mac80211,TRACE_INCLUDE_PATH .,' "$new"/trace*.h
         cp "$here/mac80211/wiphy_locked.h" "$new/"
         sed -i '0,/^#include "/s,,#include "wiphy_locked.h"\n&,' "$new"/debugfs_{sta,netdev}.c
-        if ! make -C "$(headers "$kernel")" M="$new" CONFIG_MAC80211_DEBUGFS=y \
+        if ! make -C "$(headers "$kernel")" M="$new" "${btf[@]}" CONFIG_MAC80211_DEBUGFS=y \
             KCFLAGS="$with_debugfs" modules > "$log" 2>&1; then
             rm -rf "$new"
             return 1
@@ -91,7 +96,7 @@ build_medium() {
         [[ -z $debugfs ]] || for_mac80211=(KCFLAGS="$with_debugfs"
             KBUILD_EXTRA_SYMBOLS="$kernel/mac80211-debugfs/Module.symvers")
         if ! "$new/change" "$source" "$new" > "$log" 2>&1 \
-            || ! make -C "$(headers "$kernel")" M="$new" "${for_mac80211[@]}" modules >> "$log" 2>&1; then
+            || ! make -C "$(headers "$kernel")" M="$new" "${btf[@]}" "${for_mac80211[@]}" modules >> "$log" 2>&1; then
             rm -rf "$new"
             return 1
         fi

@@ -62,7 +62,7 @@ impl State {
         delay_min: Duration,
         window_size: u32,
     ) -> bool {
-        if self.is_found || window_size < WINDOW_MIN {
+        if self.is_found {
             return false;
         }
         let round = match &mut self.round {
@@ -75,6 +75,11 @@ impl State {
                 samples: 0,
             }),
         };
+
+        // A round begins in smaller windows, too; its train is looked at from here on.
+        if window_size < WINDOW_MIN {
+            return false;
+        }
 
         if now - round.train_last <= TRAIN_GAP_MAX {
             round.train_last = now;

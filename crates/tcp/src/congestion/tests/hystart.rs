@@ -2,6 +2,8 @@
 //! of the round-trip time ends slow start. The limits in ms are calculated by hand
 //! from hystart_update.
 
+use alloc::vec::Vec;
+
 use lasthop_units::{Duration, Instant};
 
 use super::ack;
@@ -68,14 +70,59 @@ fn gaps_above_two_milliseconds_are_no_train() {
     assert_eq!(round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]), None);
 }
 
+/// A round begins in a smaller window, too: the train counts from its begin, and one that
+/// began more than 2 ms before the window has 16 segments is none.
 #[test]
-fn below_sixteen_segments_it_does_not_look() {
+fn below_sixteen_segments_it_does_not_look_but_the_round_has_begun() {
     let (mut control, mut window) = start(4, false);
     let gap = Duration::from_millis(1);
-    // Twelve acknowledgements increase the window to 16; the first round begins
-    // then.
     let ended = round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]);
-    assert_eq!(ended, Some(12 + 22));
+    assert_eq!(ended, None);
+    let (mut control, mut window) = start(4, false);
+    let gap = Duration::from_micros(100);
+    let ended = round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 300]);
+    // The 207th comes after 20.6 ms.
+    assert_eq!(ended, Some(207));
+}
+
+/// Slow start ends where Linux 6.12 ended it: the same acknowledgements give the same windows,
+/// one by one.
+#[test]
+fn slow_start_ends_with_the_same_acknowledgement_as_in_linux() {
+    let trace = include_str!("../../../tests/data/slow-start-linux-6.12.txt");
+    let (mut control, mut window) = start(10, false);
+    let (mut compared, mut ended) = (0, 0);
+    let mut before = 0;
+    for line in trace.lines() {
+        if line.starts_with('#') {
+            (control, window) = start(10, false);
+            before = 0;
+            continue;
+        }
+        let fields: Vec<u64> =
+            line.split(' ').map(|field| field.parse().expect("is a number")).collect();
+        let &[micros, acknowledged, next, segments, round_trip, limited, size, threshold] =
+            &fields[..]
+        else {
+            panic!("not eight fields: {line}");
+        };
+        assert_eq!(u64::from(window.size), size, "{line}");
+        assert_eq!(window.threshold != u32::MAX, threshold != 0, "{line}");
+        assert!(threshold == 0 || u64::from(window.threshold) == threshold, "{line}");
+        compared += 1;
+        ended += u32::from(before == 0 && threshold != 0);
+        before = threshold;
+        let segments = u32::try_from(segments).expect("is small");
+        let ack = Acknowledgement {
+            acknowledged,
+            next,
+            is_limited: limited != 0,
+            ..ack(segments, Duration::from_micros(round_trip))
+        };
+        let now = Instant::ZERO + Duration::from_micros(micros);
+        control.handle_acknowledgement(now, &ack, &mut window);
+    }
+    assert_eq!((compared, ended), (180, 4));
 }
 
 /// The limit of the rise is an eighth of the smallest round-trip time, between 4
