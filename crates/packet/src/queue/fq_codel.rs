@@ -4,8 +4,9 @@
 //! deficit round robin over airtime (Hoiland-Jorgensen et al., USENIX ATC 2017,
 //! algorithm 3), as in mac80211. Deficits of flows are in bytes of network-layer
 //! packets. Flows of different peers never share a queue, which the hash of
-//! addresses in the RFC makes almost certain. Leaves out mac80211's slack target
-//! (50 ms) for stations below 12 Mb/s.
+//! addresses in the RFC makes almost certain. Leaves out the slack target (50 ms) for
+//! stations below 12 Mb/s that mac80211 had once (6.12 has not), and its memory of a
+//! packet (`truesize`), for which lengths stand.
 
 use super::{Held, PeerId};
 use crate::Packet;
@@ -88,6 +89,10 @@ impl FqCodel {
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
         let quantum = i64::from(self.config.quantum_bytes);
+        if self.config.airtime && !self.peers[slot].listed {
+            // It was found empty since it last had packets: its flows are new again.
+            self.head_flow(tin, |_| true);
+        }
         self.flows.push(index, packet, quantum, &mut self.tins[tin]);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
@@ -151,6 +156,10 @@ impl FqCodel {
 
     #[inline]
     pub(super) fn peek_len_for(&mut self, peer: PeerId) -> Option<u16> {
+        // To look is not to ask in vain.
+        if self.len_packets_for(peer) == 0 {
+            return None;
+        }
         let flow = self.head_flow_for(peer)?;
         self.flows.front(flow).map(|packet| packet.bytes)
     }
@@ -239,14 +248,11 @@ impl FqCodel {
     #[inline]
     fn head_flow_for(&mut self, peer: PeerId) -> Option<u32> {
         let slot = peer.index();
-        if self.len_packets_for(peer) == 0 {
-            return None;
-        }
         self.head_flow(self.tin_of(slot), |other| other == slot)
     }
 
     /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a positive
-    /// deficit.
+    /// deficit. If no flow has packets all leave their lists.
     #[inline]
     fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<u32> {
         let quantum = i64::from(self.config.quantum_bytes);
