@@ -231,7 +231,7 @@ impl Backlog {
     fn drop_from_longest(&mut self) {
         let Order::Turns { flows, .. } = &mut self.order else { return };
         let mut dropped = Vec::new();
-        flows.drop_from_fattest(1, &mut dropped);
+        flows.drop_from_fattest(|_| 1, &mut dropped);
         let dropped = dropped.pop().expect("what is over the bound is somewhere");
         self.forget(&dropped);
     }

@@ -10,12 +10,15 @@
 
 use super::{Held, PeerId};
 use crate::Packet;
-use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, bucket_of};
+use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, Variant, bucket_of};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// Most packets that one overflow drops from the fattest flow (RFC 8290, 4.1).
 const DROP_BATCH_PACKETS: usize = 64;
+
+/// The same in mac80211 (`fq_flow_drop`).
+const DROP_BATCH_PACKETS_MAC80211: usize = 32;
 
 /// Airtime that a station may use per turn in nanoseconds: the default weight of
 /// mac80211 (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`, 256 us).
@@ -271,10 +274,14 @@ impl FqCodel {
     }
 
     /// Drops half of the packets, but at most a batch, of the flow with the most
-    /// bytes.
+    /// bytes. Of an odd number mac80211 drops the smaller half, but one at least.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
         let before = dropped.len();
-        let Some(flow) = self.flows.drop_from_fattest(DROP_BATCH_PACKETS, dropped) else { return };
+        let batch = |packets: usize| match self.config.codel.variant {
+            Variant::Rfc8289 => packets.div_ceil(2).min(DROP_BATCH_PACKETS),
+            Variant::Mac80211 => (packets / 2).clamp(1, DROP_BATCH_PACKETS_MAC80211),
+        };
+        let Some(flow) = self.flows.drop_from_fattest(batch, dropped) else { return };
         let gone = &dropped[before..];
         self.bytes -= gone.iter().map(|packet| u64::from(packet.bytes)).sum::<u64>();
         self.packets -= gone.len() as u32;
