@@ -14,7 +14,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 use core::hash::Hasher;
-use lasthop_packet::aqm::{FlowQueues, Packet, Parameters, RoundRobin, bucket_of};
+use lasthop_packet::aqm::{FlowQueues, Packet, Parameters, RoundRobin, Variant, bucket_of};
 use lasthop_packet::ip::{self, View};
 use lasthop_units::{Duration, Instant};
 use siphasher::sip::SipHasher13;
@@ -122,7 +122,12 @@ impl Backlog {
                 let mut flows = FlowQueues::default();
                 let arrived = (0..BUCKETS).map(|_| flows.add()).map(|_| None).collect();
                 Order::Turns {
-                    parameters: Parameters { target, interval: config.interval, ecn: config.ecn },
+                    parameters: Parameters {
+                        target,
+                        interval: config.interval,
+                        ecn: config.ecn,
+                        variant: Variant::Rfc8289,
+                    },
                     flows,
                     turns: RoundRobin::default(),
                     arrived,
@@ -226,7 +231,7 @@ impl Backlog {
     fn drop_from_longest(&mut self) {
         let Order::Turns { flows, .. } = &mut self.order else { return };
         let mut dropped = Vec::new();
-        flows.drop_from_fattest(1, &mut dropped);
+        flows.drop_from_fattest(|_| 1, &mut dropped);
         let dropped = dropped.pop().expect("what is over the bound is somewhere");
         self.forget(&dropped);
     }

@@ -22,6 +22,7 @@ pub use ebdp::EmulatedBdp;
 pub use fq_codel::FqCodel;
 
 use crate::Packet;
+use crate::aqm::{Parameters, Variant};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
@@ -243,9 +244,10 @@ impl Queue {
     pub fn new(config: &QueueConfig, perturbation: u32) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
-            QueueConfig::CoDel { limit, target, interval, ecn } => {
-                Self::CoDel(CoDel::new(limit, crate::aqm::Parameters { target, interval, ecn }))
-            }
+            QueueConfig::CoDel { limit, target, interval, ecn } => Self::CoDel(CoDel::new(
+                limit,
+                Parameters { target, interval, ecn, variant: Variant::Rfc8289 },
+            )),
             QueueConfig::FqCodel {
                 limit_packets,
                 memory_limit,
@@ -261,7 +263,12 @@ impl Queue {
                     memory_limit,
                     flows,
                     quantum_bytes,
-                    codel: crate::aqm::Parameters { target, interval, ecn },
+                    codel: Parameters {
+                        target,
+                        interval,
+                        ecn,
+                        variant: if airtime { Variant::Mac80211 } else { Variant::Rfc8289 },
+                    },
                     airtime,
                 },
                 perturbation,

@@ -4,11 +4,13 @@
 //! [`setting`] is one experiment in a Wi-Fi cell, [`closed_forms`] the theory.
 //! [`kernel`] and [`losses`] are comparisons with the kernel's TCP; [`links`],
 //! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
-//! outside; [`instructions`] counts what a packet costs. [`chapters`] has the tables, which `lasthop_evidence` renders.
+//! outside; [`instructions`] counts what a packet costs. [`minstrel`] and [`fq_codel`] replay
+//! what mac80211 did. [`chapters`] has the tables, which `lasthop_evidence` renders.
 
 pub mod chapters;
 pub mod closed_forms;
 pub mod data;
+pub mod fq_codel;
 pub mod instructions;
 mod kept;
 pub mod kernel;

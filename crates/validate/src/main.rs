@@ -17,9 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
+use validate::fq_codel;
 use validate::instructions;
 use validate::links::{Case, LOSSES};
-use validate::minstrel::{Comparison, Trace};
+use validate::minstrel::{Comparison, Share, Trace, TraceError};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
 
 /// Compare the 802.11 model with what others measured and derived.
@@ -80,6 +81,12 @@ Example: cargo run --release -p validate -- instructions --check")]
     /// the checks of `tests/vm` print them
     Minstrel {
         /// Written by `tests/vm/checks/41-minstrel.host`.
+        trace: PathBuf,
+    },
+    /// The kernel's FQ-CoDel: replays a trace of one of mac80211's queues; one line a
+    /// property, as the checks of `tests/vm` print them
+    FqCodel {
+        /// Written by `tests/vm/checks/43-fq-codel.host`.
         trace: PathBuf,
     },
     /// Measures one queue and adds what was found; what `apq` runs
@@ -316,6 +323,7 @@ fn main() -> ExitCode {
             println!("{}", instructions::run(&workload, ms));
             return ExitCode::SUCCESS;
         }
+        Against::FqCodel { trace } => return fq_codel(&trace),
         Against::Queue { index } => return measure::queue(index),
         Against::Apq(options) => {
             if !measure::queues(&options.word, options.load) {
@@ -402,38 +410,53 @@ fn count(options: &InstructionsOptions) -> ExitCode {
     }
 }
 
-/// Replays a trace and prints how ours compares.
+/// Replays a trace of Minstrel-HT and prints how ours compares.
 #[expect(clippy::print_stdout, reason = "the lines are what the command is for")]
 fn minstrel(path: &Path) -> ExitCode {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) => {
-            eprintln!("error: {}: {error}", path.display());
-            return ExitCode::from(2);
-        }
-    };
-    let trace = match Trace::parse(&text) {
+    let trace = match read(path, Trace::parse) {
         Ok(trace) => trace,
-        Err(error) => {
-            eprintln!("error: {}: {error}", path.display());
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     let comparison = Comparison::of(&trace);
     println!("# {} statuses, {} snapshots", comparison.statuses, comparison.snapshots);
     for difference in &comparison.differences {
         println!("# {difference}");
     }
-    let shares = comparison.shares();
-    for (name, share) in shares {
-        let verdict = if share.is_whole() { "ok" } else { "FAIL" };
-        println!("{verdict} {name}: {share} are the kernel's");
+    print_shares(&comparison.shares().map(|(name, share)| (name, share, share.is_whole())))
+}
+
+/// Replays a trace of FQ-CoDel and prints how ours compares, and the first differences.
+#[expect(clippy::print_stdout, reason = "the lines are what the command is for")]
+fn fq_codel(path: &Path) -> ExitCode {
+    let trace = match read(path, fq_codel::Trace::parse) {
+        Ok(trace) => trace,
+        Err(code) => return code,
+    };
+    let comparison = fq_codel::Comparison::of(&trace);
+    println!("# {} packets of {} flows", comparison.arrivals, comparison.flows);
+    for difference in comparison.differences.iter().take(20) {
+        println!("# {difference}");
     }
-    if shares.iter().all(|(_, share)| share.is_whole()) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    // A scene need not have drops of every kind.
+    print_shares(&comparison.shares().map(|(name, share)| (name, share, share.equal == share.of)))
+}
+
+/// Reads a trace, or says why it cannot.
+fn read<T>(path: &Path, parse: impl Fn(&str) -> Result<T, TraceError>) -> Result<T, ExitCode> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string());
+    text.and_then(|text| parse(&text).map_err(|error| error.to_string())).map_err(|error| {
+        eprintln!("error: {}: {error}", path.display());
+        ExitCode::from(2)
+    })
+}
+
+/// Prints a line for each property, and whether it holds.
+#[expect(clippy::print_stdout, reason = "the lines are what the command is for")]
+fn print_shares(shares: &[(&str, Share, bool)]) -> ExitCode {
+    for &(name, share, holds) in shares {
+        println!("{} {name}: {share} are the kernel's", if holds { "ok" } else { "FAIL" });
     }
+    if shares.iter().all(|&(_, _, holds)| holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Runs cases of the grid of paths and prints their outcomes.

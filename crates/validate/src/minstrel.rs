@@ -231,7 +231,7 @@ pub struct Share {
 }
 
 impl Share {
-    fn count(&mut self, is_equal: bool) -> bool {
+    pub(crate) fn count(&mut self, is_equal: bool) -> bool {
         self.of += 1;
         self.equal += usize::from(is_equal);
         is_equal

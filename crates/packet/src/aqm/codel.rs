@@ -2,9 +2,10 @@
 //!
 //! Once the sojourn time of departing packets stays above the target for an
 //! interval, one packet is dropped (or marked), and the next one an interval /
-//! sqrt(count) later. The square root is that of `libm`, not the fixed-point Newton
-//! step of Linux. As in Linux a marked packet is returned at once, so one dequeue
-//! marks at most one packet. Leaves out the queue itself.
+//! sqrt(count) later. As in Linux a marked packet is returned at once, so one dequeue
+//! marks at most one packet. [`Variant`] says whose arithmetic it is: the RFC's, with
+//! the square root of `libm`, or that of mac80211 to the last bit. Leaves out the queue
+//! itself, and that Linux' clock for CoDel wraps after 73 minutes.
 
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
@@ -14,6 +15,24 @@ const MTU_BYTES: u64 = 1500;
 
 /// The former drop rate is resumed within this many intervals (RFC 8289, 5.5).
 const RESUME_INTERVALS: u64 = 16;
+
+/// A unit of Linux' clock for CoDel is 2 to the power of so many nanoseconds
+/// (`CODEL_SHIFT`).
+const LINUX_CLOCK_SHIFT: u32 = 10;
+
+/// Whose CoDel it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Variant {
+    /// As in RFC 8289: times in nanoseconds, an exact square root, and a backlog of one
+    /// packet of the longest length is exempt.
+    #[default]
+    Rfc8289,
+    /// As in Linux' mac80211 (`codel_impl.h`): times in units of 1 024 ns, 1 / sqrt(count)
+    /// by one step of Newton's method from the last one in 16 bits (so that the second
+    /// drop comes interval / 2 after the first one, and not 0.71 of it), and the last
+    /// packet alone is exempt, because mac80211 sets no MTU.
+    Mac80211,
+}
 
 /// The parameters of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +44,23 @@ pub struct Parameters {
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
+    /// Whose CoDel it is.
+    pub variant: Variant,
+}
+
+impl Parameters {
+    /// An instant or duration as the variant counts it.
+    fn units(&self, nanoseconds: u64) -> u64 {
+        match self.variant {
+            Variant::Rfc8289 => nanoseconds,
+            Variant::Mac80211 => nanoseconds >> LINUX_CLOCK_SHIFT,
+        }
+    }
+
+    /// [`Parameters::interval`] in these units.
+    fn interval_units(&self) -> u64 {
+        self.units(self.interval.as_nanos())
+    }
 }
 
 /// What CoDel needs to know of a packet.
@@ -48,17 +84,20 @@ pub trait Source {
     fn bytes(&self) -> u64;
 }
 
-/// The state of CoDel, one per queue that it controls.
+/// The state of CoDel, one per queue that it controls. Times are in units of the
+/// variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Control {
-    /// The instant at which the sojourn time will have been above the target for an
+    /// The time at which the sojourn time will have been above the target for an
     /// interval.
-    first_above: Option<Instant>,
-    drop_next: Instant,
+    first_above: Option<u64>,
+    drop_next: u64,
     /// Number of drops since the dropping state began.
     count: u32,
     /// Value of `count` when the dropping state began.
     count_at_start: u32,
+    /// mac80211's 1 / sqrt(`count`) in 65 536ths.
+    reciprocal_root: u16,
     dropping: bool,
     /// Length of the longest packet seen in bytes, at least [`MTU_BYTES`].
     packet_bytes_max: u64,
@@ -69,9 +108,10 @@ impl Control {
     pub const fn new() -> Self {
         Self {
             first_above: None,
-            drop_next: Instant::ZERO,
+            drop_next: 0,
             count: 0,
             count_at_start: 0,
+            reciprocal_root: 0,
             dropping: false,
             packet_bytes_max: MTU_BYTES,
         }
@@ -86,20 +126,22 @@ impl Control {
         source: &mut S,
         dropped: &mut Vec<S::Packet>,
     ) -> Option<S::Packet> {
+        let now = parameters.units(now.as_nanos());
         let (mut head, mut ok_to_drop) = self.pop(now, parameters, source);
         if self.dropping {
             self.dropping = ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count = self.count.saturating_add(1);
+                self.step_root();
                 if mark(&mut head, parameters) {
-                    self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
+                    self.drop_next += self.until_next(parameters);
                     return head;
                 }
                 dropped.extend(head);
                 (head, ok_to_drop) = self.pop(now, parameters, source);
                 self.dropping = ok_to_drop;
                 if ok_to_drop {
-                    self.drop_next = control_law(self.drop_next, parameters.interval, self.count);
+                    self.drop_next += self.until_next(parameters);
                 }
             }
         } else if ok_to_drop {
@@ -109,20 +151,25 @@ impl Control {
             }
             self.dropping = true;
             let drops = self.count - self.count_at_start;
-            let since_last = now.saturating_since(self.drop_next);
-            let resume = drops > 1 && since_last < parameters.interval * RESUME_INTERVALS;
-            self.count = if resume { drops } else { 1 };
-            self.drop_next = control_law(now, parameters.interval, self.count);
+            let since_last = now.saturating_sub(self.drop_next);
+            if drops > 1 && since_last < parameters.interval_units() * RESUME_INTERVALS {
+                self.count = drops;
+                self.step_root();
+            } else {
+                self.count = 1;
+                self.reciprocal_root = u16::MAX;
+            }
+            self.drop_next = now + self.until_next(parameters);
             self.count_at_start = self.count;
         }
         head
     }
 
     /// Returns the next packet, and whether it may be dropped (`dodequeue` of
-    /// RFC 8289, 5.6).
+    /// RFC 8289, 5.6; `codel_should_drop` of Linux).
     fn pop<S: Source>(
         &mut self,
-        now: Instant,
+        now: u64,
         parameters: &Parameters,
         source: &mut S,
     ) -> (Option<S::Packet>, bool) {
@@ -131,18 +178,44 @@ impl Control {
             return (None, false);
         };
         self.packet_bytes_max = self.packet_bytes_max.max(packet.len_bytes());
-        let sojourn = now.saturating_since(packet.arrived());
-        if sojourn < parameters.target || source.bytes() <= self.packet_bytes_max {
+        let exempt = match parameters.variant {
+            Variant::Rfc8289 => self.packet_bytes_max,
+            Variant::Mac80211 => 0,
+        };
+        let sojourn = now.saturating_sub(parameters.units(packet.arrived().as_nanos()));
+        if sojourn < parameters.units(parameters.target.as_nanos()) || source.bytes() <= exempt {
             self.first_above = None;
             return (Some(packet), false);
         }
-        match self.first_above {
-            None => {
-                self.first_above = Some(now + parameters.interval);
-                (Some(packet), false)
+        let ok_to_drop = match (self.first_above, parameters.variant) {
+            (None, _) => {
+                self.first_above = Some(now + parameters.interval_units());
+                false
             }
-            Some(at) => (Some(packet), now >= at),
+            (Some(at), Variant::Rfc8289) => now >= at,
+            (Some(at), Variant::Mac80211) => now > at,
+        };
+        (Some(packet), ok_to_drop)
+    }
+
+    /// From one drop to the next (RFC 8289, 5.3; `codel_control_law` of Linux).
+    fn until_next(&self, parameters: &Parameters) -> u64 {
+        match parameters.variant {
+            Variant::Rfc8289 => {
+                parameters.interval.mul_f64(1.0 / libm::sqrt(f64::from(self.count))).as_nanos()
+            }
+            Variant::Mac80211 => {
+                (parameters.interval_units() * u64::from(self.reciprocal_root)) >> 16
+            }
         }
+    }
+
+    /// One step of Newton's method towards 1 / sqrt(`count`) (`codel_Newton_step`).
+    fn step_root(&mut self) {
+        let root = u64::from(self.reciprocal_root) << 16;
+        let square = (root * root) >> 32;
+        let rest = (3_u64 << 32).wrapping_sub(u64::from(self.count) * square) >> 2;
+        self.reciprocal_root = (rest.wrapping_mul(root) >> (32 - 2 + 1 + 16)) as u16;
     }
 }
 
@@ -156,9 +229,4 @@ impl Default for Control {
 /// of it.
 fn mark(packet: &mut Option<impl Packet>, parameters: &Parameters) -> bool {
     parameters.ecn && packet.as_mut().is_some_and(Packet::mark)
-}
-
-/// The time of the next drop (RFC 8289, 5.3).
-fn control_law(from: Instant, interval: Duration, count: u32) -> Instant {
-    from + interval.mul_f64(1.0 / libm::sqrt(f64::from(count)))
 }

@@ -122,14 +122,18 @@ impl<P: Packet> FlowQueues<P> {
         Some(packet)
     }
 
-    /// Drops half of the packets, but at most `packets_max`, from the head of the
-    /// flow with the most bytes (RFC 8290, 4.1); of several such flows the first
-    /// one, so that the choice does not depend on the search. Returns that flow;
-    /// `None` if there are no flows.
-    pub fn drop_from_fattest(&mut self, packets_max: usize, dropped: &mut Vec<P>) -> Option<u32> {
+    /// Drops as many packets as `batch` says of the number that there are, from the
+    /// head of the flow with the most bytes (RFC 8290, 4.1: half of them, but at most
+    /// 64); of several such flows the first one, so that the choice does not depend on
+    /// the search. Returns that flow; `None` if there are no flows.
+    pub fn drop_from_fattest(
+        &mut self,
+        batch: impl FnOnce(usize) -> usize,
+        dropped: &mut Vec<P>,
+    ) -> Option<u32> {
         let queues = self.0.iter_mut().zip(0..);
         let (queue, flow) = queues.reduce(|a, b| if b.0.bytes > a.0.bytes { b } else { a })?;
-        let count = queue.packets.len().div_ceil(2).min(packets_max);
+        let count = batch(queue.packets.len()).min(queue.packets.len());
         for packet in queue.packets.drain(..count) {
             queue.bytes -= packet.len_bytes();
             dropped.push(packet);

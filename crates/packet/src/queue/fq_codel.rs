@@ -4,17 +4,21 @@
 //! deficit round robin over airtime (Hoiland-Jorgensen et al., USENIX ATC 2017,
 //! algorithm 3), as in mac80211. Deficits of flows are in bytes of network-layer
 //! packets. Flows of different peers never share a queue, which the hash of
-//! addresses in the RFC makes almost certain. Leaves out mac80211's slack target
-//! (50 ms) for stations below 12 Mb/s.
+//! addresses in the RFC makes almost certain. Leaves out the slack target (50 ms) for
+//! stations below 12 Mb/s that mac80211 had once (6.12 has not), and its memory of a
+//! packet (`truesize`), for which lengths stand.
 
 use super::{Held, PeerId};
 use crate::Packet;
-use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, bucket_of};
+use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, Variant, bucket_of};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
 /// Most packets that one overflow drops from the fattest flow (RFC 8290, 4.1).
 const DROP_BATCH_PACKETS: usize = 64;
+
+/// The same in mac80211 (`fq_flow_drop`).
+const DROP_BATCH_PACKETS_MAC80211: usize = 32;
 
 /// Airtime that a station may use per turn in nanoseconds: the default weight of
 /// mac80211 (`IEEE80211_DEFAULT_AIRTIME_WEIGHT`, 256 us).
@@ -88,6 +92,10 @@ impl FqCodel {
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
         let quantum = i64::from(self.config.quantum_bytes);
+        if self.config.airtime && !self.peers[slot].listed {
+            // It was found empty since it last had packets: its flows are new again.
+            self.head_flow(tin, |_| true);
+        }
         self.flows.push(index, packet, quantum, &mut self.tins[tin]);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
@@ -151,6 +159,10 @@ impl FqCodel {
 
     #[inline]
     pub(super) fn peek_len_for(&mut self, peer: PeerId) -> Option<u16> {
+        // To look is not to ask in vain.
+        if self.len_packets_for(peer) == 0 {
+            return None;
+        }
         let flow = self.head_flow_for(peer)?;
         self.flows.front(flow).map(|packet| packet.bytes)
     }
@@ -239,14 +251,11 @@ impl FqCodel {
     #[inline]
     fn head_flow_for(&mut self, peer: PeerId) -> Option<u32> {
         let slot = peer.index();
-        if self.len_packets_for(peer) == 0 {
-            return None;
-        }
         self.head_flow(self.tin_of(slot), |other| other == slot)
     }
 
     /// The flow whose turn it is (RFC 8290, 4.2): it has packets and a positive
-    /// deficit.
+    /// deficit. If no flow has packets all leave their lists.
     #[inline]
     fn head_flow(&mut self, tin: usize, eligible: impl Fn(usize) -> bool) -> Option<u32> {
         let quantum = i64::from(self.config.quantum_bytes);
@@ -265,10 +274,14 @@ impl FqCodel {
     }
 
     /// Drops half of the packets, but at most a batch, of the flow with the most
-    /// bytes.
+    /// bytes. Of an odd number mac80211 drops the smaller half, but one at least.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
         let before = dropped.len();
-        let Some(flow) = self.flows.drop_from_fattest(DROP_BATCH_PACKETS, dropped) else { return };
+        let batch = |packets: usize| match self.config.codel.variant {
+            Variant::Rfc8289 => packets.div_ceil(2).min(DROP_BATCH_PACKETS),
+            Variant::Mac80211 => (packets / 2).clamp(1, DROP_BATCH_PACKETS_MAC80211),
+        };
+        let Some(flow) = self.flows.drop_from_fattest(batch, dropped) else { return };
         let gone = &dropped[before..];
         self.bytes -= gone.iter().map(|packet| u64::from(packet.bytes)).sum::<u64>();
         self.packets -= gone.len() as u32;

@@ -177,3 +177,27 @@ fn one_mtu_of_backlog_is_exempt() {
         assert_eq!(dropped, vec![]);
     }
 }
+
+/// mac80211's intervals between drops: interval / sqrt(count) by Newton's steps from
+/// 65 535 65 536ths, so 1, 0.5, 0.5625, 0.4878, .. of it (worked out by hand from
+/// `codel_Newton_step`: r (3 - n r^2) / 2), which meet 1 / sqrt(n) later.
+#[test]
+fn mac80211_nears_the_square_root() {
+    let mut queue = Queue::new(&QueueConfig::MAC80211, 0);
+    let mut times: Vec<f64> = vec![];
+    for tag in 0u64..400_000 {
+        let now = Instant::from_nanos(tag * 10_240);
+        let mut dropped = vec![];
+        while queue.len_packets() < 2500 {
+            queue.enqueue(now, peer(1), packet(tag, 1000), Held::NONE, &mut dropped);
+        }
+        queue.dequeue_for(now, peer(1), &mut dropped).expect("a standing queue");
+        times.extend(dropped.iter().map(|_| now.as_secs_f64() * 1e3));
+    }
+    let steps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) / 100.0).collect();
+    for (step, expected) in steps.iter().zip([1.0, 0.5, 0.5625, 0.4878, 0.4415]) {
+        assert!((step - expected).abs() < 0.001, "{steps:?}");
+    }
+    let (count, late) = (steps.len(), steps[steps.len() - 1]);
+    assert!(count > 20 && (late * (count as f64).sqrt() - 1.0).abs() < 0.02, "{count}: {late}");
+}

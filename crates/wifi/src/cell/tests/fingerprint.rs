@@ -259,11 +259,11 @@ fn categories_and_opportunities() {
 #[test]
 fn queues() {
     let all = [
-        (QueueConfig::MAC80211, DriverLimit::None, 0xef07_bccb_1355_660d),
+        (QueueConfig::MAC80211, DriverLimit::None, 0xf216_e832_9bb7_5b99),
         (
             QueueConfig::MAC80211,
             DriverLimit::Airtime(Duration::from_millis(5)),
-            0x40a5_7be1_ffe6_3e42,
+            0x054e_461c_d09d_3ea7,
         ),
         (QueueConfig::RFC_8290, DriverLimit::Packets(64), 0x5e53_3645_cb7f_6e82),
         (QueueConfig::RFC_8289, DriverLimit::None, 0x5d38_1554_b6b2_f41e),
