@@ -39,7 +39,8 @@ limit_by_default=$(in_sta cat /proc/sys/net/ipv4/tcp_limit_output_bytes)
 # the means at acknowledgements of the smoothed round trip (ms), cwnd, segments out, and
 # of what the pacing rate sends in 1/128 s; the most bytes below the socket; sends, and
 # of them those above the limit; pacing rates just after an acknowledgement, and of them
-# those that are the formula's. From 2 s after the beginning, for 3 s.
+# those that are the formula's; memory of a full segment. From 2 s after the beginning, for
+# 3 s.
 measure() {
     parameter rate "$1"
     parameter orphan "$3"
@@ -75,14 +76,15 @@ measure() {
         $2 == "send" && value["len"] > 0 && value["clone"] % 256 { after = level + value["size"]
           limit = int(value["pacing"] / 128); if (limit < 2 * value["size"]) limit = 2 * value["size"]
           if (limit > bytes_max) limit = bytes_max
+          if (value["len"] == 1448) segment = value["size"]
           sends++; if (level + 1 > limit && value["out"] > 1) above++
           if (last == "ack" && $1 - acked < 0.0005) {
               percent = value["cwnd"] < int(value["ssthresh"] / 2) ? 200 : 120
               window = value["cwnd"] > value["out"] ? value["cwnd"] : value["out"]
               rates++; if (int(1448 * 80000 * percent * window / value["srtt"]) == value["pacing"]) same++ } }
         { last = $2; if (last == "ack") acked = $1 }
-        END { if (n) printf "%d %d %d %s %s %.3f %.0f %.3f %.2f %.2f %.0f %d %d %d %d %d\n", rate, bytes_max, orphan, bursts, acknowledged,
-              mbps, area / time, srtt / n, cwnd / n, out / n, allowed / n, most, sends, above, rates, same }
+        END { if (n) printf "%d %d %d %s %s %.3f %.0f %.3f %.2f %.2f %.0f %d %d %d %d %d %d\n", rate, bytes_max, orphan, bursts, acknowledged,
+              mbps, area / time, srtt / n, cwnd / n, out / n, allowed / n, most, sends, above, rates, same, segment }
     ' >> /tmp/small-queues
     tail -n 1 /tmp/small-queues
 }
