@@ -34,6 +34,9 @@
  *               queues then do not see (drivers that copy). Default 0.
  *   damaged  *  deliver lost MPDUs: 0 never, 1 to those who ask, 2 to all. Default 1.
  *   damage_header *  damaged MPDUs whose header is changed, too, per mille. Default 0.
+ *   aql         mac80211 limits the airtime that waits in the radio (airtime queue
+ *               limits, NL80211_EXT_FEATURE_AQL). Since Linux 6.2; ignored before.
+ *               Default 0.
  *   seed        of the losses and backoffs, not 0. Default 1. With a clock that
  *               counts instructions a run repeats itself.
  *
@@ -49,6 +52,7 @@
  */
 
 #include <linux/debugfs.h>
+#include <linux/version.h>
 
 #define AIR_SIFS_NS	16000ULL
 #define AIR_SLOT_NS	9000ULL
@@ -187,6 +191,9 @@ AIR_PARAMETER(damage_header, 0, 1000, 0);
 
 static unsigned int param_seed = 1;
 module_param_named(seed, param_seed, uint, 0444);
+
+static bool param_aql;
+module_param_named(aql, param_aql, bool, 0444);
 
 static unsigned int air_loss[16];
 static int air_losses = 1;
@@ -534,6 +541,41 @@ static void air_wake(struct air_radio *radio, unsigned int ac)
 	ieee80211_wake_queue(radio->data->hw, ac);
 }
 
+/*
+ * With airtime queue limits frames wait in mac80211 although the radio's queue has room.
+ * A driver asks for them when it has reported others, which mac80211's own
+ * wake_tx_queue leaves to it.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+static void air_pull_for(void *data, u8 *mac, struct ieee80211_vif *vif)
+{
+	/* Of the queue that is passed its interface and access category are used only. */
+	struct ieee80211_txq any = { .vif = vif };
+
+	for (any.ac = 0; any.ac < AIR_ACS; any.ac++)
+		ieee80211_handle_wake_tx_queue(data, &any);
+}
+
+static void air_pull(struct tasklet_struct *tasklet)
+{
+	struct air_radio *radio = from_tasklet(radio, tasklet, pull);
+	struct ieee80211_hw *hw = radio->data->hw;
+
+	ieee80211_iterate_active_interfaces_atomic(hw, IEEE80211_IFACE_ITER_NORMAL,
+						   air_pull_for, hw);
+}
+
+static void air_features(struct ieee80211_hw *hw)
+{
+	if (param_aql)
+		wiphy_ext_feature_set(hw->wiphy, NL80211_EXT_FEATURE_AQL);
+}
+#else
+static void air_pull(struct tasklet_struct *tasklet) { }
+
+static void air_features(struct ieee80211_hw *hw) { }
+#endif
+
 /* The end of a PPDU and its acknowledgement. */
 static enum hrtimer_restart air_end(struct hrtimer *timer)
 {
@@ -599,6 +641,9 @@ static enum hrtimer_restart air_end(struct hrtimer *timer)
 	radio->sending = false;
 	air->radio = NULL;
 	air_wake(radio, air->ac);
+	/* After the tasklet in which mac80211 takes the reports. */
+	if (param_aql)
+		tasklet_schedule(&radio->pull);
 	wake_up(&radio->drained);
 	/* Its radio may now send on other channels, too. */
 	air_start(air, hrtimer_get_expires(timer));
@@ -760,6 +805,7 @@ static void air_init_radio(struct mac80211_hwsim_data *data)
 	data->air.data = data;
 	data->air.stopped = true;
 	init_waitqueue_head(&data->air.drained);
+	tasklet_setup(&data->air.pull, air_pull);
 	for (ac = 0; ac < AIR_ACS; ac++)
 		INIT_LIST_HEAD(&data->air.frames[ac]);
 }
@@ -776,6 +822,7 @@ static void air_remove_radio(struct mac80211_hwsim_data *data)
 	spin_lock_bh(&air_lock);
 	list_del(&data->air.list);
 	spin_unlock_bh(&air_lock);
+	tasklet_kill(&data->air.pull);
 }
 
 static int air_init(void)

@@ -22,6 +22,8 @@ struct air_radio {
 	bool sending;
 	bool stopped;
 	wait_queue_head_t drained;
+	/* Takes from mac80211's queues what airtime queue limits held back. */
+	struct tasklet_struct pull;
 };
 
 /* One transmission of an MPDU, as its receivers see it. */
