@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
 use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{NodeFrames, OutputDir, Recorder, RunDocument, RunSet, replace_earlier};
+use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder, RunDocument, RunSet, replace_earlier};
 use lasthop_units::{Duration, Instant};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -187,6 +187,7 @@ impl<'a> Batch<'a> {
                 let events = self.args.events || self.args.runs == 1;
                 let captures = self.args.output.pcap.then_some(NodeFrames::MadeUp);
                 let files = lasthop_run::files(scenario, events, captures);
+                let files = Files { cut: files.cut && !self.args.payload, ..files };
                 Recorder::with_files(names, recording, &files, directory)
                     .map_err(Failure::message)?
             }

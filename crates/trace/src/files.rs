@@ -7,7 +7,7 @@ use crate::ethernet;
 use crate::events::EventsWriter;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
-use crate::pcapng::{Capture, LinkType};
+use crate::pcapng::{Address, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
@@ -29,6 +29,9 @@ pub struct Files {
     /// The frames of which a `node-NAME.pcapng` is written for every node; `None` for
     /// no such files.
     pub nodes: Option<NodeFrames>,
+    /// Whether captures leave out the payload of made-up frames, which is zero: the FCS
+    /// with it, and all but 16 bytes. A-MSDUs, and what is not data, remain whole.
+    pub cut: bool,
 }
 
 /// The origin of the frames in the capture of a node.
@@ -48,6 +51,9 @@ pub(crate) struct Writers {
     air: Option<AirWriter>,
     nodes: Vec<Capture>,
     made_up: bool,
+    /// Bytes of a made-up frame of a node that are made at least; headers always are.
+    bytes_made: usize,
+    frame: Vec<u8>,
     segments: Segments,
     error: Option<OutputError>,
 }
@@ -58,8 +64,12 @@ impl Writers {
         names: &Names,
         directory: &mut OutputDir,
     ) -> Result<Self, OutputError> {
-        let mut writers =
-            Self { made_up: files.nodes == Some(NodeFrames::MadeUp), ..Self::default() };
+        let mut writers = Self {
+            made_up: files.nodes == Some(NodeFrames::MadeUp),
+            bytes_made: if files.cut { 0 } else { usize::MAX },
+            ..Self::default()
+        };
+        let known = addresses(names, files.nodes != Some(NodeFrames::Real));
         if files.events {
             writers.events = Some(EventsWriter::new(directory.file("events.parquet")?, names)?);
         }
@@ -67,12 +77,17 @@ impl Writers {
             writers.series = Some(SeriesWriter::new(directory.file("series.parquet")?, names)?);
         }
         if let Some(info) = &files.air {
-            writers.air = Some(AirWriter::new(directory.file("air.pcapng")?, info, names)?);
+            let mut air = AirWriter::new(directory.file("air.pcapng")?, info, names, files.cut)?;
+            air.names(&known)?;
+            writers.air = Some(air);
         }
         if files.nodes.is_some() {
             for node in &names.nodes {
                 let file = directory.file(&file_name(&node.name))?;
-                writers.nodes.push(Capture::new(file, LinkType::Ethernet, &node.name, None)?);
+                let snap_bytes = files.cut.then_some(SNAP_BYTES);
+                let mut capture = Capture::new(file, LinkType::Ethernet, &node.name, snap_bytes)?;
+                capture.names(&known)?;
+                writers.nodes.push(capture);
             }
         }
         Ok(writers)
@@ -84,7 +99,9 @@ impl Writers {
         stream: &AirStream,
         names: &Names,
     ) -> Result<Self, OutputError> {
-        Ok(Self { air: Some(AirWriter::stream(target, stream, names)?), ..Self::default() })
+        let mut air = AirWriter::stream(target, stream, names)?;
+        air.names(&addresses(names, true))?;
+        Ok(Self { air: Some(air), ..Self::default() })
     }
 
     /// Whether a file needs the events of the cell.
@@ -191,7 +208,9 @@ impl Writers {
         bytes: &[u8],
     ) {
         self.attempt(|files| match files.nodes.get_mut(node.index()) {
-            Some(capture) if !files.made_up => capture.packet(now, Some(direction), bytes),
+            Some(capture) if !files.made_up => {
+                capture.packet(now, Some(direction), bytes, bytes.len())
+            }
             _ => Ok(()),
         });
     }
@@ -212,11 +231,11 @@ impl Writers {
         names: &Names,
     ) -> Result<(), OutputError> {
         match self.nodes.get_mut(node.index()) {
-            Some(capture) if self.made_up => capture.packet(
-                now,
-                Some(direction),
-                &ethernet::frame(packet, names, &self.segments),
-            ),
+            Some(capture) if self.made_up => {
+                let Self { segments, bytes_made, frame, .. } = self;
+                let length = ethernet::frame(packet, names, segments, *bytes_made, frame);
+                capture.packet(now, Some(direction), frame, length)
+            }
             _ => Ok(()),
         }
     }
@@ -234,6 +253,18 @@ impl std::fmt::Debug for Writers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writers").field("error", &self.error).finish_non_exhaustive()
     }
+}
+
+/// The addresses of nodes that captures name. `made_up`: those of made-up IP headers, too.
+fn addresses(names: &Names, made_up: bool) -> Vec<(Address, &str)> {
+    let mut list = Vec::new();
+    for (index, node) in names.nodes.iter().enumerate() {
+        if made_up {
+            list.push((Address::Ipv4(ethernet::ip_address(NodeId(index as u16))), &*node.name));
+        }
+        list.push((Address::Eui48(node.address.0), &*node.name));
+    }
+    list
 }
 
 /// The name `node-NAME.pcapng`, in which every character of the node's name other than

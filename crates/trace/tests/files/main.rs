@@ -8,6 +8,7 @@ mod absence;
 mod air;
 mod apq;
 mod cell;
+mod cut;
 mod scene;
 mod stream;
 mod tables;

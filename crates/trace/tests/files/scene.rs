@@ -80,12 +80,14 @@ pub fn air() -> AirInfo {
         beacon_interval: Duration::from_micros(102_400),
         basic_rates: dsss.to_vec(),
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
+        amsdu: true,
     }
 }
 
 /// Selects all files that a recorder can write.
 pub fn files() -> Files {
-    Files { events: true, series: true, air: Some(air()), nodes: Some(NodeFrames::MadeUp) }
+    let nodes = Some(NodeFrames::MadeUp);
+    Files { events: true, series: true, air: Some(air()), nodes, cut: false }
 }
 
 pub fn recording() -> Recording {
