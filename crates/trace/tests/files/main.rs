@@ -7,6 +7,7 @@
 mod absence;
 mod air;
 mod apq;
+mod beside;
 mod cell;
 mod cut;
 mod scene;
