@@ -75,6 +75,9 @@ pub struct Simulate {
     /// With several runs, write events.parquet of each too (a single run always has it)
     #[arg(long, requires = "out")]
     pub events: bool,
+    /// With --pcap, do not leave out the payload of packets, which is zero
+    #[arg(long, requires = "pcap")]
+    pub payload: bool,
 }
 
 /// `lasthop emulate`.

@@ -66,9 +66,16 @@ pub fn recording(scenario: &Scenario) -> Recording {
 }
 
 /// Returns the files of a run. `events`: the file of events, too; `captures`: captures
-/// on the air and at nodes, too, with these frames.
+/// on the air and at nodes, too, with these frames; those that are made up are cut at
+/// their headers.
 pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {
-    Files { events, series: true, air: captures.and_then(|_| air(scenario)), nodes: captures }
+    Files {
+        events,
+        series: true,
+        air: captures.and_then(|_| air(scenario)),
+        nodes: captures,
+        cut: captures == Some(NodeFrames::MadeUp),
+    }
 }
 
 /// Returns the parameters of a capture on the air; `None` without a cell. The model has
@@ -86,6 +93,7 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
         basic_rates: cell.basic_rates.clone(),
         rates: access_point.map(|station| station.capabilities.rates.clone()).unwrap_or_default(),
+        amsdu: cell.stations.iter().any(|station| station.aggregation.amsdu_bytes_max > 0),
     })
 }
 

@@ -4,12 +4,13 @@
 //! a radiotap header, at the end of its PPDU; the signal is that at the receiver, and
 //! TSFT the start of the PSDU in microseconds. The subframes of an A-MPDU have a common
 //! reference number. MSDUs are real if the driver still has their bytes, else made up
-//! (see `ethernet`). Clauses are those of IEEE 802.11-2020.
+//! (see `ethernet`), and then their payload may be left out. Clauses are those of IEEE
+//! 802.11-2020.
 
 use crate::ethernet;
 use crate::names::Names;
 use crate::output::{OutputError, Target};
-use crate::pcapng::{Capture, LinkType};
+use crate::pcapng::{self, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
 use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
@@ -41,6 +42,9 @@ pub struct AirInfo {
     pub basic_rates: Vec<Rate>,
     /// All rates of the access point, HT rates included.
     pub rates: Vec<Rate>,
+    /// Whether a station may send A-MSDUs. No payload is left out of them, since headers
+    /// follow it.
+    pub amsdu: bool,
 }
 
 /// What of `air.pcapng` is written to a stream while a run proceeds.
@@ -55,6 +59,9 @@ pub struct AirStream {
     pub data: bool,
 }
 
+/// As [`SNAP_BYTES`], where there are A-MSDUs: the longest (7 935 bytes), and the headers.
+const AMSDU_SNAP_BYTES: u32 = 8_192;
+
 /// The writer of `air.pcapng`.
 pub(crate) struct AirWriter {
     capture: Capture,
@@ -68,6 +75,8 @@ pub(crate) struct AirWriter {
     access_point: Option<StationId>,
     ampdus: u32,
     packet: Vec<u8>,
+    /// Bytes of a made-up frame that are made at least; headers always are.
+    bytes_made: usize,
     /// Whether data frames, and Block Acks and requests for them, are written.
     data: bool,
 }
@@ -82,12 +91,19 @@ pub(crate) struct Contents<'a> {
 }
 
 impl AirWriter {
+    /// `cut`: without the payload of made-up frames.
     pub(crate) fn new(
         target: impl Into<Target>,
         info: &AirInfo,
         names: &Names,
+        cut: bool,
     ) -> Result<Self, OutputError> {
-        Self::with(target.into(), info, names, None)
+        let snap_bytes = match info.amsdu {
+            true => AMSDU_SNAP_BYTES,
+            false => SNAP_BYTES,
+        };
+        let writer = Self::with(target.into(), info, names, cut.then_some(snap_bytes))?;
+        Ok(if cut { Self { bytes_made: 0, ..writer } } else { writer })
     }
 
     /// A writer to a stream.
@@ -127,8 +143,14 @@ impl AirWriter {
             access_point: names.access_point,
             ampdus: 0,
             packet: Vec::new(),
+            bytes_made: snap_bytes.map_or(usize::MAX, |bytes| bytes as usize),
             data: true,
         })
+    }
+
+    /// Writes names of addresses.
+    pub(crate) fn names(&mut self, list: &[(pcapng::Address, &str)]) -> Result<(), OutputError> {
+        self.capture.names(list)
     }
 
     pub(crate) fn close(self) -> Result<(), OutputError> {
@@ -154,15 +176,16 @@ impl AirWriter {
                 }
                 packet.clear();
                 header.emit(&mut packet);
-                self.frame(ppdu, psdu.receiver, frame, contents, &mut packet);
-                self.capture.packet(ppdu.end, None, &packet)?;
+                let left_out = self.frame(ppdu, psdu.receiver, frame, contents, &mut packet);
+                let length = packet.len() + left_out;
+                self.capture.packet(ppdu.end, None, &packet, length)?;
             }
         }
         self.packet = packet;
         Ok(())
     }
 
-    /// Appends an MPDU with its FCS.
+    /// Appends an MPDU with its FCS. Returns how many bytes were left out at its end.
     fn frame(
         &self,
         ppdu: &Ppdu,
@@ -170,7 +193,7 @@ impl AirWriter {
         frame: &Frame,
         contents: Contents<'_>,
         out: &mut Vec<u8>,
-    ) {
+    ) -> usize {
         let names = contents.names;
         let transmitter = station_address(ppdu.transmitter, names);
         let receiver = match receiver {
@@ -188,7 +211,8 @@ impl AirWriter {
         };
         match frame.kind {
             FrameKind::Data | FrameKind::QosData { .. } => {
-                link.data(frame, contents).emit(self.capture.snap_bytes(), out);
+                let data = link.data(frame, contents, self.bytes_made);
+                return data.emit(self.capture.snap_bytes(), out);
             }
             FrameKind::Null { power_management } => {
                 link.null(power_management, None).emit_mpdu(out);
@@ -264,6 +288,7 @@ impl AirWriter {
                 link.management(management::Body::Action(delba)).emit_mpdu(out);
             }
         }
+        0
     }
 }
 
@@ -311,19 +336,21 @@ struct Link {
 struct DataFrame {
     repr: data::Repr<'static>,
     body: Vec<u8>,
+    /// Bytes of the body that were left out at its end.
+    left_out: usize,
 }
 
 impl DataFrame {
-    /// Appends the frame. An FCS that a snap length leaves out is not computed: that would
-    /// be a fifth of the time of a run.
-    fn emit(&self, snap_bytes: usize, out: &mut Vec<u8>) {
+    /// Appends the frame, and returns how many bytes were left out at its end. An FCS that
+    /// nobody sees is not computed: that would be a fifth of the time of a run.
+    fn emit(&self, snap_bytes: usize, out: &mut Vec<u8>) -> usize {
         let frame = frame::Repr::Data(data::Repr { body: Some(&self.body), ..self.repr });
-        if out.len() + frame.buffer_len() < snap_bytes {
+        if self.left_out == 0 && out.len() + frame.buffer_len() < snap_bytes {
             frame.emit_mpdu(out);
-        } else {
-            frame.emit(out);
-            out.resize(out.len() + fcs::LEN, 0);
+            return 0;
         }
+        frame.emit(out);
+        self.left_out + fcs::LEN
     }
 }
 
@@ -356,8 +383,8 @@ impl Link {
         }
     }
 
-    fn data(&self, frame: &Frame, contents: Contents<'_>) -> DataFrame {
-        let msdus = || frame.packets.iter().map(|packet| Msdu::of(packet, contents));
+    /// `bytes_made`: bytes of each made-up frame that are made at least.
+    fn data(&self, frame: &Frame, contents: Contents<'_>, bytes_made: usize) -> DataFrame {
         let qos = match frame.kind {
             FrameKind::QosData { access_category, amsdu } => Some(QosControl {
                 tid: access_category.tid(),
@@ -368,7 +395,8 @@ impl Link {
         };
         if qos.is_some_and(|qos| qos.amsdu_present) {
             let mut writer = amsdu::Writer::new();
-            for Msdu { destination, source, bytes } in msdus() {
+            let msdus = frame.packets.iter().map(|packet| Msdu::of(packet, contents, usize::MAX));
+            for Msdu { destination, source, bytes, .. } in msdus {
                 writer
                     .push(&amsdu::Subframe { destination, source, msdu: &bytes })
                     .expect("a packet and its LLC header are shorter than 65 535 bytes");
@@ -377,18 +405,22 @@ impl Link {
             // address in a frame from the access point, the destination address in a
             // frame to it.
             let addresses = self.addresses(self.receiver, self.transmitter);
-            return DataFrame { repr: self.header(addresses, qos), body: writer.finish() };
+            let (repr, body) = (self.header(addresses, qos), writer.finish());
+            return DataFrame { repr, body, left_out: 0 };
         }
-        let Msdu { destination, source, bytes } = msdus().next().unwrap_or(Msdu {
+        let msdu = frame.packets.first().map(|packet| Msdu::of(packet, contents, bytes_made));
+        let Msdu { destination, source, bytes, left_out } = msdu.unwrap_or(Msdu {
             destination: self.receiver,
             source: self.transmitter,
             bytes: Vec::new(),
+            left_out: 0,
         });
         // A station does not bridge, so the receiver is the destination of a frame from
         // the access point, and the transmitter the source of a frame to it.
         let destination = if self.from_access_point { self.receiver } else { destination };
         let source = if self.from_access_point { source } else { self.transmitter };
-        DataFrame { repr: self.header(self.addresses(destination, source), qos), body: bytes }
+        let repr = self.header(self.addresses(destination, source), qos);
+        DataFrame { repr, body: bytes, left_out }
     }
 
     fn null(&self, power_management: bool, qos: Option<QosControl>) -> frame::Repr<'static> {
@@ -433,17 +465,29 @@ struct Msdu {
     destination: MacAddr,
     source: MacAddr,
     bytes: Vec<u8>,
+    /// Bytes that were left out at its end.
+    left_out: usize,
 }
 
 impl Msdu {
-    fn of(packet: &Packet, contents: Contents<'_>) -> Self {
+    fn of(packet: &Packet, contents: Contents<'_>, bytes_made: usize) -> Self {
         let Contents { frames, segments, names } = contents;
         // A fragment has the tag of its packet, whose bytes are not its own.
         let real = match packet.fragment.is_whole() {
             true => frames(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES),
             false => None,
         };
-        let frame = real.unwrap_or_else(|| ethernet::frame(packet, names, segments));
+        let (frame, length) = match real {
+            Some(frame) => {
+                let length = frame.len();
+                (frame, length)
+            }
+            None => {
+                let mut frame = Vec::new();
+                let length = ethernet::frame(packet, names, segments, bytes_made, &mut frame);
+                (frame, length)
+            }
+        };
         let address = |at: usize| {
             let mut octets = [0; 6];
             octets.copy_from_slice(&frame[at..at + 6]);
@@ -452,7 +496,8 @@ impl Msdu {
         let mut bytes = Vec::with_capacity(llc::LEN + frame.len() - ethernet::HEADER_BYTES);
         llc::Repr::new(u16::from_be_bytes([frame[12], frame[13]])).emit(&mut bytes);
         bytes.extend_from_slice(&frame[ethernet::HEADER_BYTES..]);
-        Self { destination: address(0), source: address(6), bytes }
+        let left_out = length - frame.len();
+        Self { destination: address(0), source: address(6), bytes, left_out }
     }
 }
 

@@ -27,15 +27,30 @@ const DISCARD: u16 = 9;
 /// Length in bytes of destination, source and EtherType.
 pub(crate) const HEADER_BYTES: usize = 14;
 
-/// Returns the frame for a packet; `segments` has the headers of those of TCP.
-pub(crate) fn frame(packet: &Packet, names: &Names, segments: &Segments) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(HEADER_BYTES + usize::from(packet.bytes));
+/// Bytes of payload that are made whatever is left out. `capture` tells datagrams apart by
+/// as many.
+const PAYLOAD_BYTES: usize = 16;
+
+/// Writes the frame for a packet over `frame` and returns its length in bytes; `segments`
+/// has the headers of those of TCP. Of payload, which is zero behind the tag, only the
+/// first 16 bytes are made, and under TCP none, except where the frame is shorter than
+/// `bytes_made` without it: what is missing is zero, and all checksums are those of the
+/// whole frame.
+pub(crate) fn frame(
+    packet: &Packet,
+    names: &Names,
+    segments: &Segments,
+    bytes_made: usize,
+    frame: &mut Vec<u8>,
+) -> usize {
+    let length = HEADER_BYTES + usize::from(packet.bytes);
+    frame.clear();
     frame.extend_from_slice(&node_address(packet.destination, names).0);
     frame.extend_from_slice(&node_address(packet.source, names).0);
     if usize::from(packet.bytes) < IPV4_BYTES {
         frame.extend_from_slice(&EXPERIMENTAL.to_be_bytes());
-        frame.resize(HEADER_BYTES + usize::from(packet.bytes), 0);
-        return frame;
+        frame.resize(length, 0);
+        return length;
     }
     frame.extend_from_slice(&IPV4.to_be_bytes());
     let segment = segments.get(packet);
@@ -47,17 +62,23 @@ pub(crate) fn frame(packet: &Packet, names: &Names, segments: &Segments) -> Vec<
         (Some(FlowKind::Ping), None) => ICMP,
         _ => UDP,
     };
-    ip_header(&mut frame, packet, protocol);
-    frame.resize(HEADER_BYTES + usize::from(packet.bytes), 0);
+    ip_header(frame, packet, protocol);
     let ip = HEADER_BYTES..HEADER_BYTES + IPV4_BYTES;
     let transport = ip.end;
+    let offset_bytes = usize::from(packet.fragment.offset_bytes());
+    let headers = match segment {
+        Some(segment) => transport + segment.len().saturating_sub(offset_bytes),
+        // In later fragments, everything after the IP header is payload.
+        None if offset_bytes > 0 => transport + PAYLOAD_BYTES,
+        None => transport + TRANSPORT_HEADER_BYTES + PAYLOAD_BYTES,
+    };
+    frame.resize(headers.max(bytes_made).min(length), 0);
     if let Some(segment) = segment {
         tcp_header(&mut frame[ip.start..], packet, segment);
-        return frame;
+        return length;
     }
-    // In later fragments, everything after the IP header is payload.
-    if packet.fragment.offset_bytes() > 0 {
-        return frame;
+    if offset_bytes > 0 {
+        return length;
     }
     let payload = transport + TRANSPORT_HEADER_BYTES;
     if let Some(room) = frame.get_mut(payload..payload + 8) {
@@ -68,7 +89,7 @@ pub(crate) fn frame(packet: &Packet, names: &Names, segments: &Segments) -> Vec<
         ICMP => icmp_header(&mut frame[transport..], packet, names),
         _ => {}
     }
-    frame
+    length
 }
 
 /// Returns the TCP header of a segment that `source` sends. Its checksum is 0.
@@ -119,23 +140,28 @@ fn ports(flow: FlowId, source: NodeId, names: &Names) -> [u16; 2] {
 }
 
 /// Writes the part of a TCP header that is in this packet, which may be a fragment, and
-/// its checksum. `ip` starts at the IP header and ends with the packet.
+/// its checksum. `ip` starts at the IP header and ends behind the header at the earliest.
 fn tcp_header(ip: &mut [u8], packet: &Packet, header: &[u8]) {
     let (ip, tcp) = ip.split_at_mut(IPV4_BYTES);
     // The payload is zero and does not change the checksum.
     let pseudo = checksum::pseudo_header(&ip[12..20], TCP, whole_bytes(packet) - IPV4_BYTES);
     let checksum = checksum::of_sum(pseudo + checksum::sum(header)).to_be_bytes();
-    let mut header = header.to_vec();
-    header[CHECKSUM_AT..CHECKSUM_AT + 2].copy_from_slice(&checksum);
-    let behind = header.get(usize::from(packet.fragment.offset_bytes())..).unwrap_or(&[]);
+    let offset_bytes = usize::from(packet.fragment.offset_bytes());
+    let behind = header.get(offset_bytes..).unwrap_or(&[]);
     tcp.iter_mut().zip(behind).for_each(|(to, &from)| *to = from);
+    for (at, octet) in (CHECKSUM_AT..).zip(checksum) {
+        if let Some(to) = at.checked_sub(offset_bytes).and_then(|at| tcp.get_mut(at)) {
+            *to = octet;
+        }
+    }
 }
 
-/// Writes the UDP header. `ip` starts at the IP header and ends with the packet.
+/// Writes the UDP header. `ip` starts at the IP header; what it lacks of the packet is zero.
 fn udp_header(ip: &mut [u8], packet: &Packet, names: &Names) {
     let [source, destination] = ports(packet.flow, packet.source, names);
     let (ip, udp) = ip.split_at_mut(IPV4_BYTES);
-    // The bytes in other fragments are all zero and do not change the checksum.
+    // Bytes that are not made, and those in other fragments, are all zero and do not
+    // change the checksum.
     let length = (whole_bytes(packet) - IPV4_BYTES) as u16;
     udp[0..2].copy_from_slice(&source.to_be_bytes());
     udp[2..4].copy_from_slice(&destination.to_be_bytes());
@@ -165,7 +191,7 @@ fn whole_bytes(packet: &Packet) -> usize {
 }
 
 /// The address 10.0.0.1 + node; the limited broadcast address for all nodes.
-fn ip_address(node: NodeId) -> [u8; 4] {
+pub(crate) fn ip_address(node: NodeId) -> [u8; 4] {
     match node {
         Packet::EVERYWHERE => [255; 4],
         node => (0x0a00_0000 + u32::from(node.0) + 1).to_be_bytes(),

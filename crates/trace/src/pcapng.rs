@@ -1,7 +1,9 @@
 //! Writes pcapng files (draft-ietf-opsawg-pcapng): a Section Header Block, one
-//! Interface Description Block, then Enhanced Packet Blocks. Everything is
-//! little-endian; timestamps are in nanoseconds since the start of the run. Packets are
-//! truncated only where a snap length says so. Leaves out name resolution and statistics blocks.
+//! Interface Description Block, a Name Resolution Block with the nodes, then Enhanced
+//! Packet Blocks. Everything is little-endian; timestamps are in nanoseconds since the
+//! start of the run. Packets are truncated only where a snap length says so, and none is
+//! longer than that; those with made-up payload may be shorter. Leaves out statistics
+//! blocks.
 
 use crate::output::{OutputError, Target};
 use lasthop_hosts::FrameDirection;
@@ -16,6 +18,10 @@ pub(crate) enum LinkType {
     /// Radiotap headers, each followed by an 802.11 frame.
     Radiotap = 127,
 }
+
+/// Bytes of a packet that are captured at most where the payload of made-up frames is left
+/// out: the longest beacon, of which the TIM alone may take 256, and all headers of data.
+pub(crate) const SNAP_BYTES: u32 = 512;
 
 /// A capture that is being written, with a buffer of 64 KiB.
 pub(crate) struct Capture {
@@ -45,21 +51,26 @@ impl Capture {
         Ok(capture)
     }
 
-    /// Appends a packet, of which the snap length leaves out the end. `direction` is
-    /// `None` if it is not known.
+    /// Appends names of addresses.
+    pub(crate) fn names(&mut self, names: &[(Address, &str)]) -> Result<(), OutputError> {
+        self.write(name_resolution(names)).map_err(|source| self.file.get_ref().error(source))
+    }
+
+    /// Appends a packet of `length` bytes that begins with `bytes`, of which the snap
+    /// length leaves out the end. `direction` is `None` if it is not known.
     pub(crate) fn packet(
         &mut self,
         at: Instant,
         direction: Option<FrameDirection>,
         bytes: &[u8],
+        length: usize,
     ) -> Result<(), OutputError> {
         let mut block = std::mem::take(&mut self.block);
         block.clear();
         let nanos = at.as_nanos();
         begin(&mut block, ENHANCED_PACKET);
-        let length = bytes.len() as u32;
         let bytes = &bytes[..bytes.len().min(self.snap_bytes)];
-        for field in [0, (nanos >> 32) as u32, nanos as u32, bytes.len() as u32, length] {
+        for field in [0, (nanos >> 32) as u32, nanos as u32, bytes.len() as u32, length as u32] {
             block.extend_from_slice(&field.to_le_bytes());
         }
         block.extend_from_slice(bytes);
@@ -95,6 +106,7 @@ impl Capture {
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
+const NAME_RESOLUTION: u32 = 4;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
@@ -105,6 +117,16 @@ const IF_TIMESTAMP_RESOLUTION: u16 = 9;
 /// The value of the option for timestamps in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 const EPB_FLAGS: u16 = 2;
+const NRB_RECORD_END: u16 = 0;
+const NRB_RECORD_IPV4: u16 = 1;
+const NRB_RECORD_EUI48: u16 = 3;
+
+/// An address that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Address {
+    Ipv4([u8; 4]),
+    Eui48([u8; 6]),
+}
 
 fn section_header() -> Vec<u8> {
     let mut block = Vec::new();
@@ -131,6 +153,25 @@ fn interface_description(link_type: LinkType, name: &str, snap_bytes: u32) -> Ve
     option(&mut block, IF_NAME, name.as_bytes());
     option(&mut block, IF_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
     option(&mut block, END_OF_OPTIONS, &[]);
+    end(&mut block);
+    block
+}
+
+/// A Name Resolution Block (section 4.5). A name ends at a zero byte, which the value of
+/// a record includes.
+fn name_resolution(names: &[(Address, &str)]) -> Vec<u8> {
+    let mut block = Vec::new();
+    begin(&mut block, NAME_RESOLUTION);
+    for (address, name) in names {
+        let (kind, address) = match address {
+            Address::Ipv4(octets) => (NRB_RECORD_IPV4, &octets[..]),
+            Address::Eui48(octets) => (NRB_RECORD_EUI48, &octets[..]),
+        };
+        let name = name.split('\0').next().unwrap_or_default().as_bytes();
+        // Records have the form of options.
+        option(&mut block, kind, &[address, name, &[0]].concat());
+    }
+    option(&mut block, NRB_RECORD_END, &[]);
     end(&mut block);
     block
 }

@@ -11,7 +11,7 @@ use crate::air::AirStream;
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
 use crate::ethernet;
-use crate::files::{Files, Writers};
+use crate::files::{Files, Report, Wants, Writers};
 use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
@@ -19,9 +19,9 @@ use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
 use crate::value::LossReason;
-use lasthop_apq::Report;
+use crate::writing::Writing;
 use lasthop_hosts::{
-    ApqEnding, FrameDirection, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
+    ApqEnding, FrameDirection, Frames, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -65,7 +65,7 @@ pub struct Recorder {
     snapshot: Snapshot,
     /// The readings of every interval so far; `None` if they are not kept.
     kept: Option<Vec<Snapshot>>,
-    pub(crate) writers: Option<Box<Writers>>,
+    pub(crate) writing: Option<Writing>,
 }
 
 /// The counts of a flow at the end of the last interval.
@@ -102,7 +102,7 @@ impl Recorder {
             totals: vec![FlowTotals::default(); names.flows.len()],
             snapshot: Snapshot::default(),
             kept: None,
-            writers: None,
+            writing: None,
             names,
             recording,
         }
@@ -122,7 +122,7 @@ impl Recorder {
         directory: &mut OutputDir,
     ) -> Result<Self, OutputError> {
         let writers = Box::new(Writers::new(files, &names, directory)?);
-        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
+        Ok(Self { writing: Some(Writing::Here(writers)), ..Self::new(names, recording) })
     }
 
     /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
@@ -141,7 +141,7 @@ impl Recorder {
         target: Box<dyn Write + Send>,
     ) -> Result<Self, OutputError> {
         let writers = Box::new(Writers::stream(target, stream, &names)?);
-        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
+        Ok(Self { writing: Some(Writing::Here(writers)), ..Self::new(names, recording) })
     }
 
     /// Keeps the readings of every interval, for
@@ -151,10 +151,24 @@ impl Recorder {
         Self { kept: Some(Vec::new()), ..self }
     }
 
+    /// Writes files on a thread of their own, which ends with the recorder. What a driver
+    /// reports waits in memory meanwhile, some megabytes at most. The bytes of packets are
+    /// not asked of the driver then, so this is for simulation.
+    ///
+    /// # Errors
+    /// If the thread cannot be started; no file is written then.
+    pub fn writing_beside(mut self) -> Result<Self, OutputError> {
+        self.writing = match self.writing {
+            Some(writing) => Some(writing.beside(&self.names)?),
+            None => None,
+        };
+        Ok(self)
+    }
+
     /// Whether a file could not be written, which [`finish`](Self::finish) will return
     /// as its error: a long run may then be stopped early.
     pub fn failed(&self) -> bool {
-        self.writers.as_ref().is_some_and(|writers| writers.failed())
+        self.writing.as_ref().is_some_and(Writing::failed)
     }
 
     /// The names of flows, nodes and stations.
@@ -211,11 +225,24 @@ impl Recorder {
                 *link = LinkTally::new(rate);
             }
         }
-        if let Some(writers) = &mut self.writers {
-            writers.interval(&self.snapshot, &self.names);
+        if self.wants().intervals {
+            let snapshot = Box::new(self.snapshot.clone());
+            self.report(Report::Interval(snapshot), &|_| None);
         }
         if let Some(kept) = &mut self.kept {
             kept.push(self.snapshot.clone());
+        }
+    }
+
+    /// Which reports some file needs.
+    #[inline]
+    fn wants(&self) -> Wants {
+        self.writing.as_ref().map_or(Wants::default(), Writing::wants)
+    }
+
+    fn report(&mut self, report: Report, frames: Frames<'_>) {
+        if let Some(writing) = &mut self.writing {
+            writing.report(report, frames, &self.names);
         }
     }
 
@@ -266,17 +293,18 @@ impl Recorder {
 
 impl Sink for Recorder {
     fn wants_events(&self) -> bool {
-        self.recording.watch_air
-            || self.writers.as_ref().is_some_and(|writers| writers.want_events())
+        let wants = self.wants();
+        self.recording.watch_air || wants.rows || wants.ppdus || wants.intervals
     }
 
     fn wants_segments(&self) -> bool {
-        self.writers.as_ref().is_some_and(|writers| writers.want_segments())
+        self.wants().segments
     }
 
     fn segment(&mut self, flow: FlowId, tag: u64, source: NodeId, header: &Header<'_>) {
-        if let Some(writers) = &mut self.writers {
-            writers.segment(flow, tag, ethernet::segment(flow, source, header, &self.names));
+        if self.wants().segments {
+            let header = ethernet::segment(flow, source, header, &self.names).into_boxed_slice();
+            self.report(Report::Segment { flow, tag, header }, &|_| None);
         }
     }
 
@@ -285,8 +313,8 @@ impl Sink for Recorder {
         if let Some(flow) = self.forward(packet) {
             flow.sent += 1;
         }
-        if let Some(writers) = &mut self.writers {
-            writers.sent(now, packet, &self.names);
+        if self.wants().packets {
+            self.report(Report::Sent { at: now, packet: *packet }, &|_| None);
         }
     }
 
@@ -295,8 +323,8 @@ impl Sink for Recorder {
         if let Some(flow) = self.forward(packet) {
             flow.arrived(now, packet);
         }
-        if let Some(writers) = &mut self.writers {
-            writers.arrived(now, node, packet, &self.names);
+        if self.wants().packets {
+            self.report(Report::Arrived { at: now, node, packet: *packet }, &|_| None);
         }
     }
 
@@ -305,15 +333,15 @@ impl Sink for Recorder {
         if let Some(flow) = self.forward(packet) {
             flow.losses[LossReason::from(reason).index()] += 1;
         }
-        if let Some(writers) = &mut self.writers {
-            writers.lost(now, node, packet, reason);
+        if self.wants().rows {
+            self.report(Report::Lost { at: now, node, packet: *packet, reason }, &|_| None);
         }
     }
 
     fn program_flow(&mut self, _now: Instant, id: FlowId, flow: &ProgramFlow) {
         debug_assert_eq!(usize::from(id.0), self.flows.len() + self.programs.len());
-        if let Some(writers) = &mut self.writers {
-            writers.program_flow(&programs::name(flow));
+        if self.wants().rows {
+            self.report(Report::ProgramFlow(programs::name(flow)), &|_| None);
         }
         self.programs.push((*flow, FlowTally::of_program(flow)));
     }
@@ -322,13 +350,18 @@ impl Sink for Recorder {
         self.programs_left_out = left_out;
     }
 
-    fn event(&mut self, event: &Event, frames: &dyn Fn(u64) -> Option<Vec<u8>>) {
-        if let Event::Ppdu(ppdu) = event {
-            self.advance(ppdu.end);
-            self.ppdu(ppdu);
-        }
-        if let Some(writers) = &mut self.writers {
-            writers.event(event, frames, &self.names);
+    fn event(&mut self, event: Event, frames: Frames<'_>) {
+        let wants = self.wants();
+        let wanted = match &event {
+            Event::Ppdu(ppdu) => {
+                self.advance(ppdu.end);
+                self.ppdu(ppdu);
+                wants.ppdus
+            }
+            _ => wants.rows,
+        };
+        if wanted {
+            self.report(Report::Event(event), frames);
         }
     }
 
@@ -337,8 +370,8 @@ impl Sink for Recorder {
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.round_trip(now, rtt);
         }
-        if let Some(writers) = &mut self.writers {
-            writers.round_trip(now, id, rtt);
+        if self.wants().rows {
+            self.report(Report::RoundTrip { at: now, flow: id, rtt }, &|_| None);
         }
     }
 
@@ -354,12 +387,18 @@ impl Sink for Recorder {
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.tcp(now, sample);
         }
-        if let Some(writers) = &mut self.writers {
-            writers.tcp(now, id, sample);
+        if self.wants().rows {
+            self.report(Report::Tcp { at: now, flow: id, sample: *sample }, &|_| None);
         }
     }
 
-    fn apq_ended(&mut self, now: Instant, id: FlowId, ending: &ApqEnding, report: &Report) {
+    fn apq_ended(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        ending: &ApqEnding,
+        report: &lasthop_apq::Report,
+    ) {
         self.advance(now);
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.apq = Some(Box::new(ApqFlowSummary::new(ending, report)));
@@ -394,8 +433,9 @@ impl Sink for Recorder {
 
     fn frame(&mut self, now: Instant, node: NodeId, direction: FrameDirection, bytes: &[u8]) {
         self.advance(now);
-        if let Some(writers) = &mut self.writers {
-            writers.frame(now, node, direction, bytes);
+        if self.wants().frames {
+            let bytes = bytes.into();
+            self.report(Report::Frame { at: now, node, direction, bytes }, &|_| None);
         }
     }
 

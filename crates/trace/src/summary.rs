@@ -15,6 +15,7 @@ use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
 use crate::tally::FlowTally;
 use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
+use crate::writing::Writing;
 use lasthop_hosts::ProgramsLeftOut;
 use lasthop_net::network::{NetworkStats, WireStats};
 use lasthop_packet::NodeId;
@@ -69,7 +70,7 @@ impl Recorder {
         let duration = self.lasted(info.duration);
         self.close_until(Instant::ZERO + duration);
         let intervals = self.take_intervals();
-        self.writers.take().map_or(Ok(()), |writers| writers.close())?;
+        self.writing.take().map_or(Ok(()), Writing::close)?;
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);

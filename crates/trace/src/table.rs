@@ -46,18 +46,15 @@ pub(crate) use columns;
 /// A table that is being written to a file.
 pub(crate) struct Table {
     writer: SerializedFileWriter<PartFile>,
-    columns: Vec<Column>,
-    rows: usize,
-}
-
-/// A column of the current row group.
-struct Column {
-    values: Values,
-    /// The definition level of each row: 1 if it has a value, else 0. Rows after the
-    /// last level have no value.
+    /// The values of the current row group, by column.
+    columns: Vec<Values>,
+    /// The columns in which each row of the current group has a value: bit 0 is the first.
+    rows: Vec<u32>,
+    /// Room for the definition levels of one column.
     levels: Vec<i16>,
 }
 
+/// The values of a column; a row may have none.
 enum Values {
     Bool(Vec<bool>),
     Int32(Vec<i32>),
@@ -73,6 +70,7 @@ impl Table {
         columns: &[(&str, Kind)],
         metadata: &[(&str, String)],
     ) -> Result<Self, OutputError> {
+        assert!(columns.len() <= u32::BITS as usize, "a row has a bit for each column");
         let path = file.path().to_owned();
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
@@ -86,7 +84,11 @@ impl Table {
         for &(name, kind) in columns {
             let column = ColumnPath::from(name);
             properties = match kind {
-                Kind::Text => properties.set_column_dictionary_enabled(column, true),
+                // All row groups have the same few words, so that the least and the
+                // greatest tell nobody which to read, and each value would be compared.
+                Kind::Text => properties
+                    .set_column_dictionary_enabled(column.clone(), true)
+                    .set_column_statistics_enabled(column, EnabledStatistics::None),
                 // Counters and times grow in small steps, so their differences are
                 // short.
                 Kind::Int32 | Kind::Int64 => {
@@ -104,21 +106,22 @@ impl Table {
             .map_err(|error| OutputError::File { path, source: io_error(error) })?;
         Ok(Self {
             writer,
-            columns: columns.iter().map(|&(_, kind)| Column::new(kind)).collect(),
-            rows: 0,
+            columns: columns.iter().map(|&(_, kind)| Values::new(kind)).collect(),
+            rows: Vec::new(),
+            levels: Vec::new(),
         })
     }
 
     /// Starts a row. Its columns are set by index.
     pub(crate) fn row(&mut self) -> Row<'_> {
-        let row = self.rows;
-        self.rows += 1;
-        Row { columns: &mut self.columns, row }
+        self.rows.push(0);
+        let present = self.rows.last_mut().expect("it was just added");
+        Row { columns: &mut self.columns, present }
     }
 
     /// Writes the current row group if it is full.
     pub(crate) fn flush_if_full(&mut self) -> Result<(), OutputError> {
-        if self.rows >= ROW_GROUP_ROWS { self.flush() } else { Ok(()) }
+        if self.rows.len() >= ROW_GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
     /// Writes the remaining rows and the footer.
@@ -129,22 +132,20 @@ impl Table {
     }
 
     fn flush(&mut self) -> Result<(), OutputError> {
-        if self.rows == 0 {
+        if self.rows.is_empty() {
             return Ok(());
         }
-        for column in &mut self.columns {
-            column.levels.resize(self.rows, 0);
-        }
-        self.rows = 0;
-        let written = write_group(&mut self.writer, &mut self.columns);
+        let Self { writer, columns, rows, levels } = self;
+        let written = write_group(writer, columns, rows, levels);
+        rows.clear();
         written.map_err(|error| self.writer.inner().error(io_error(error)))
     }
 }
 
 /// A row that is being filled. Each column may be set once at most.
 pub(crate) struct Row<'a> {
-    columns: &'a mut [Column],
-    row: usize,
+    columns: &'a mut [Values],
+    present: &'a mut u32,
 }
 
 impl Row<'_> {
@@ -190,31 +191,27 @@ impl Row<'_> {
     }
 
     fn set(&mut self, column: usize, push: impl FnOnce(&mut Values)) -> &mut Self {
-        let column = &mut self.columns[column];
-        let before = column.values.len();
-        push(&mut column.values);
-        debug_assert_eq!(column.values.len(), before + 1, "a value of the column's kind");
-        debug_assert!(column.levels.len() <= self.row, "set once");
-        column.levels.resize(self.row, 0);
-        column.levels.push(1);
+        let values = &mut self.columns[column];
+        let before = values.len();
+        push(values);
+        debug_assert_eq!(values.len(), before + 1, "a value of the column's kind");
+        debug_assert_eq!(*self.present >> column & 1, 0, "set once");
+        *self.present |= 1 << column;
         self
     }
 }
 
-impl Column {
-    fn new(kind: Kind) -> Self {
-        let values = match kind {
-            Kind::Bool => Values::Bool(Vec::new()),
-            Kind::Int32 => Values::Int32(Vec::new()),
-            Kind::Int64 => Values::Int64(Vec::new()),
-            Kind::Double => Values::Double(Vec::new()),
-            Kind::Text => Values::Text(Vec::new()),
-        };
-        Self { values, levels: Vec::new() }
-    }
-}
-
 impl Values {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Bool => Self::Bool(Vec::new()),
+            Kind::Int32 => Self::Int32(Vec::new()),
+            Kind::Int64 => Self::Int64(Vec::new()),
+            Kind::Double => Self::Double(Vec::new()),
+            Kind::Text => Self::Text(Vec::new()),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Bool(values) => values.len(),
@@ -248,12 +245,16 @@ fn field(name: &str, kind: Kind) -> Type {
 
 fn write_group(
     writer: &mut SerializedFileWriter<PartFile>,
-    columns: &mut [Column],
+    columns: &mut [Values],
+    rows: &[u32],
+    levels: &mut Vec<i16>,
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
-    for column in columns {
-        let levels = &mut column.levels;
-        match &mut column.values {
+    for (index, values) in columns.iter_mut().enumerate() {
+        // The definition level of each row: 1 if it has a value, else 0.
+        levels.clear();
+        levels.extend(rows.iter().map(|present| (present >> index & 1) as i16));
+        match values {
             Values::Bool(values) => write_column::<BoolType>(&mut group, values, levels)?,
             Values::Int32(values) => write_column::<Int32Type>(&mut group, values, levels)?,
             Values::Int64(values) => write_column::<Int64Type>(&mut group, values, levels)?,
@@ -267,14 +268,13 @@ fn write_group(
 fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, PartFile>,
     values: &mut Vec<T::T>,
-    levels: &mut Vec<i16>,
+    levels: &[i16],
 ) -> Result<(), ParquetError> {
     let mut column =
         group.next_column()?.expect("there are as many columns as in the schema they come from");
     column.typed::<T>().write_batch(values, Some(levels), None)?;
     column.close()?;
     values.clear();
-    levels.clear();
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use lasthop_capture::finding::Kind;
 use lasthop_capture::join::{ClockState, SegmentWay};
 use std::io::Cursor;
 
-/// A packet: interface, time in ns, bytes.
-type Packet = (u32, u64, Vec<u8>);
+/// A packet: interface, time in ns, bytes, its length with what was not captured.
+type Packet = (u32, u64, Vec<u8>, u32);
 
 /// A pcapng file of interfaces with these link types, with times in ns.
 fn pcapng(links: &[u16], packets: &[Packet]) -> Vec<u8> {
@@ -31,10 +31,10 @@ fn pcapng(links: &[u16], packets: &[Packet]) -> Vec<u8> {
         body.extend([9, 0, 1, 0, 9, 0, 0, 0]);
         file.extend(block(1, &body));
     }
-    for (interface, at_ns, bytes) in packets {
-        let length = bytes.len() as u32;
+    for (interface, at_ns, bytes, length) in packets {
+        let captured = bytes.len() as u32;
         let mut body = Vec::new();
-        for word in [*interface, (at_ns >> 32) as u32, *at_ns as u32, length, length] {
+        for word in [*interface, (at_ns >> 32) as u32, *at_ns as u32, captured, *length] {
             body.extend(word.to_le_bytes());
         }
         body.extend(bytes);
@@ -58,7 +58,7 @@ fn packets(file: &[u8], interface: u32) -> Vec<Packet> {
     let mut packets = Vec::new();
     while let Some(packet) = capture.next_packet().expect("it is whole") {
         let at_ns = packet.at_ns.expect("it has a time");
-        packets.push((interface, at_ns, packet.bytes.to_vec()));
+        packets.push((interface, at_ns, packet.bytes.to_vec(), packet.length));
     }
     packets
 }
@@ -71,7 +71,7 @@ fn interfaces_do_not_disturb_each_other() {
     let alone = heard(&scene, 0.0);
     let (air, wire) = (scene.file("air.pcapng"), scene.file("node-server.pcapng"));
     let mut all = [packets(&wire, 0), packets(&air, 1), packets(&air, 2)].concat();
-    all.sort_by_key(|(interface, at_ns, _)| (*at_ns, *interface));
+    all.sort_by_key(|(interface, at_ns, ..)| (*at_ns, *interface));
     let mut analysis = analysed(pcapng(&[1, 127, 127], &all));
     // The first that captures 802.11 is the main one, though the wire was first.
     assert_eq!(analysis.interface, Some(1));
@@ -122,8 +122,9 @@ fn two_radios_without_interfaces_are_recognised() {
     };
     for (stay, expected) in [(1, true), (100, false)] {
         let frames = (0..2_000u64).map(|number| {
-            let mhz = if number / stay % 2 == 0 { 2_412 } else { 5_180 };
-            (0, 1_000_000 * (number + 1), ack(mhz))
+            let ack = ack(if number / stay % 2 == 0 { 2_412 } else { 5_180 });
+            let length = ack.len() as u32;
+            (0, 1_000_000 * (number + 1), ack, length)
         });
         let mut analysis = analysed(pcapng(&[127], &frames.collect::<Vec<_>>()));
         let document = CaptureDocument::new("x", &analysis).with_interfaces(&mut analysis);
@@ -147,7 +148,7 @@ fn interfaces_of_one_file_are_places_with_one_clock() {
     let names = ["air.pcapng", "node-laptop.pcapng", "node-server.pcapng"];
     let [air, laptop, server] = names.map(|name| scene.file(name));
     let mut both = [packets(&air, 0), packets(&server, 1)].concat();
-    both.sort_by_key(|(interface, at_ns, _)| (*at_ns, *interface));
+    both.sort_by_key(|(interface, at_ns, ..)| (*at_ns, *interface));
     let (join, ways) = joined(&[pcapng(&[127, 1], &both), laptop.clone()]);
     let places: Vec<_> =
         join.places().iter().map(|it| (it.file, it.interface, it.is_air)).collect();

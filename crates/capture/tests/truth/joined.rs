@@ -472,7 +472,7 @@ fn losses_are_where_they_were() {
             let is_data = bytes[26..30] == [10, 0, 0, address]
                 && bytes[23] == 6
                 && bytes[34..36] == port.to_be_bytes()
-                && bytes.len() > 34 + header;
+                && packet.length as usize > 34 + header;
             if !is_data {
                 continue;
             }

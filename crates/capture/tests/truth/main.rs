@@ -2,6 +2,7 @@
 //! monitor of a simulation hears everything; here it misses nothing, or 5 % or 20 % of the frames
 //! at random.
 
+mod cut;
 mod grid;
 mod interfaces;
 mod joined;

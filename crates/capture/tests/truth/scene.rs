@@ -103,8 +103,8 @@ impl Sink for Truth {
         }
     }
 
-    fn event(&mut self, event: &Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
-        match event {
+    fn event(&mut self, event: Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        match &event {
             Event::Ppdu(ppdu) => {
                 let bare = ppdu.frames().filter(|frame| {
                     use FrameKind::{Ack, Beacon, Cts, Null, QosNull, Rts};
@@ -172,12 +172,17 @@ impl Sink for Truth {
 impl Scene {
     /// With a capture of the air.
     pub fn new(name: &str, file: &str, sets: &[&str]) -> Self {
-        Self::recorded(name, file, sets, false)
+        Self::recorded(name, file, sets, false, true)
     }
 
     /// With captures of the air and of all nodes.
     pub fn with_nodes(name: &str, file: &str, sets: &[&str]) -> Self {
-        Self::recorded(name, file, sets, true)
+        Self::recorded(name, file, sets, true, true)
+    }
+
+    /// The same, with the payload of made-up frames.
+    pub fn with_payload(name: &str, file: &str, sets: &[&str]) -> Self {
+        Self::recorded(name, file, sets, true, false)
     }
 
     /// One of the captures, as it was written.
@@ -185,7 +190,7 @@ impl Scene {
         fs::read(self.path.join(name)).expect("it was written")
     }
 
-    fn recorded(name: &str, file: &str, sets: &[&str], with_nodes: bool) -> Self {
+    fn recorded(name: &str, file: &str, sets: &[&str], with_nodes: bool, cut: bool) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
         let file = folder.join(file);
         let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
@@ -202,7 +207,7 @@ impl Scene {
         let mut directory = OutputDir::create(&path).expect("it can be made");
         let files = lasthop_run::files(&scenario, false, Some(NodeFrames::MadeUp));
         let nodes = files.nodes.filter(|_| with_nodes);
-        let files = Files { nodes, ..files };
+        let files = Files { nodes, cut, ..files };
         let recording = lasthop_run::recording(&scenario);
         let recorder = Recorder::with_files(names, recording, &files, &mut directory)
             .expect("files can be made");

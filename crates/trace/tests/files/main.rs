@@ -7,7 +7,9 @@
 mod absence;
 mod air;
 mod apq;
+mod beside;
 mod cell;
+mod cut;
 mod scene;
 mod stream;
 mod tables;

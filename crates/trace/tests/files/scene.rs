@@ -80,12 +80,14 @@ pub fn air() -> AirInfo {
         beacon_interval: Duration::from_micros(102_400),
         basic_rates: dsss.to_vec(),
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
+        amsdu: true,
     }
 }
 
 /// Selects all files that a recorder can write.
 pub fn files() -> Files {
-    Files { events: true, series: true, air: Some(air()), nodes: Some(NodeFrames::MadeUp) }
+    let nodes = Some(NodeFrames::MadeUp);
+    Files { events: true, series: true, air: Some(air()), nodes, cut: false }
 }
 
 pub fn recording() -> Recording {
@@ -312,7 +314,7 @@ pub fn ppdus() -> Vec<Ppdu> {
 pub fn play(recorder: &mut Recorder) {
     assert!(recorder.wants_events());
     for ppdu in ppdus() {
-        recorder.event(&Event::Ppdu(ppdu), &|_| None);
+        recorder.event(Event::Ppdu(ppdu), &|_| None);
     }
     let at = |ms| Instant::ZERO + Duration::from_millis(ms);
     for (tag, flow, source, destination) in [
@@ -331,7 +333,7 @@ pub fn play(recorder: &mut Recorder) {
     recorder.sent(at(56), &given_up);
     recorder.dropped(at(57), NodeId(LAPTOP), &given_up, DropReason::RetryLimit);
     recorder.event(
-        &Event::Queued { at: at(58), station: StationId(1), packet: given_up, queue_packets: 3 },
+        Event::Queued { at: at(58), station: StationId(1), packet: given_up, queue_packets: 3 },
         &|_| None,
     );
     recorder.round_trip(at(59), FlowId(2), Duration::from_millis(8));

@@ -54,20 +54,26 @@ fn streamed(snap_bytes: Option<u32>, data: bool) -> Vec<u8> {
     bytes.clone()
 }
 
-/// The length on the air of each packet, and what was captured of it.
-fn packets(file: &[u8]) -> Vec<(usize, Vec<u8>)> {
-    let number = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
-    let (mut at, mut packets) = (0, Vec::new());
+fn number(bytes: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
+}
+
+/// The type and the body of each block.
+pub fn blocks(file: &[u8]) -> Vec<(usize, &[u8])> {
+    let (mut at, mut blocks) = (0, Vec::new());
     while at < file.len() {
-        let length = number(at + 4);
-        assert_eq!(number(at + length - 4), length, "a block has its length at both ends");
-        if number(at) == 6 {
-            let captured = number(at + 20);
-            packets.push((number(at + 24), file[at + 28..at + 28 + captured].to_vec()));
-        }
+        let length = number(file, at + 4);
+        assert_eq!(number(file, at + length - 4), length, "a block has its length at both ends");
+        blocks.push((number(file, at), &file[at + 8..at + length - 4]));
         at += length;
     }
-    packets
+    blocks
+}
+
+/// The length on the air of each packet, and what was captured of it.
+pub fn packets(file: &[u8]) -> Vec<(usize, Vec<u8>)> {
+    let packets = blocks(file).into_iter().filter(|(kind, _)| *kind == 6);
+    packets.map(|(_, body)| (number(body, 16), body[20..20 + number(body, 12)].to_vec())).collect()
 }
 
 #[test]

@@ -156,7 +156,7 @@ pub fn offloaded(packets: &[Packet], most: usize, within_ns: u64, first: bool) -
         match before {
             Some((known, count, _)) => {
                 let length = known.length as usize - IP + payload(packet) as usize;
-                known.bytes.extend(&packet.bytes[packet.bytes.len() - payload(packet) as usize..]);
+                known.bytes.extend(captured_payload(packet));
                 known.length = (length + IP) as u32;
                 // What does not fit into 16 bits is 0 (BIG TCP).
                 let said = u16::try_from(length).unwrap_or_default();
@@ -172,8 +172,19 @@ pub fn offloaded(packets: &[Packet], most: usize, within_ns: u64, first: bool) -
     out
 }
 
+/// Bytes of payload of a segment, also those that were not captured.
 fn payload(packet: &Packet) -> u32 {
-    packet.length - IP as u32 - 20 - u32::from(packet.bytes[IP + 32] >> 4) * 4
+    packet.length - headers_bytes(packet) as u32
+}
+
+/// What was captured of the payload of a segment.
+fn captured_payload(packet: &Packet) -> &[u8] {
+    &packet.bytes[headers_bytes(packet)..]
+}
+
+/// Bytes before the payload of a segment.
+fn headers_bytes(packet: &Packet) -> usize {
+    IP + 20 + usize::from(packet.bytes[IP + 32] >> 4) * 4
 }
 
 fn sequence(packet: &Packet) -> u32 {
