@@ -9,11 +9,15 @@ parameter() { echo "$2" > "/sys/module/lasthop_medium/parameters/$1"; }
 
 medium 2 rate=0
 # tx status: struct ieee80211_tx_status at %cx, its ieee80211_tx_info (flags, rates[4] of 3
-# bytes, A-MPDU's acknowledged MPDUs, its MPDUs) at +8.
+# bytes, A-MPDU's acknowledged MPDUs, its MPDUs) at +8. Whether statistics are due is looked up
+# later in that function, and when they were made is noted at the end of another: jiffies may have
+# gone on meanwhile, twice in 600 times and more. `stats` and `made` say whose, and when.
 {
     echo 'p:judge/init minstrel_ht_rate_init sta=%r8:x64 jiffies=@jiffies_64:u64'
     echo 'p:judge/update minstrel_ht_rate_update sta=%r8:x64 jiffies=@jiffies_64:u64'
     echo 'p:judge/status minstrel_ht_tx_status sta=%dx:x64 jiffies=@jiffies_64:u64 flags=+0(+8(%cx)):x32 first=+8(+8(%cx)):x64 last=+16(+8(%cx)):x32 acked=+24(+8(%cx)):u8 mpdus=+25(+8(%cx)):u8 others=+40(%cx):u8'
+    echo 'p:judge/stats minstrel_ht_update_stats sta=%si:x64'
+    echo 'r:judge/made minstrel_ht_update_stats jiffies=@jiffies_64:u64'
     echo 'p:judge/csv minstrel_ht_stats_csv_open jiffies=@jiffies_64:u64'
     echo 'r:judge/read minstrel_ht_stats_csv_open'
 } > $trace/kprobe_events 2> /tmp/probes.log || die probes "$(cat /tmp/probes.log)"
@@ -53,7 +57,7 @@ END
 done
 echo 0 > $trace/events/judge/enable
 lost=$(sed -n 's/^overrun: //p' $trace/per_cpu/cpu0/stats)
-grep -E ' (init|update|status|csv|read): ' $trace/trace > /tmp/trace
+grep -E ' (init|update|status|stats|made|csv|read): ' $trace/trace > /tmp/trace
 statuses=$(grep -c ' status: ' /tmp/trace)
 judge trace "$statuses tx statuses, $snapshots snapshots, $lost events lost" \
     test "$lost" = 0 -a "$statuses" -gt 5000 -a "$snapshots" = 120

@@ -54,7 +54,7 @@ build_modules() {
 # Builds mac80211 with MAC80211_DEBUGFS, which Debian's kernels lack, and puts it into
 # $3/updates, where modprobe finds it before the kernel's own. cfg80211 does not change.
 build_mac80211() {
-    local kernel=$1 series=$2 place=$3 log=$4 kept=$1/mac80211-debugfs-2 source
+    local kernel=$1 series=$2 place=$3 log=$4 kept=$1/mac80211-debugfs-3 source
     if [[ ! -d $kept ]]; then
         source=$(fetch_mac80211 "$series" "$kernel")
         note "building mac80211 with debugfs for $(< "$kernel/release")"
@@ -64,10 +64,14 @@ build_mac80211() {
         sed -i 's,TRACE_INCLUDE_PATH ../../net/mac80211,TRACE_INCLUDE_PATH .,' "$new"/trace*.h
         cp "$here/mac80211/wiphy_locked.h" "$new/"
         sed -i '0,/^#include "/s,,#include "wiphy_locked.h"\n&,' "$new"/debugfs_{sta,netdev}.c
-        # Checks probe what tx.c has of FQ-CoDel (43-fq-codel.sh): its functions stay
-        # functions, with their arguments where the ABI has them.
-        echo "CFLAGS_tx.o += -fno-inline-small-functions -fno-inline-functions-called-once -fno-inline-functions" \
-            "-fno-partial-inlining -fno-ipa-cp -fno-ipa-sra" >> "$new/Makefile"
+        # Checks probe what tx.c has of FQ-CoDel (43-fq-codel.sh), and when Minstrel-HT makes its
+        # statistics (41-minstrel.sh): functions stay functions, with their arguments where the
+        # ABI has them.
+        local object
+        for object in tx rc80211_minstrel_ht; do
+            echo "CFLAGS_$object.o += -fno-inline-small-functions -fno-inline-functions-called-once" \
+                "-fno-inline-functions -fno-partial-inlining -fno-ipa-cp -fno-ipa-sra" >> "$new/Makefile"
+        done
         if ! make -C "$(headers "$kernel")" M="$new" CONFIG_MAC80211_DEBUGFS=y "${without_btf[@]}" \
             KCFLAGS="$with_debugfs" modules > "$log" 2>&1; then
             rm -rf "$new"
@@ -91,14 +95,14 @@ readonly with_debugfs=-DCONFIG_MAC80211_DEBUGFS=1
 build_medium() {
     local kernel=$1 series=$2 place=$3 log=$4 debugfs=$5 source kept for_mac80211=()
     [[ -e $here/medium/Kbuild ]] || return 0
-    kept=$kernel/medium-$(digest "$here/medium")${debugfs:+-debugfs-2}.ko
+    kept=$kernel/medium-$(digest "$here/medium")${debugfs:+-debugfs-3}.ko
     if [[ ! -e $kept ]]; then
         source=$(fetch_hwsim "$series" "$kernel")
         note "building the medium for $(< "$kernel/release")${debugfs:+, mac80211 with debugfs}"
         local new=$cache/new.medium
         rm -rf "$new" && cp -r "$here/medium" "$new"
         [[ -z $debugfs ]] || for_mac80211=(KCFLAGS="$with_debugfs"
-            KBUILD_EXTRA_SYMBOLS="$kernel/mac80211-debugfs-2/Module.symvers")
+            KBUILD_EXTRA_SYMBOLS="$kernel/mac80211-debugfs-3/Module.symvers")
         if ! "$new/change" "$source" "$new" > "$log" 2>&1 \
             || ! make -C "$(headers "$kernel")" M="$new" "${without_btf[@]}" "${for_mac80211[@]}" modules >> "$log" 2>&1; then
             rm -rf "$new"
