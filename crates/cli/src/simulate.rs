@@ -70,10 +70,6 @@ struct Batch<'a> {
     scenario: &'a Scenario,
     args: &'a Simulate,
     next: AtomicU32,
-    /// Runs at a time.
-    threads: u32,
-    /// Whether there are cores on which to write files meanwhile.
-    beside: bool,
     /// Simulated time of all runs so far, in ns.
     simulated_ns: AtomicU64,
     stop: AtomicBool,
@@ -84,13 +80,9 @@ type Finished = (RunDocument, Option<OutputDir>);
 
 impl<'a> Batch<'a> {
     fn new(scenario: &'a Scenario, args: &'a Simulate) -> Self {
-        let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let threads = args.threads.unwrap_or(cores).min(args.runs);
         Self {
             scenario,
             args,
-            threads,
-            beside: 2 * threads <= cores,
             next: AtomicU32::new(0),
             simulated_ns: AtomicU64::new(0),
             stop: AtomicBool::new(false),
@@ -105,6 +97,8 @@ impl<'a> Batch<'a> {
         top: &mut Option<OutputDir>,
     ) -> Result<Vec<Finished>, Failure> {
         let runs = self.args.runs;
+        let cores = || thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let threads = self.args.threads.unwrap_or_else(cores).min(runs);
         let mut results: Vec<Option<Result<Finished, Failure>>> = (0..runs).map(|_| None).collect();
         let mut bar = None;
         let clock = Clock::start();
@@ -112,7 +106,7 @@ impl<'a> Batch<'a> {
         let mut only = top.as_mut().filter(|_| runs == 1);
         thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
-            for _ in 0..self.threads {
+            for _ in 0..threads {
                 let sender = sender.clone();
                 let parent = parent.as_deref();
                 let mut only = only.take();
@@ -194,12 +188,8 @@ impl<'a> Batch<'a> {
                 let captures = self.args.output.pcap.then_some(NodeFrames::MadeUp);
                 let files = lasthop_run::files(scenario, events, captures);
                 let files = Files { cut: files.cut && !self.args.payload, ..files };
-                let recorder = Recorder::with_files(names, recording, &files, directory);
-                match self.beside {
-                    true => recorder.and_then(Recorder::writing_beside),
-                    false => recorder,
-                }
-                .map_err(Failure::message)?
+                Recorder::with_files(names, recording, &files, directory)
+                    .map_err(Failure::message)?
             }
             None => Recorder::new(names, recording),
         };

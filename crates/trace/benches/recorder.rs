@@ -1,15 +1,13 @@
 //! Benchmarks of the recorder, in packets per second: without files, where the
-//! simulator has 100 ns per packet, with `events.parquet`, also on another thread, and
-//! with captures of nodes. The air and series are not measured.
+//! simulator has 100 ns per packet, and with `events.parquet`. Captures and series are
+//! not measured.
 
 #![allow(missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lasthop_hosts::Sink;
 use lasthop_packet::{FlowId, NodeId, Packet};
-use lasthop_trace::{
-    Files, FlowKind, FlowName, Names, NodeFrames, NodeName, OutputDir, Recorder, Recording,
-};
+use lasthop_trace::{Files, FlowKind, FlowName, Names, NodeName, OutputDir, Recorder, Recording};
 use lasthop_units::{Duration, Instant, MacAddr};
 
 const FLOWS: u16 = 4;
@@ -81,31 +79,19 @@ fn recorder(c: &mut Criterion) {
         });
     });
     group.sample_size(10);
-    let events = Files { events: true, ..Files::default() };
-    let nodes = Files { nodes: Some(NodeFrames::MadeUp), ..Files::default() };
-    for (name, files, beside) in [
-        ("arrived, with events.parquet", events.clone(), false),
-        ("arrived, with events.parquet on another thread", events, true),
-        ("arrived, with captures of nodes", Files { cut: true, ..nodes.clone() }, false),
-        ("arrived, with whole captures of nodes", nodes, false),
-    ] {
-        group.bench_function(name, |b| {
-            let path = std::env::temp_dir().join(format!("lasthop-bench-{}", std::process::id()));
-            let mut directory = OutputDir::create(path).expect("a directory can be made");
-            let recorder = Recorder::with_files(names(), recording(), &files, &mut directory);
-            let mut recorder = match beside {
-                true => recorder.and_then(Recorder::writing_beside),
-                false => recorder,
-            }
+    group.bench_function("arrived, with events.parquet", |b| {
+        let path = std::env::temp_dir().join(format!("lasthop-bench-{}", std::process::id()));
+        let mut directory = OutputDir::create(path).expect("a directory can be made");
+        let files = Files { events: true, ..Files::default() };
+        let mut recorder = Recorder::with_files(names(), recording(), &files, &mut directory)
             .expect("a file can be made");
-            b.iter(|| {
-                for (now, packet) in &packets {
-                    recorder.arrived(*now, NodeId(0), packet);
-                }
-            });
-            assert!(!recorder.failed());
+        b.iter(|| {
+            for (now, packet) in &packets {
+                recorder.arrived(*now, NodeId(0), packet);
+            }
         });
-    }
+        assert!(!recorder.failed());
+    });
     group.finish();
 }
 

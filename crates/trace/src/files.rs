@@ -1,7 +1,6 @@
 //! The files that are written while a run proceeds: events, series and captures; and
 //! which of them each report of a driver is passed to. After the first error nothing
-//! more is written, and the error is returned when the files are closed. On which thread
-//! that happens is no matter of this module (see `writing`).
+//! more is written, and the error is returned when the files are closed.
 
 use crate::air::{AirInfo, AirStream, AirWriter, Contents};
 use crate::ethernet;
@@ -12,7 +11,7 @@ use crate::pcapng::{Address, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
-use lasthop_hosts::{FrameDirection, Frames, TcpSample};
+use lasthop_hosts::{FrameDirection, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
@@ -42,71 +41,6 @@ pub enum NodeFrames {
     Real,
     /// Frames made up for the packets that the node sent and received: simulation.
     MadeUp,
-}
-
-/// What a driver or the recorder reports, with all that is written of it.
-#[derive(Debug)]
-pub(crate) enum Report {
-    Sent {
-        at: Instant,
-        packet: Packet,
-    },
-    Arrived {
-        at: Instant,
-        node: NodeId,
-        packet: Packet,
-    },
-    Lost {
-        at: Instant,
-        node: NodeId,
-        packet: Packet,
-        reason: DropReason,
-    },
-    Event(Event),
-    /// The TCP header of the packet of `flow` with this tag.
-    Segment {
-        flow: FlowId,
-        tag: u64,
-        header: Box<[u8]>,
-    },
-    /// The name of the flow that has the next number.
-    ProgramFlow(String),
-    RoundTrip {
-        at: Instant,
-        flow: FlowId,
-        rtt: Duration,
-    },
-    Tcp {
-        at: Instant,
-        flow: FlowId,
-        sample: TcpSample,
-    },
-    /// A real Ethernet frame.
-    Frame {
-        at: Instant,
-        node: NodeId,
-        direction: FrameDirection,
-        bytes: Box<[u8]>,
-    },
-    /// The readings of an interval.
-    Interval(Box<Snapshot>),
-}
-
-/// Which reports some file needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wants {
-    /// Packets that were sent or arrived.
-    pub packets: bool,
-    /// Everything that has a row in `events.parquet`.
-    pub rows: bool,
-    /// PPDUs, of all events of the cell.
-    pub ppdus: bool,
-    /// The end of each interval.
-    pub intervals: bool,
-    /// Segments of the model.
-    pub segments: bool,
-    /// Real frames.
-    pub frames: bool,
 }
 
 /// The files that a recorder is writing.
@@ -170,17 +104,14 @@ impl Writers {
         Ok(Self { air: Some(air), ..Self::default() })
     }
 
-    /// Which reports are needed.
-    pub(crate) fn wants(&self) -> Wants {
-        let rows = self.events.is_some();
-        Wants {
-            packets: rows || self.made_up,
-            rows,
-            ppdus: rows || self.air.is_some(),
-            intervals: self.series.is_some(),
-            segments: self.made_up || self.air.as_ref().is_some_and(AirWriter::wants_data),
-            frames: !self.nodes.is_empty() && !self.made_up,
-        }
+    /// Whether a file needs the events of the cell.
+    pub(crate) fn want_events(&self) -> bool {
+        self.events.is_some() || self.series.is_some() || self.air.is_some()
+    }
+
+    /// Whether a capture shows segments of the model.
+    pub(crate) fn want_segments(&self) -> bool {
+        self.made_up || self.air.as_ref().is_some_and(AirWriter::wants_data)
     }
 
     /// Whether a file could not be written.
@@ -198,68 +129,97 @@ impl Writers {
         self.nodes.into_iter().try_for_each(Capture::close)
     }
 
-    /// Writes what is reported. `frames` returns the bytes of packets that have any.
-    pub(crate) fn handle(&mut self, report: &Report, frames: Frames<'_>, names: &Names) {
-        if self.error.is_none()
-            && let Err(error) = self.write(report, frames, names)
-        {
-            self.error = Some(error);
+    /// Keeps the TCP header of the packet of `flow` with this tag.
+    pub(crate) fn segment(&mut self, flow: FlowId, tag: u64, header: Vec<u8>) {
+        self.segments.put(flow, tag, header);
+    }
+
+    pub(crate) fn sent(&mut self, now: Instant, packet: &Packet, names: &Names) {
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.sent(now, packet)?;
+            }
+            let node = packet.source;
+            files.make_up(now, node, FrameDirection::Sent, packet, names)
+        });
+    }
+
+    pub(crate) fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet, names: &Names) {
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.arrived(now, node, packet)?;
+            }
+            files.make_up(now, node, FrameDirection::Received, packet, names)
+        });
+    }
+
+    pub(crate) fn lost(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
+        self.attempt(|files| match &mut files.events {
+            Some(events) => events.lost(now, node, packet, reason),
+            None => Ok(()),
+        });
+    }
+
+    pub(crate) fn event(
+        &mut self,
+        event: &Event,
+        frames: &dyn Fn(u64) -> Option<Vec<u8>>,
+        names: &Names,
+    ) {
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.event(event)?;
+            }
+            match (&mut files.air, event) {
+                (Some(air), Event::Ppdu(ppdu)) => {
+                    air.ppdu(ppdu, Contents { frames, segments: &files.segments, names })
+                }
+                _ => Ok(()),
+            }
+        });
+    }
+
+    /// Adds the name of the flow that has the next number.
+    pub(crate) fn program_flow(&mut self, name: &str) {
+        if let Some(events) = &mut self.events {
+            events.program_flow(name);
         }
     }
 
-    fn write(
+    pub(crate) fn round_trip(&mut self, now: Instant, flow: FlowId, rtt: Duration) {
+        self.attempt(|files| match &mut files.events {
+            Some(events) => events.round_trip(now, flow, rtt),
+            None => Ok(()),
+        });
+    }
+
+    pub(crate) fn tcp(&mut self, now: Instant, flow: FlowId, sample: &TcpSample) {
+        self.attempt(|files| match &mut files.events {
+            Some(events) => events.tcp(now, flow, sample),
+            None => Ok(()),
+        });
+    }
+
+    pub(crate) fn frame(
         &mut self,
-        report: &Report,
-        frames: Frames<'_>,
-        names: &Names,
-    ) -> Result<(), OutputError> {
-        if let Some(events) = &mut self.events {
-            match report {
-                Report::Sent { at, packet } => events.sent(*at, packet)?,
-                Report::Arrived { at, node, packet } => events.arrived(*at, *node, packet)?,
-                Report::Lost { at, node, packet, reason } => {
-                    events.lost(*at, *node, packet, *reason)?;
-                }
-                Report::Event(event) => events.event(event)?,
-                Report::RoundTrip { at, flow, rtt } => events.round_trip(*at, *flow, *rtt)?,
-                Report::Tcp { at, flow, sample } => events.tcp(*at, *flow, sample)?,
-                Report::ProgramFlow(name) => events.program_flow(name),
-                Report::Segment { .. } | Report::Frame { .. } | Report::Interval(_) => {}
+        now: Instant,
+        node: NodeId,
+        direction: FrameDirection,
+        bytes: &[u8],
+    ) {
+        self.attempt(|files| match files.nodes.get_mut(node.index()) {
+            Some(capture) if !files.made_up => {
+                capture.packet(now, Some(direction), bytes, bytes.len())
             }
-        }
-        match report {
-            Report::Sent { at, packet } => {
-                self.make_up(*at, packet.source, FrameDirection::Sent, packet, names)
-            }
-            Report::Arrived { at, node, packet } => {
-                self.make_up(*at, *node, FrameDirection::Received, packet, names)
-            }
-            Report::Event(Event::Ppdu(ppdu)) => match &mut self.air {
-                Some(air) => air.ppdu(ppdu, Contents { frames, segments: &self.segments, names }),
-                None => Ok(()),
-            },
-            Report::Segment { flow, tag, header } => {
-                self.segments.put(*flow, *tag, header);
-                Ok(())
-            }
-            Report::Frame { at, node, direction, bytes } => {
-                match self.nodes.get_mut(node.index()) {
-                    Some(capture) if !self.made_up => {
-                        capture.packet(*at, Some(*direction), bytes, bytes.len())
-                    }
-                    _ => Ok(()),
-                }
-            }
-            Report::Interval(snapshot) => match &mut self.series {
-                Some(series) => series.interval(snapshot, names),
-                None => Ok(()),
-            },
-            Report::Lost { .. }
-            | Report::Event(_)
-            | Report::RoundTrip { .. }
-            | Report::Tcp { .. }
-            | Report::ProgramFlow(_) => Ok(()),
-        }
+            _ => Ok(()),
+        });
+    }
+
+    pub(crate) fn interval(&mut self, snapshot: &Snapshot, names: &Names) {
+        self.attempt(|files| match &mut files.series {
+            Some(series) => series.interval(snapshot, names),
+            None => Ok(()),
+        });
     }
 
     fn make_up(
@@ -277,6 +237,14 @@ impl Writers {
                 capture.packet(now, Some(direction), frame, length)
             }
             _ => Ok(()),
+        }
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut Self) -> Result<(), OutputError>) {
+        if self.error.is_none()
+            && let Err(error) = write(self)
+        {
+            self.error = Some(error);
         }
     }
 }

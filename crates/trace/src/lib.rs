@@ -45,7 +45,6 @@ mod summary;
 mod table;
 mod tally;
 mod value;
-mod writing;
 
 pub use air::{AirInfo, AirStream};
 pub use apq::{

@@ -34,9 +34,6 @@ pub enum OutputError {
     /// A stream does not take what is written.
     #[error("cannot write to a stream: {0}")]
     Stream(io::Error),
-    /// A thread that writes cannot be started.
-    #[error("cannot start a thread: {0}")]
-    Thread(io::Error),
 }
 
 /// Where a capture is written.

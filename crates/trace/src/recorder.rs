@@ -11,7 +11,7 @@ use crate::air::AirStream;
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
 use crate::ethernet;
-use crate::files::{Files, Report, Wants, Writers};
+use crate::files::{Files, Writers};
 use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
@@ -19,7 +19,7 @@ use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
 use crate::value::LossReason;
-use crate::writing::Writing;
+use lasthop_apq::Report;
 use lasthop_hosts::{
     ApqEnding, FrameDirection, Frames, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
@@ -65,7 +65,7 @@ pub struct Recorder {
     snapshot: Snapshot,
     /// The readings of every interval so far; `None` if they are not kept.
     kept: Option<Vec<Snapshot>>,
-    pub(crate) writing: Option<Writing>,
+    pub(crate) writers: Option<Box<Writers>>,
 }
 
 /// The counts of a flow at the end of the last interval.
@@ -102,7 +102,7 @@ impl Recorder {
             totals: vec![FlowTotals::default(); names.flows.len()],
             snapshot: Snapshot::default(),
             kept: None,
-            writing: None,
+            writers: None,
             names,
             recording,
         }
@@ -122,7 +122,7 @@ impl Recorder {
         directory: &mut OutputDir,
     ) -> Result<Self, OutputError> {
         let writers = Box::new(Writers::new(files, &names, directory)?);
-        Ok(Self { writing: Some(Writing::Here(writers)), ..Self::new(names, recording) })
+        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
     }
 
     /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
@@ -141,7 +141,7 @@ impl Recorder {
         target: Box<dyn Write + Send>,
     ) -> Result<Self, OutputError> {
         let writers = Box::new(Writers::stream(target, stream, &names)?);
-        Ok(Self { writing: Some(Writing::Here(writers)), ..Self::new(names, recording) })
+        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
     }
 
     /// Keeps the readings of every interval, for
@@ -151,24 +151,10 @@ impl Recorder {
         Self { kept: Some(Vec::new()), ..self }
     }
 
-    /// Writes files on a thread of their own, which ends with the recorder. What a driver
-    /// reports waits in memory meanwhile, some megabytes at most. The bytes of packets are
-    /// not asked of the driver then, so this is for simulation.
-    ///
-    /// # Errors
-    /// If the thread cannot be started; no file is written then.
-    pub fn writing_beside(mut self) -> Result<Self, OutputError> {
-        self.writing = match self.writing {
-            Some(writing) => Some(writing.beside(&self.names)?),
-            None => None,
-        };
-        Ok(self)
-    }
-
     /// Whether a file could not be written, which [`finish`](Self::finish) will return
     /// as its error: a long run may then be stopped early.
     pub fn failed(&self) -> bool {
-        self.writing.as_ref().is_some_and(Writing::failed)
+        self.writers.as_ref().is_some_and(|writers| writers.failed())
     }
 
     /// The names of flows, nodes and stations.
@@ -225,24 +211,11 @@ impl Recorder {
                 *link = LinkTally::new(rate);
             }
         }
-        if self.wants().intervals {
-            let snapshot = Box::new(self.snapshot.clone());
-            self.report(Report::Interval(snapshot), &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.interval(&self.snapshot, &self.names);
         }
         if let Some(kept) = &mut self.kept {
             kept.push(self.snapshot.clone());
-        }
-    }
-
-    /// Which reports some file needs.
-    #[inline]
-    fn wants(&self) -> Wants {
-        self.writing.as_ref().map_or(Wants::default(), Writing::wants)
-    }
-
-    fn report(&mut self, report: Report, frames: Frames<'_>) {
-        if let Some(writing) = &mut self.writing {
-            writing.report(report, frames, &self.names);
         }
     }
 
@@ -293,18 +266,17 @@ impl Recorder {
 
 impl Sink for Recorder {
     fn wants_events(&self) -> bool {
-        let wants = self.wants();
-        self.recording.watch_air || wants.rows || wants.ppdus || wants.intervals
+        self.recording.watch_air
+            || self.writers.as_ref().is_some_and(|writers| writers.want_events())
     }
 
     fn wants_segments(&self) -> bool {
-        self.wants().segments
+        self.writers.as_ref().is_some_and(|writers| writers.want_segments())
     }
 
     fn segment(&mut self, flow: FlowId, tag: u64, source: NodeId, header: &Header<'_>) {
-        if self.wants().segments {
-            let header = ethernet::segment(flow, source, header, &self.names).into_boxed_slice();
-            self.report(Report::Segment { flow, tag, header }, &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.segment(flow, tag, ethernet::segment(flow, source, header, &self.names));
         }
     }
 
@@ -313,8 +285,8 @@ impl Sink for Recorder {
         if let Some(flow) = self.forward(packet) {
             flow.sent += 1;
         }
-        if self.wants().packets {
-            self.report(Report::Sent { at: now, packet: *packet }, &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.sent(now, packet, &self.names);
         }
     }
 
@@ -323,8 +295,8 @@ impl Sink for Recorder {
         if let Some(flow) = self.forward(packet) {
             flow.arrived(now, packet);
         }
-        if self.wants().packets {
-            self.report(Report::Arrived { at: now, node, packet: *packet }, &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.arrived(now, node, packet, &self.names);
         }
     }
 
@@ -333,15 +305,15 @@ impl Sink for Recorder {
         if let Some(flow) = self.forward(packet) {
             flow.losses[LossReason::from(reason).index()] += 1;
         }
-        if self.wants().rows {
-            self.report(Report::Lost { at: now, node, packet: *packet, reason }, &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.lost(now, node, packet, reason);
         }
     }
 
     fn program_flow(&mut self, _now: Instant, id: FlowId, flow: &ProgramFlow) {
         debug_assert_eq!(usize::from(id.0), self.flows.len() + self.programs.len());
-        if self.wants().rows {
-            self.report(Report::ProgramFlow(programs::name(flow)), &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.program_flow(&programs::name(flow));
         }
         self.programs.push((*flow, FlowTally::of_program(flow)));
     }
@@ -351,17 +323,12 @@ impl Sink for Recorder {
     }
 
     fn event(&mut self, event: Event, frames: Frames<'_>) {
-        let wants = self.wants();
-        let wanted = match &event {
-            Event::Ppdu(ppdu) => {
-                self.advance(ppdu.end);
-                self.ppdu(ppdu);
-                wants.ppdus
-            }
-            _ => wants.rows,
-        };
-        if wanted {
-            self.report(Report::Event(event), frames);
+        if let Event::Ppdu(ppdu) = &event {
+            self.advance(ppdu.end);
+            self.ppdu(ppdu);
+        }
+        if let Some(writers) = &mut self.writers {
+            writers.event(&event, frames, &self.names);
         }
     }
 
@@ -370,8 +337,8 @@ impl Sink for Recorder {
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.round_trip(now, rtt);
         }
-        if self.wants().rows {
-            self.report(Report::RoundTrip { at: now, flow: id, rtt }, &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.round_trip(now, id, rtt);
         }
     }
 
@@ -387,18 +354,12 @@ impl Sink for Recorder {
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.tcp(now, sample);
         }
-        if self.wants().rows {
-            self.report(Report::Tcp { at: now, flow: id, sample: *sample }, &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.tcp(now, id, sample);
         }
     }
 
-    fn apq_ended(
-        &mut self,
-        now: Instant,
-        id: FlowId,
-        ending: &ApqEnding,
-        report: &lasthop_apq::Report,
-    ) {
+    fn apq_ended(&mut self, now: Instant, id: FlowId, ending: &ApqEnding, report: &Report) {
         self.advance(now);
         if let Some(flow) = self.flows.get_mut(usize::from(id.0)) {
             flow.apq = Some(Box::new(ApqFlowSummary::new(ending, report)));
@@ -433,9 +394,8 @@ impl Sink for Recorder {
 
     fn frame(&mut self, now: Instant, node: NodeId, direction: FrameDirection, bytes: &[u8]) {
         self.advance(now);
-        if self.wants().frames {
-            let bytes = bytes.into();
-            self.report(Report::Frame { at: now, node, direction, bytes }, &|_| None);
+        if let Some(writers) = &mut self.writers {
+            writers.frame(now, node, direction, bytes);
         }
     }
 

@@ -19,9 +19,9 @@ pub(crate) struct Segments {
 
 impl Segments {
     /// Keeps the header of the packet of `flow` with this tag.
-    pub(crate) fn put(&mut self, flow: FlowId, tag: u64, header: &[u8]) {
+    pub(crate) fn put(&mut self, flow: FlowId, tag: u64, header: Vec<u8>) {
         let flow = self.flows.entry(flow).or_default();
-        flow.insert(tag, header.into());
+        flow.insert(tag, header.into_boxed_slice());
         if flow.len() > KEPT {
             flow.pop_first();
         }
@@ -44,9 +44,9 @@ mod tests {
         let packet =
             |flow, tag| Packet { flow: FlowId(flow), ..Packet::new(tag, 60, Instant::ZERO) };
         let mut segments = Segments::default();
-        segments.put(FlowId(1), 7 << 32, &[1]);
+        segments.put(FlowId(1), 7 << 32, vec![1]);
         for count in 0..=KEPT as u64 {
-            segments.put(FlowId(0), count << 32, &[count as u8; 20]);
+            segments.put(FlowId(0), count << 32, vec![count as u8; 20]);
         }
         assert_eq!(segments.get(&packet(0, 0)), None);
         assert_eq!(segments.get(&packet(0, 1 << 32)), Some(&[1; 20][..]));

@@ -15,7 +15,6 @@ use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
 use crate::tally::FlowTally;
 use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
-use crate::writing::Writing;
 use lasthop_hosts::ProgramsLeftOut;
 use lasthop_net::network::{NetworkStats, WireStats};
 use lasthop_packet::NodeId;
@@ -70,7 +69,7 @@ impl Recorder {
         let duration = self.lasted(info.duration);
         self.close_until(Instant::ZERO + duration);
         let intervals = self.take_intervals();
-        self.writing.take().map_or(Ok(()), Writing::close)?;
+        self.writers.take().map_or(Ok(()), |writers| writers.close())?;
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);

@@ -7,7 +7,6 @@
 mod absence;
 mod air;
 mod apq;
-mod beside;
 mod cell;
 mod cut;
 mod scene;
