@@ -101,25 +101,21 @@ impl Mpdu {
     pub fn stamp(&self, packet: &mut Packet, start: Instant, end: Instant, waits: &Waits) {
         let contention_start = self.contention_start.max(packet.arrived);
         let parts = &mut packet.parts;
+        parts.queue += contention_start.saturating_since(packet.arrived);
+        parts.contention += self.first_start.saturating_since(contention_start);
+        parts.retries += start.saturating_since(self.first_start);
         // Most stations never leave.
-        if waits.is_empty() {
-            parts.queue += contention_start.saturating_since(packet.arrived);
-            parts.contention += self.first_start.saturating_since(contention_start);
-            parts.retries += start.saturating_since(self.first_start);
-            parts.air += end - start;
-            (packet.arrived, packet.notify) = (end, false);
-            return;
-        }
-        for (part, from, to) in [
-            (&mut parts.queue, packet.arrived, contention_start),
-            (&mut parts.contention, contention_start, self.first_start),
-            (&mut parts.retries, self.first_start, start),
-        ] {
-            *part += to.saturating_since(from);
-            let absent = waits.within(from, to, self.dequeued);
-            *part -= absent.total();
-            parts.away += absent.away;
-            parts.asleep += absent.asleep;
+        if !waits.is_empty() {
+            for (part, from, to) in [
+                (&mut parts.queue, packet.arrived, contention_start),
+                (&mut parts.contention, contention_start, self.first_start),
+                (&mut parts.retries, self.first_start, start),
+            ] {
+                let absent = waits.within(from, to, self.dequeued);
+                *part -= absent.total();
+                parts.away += absent.away;
+                parts.asleep += absent.asleep;
+            }
         }
         parts.air += end - start;
         (packet.arrived, packet.notify) = (end, false);

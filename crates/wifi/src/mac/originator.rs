@@ -193,6 +193,31 @@ impl Originator {
             more.bytes += Bytes::new(u64::from(packet.bytes));
             passive &= packet.passive;
         }
+        self.append(msdus, bytes, (more, passive), (dequeued, contention_start))
+    }
+
+    /// Does what [`Originator::push`] does with a packet that is an MPDU of its own.
+    #[inline]
+    pub fn push_one(
+        &mut self,
+        packet: &Packet,
+        bytes: u32,
+        dequeued: Instant,
+        contention_start: Instant,
+    ) -> Held {
+        let more = Held { packets: 1, bytes: Bytes::new(u64::from(packet.bytes)) };
+        let times = (dequeued, contention_start);
+        self.append(Msdus::One(*packet), bytes, (more, packet.passive), times)
+    }
+
+    #[inline]
+    fn append(
+        &mut self,
+        msdus: Msdus,
+        bytes: u32,
+        (more, passive): (Held, bool),
+        (dequeued, contention_start): (Instant, Instant),
+    ) -> Held {
         self.held.packets += more.packets;
         self.held.bytes += more.bytes;
         self.pending.push_back(Mpdu {
@@ -206,34 +231,6 @@ impl Originator {
             contention_start,
             first_start: contention_start,
             msdus,
-        });
-        self.next_sequence = self.next_sequence.next();
-        more
-    }
-
-    /// Does what [`Originator::push`] does with a packet that is an MPDU of its own.
-    #[inline]
-    pub fn push_one(
-        &mut self,
-        packet: &Packet,
-        bytes: u32,
-        dequeued: Instant,
-        contention_start: Instant,
-    ) -> Held {
-        let more = Held { packets: 1, bytes: Bytes::new(u64::from(packet.bytes)) };
-        self.held.packets += 1;
-        self.held.bytes += more.bytes;
-        self.pending.push_back(Mpdu {
-            sequence: self.next_sequence,
-            bytes: bytes as u16,
-            attempts: 0,
-            transmissions: 0,
-            taken: false,
-            passive: packet.passive,
-            dequeued,
-            contention_start,
-            first_start: contention_start,
-            msdus: Msdus::One(*packet),
         });
         self.next_sequence = self.next_sequence.next();
         more
