@@ -276,7 +276,7 @@ impl Hosts {
         let Self { network, flows, francs, outputs, room, .. } = self;
         loop {
             while let Some(event) = network.poll_event() {
-                sink.event(event, frames);
+                sink.event(&event, frames);
             }
             if let Some(output) = network.poll_output() {
                 match &output {

@@ -39,7 +39,7 @@ pub use config::{
 pub use hosts::{DRIVER_TAGS, Hosts, HostsConfig, HostsError};
 pub use saturation::Backlog;
 pub use sink::{
-    ApqEnding, FrameDirection, Frames, FrancNodeReport, FrancReport, ProgramFlow, ProgramsLeftOut,
-    Sink, TcpSample,
+    ApqEnding, FrameDirection, FrancNodeReport, FrancReport, ProgramFlow, ProgramsLeftOut, Sink,
+    TcpSample,
 };
 pub use traffic::{Source, SourceConfig};

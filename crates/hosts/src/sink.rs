@@ -138,7 +138,7 @@ pub trait Sink {
 
     /// An event of the cell. `frames` returns the bytes of packets that have any
     /// (emulation).
-    fn event(&mut self, _event: Event, _frames: Frames<'_>) {}
+    fn event(&mut self, _event: &Event, _frames: Frames<'_>) {}
 
     /// A round-trip time of `flow`: from a ping to its answer, or of a segment of a
     /// simulated TCP sender.

@@ -102,7 +102,7 @@ impl Sink for Recording {
         self.recorder.dropped(now, node, packet, reason);
     }
 
-    fn event(&mut self, event: Event, payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
+    fn event(&mut self, event: &Event, payload: &dyn Fn(u64) -> Option<Vec<u8>>) {
         self.recorder.event(event, payload);
     }
 

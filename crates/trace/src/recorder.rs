@@ -21,7 +21,7 @@ use crate::tally::{FlowTally, LinkTally, NodeTally};
 use crate::value::LossReason;
 use lasthop_apq::Report;
 use lasthop_hosts::{
-    ApqEnding, FrameDirection, Frames, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
+    ApqEnding, FrameDirection, FrancReport, ProgramFlow, ProgramsLeftOut, Sink, TcpSample,
 };
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
@@ -322,13 +322,13 @@ impl Sink for Recorder {
         self.programs_left_out = left_out;
     }
 
-    fn event(&mut self, event: Event, frames: Frames<'_>) {
-        if let Event::Ppdu(ppdu) = &event {
+    fn event(&mut self, event: &Event, frames: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        if let Event::Ppdu(ppdu) = event {
             self.advance(ppdu.end);
             self.ppdu(ppdu);
         }
         if let Some(writers) = &mut self.writers {
-            writers.event(&event, frames, &self.names);
+            writers.event(event, frames, &self.names);
         }
     }
 

@@ -103,8 +103,8 @@ impl Sink for Truth {
         }
     }
 
-    fn event(&mut self, event: Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
-        match &event {
+    fn event(&mut self, event: &Event, _: &dyn Fn(u64) -> Option<Vec<u8>>) {
+        match event {
             Event::Ppdu(ppdu) => {
                 let bare = ppdu.frames().filter(|frame| {
                     use FrameKind::{Ack, Beacon, Cts, Null, QosNull, Rts};

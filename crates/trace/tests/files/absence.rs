@@ -61,7 +61,7 @@ fn run(recorder: &mut impl Sink) -> Vec<(StationId, Frame)> {
         }
         while cell.poll_output().is_some() {}
         while let Some(event) = cell.poll_event() {
-            recorder.event(event.clone(), &|_| None);
+            recorder.event(&event, &|_| None);
             if let Event::Ppdu(ppdu) = event {
                 frames.extend(ppdu.frames().map(|frame| (ppdu.transmitter, frame.clone())));
             }

@@ -165,7 +165,7 @@ fn real_bytes_are_kept() {
         let ap = Address::Station(StationId(scene::AP));
         let ppdu = scene::ppdu(100, scene::LAPTOP, ap, scene::HT, vec![data]);
         let payload = |tag| (tag == 77).then(|| frame.clone());
-        recorder.event(Event::Ppdu(ppdu), &payload);
+        recorder.event(&Event::Ppdu(ppdu), &payload);
         let now = Instant::ZERO + Duration::from_millis(1);
         recorder.frame(now, NodeId(scene::LAPTOP), FrameDirection::Sent, &frame);
     });

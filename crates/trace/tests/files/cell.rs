@@ -74,7 +74,7 @@ fn run(cell: &mut Cell, recorder: &mut Recorder, time: Duration) -> Vec<u16> {
             }
         }
         while let Some(event) = cell.poll_event() {
-            recorder.event(event.clone(), &|_| None);
+            recorder.event(&event, &|_| None);
             if let Event::Ppdu(ppdu) = event {
                 lengths.extend(ppdu.frames().map(|frame| frame.bytes));
             }

@@ -314,7 +314,7 @@ pub fn ppdus() -> Vec<Ppdu> {
 pub fn play(recorder: &mut Recorder) {
     assert!(recorder.wants_events());
     for ppdu in ppdus() {
-        recorder.event(Event::Ppdu(ppdu), &|_| None);
+        recorder.event(&Event::Ppdu(ppdu), &|_| None);
     }
     let at = |ms| Instant::ZERO + Duration::from_millis(ms);
     for (tag, flow, source, destination) in [
@@ -333,7 +333,7 @@ pub fn play(recorder: &mut Recorder) {
     recorder.sent(at(56), &given_up);
     recorder.dropped(at(57), NodeId(LAPTOP), &given_up, DropReason::RetryLimit);
     recorder.event(
-        Event::Queued { at: at(58), station: StationId(1), packet: given_up, queue_packets: 3 },
+        &Event::Queued { at: at(58), station: StationId(1), packet: given_up, queue_packets: 3 },
         &|_| None,
     );
     recorder.round_trip(at(59), FlowId(2), Duration::from_millis(8));

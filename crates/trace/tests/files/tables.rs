@@ -199,7 +199,7 @@ fn a_ppdu_for_two_stations_is_counted_for_both() {
             scene::ppdu(0, scene::AP, to(scene::LAPTOP), scene::HT, data(1, scene::LAPTOP));
         let other = scene::ppdu(0, scene::AP, to(scene::PHONE), scene::HT, data(2, scene::PHONE));
         ppdu.psdus.extend(other.psdus);
-        recorder.event(Event::Ppdu(ppdu), &|_| None);
+        recorder.event(&Event::Ppdu(ppdu), &|_| None);
     });
     let events = rows(&path.join("events.parquet"));
     let peers: Vec<_> = events.iter().map(|row| field(row, "peer")).collect();

@@ -48,7 +48,7 @@ fn segments_that_nobody_knows_are_not_made_up() {
                 let frame = scene::qos_data(1, vec![packet], false);
                 let laptop = Address::Station(StationId(LAPTOP));
                 let ppdu = scene::ppdu(100, AP, laptop, HT, vec![frame]);
-                recorder.event(Event::Ppdu(ppdu), &|_| None);
+                recorder.event(&Event::Ppdu(ppdu), &|_| None);
             }
         });
         let mut captures = vec!["air.pcapng"];
