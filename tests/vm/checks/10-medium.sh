@@ -85,9 +85,10 @@ parameter retries 7
 # A monitor that asks for bad frames sees them, flagged, and retries with their bit.
 in_ap iw dev wlan0 interface add mon0 type monitor flags fcsfail
 in_ap ip link set mon0 up
+# Counted from before the capture begins until it has ended: a frame in between is in both.
+mark lost retried damaged_delivered acknowledged
 in_ap tcpdump -Z root -i mon0 -s 200 -w /tmp/mon.pcap > /dev/null 2>&1 &
 sleep 1
-mark lost retried damaged_delivered acknowledged
 set -- $(udp 3 -b 4M)
 sleep 0.5
 kill "$(pidof tcpdump)"; wait
