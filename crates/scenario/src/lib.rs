@@ -182,9 +182,13 @@ impl Scenario {
     pub fn network_for(&self, seed: Seed) -> NetworkConfig {
         let mut network = self.network.clone();
         let Some(cell) = &mut network.cell else { return network };
+        if self.shadowed.is_empty() {
+            return network;
+        }
+        let links = cell.links_mut();
         for &Shadowed { link, pair } in &self.shadowed {
             let loss = self.shadowing.0 * seed.stream_of("scenario/shadowing", pair).normal();
-            cell.links[link].link.snr = cell.links[link].link.snr - Db(loss);
+            links[link].link.snr = links[link].link.snr - Db(loss);
         }
         network
     }

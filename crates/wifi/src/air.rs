@@ -11,17 +11,19 @@
 //! As interference, and to stations that overhear it, it has the power that is in force
 //! when the last PPDU began.
 
+mod pairs;
 mod rates;
 mod subframes;
 #[cfg(test)]
 mod tests;
 
+use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
 use crate::cell::{CellConfig, CellError, PairConfig};
 use crate::mac::block_ack::Bitmap;
-use crate::phy::{Band, ChannelWidth, ErrorModel, Link, Rate, SnrChange};
+use crate::phy::{Band, ChannelWidth, ErrorModel, Rate, SnrChange};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -123,8 +125,7 @@ pub(crate) struct Air {
     capture_margin: Option<Db>,
     carrier_sense: Dbm,
     flights: Vec<Flight>,
-    /// By transmitter * stations + receiver; none from a station to itself.
-    pairs: Vec<Option<Pair>>,
+    pairs: Pairs,
     /// Mean levels by transmitter * stations + receiver; a station hears nothing of itself.
     levels: Vec<Level>,
     /// Changes of mean SNRs that are to come, the next one last.
@@ -158,27 +159,6 @@ pub(crate) struct Threshold {
     linear: f64,
 }
 
-/// What a receiver hears of a transmitter.
-#[derive(Clone, Debug, PartialEq)]
-struct Pair {
-    link: Link,
-    /// Decides what the receiver decodes.
-    reception: Stream,
-    /// SNR of the last PPDU.
-    last_snr: Db,
-    /// The last answers of the error model.
-    header: Memo,
-    body: Memo,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Memo {
-    rate: Option<Rate>,
-    snr: Db,
-    bytes: u32,
-    success: Probability,
-}
-
 /// What a third station makes of a PPDU, if its reception begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overheard {
@@ -191,38 +171,29 @@ pub(crate) enum Overheard {
 impl Air {
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
         let stations = config.stations.len();
-        let mut pairs: Vec<Option<Pair>> = alloc::vec![None; stations * stations];
+        let mut pairs = Pairs::new(config, seed);
         let silence = Level { snr: Db(f64::NEG_INFINITY), snr_linear: 0.0, noise_mw: 0.0 };
         let mut levels = alloc::vec![silence; stations * stations];
         let mut powers = alloc::vec![Dbm(f64::NEG_INFINITY); stations * stations];
         let mut powers_mw = alloc::vec![0.0; stations * stations];
         let mut changes = Vec::new();
-        for PairConfig { from, to, link, snr_changes } in &config.links {
+        for pair in config.links.iter() {
+            let PairConfig { from, to, link, snr_changes } = pair;
             let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
             if snr_changes.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr)) {
                 return Err(CellError::CarrierSenseChanges(from.0, to.0));
             }
             changes.extend(snr_changes.iter().map(|&change| (change, *from, *to)));
-            // Both directions of a pair fade together.
-            let [sender, receiver] =
-                [from, to].map(|station| config.stations[station.index()].identity);
-            let fading = seed.stream_of("cell/link", sender.beside(receiver));
-            let forgotten = Memo { rate: None, snr: Db(0.0), bytes: 0, success: Probability::ZERO };
-            pairs[from.index() * stations + to.index()] = Some(Pair {
-                link: Link::new(*link, snr_changes, fading),
-                reception: seed.stream_of("cell/reception", sender.to(receiver)),
-                last_snr: link.snr,
-                header: forgotten,
-                body: forgotten,
-            });
+            pairs.add(pair);
             let index = from.index() * stations + to.index();
             (levels[index], powers[index], powers_mw[index]) = Level::of(link.snr, link.noise);
         }
         changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
         for from in 0..stations {
             for to in 0..stations {
-                if from != to && pairs[from * stations + to].is_none() {
-                    return Err(CellError::MissingLink(from as u16, to as u16));
+                let (from, to) = (from as u16, to as u16);
+                if from != to && !pairs.exists(StationId(from), StationId(to)) {
+                    return Err(CellError::MissingLink(from, to));
                 }
             }
         }
@@ -352,15 +323,20 @@ impl Air {
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
     pub fn last_snr(&self, from: StationId, to: StationId) -> Db {
-        self.pairs[from.index() * self.stations + to.index()]
-            .as_ref()
-            .map_or(Db(0.0), |pair| pair.last_snr)
+        match self.pairs.get(from, to) {
+            Some(pair) => pair.last_snr,
+            None if from == to => Db(0.0),
+            None => self.level(from, to).snr,
+        }
     }
 
     /// Power of the last PPDU from one station to another, fading included.
     pub fn last_power(&self, from: StationId, to: StationId) -> Dbm {
-        let pair = self.pairs[from.index() * self.stations + to.index()].as_ref();
-        pair.map_or(Dbm(f64::NEG_INFINITY), |pair| pair.link.noise() + pair.last_snr)
+        match self.pairs.get(from, to) {
+            Some(pair) => pair.link.noise() + pair.last_snr,
+            None if from == to => Dbm(f64::NEG_INFINITY),
+            None => self.pairs.noise() + self.level(from, to).snr,
+        }
     }
 
     /// Decides what `to` decodes of what `from` sends.
@@ -580,9 +556,9 @@ impl Air {
         snr: Db,
         bytes: u32,
     ) -> Probability {
-        let index = flight.transmitter.index() * self.stations + receiver.index();
+        let mean = self.level(flight.transmitter, receiver).snr;
         let Self { error_model, pairs, .. } = self;
-        let pair = pairs[index].as_mut().expect("a station does not hear itself");
+        let pair = pairs.get_mut(flight.transmitter, receiver, mean);
         let rate = flight.rate;
         let memo = match bytes {
             u32::MAX => &mut pair.header,
@@ -607,9 +583,8 @@ impl Air {
     }
 
     fn pair_mut(&mut self, from: StationId, to: StationId) -> &mut Pair {
-        self.pairs[from.index() * self.stations + to.index()]
-            .as_mut()
-            .expect("a station does not hear itself")
+        let mean = self.levels[from.index() * self.stations + to.index()].snr;
+        self.pairs.get_mut(from, to, mean)
     }
 }
 

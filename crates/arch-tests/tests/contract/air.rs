@@ -148,7 +148,7 @@ pub struct Shown(pub CellConfig);
 
 impl Debug for Shown {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.0.stations).entries(&self.0.links).finish()
+        f.debug_list().entries(&self.0.stations).entries(self.0.links.iter()).finish()
     }
 }
 

@@ -28,9 +28,10 @@ use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, GuardInterval, PathLoss, Preamble,
     Propagation, Rate, Standard,
 };
+use std::sync::Arc;
 
 /// Most stations: every pair of them has its own links.
-const STATIONS_MAX: usize = 512;
+const STATIONS_MAX: usize = 1_024;
 
 /// A node with a radio and its index among all nodes.
 type WifiNode<'a> = (usize, &'a Expanded<'a>);
@@ -97,7 +98,7 @@ pub(crate) fn cell(
         capture_margin: channel.capture_margin.value.0,
         independent: channel.independent.value,
         stations,
-        links,
+        links: Arc::new(links),
         record_events: false,
     };
     Some((cell, shadowed))

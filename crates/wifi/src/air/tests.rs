@@ -19,7 +19,7 @@ fn air(snrs: &[(StationId, StationId, f64)], capture_margin: Option<f64>) -> Air
     let width = ChannelWidth::Mhz20;
     let mut config = cell(3, rate(), width, 65_535);
     config.capture_margin = capture_margin.map(Db);
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         let snr = snrs.iter().find(|(from, to, _)| (pair.from, pair.to) == (*from, *to));
         pair.link.snr = Db(snr.map_or(40.0, |(.., snr)| *snr));
         pair.link.noise = NOISE;
@@ -231,7 +231,7 @@ fn certainty_draws_nothing() {
 #[test]
 fn a_given_loss_and_interference() {
     let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         // The error model would let nothing of MCS 7 through.
         pair.link.snr = Db(12.0);
         pair.link.noise = NOISE;
@@ -296,4 +296,32 @@ proptest::proptest! {
             proptest::prop_assert_eq!(heard, expected);
         }
     }
+}
+
+/// A pair is made when it is first used, or at once if it is not like most others: which of
+/// both changes nothing of what it draws.
+#[test]
+fn a_pair_that_is_made_late_is_the_same() {
+    let fading = crate::phy::Fading::Rayleigh { doppler_hz: 20.0 };
+    let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
+    for pair in config.links_mut() {
+        pair.link.fading = fading;
+    }
+    let seed = Seed::new(1, 0);
+    let mut late = Air::new(&config, seed).expect("a sound cell");
+    for pair in config.links_mut().iter_mut().filter(|pair| (pair.from, pair.to) != (A, B)) {
+        pair.link.noise = Dbm(-80.0);
+    }
+    let mut at_once = Air::new(&config, seed).expect("a sound cell");
+    assert!(late.pairs.get(A, B).is_none() && at_once.pairs.get(A, B).is_some());
+    assert_eq!(late.last_snr(A, B), at_once.last_snr(A, B));
+    assert_eq!(late.last_power(A, B), at_once.last_power(A, B));
+    for until_us in [100, 300_000, 900_000] {
+        let flight = flight(A, B, until_us - 50, until_us);
+        assert_eq!(late.snr(&flight, B), at_once.snr(&flight, B));
+        let drawn = |air: &mut Air| (0..50).map(|_| air.reception(A, B).next_u64()).last();
+        assert_eq!(drawn(&mut late), drawn(&mut at_once));
+    }
+    assert_eq!(late.last_power(A, B), at_once.last_power(A, B));
+    assert!(late.pairs.get(B, A).is_none(), "nobody asked");
 }

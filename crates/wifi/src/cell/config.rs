@@ -10,6 +10,7 @@ use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::phy::{Band, ControlRates, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
 use crate::station::StationId;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
@@ -47,8 +48,9 @@ pub struct CellConfig {
     pub independent: bool,
     /// The stations; the index is the [`StationId`]. Exactly one is the access point.
     pub stations: Vec<StationConfig>,
-    /// What each ordered pair hears of each other.
-    pub links: Vec<PairConfig>,
+    /// What each ordered pair hears of each other: in large cells most of what there is, so
+    /// that copies share it.
+    pub links: Arc<Vec<PairConfig>>,
     /// Whether [`Event`](crate::event::Event)s are made, to be polled.
     pub record_events: bool,
 }
@@ -91,9 +93,14 @@ impl CellConfig {
             capture_margin: Some(Db(5.0)),
             independent: false,
             stations,
-            links,
+            links: Arc::new(links),
             record_events: false,
         }
+    }
+
+    /// Its links, to be changed: copied first if a copy of the configuration shares them.
+    pub fn links_mut(&mut self) -> &mut Vec<PairConfig> {
+        Arc::make_mut(&mut self.links)
     }
 }
 

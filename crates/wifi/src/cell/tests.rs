@@ -185,7 +185,7 @@ fn a_wide_window_survives_losses() {
         station.queue = QueueConfig::DropTail { limit: Limit::Packets(6_000) };
         station.retry_limit = 30;
     }
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         pair.link.loss = Probability::new(0.3);
     }
     let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
@@ -236,7 +236,7 @@ proptest::proptest! {
                 station.block_ack.request = BlockAckRequestPolicy::AfterDrop;
             }
         }
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.loss = Probability::new(loss);
         }
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
@@ -293,7 +293,7 @@ fn what_is_built_ahead_survives_losses() {
     let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
     let mut config = cell(1, rate, ChannelWidth::Mhz40, 65_535);
     config.stations[AP.index()].aggregation.built_ahead = true;
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         pair.link.loss = Probability::new(0.3);
     }
     let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
@@ -349,7 +349,7 @@ fn what_was_never_sent_has_not_failed() {
         let mut config = cell(8, mcs(7, width, GuardInterval::Long), width, ampdu);
         config.capture_margin = None;
         config.stations.iter_mut().for_each(|station| station.rts_threshold = Some(0));
-        config.links.iter_mut().for_each(|pair| pair.link.snr = Db(50.0));
+        config.links_mut().iter_mut().for_each(|pair| pair.link.snr = Db(50.0));
         let senders: Vec<_> = (1..=8).map(|s| (StationId(s), Address::Station(AP))).collect();
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
         saturate(&mut cell, &senders, Duration::from_secs(1), 1500);
@@ -369,7 +369,7 @@ fn parts_of_the_delay_add_up() {
     let width = ChannelWidth::Mhz20;
     let rate = mcs(7, width, GuardInterval::Long);
     let mut config = cell(3, rate, width, 65_535);
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         pair.link.loss = Probability::new(0.2);
     }
     let mut cell = Cell::new(&config, Seed::new(3, 0)).expect("a sound cell");
@@ -396,7 +396,7 @@ fn airtime_is_fair_to_a_station_that_loses_much() {
     let mut config = cell(3, rate, width, 65_535);
     let access_point = &mut config.stations[AP.index()];
     access_point.queue = QueueConfig::MAC80211;
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         if pair.from == StationId(2) || pair.to == StationId(2) {
             pair.link.loss = Probability::new(0.4);
         }
@@ -438,7 +438,7 @@ fn half_the_width_has_half_the_noise() {
                 .map(|w| mcs(0, w, GuardInterval::Long))
                 .to_vec();
         }
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.snr = Db(snr);
         }
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
@@ -479,7 +479,7 @@ fn a_third_station_overhears() {
         let mut config = cell(3, mcs(1, width, GuardInterval::Long), width, 65_535);
         config.independent = true;
         config.stations[listener.index()].promiscuous = promiscuous;
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             let lossy = (pair.from, pair.to) == (sender, listener);
             pair.link.loss = Probability::new(if lossy { 0.3 } else { 0.0 });
         }

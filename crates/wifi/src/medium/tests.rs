@@ -179,7 +179,7 @@ fn tries_follow_the_geometric_law() {
     let rate = wide(4);
     for agreement in [false, true] {
         let mut config = setting(1, rate);
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.loss = (pair.to == AP).then(|| Probability::new(0.3).expect("in range"));
         }
         let mut run = Saturated::new(&config, rate, 4, agreement);
@@ -335,7 +335,7 @@ fn what_is_withdrawn_is_forgotten() {
 fn an_agreement_keeps_its_window() {
     let rate = wide(7);
     let mut config = setting(1, rate);
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         pair.link.loss = (pair.to == AP).then(|| Probability::new(0.4).expect("in range"));
     }
     let mut medium = Medium::new(&config, CHANNEL, Seed::new(3, 0)).unwrap();
@@ -367,7 +367,7 @@ fn a_silent_radio_changes_nothing() {
     let rate = wide(5);
     let config = |stations| {
         let mut config = setting(stations, rate);
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.snr = Db(20.0);
             pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 10.0 };
         }
@@ -387,7 +387,7 @@ fn a_silent_radio_changes_nothing() {
 #[test]
 fn channels_fade_by_themselves() {
     let mut config = setting(1, wide(0));
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 10.0 };
     }
     let signal = |mhz| {

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
 
 /// Most pairs that all links together may name, a pair once more for each change of its SNR:
-/// each of the 512 nodes with a radio with each other, sixteen times over.
+/// each of the 1024 nodes with a radio with each other, four times over.
 const PAIRS_MAX: usize = 1 << 22;
 
 /// What a `[[link]]` says about one direction.
@@ -41,7 +41,7 @@ pub(super) fn pairs(
         raw.link.iter().map(|link| snr_changes(link, raw, common, problems)).collect();
     let given = given(&raw.link, wifi, names, problems);
     let places: Vec<[f64; 2]> = wifi.iter().map(|(_, node)| position(node)).collect();
-    let mut pairs = Vec::new();
+    let mut pairs = Vec::with_capacity(wifi.len() * (wifi.len() - 1));
     let mut shadowed = Vec::new();
     let identities: Vec<_> = wifi.iter().map(|(_, node)| Identity::of(&node.name)).collect();
     for (from, (_, sender)) in wifi.iter().enumerate() {

@@ -142,7 +142,7 @@ fn downlink(stations: u16) -> Vec<Flow> {
 }
 
 fn lossy(mut config: CellConfig, loss: f64) -> CellConfig {
-    config.links.iter_mut().for_each(|pair| pair.link.loss = Probability::new(loss));
+    config.links_mut().iter_mut().for_each(|pair| pair.link.loss = Probability::new(loss));
     config
 }
 
@@ -185,7 +185,7 @@ fn losses_retries_and_reordering() {
 fn signal_levels() {
     // Far apart, so that errors, capture and EIFS follow from the levels.
     let mut config = narrow(6, 65_535);
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         let step = f64::from(pair.from.0.max(pair.to.0));
         pair.link.snr = Db(29.0 - 2.5 * step);
         pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 30.0 };
@@ -217,7 +217,7 @@ fn hidden_stations() {
         [(None, 0xb17e_91d4_8d1b_59e7), (Some(500), 0x6980_ecf2_a143_fc26)]
     {
         let mut config = narrow(4, 16_000);
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             if pair.from != AP && pair.to != AP && (pair.from.0 + pair.to.0) % 2 == 1 {
                 pair.link.snr = Db(-20.0);
             }

@@ -126,7 +126,7 @@ fn every_wake_up_says_why() {
         ),
     ] {
         let mut config = cell(1, rate, ChannelWidth::Mhz20, 0);
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.loss = Some(Probability::new(loss).expect("a probability"));
         }
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");

@@ -29,7 +29,7 @@ fn lossy(rate: u8, loss: f64) -> CellConfig {
     let width = ChannelWidth::Mhz20;
     let mut config = cell(1, mcs(rate, width, GuardInterval::Long), width, 65_535);
     config.record_events = true;
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         pair.link.loss = Probability::new(loss);
     }
     config

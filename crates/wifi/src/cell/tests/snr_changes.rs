@@ -17,7 +17,7 @@ fn change(millis: u64, snr: f64) -> SnrChange {
 fn two(changes: &[SnrChange]) -> CellConfig {
     let width = ChannelWidth::Mhz20;
     let mut config = cell(1, mcs(7, width, GuardInterval::Long), width, 65_535);
-    for pair in &mut config.links {
+    for pair in config.links_mut() {
         pair.link.snr = Db(30.0);
         pair.snr_changes = changes.to_vec();
     }
@@ -123,7 +123,7 @@ proptest! {
                 station.rate_control = RateControlConfig::minstrel_ht();
             }
         }
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.snr = Db(22.0 - 3.0 * f64::from(pair.from.0.max(pair.to.0)));
             pair.link.fading =
                 doppler_hz.map_or(Fading::None, |doppler_hz| Fading::Rayleigh { doppler_hz });
@@ -135,7 +135,7 @@ proptest! {
             flows.push((AP, Address::Station(station), best_effort));
         }
         let steady = fingerprint(config.clone(), &flows, 1500);
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             let snr = pair.link.snr;
             let same = |&nanos: &u64| SnrChange { at: Instant::from_nanos(nanos), snr };
             pair.snr_changes = at.iter().map(same).collect();

@@ -75,7 +75,7 @@ proptest! {
             station.rts_threshold = rts.then_some(500);
             station.aggregation.built_ahead = built_ahead;
         }
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.loss = Probability::new(loss);
         }
         let run = Run::new(&config, from, Duration::from_micros(interval), ms(900));
@@ -98,7 +98,7 @@ proptest! {
             station.driver_queue = driver;
             station.retry_limit = 255;
         }
-        for pair in &mut config.links {
+        for pair in config.links_mut() {
             pair.link.loss = Probability::new(loss);
         }
         let run = Run::new(&config, from, Duration::from_micros(interval), ms(2_500));
