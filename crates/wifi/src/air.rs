@@ -556,9 +556,10 @@ impl Air {
         snr: Db,
         bytes: u32,
     ) -> Probability {
-        let mean = self.level(flight.transmitter, receiver).snr;
-        let Self { error_model, pairs, .. } = self;
-        let pair = pairs.get_mut(flight.transmitter, receiver, mean);
+        let from = flight.transmitter;
+        let Self { error_model, pairs, levels, stations, .. } = self;
+        let mean = || levels[from.index() * *stations + receiver.index()].snr;
+        let pair = pairs.get_mut(from, receiver, mean);
         let rate = flight.rate;
         let memo = match bytes {
             u32::MAX => &mut pair.header,
@@ -583,8 +584,8 @@ impl Air {
     }
 
     fn pair_mut(&mut self, from: StationId, to: StationId) -> &mut Pair {
-        let mean = self.levels[from.index() * self.stations + to.index()].snr;
-        self.pairs.get_mut(from, to, mean)
+        let Self { pairs, levels, stations, .. } = self;
+        pairs.get_mut(from, to, || levels[from.index() * *stations + to.index()].snr)
     }
 }
 

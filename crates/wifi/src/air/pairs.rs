@@ -86,15 +86,20 @@ impl Pairs {
         self.made.get(self.places[self.index(from, to)] as usize)
     }
 
-    /// The pair, whose mean SNR is `snr` if it was not used before.
+    /// The pair, whose mean SNR is what `snr` gives if it was not used before.
     ///
     /// # Panics
     /// If there is none: a station does not hear itself.
     #[inline]
-    pub fn get_mut(&mut self, from: StationId, to: StationId, snr: Db) -> &mut Pair {
+    pub fn get_mut(
+        &mut self,
+        from: StationId,
+        to: StationId,
+        snr: impl FnOnce() -> Db,
+    ) -> &mut Pair {
         let mut place = self.places[self.index(from, to)];
         if place >= UNUSED {
-            place = self.use_first(from, to, snr);
+            place = self.use_first(from, to, snr());
         }
         &mut self.made[place as usize]
     }
