@@ -333,6 +333,12 @@ count = 2
         "[[node]]\nname = \"sta\"\nrole = \"station\"\ncount = 1000\n[[node]]\nname = \"sta1\"\nrole = \"host\"\ncount = 1000\n",
     ),
     (
+        "more stations than a cell takes",
+        "[[node]]\nname = \"ap\"\nrole = \"access-point\"\n\
+         [[node]]\nname = \"sta\"\nrole = \"station\"\ncount = 1000\n\
+         [[node]]\nname = \"more\"\nrole = \"station\"\ncount = 24\n",
+    ),
+    (
         "a count's name that is taken",
         "[[node]]\nname = \"h\"\nrole = \"host\"\ncount = 2\n[[node]]\nname = \"h2\"\nrole = \"host\"\n",
     ),

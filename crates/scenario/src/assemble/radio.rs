@@ -30,9 +30,6 @@ use lasthop_wifi::phy::{
 };
 use std::sync::Arc;
 
-/// Most stations: every pair of them has its own links.
-const STATIONS_MAX: usize = 1_024;
-
 /// A node with a radio and its index among all nodes.
 type WifiNode<'a> = (usize, &'a Expanded<'a>);
 
@@ -60,12 +57,6 @@ pub(crate) fn cell(
         if let Some(link) = links.first() {
             problems.push(&link.at, "a link is on the air, and there is no node with a radio");
         }
-        return None;
-    }
-    if wifi.len() > STATIONS_MAX {
-        let message =
-            format!("expected at most {STATIONS_MAX} nodes with a radio, got {}", wifi.len());
-        problems.push(&wifi[STATIONS_MAX].1.raw.at, message);
         return None;
     }
     let common = common(channel, problems);

@@ -111,7 +111,7 @@ fn snr_changes(
 }
 
 fn station_id(index: usize) -> StationId {
-    StationId(u16::try_from(index).expect("there are at most STATIONS_MAX stations"))
+    StationId(u16::try_from(index).expect("there are at most NODES_MAX stations"))
 }
 
 /// Where a node stands, in metres.
