@@ -110,7 +110,7 @@ impl Cell {
         bitmap.len() as u32 - 1
     }
 
-    /// Packets and MPDUs that an EDCAF of the access point holds for `peer`.
+    /// Packets and frames that an EDCAF of the access point holds for `peer`.
     fn held(&self, edcaf: usize, peer: Address) -> u32 {
         let edcafs = &self.stations[self.settings.access_point.index()].edcafs;
         edcafs[edcaf].as_ref().map_or(0, |access| access.held_for(peer))
@@ -181,7 +181,7 @@ impl Cell {
         }
     }
 
-    /// A data frame reached a station that comes and goes; `more` are held.
+    /// A frame that may be held reached a station that comes and goes; `more` are held.
     pub(super) fn frame_came(&mut self, station: StationId, more: bool) {
         let input = if more { Input::MoreFrames } else { Input::LastFrame };
         self.doze_input(station, input);

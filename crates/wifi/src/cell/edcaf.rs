@@ -69,7 +69,7 @@ impl Absent {
             }
     }
 
-    /// A data frame was sent to `peer`; `done`: it need not be sent again.
+    /// A frame was sent to `peer`; `done`: it need not be sent again.
     pub fn exchanged(&mut self, peer: Address, done: bool) {
         match peer {
             Address::Group => self.group_left = self.group_left.saturating_sub(1),
@@ -224,13 +224,16 @@ impl Edcaf {
         packets
     }
 
-    /// Packets and MPDUs that it holds for `peer`.
+    /// Packets, MPDUs and management frames that it holds for `peer`, if that cannot be reached.
     pub fn held_for(&self, peer: Address) -> u32 {
         let originator = self.originator(peer).map(|index| &self.originators[index]);
         let pending = originator.map_or(0, |originator| originator.pending.len());
+        let waits = |frame: &&Management| {
+            Address::Station(frame.peer) == peer && !frame.action.is_about_absence()
+        };
         self.queue.len_packets_for(peer.into())
             + self.driver.len_packets_for(peer.into())
-            + pending as u32
+            + (pending + self.management.iter().filter(waits).count()) as u32
     }
 
     /// Whom to send to next.
@@ -308,8 +311,8 @@ impl Edcaf {
         self.management.iter().position(|frame| match frame.action {
             action if action.is_about_absence() => true,
             // Data of the other side waits for the answer.
-            Action::AddbaResponse { .. } => !self.absent.dozing.contains(&frame.peer),
-            _ => self.gate != Gate::Shut && !self.absent.dozing.contains(&frame.peer),
+            Action::AddbaResponse { .. } => !self.absent.holds(Address::Station(frame.peer)),
+            _ => self.gate != Gate::Shut && !self.absent.holds(Address::Station(frame.peer)),
         })
     }
 

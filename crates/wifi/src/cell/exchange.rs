@@ -185,10 +185,13 @@ impl Cell {
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
         state.answered(&mut cx, &exchange, acked);
-        let content = exchange.content;
+        let Exchange { content, edcaf, peer, .. } = exchange;
         self.exchange_over(station, exchange, true);
         match content {
-            Content::Management(frame) => self.absence_settled(station, frame.action, true),
+            Content::Management(frame) => {
+                self.edcaf(station, edcaf).absent.exchanged(peer, true);
+                self.absence_settled(station, frame.action, true);
+            }
             Content::Beacon => self.open_for_group(),
             _ => {}
         }
@@ -211,6 +214,7 @@ impl Cell {
             } else if frame.action.is_about_absence() {
                 settled = Some(frame.action);
             } else {
+                self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
             }
         }

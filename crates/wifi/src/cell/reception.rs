@@ -243,11 +243,18 @@ impl Cell {
                 reserves_until: flight.reserves_until,
             };
             self.follow(receiver, sequel);
-            if self.stations[receiver.index()].away.is_some()
-                && let Content::Data { mpdus, .. } = exchange.content
-            {
-                let more = self.more_data(exchange.peer, pending.len() > mpdus);
-                self.frame_came(receiver, more);
+            if self.stations[receiver.index()].away.is_some() {
+                let more = match exchange.content {
+                    Content::Data { mpdus, .. } => Some(pending.len() > mpdus),
+                    Content::Management(frame) => {
+                        Some(false).filter(|_| !frame.action.is_about_absence())
+                    }
+                    Content::BlockAckRequest { .. } | Content::Beacon => None,
+                };
+                if let Some(more) = more {
+                    let more = self.more_data(exchange.peer, more);
+                    self.frame_came(receiver, more);
+                }
             }
         } else if let Content::Data { mpdus, .. } = exchange.content
             && (has_header && arrived.is_none())
@@ -570,8 +577,13 @@ impl<'a> Taken<'a> {
     }
 }
 
-/// Returns whether the frame's power management bit is set, or may be.
+/// Returns whether the frame says nothing of its sender being awake: its power management bit
+/// is set or means nothing (9.2.4.1.7).
 fn keeps_dozing(content: &Content) -> bool {
     let Content::Management(frame) = content else { return false };
-    !matches!(frame.action, Action::Null { power_management: false })
+    match frame.action {
+        Action::Null { power_management } => power_management,
+        Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => false,
+        Action::PsPoll | Action::ProbeRequest | Action::ProbeResponse => true,
+    }
 }

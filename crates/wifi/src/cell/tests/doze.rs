@@ -180,13 +180,12 @@ fn group_frames_wait_for_a_dtim() {
     assert!(frames.iter().any(|frame| frame.more_data) && !frames[frames.len() - 1].more_data);
 }
 
-#[test]
-fn a_lost_null_is_made_good_by_the_next_beacon() {
+/// A station that scans once, from 50 ms to about 80 ms, and that nobody hears come back.
+fn unheard_return() -> CellConfig {
     use crate::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
     let mut config = dozing(1, Retrieval::PsPoll);
     let station = &mut config.stations[1];
     station.power_save = None;
-    // Nobody hears it come back.
     let null = NullConfig { attempts: 1, return_loss: Probability::ONE, ..NullConfig::default() };
     station.scan = Some(ScanConfig {
         start: ms(50),
@@ -201,22 +200,96 @@ fn a_lost_null_is_made_good_by_the_next_beacon() {
         return_drain: None,
         null,
     });
-    let mut cell = Cell::new(&config, Seed::new(2, 0)).expect("a sound cell");
-    let mut nulls = 0;
+    config
+}
+
+/// One packet in a second: what was sent, and when the packet was delivered.
+fn one_packet(
+    config: &CellConfig,
+    from: StationId,
+    to: StationId,
+    at: Duration,
+) -> (Vec<FrameKind>, Option<Instant>) {
+    let mut cell = Cell::new(config, Seed::new(2, 0)).expect("a sound cell");
+    let (mut frames, mut delivered) = (Vec::new(), None);
     let end = Instant::ZERO + SECOND;
-    let mut packet = Some(Packet::new(0, 300, Instant::ZERO + ms(90)));
-    while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at < end) {
-        cell.handle_timeout(at);
-        if let Some(packet) = packet.take_if(|packet| packet.created <= at) {
-            cell.handle_packet(at, AP, Address::Station(STA), packet);
+    let mut packet = Some(Packet::new(0, 300, Instant::ZERO + at));
+    while let Some((now, _)) = cell.poll_timeout().filter(|(now, _)| *now < end) {
+        cell.handle_timeout(now);
+        if let Some(packet) = packet.take_if(|packet| packet.created <= now) {
+            cell.handle_packet(now, from, Address::Station(to), packet);
         }
         while let Some(event) = cell.poll_event() {
             if let Event::Ppdu(ppdu) = event {
-                nulls +=
-                    usize::from(matches!(ppdu.psdus[0].frames[0].kind, FrameKind::Null { .. }));
+                frames.push(ppdu.psdus[0].frames[0].kind);
+            }
+        }
+        while let Some(output) = cell.poll_output() {
+            if let Output::Delivered { at, .. } = output {
+                delivered = Some(at);
             }
         }
     }
+    (frames, delivered)
+}
+
+#[test]
+fn a_lost_null_is_made_good_by_the_next_beacon() {
+    let (frames, _) = one_packet(&unheard_return(), AP, STA, ms(90));
+    let nulls = frames.iter().filter(|kind| matches!(kind, FrameKind::Null { .. })).count();
     // Two of the scan, and one for each of the eight beacons with its bit.
     assert_eq!(nulls, 2 + 8);
+}
+
+/// Its ADDBA Request has the power management bit unset, as all it sends (11.2.3.2), so that
+/// the answer is not held until the station asks for it, which it never does.
+#[test]
+fn a_lost_null_is_made_good_by_an_addba_request() {
+    let (frames, delivered) = one_packet(&unheard_return(), STA, AP, ms(150));
+    let answers = |kind: &&FrameKind| matches!(kind, FrameKind::AddbaResponse { .. });
+    assert_eq!(frames.iter().filter(answers).count(), 1);
+    let nulls = frames.iter().filter(|kind| matches!(kind, FrameKind::Null { .. })).count();
+    assert_eq!(nulls, 2, "no beacon need tell it");
+    let delivered = delivered.expect("it is delivered");
+    assert!(delivered < Instant::ZERO + SECOND / 2, "{delivered:?}");
+}
+
+/// A management frame is announced and fetched as data is (bufferable MMPDUs, 11.2.2).
+#[test]
+fn an_addba_response_is_held_and_fetched() {
+    for retrieval in [Retrieval::PsPoll, Retrieval::Wake] {
+        let config = dozing(1, retrieval);
+        let mut cell = Cell::new(&config, Seed::new(2, 0)).expect("a sound cell");
+        let mut kinds = Vec::new();
+        let asked = Instant::ZERO + SECOND / 2;
+        let mut to_ask = true;
+        let packet = Packet::new(0, 300, Instant::ZERO);
+        cell.handle_packet(Instant::ZERO, STA, Address::Station(AP), packet);
+        while let Some((now, _)) =
+            cell.poll_timeout().filter(|(now, _)| *now < Instant::ZERO + SECOND)
+        {
+            cell.handle_timeout(now);
+            while let Some(event) = cell.poll_event() {
+                if let Event::Ppdu(ppdu) = event
+                    && ppdu.start > asked
+                {
+                    kinds.push(ppdu.psdus[0].frames[0].kind);
+                }
+            }
+            while cell.poll_output().is_some() {}
+            if now > asked && core::mem::take(&mut to_ask) {
+                cell.answer_addba(AP, STA, 1, Default::default());
+            }
+        }
+        let first = match retrieval {
+            Retrieval::PsPoll => FrameKind::PsPoll { aid: 1 },
+            Retrieval::Wake => FrameKind::Null { power_management: false },
+        };
+        kinds.retain(|kind| !matches!(kind, FrameKind::Beacon { .. }));
+        let story = &kinds[..4];
+        assert_eq!((story[0], story[1], story[3]), (first, FrameKind::Ack, FrameKind::Ack));
+        assert!(matches!(story[2], FrameKind::AddbaResponse { .. }), "{story:?}");
+        let answers = kinds.iter().filter(|kind| matches!(kind, FrameKind::AddbaResponse { .. }));
+        assert_eq!(answers.count(), 1);
+    }
 }
