@@ -43,10 +43,8 @@ pub struct Contention {
     extended_until: Instant,
     /// By station: its contenders.
     contenders_of: Vec<Vec<ContenderId>>,
-    contenders: Vec<Contender>,
-    /// By contender: its access instant if it has something to send and its
-    /// view is resolved, else [`Instant::MAX`].
-    due: Vec<Instant>,
+    /// By contender: its view and its place there.
+    places: Vec<(u16, u16)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +53,12 @@ struct View {
     busy: u32,
     /// When the last of them ended.
     idle_since: Instant,
-    contenders: Vec<ContenderId>,
+    /// Its contenders: all that is asked of them is asked of all in one go.
+    contenders: Vec<Contender>,
+    ids: Vec<ContenderId>,
+    /// By contender: its access instant if it has something to send and the view is resolved,
+    /// else [`Instant::MAX`].
+    due: Vec<Instant>,
     /// The shortest AIFS of its contenders.
     aifs_min: Duration,
     /// The medium is idle and the access instants of the contenders are known.
@@ -66,6 +69,8 @@ struct View {
 
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Hold {
+    /// The latest of what follows.
+    until: Instant,
     network_allocation: Instant,
     extended_interframe_space: Instant,
     own: Instant,
@@ -120,16 +125,16 @@ impl Contention {
             hold: alloc::vec![Hold::default(); stations],
             extended_until: Instant::ZERO,
             contenders_of: alloc::vec![Vec::new(); stations],
-            contenders: Vec::new(),
-            due: Vec::new(),
+            places: Vec::new(),
         }
     }
 
     /// A new contender that waits `aifs`, counts by the rules of EDCA or of DCF,
     /// and has nothing to send yet.
     pub fn add(&mut self, station: StationId, aifs: Duration, edca: bool) -> ContenderId {
-        let id = ContenderId(self.contenders.len() as u16);
-        self.contenders.push(Contender {
+        let id = ContenderId(self.places.len() as u16);
+        let view = self.view_of[station.index()];
+        let contender = Contender {
             station,
             aifs,
             edca,
@@ -137,26 +142,24 @@ impl Contention {
             backoff: 0,
             counts_from: Instant::ZERO,
             access_at: Instant::ZERO,
-        });
-        self.due.push(Instant::MAX);
+        };
+        let place = self.views[usize::from(view)].add(id, contender);
+        self.places.push((view, place));
         self.contenders_of[station.index()].push(id);
-        let view = self.view_mut(station);
-        view.contenders.push(id);
-        view.aifs_min = view.aifs_min.min(aifs);
         self.refresh(id);
         id
     }
 
     /// The station of a contender.
     pub fn station(&self, id: ContenderId) -> StationId {
-        self.contenders[usize::from(id.0)].station
+        self.contender(id).station
     }
 
     /// Returns whether the medium is busy for `station` at `now`: physically, by its NAV, by
     /// its own exchange, or because it owes a response.
     pub fn is_busy(&self, station: StationId, now: Instant) -> bool {
         let view = &self.views[usize::from(self.view_of[station.index()])];
-        view.busy > 0 || self.hold[station.index()].until() > now
+        view.busy > 0 || self.hold[station.index()].until > now
     }
 
     /// Returns whether the NAV of `station` runs beyond `now`.
@@ -174,16 +177,15 @@ impl Contention {
     /// it counts nothing down and the medium is busy: it must draw a backoff
     /// (10.23.2.2).
     pub fn arm(&mut self, id: ContenderId, now: Instant) -> bool {
-        let station = self.contenders[usize::from(id.0)].station;
-        let contender = &mut self.contenders[usize::from(id.0)];
+        let contender = self.contender_mut(id);
         contender.armed = true;
-        let must_draw = contender.backoff == 0;
+        let (station, must_draw) = (contender.station, contender.backoff == 0);
         if self.is_busy(station, now) {
             self.refresh(id);
             return !must_draw;
         }
         self.resolve(usize::from(self.view_of[station.index()]));
-        let contender = &mut self.contenders[usize::from(id.0)];
+        let contender = self.contender_mut(id);
         contender.access_at = contender.access_at.max(now);
         let access_at = contender.access_at;
         self.set_due(id, access_at);
@@ -192,19 +194,19 @@ impl Contention {
 
     /// The contender has nothing to send any more; its backoff runs on.
     pub fn disarm(&mut self, id: ContenderId) {
-        self.contenders[usize::from(id.0)].armed = false;
+        self.contender_mut(id).armed = false;
         self.set_due(id, Instant::MAX);
     }
 
     /// Sets the slots to count down from the next idle time on.
     pub fn set_backoff(&mut self, id: ContenderId, slots: u32) {
-        self.contenders[usize::from(id.0)].backoff = slots;
+        self.contender_mut(id).backoff = slots;
         self.refresh(id);
     }
 
     /// Returns whether the contender has something to send.
     pub fn is_armed(&self, id: ContenderId) -> bool {
-        self.contenders[usize::from(id.0)].armed
+        self.contender(id).armed
     }
 
     /// The earliest access instant; [`Instant::MAX`] if there is none, or none
@@ -217,7 +219,7 @@ impl Contention {
             if view.busy == 0 && !view.resolved && view.earliest_access() <= horizon {
                 self.resolve(index);
             }
-            next = next.min(self.views[index].next(&self.due));
+            next = next.min(self.views[index].next());
         }
         next
     }
@@ -227,9 +229,9 @@ impl Contention {
     #[inline]
     pub fn winners(&mut self, now: Instant, winners: &mut Vec<ContenderId>) {
         for view in &mut self.views {
-            if view.next(&self.due) == now {
-                let ids = view.contenders.iter();
-                winners.extend(ids.filter(|id| self.due[usize::from(id.0)] == now));
+            if view.next() == now {
+                let due = view.ids.iter().zip(&view.due).filter(|(_, due)| **due == now);
+                winners.extend(due.map(|(id, _)| *id));
             }
         }
         if self.views.len() > 1 {
@@ -248,20 +250,7 @@ impl Contention {
                 continue;
             }
             self.resolve(index);
-            let Self { views, contenders, due, slot, .. } = self;
-            let view = &mut views[index];
-            // Most of them began to count at the same instant.
-            let mut counted = (Instant::MAX, None);
-            for id in &view.contenders {
-                let contender = &mut contenders[usize::from(id.0)];
-                if contender.counts_from != counted.0 {
-                    counted = (contender.counts_from, contender.slots_over(now, *slot));
-                }
-                contender.freeze(counted.1);
-                due[usize::from(id.0)] = Instant::MAX;
-            }
-            view.resolved = false;
-            view.next = Some(Instant::MAX);
+            self.views[index].freeze(now, self.slot);
         }
     }
 
@@ -282,11 +271,14 @@ impl Contention {
         let hold = &mut self.hold[station.index()];
         hold.network_allocation = hold.network_allocation.max(until);
         hold.extended_interframe_space = Instant::ZERO;
+        hold.update();
     }
 
     /// `station` could not decode a PPDU: AIFS begins at `until` (EIFS less AIFS after its end).
     pub fn extend_interframe_space(&mut self, station: StationId, until: Instant) {
-        self.hold[station.index()].extended_interframe_space = until;
+        let hold = &mut self.hold[station.index()];
+        hold.extended_interframe_space = until;
+        hold.update();
         self.extended_until = self.extended_until.max(until);
     }
 
@@ -298,7 +290,9 @@ impl Contention {
     /// The contenders of `station` wait until `until` at least
     /// ([`Instant::MAX`] during its own exchange).
     pub fn hold(&mut self, station: StationId, until: Instant) {
-        self.hold[station.index()].own = until;
+        let hold = &mut self.hold[station.index()];
+        hold.own = until;
+        hold.update();
         for index in 0..self.contenders_of[station.index()].len() {
             self.refresh(self.contenders_of[station.index()][index]);
         }
@@ -309,7 +303,9 @@ impl Contention {
     /// a frame queued there finds the medium busy (10.23.2.2), as it does during
     /// the response.
     pub fn respond(&mut self, station: StationId, until: Instant) {
-        self.hold[station.index()].response = until;
+        let hold = &mut self.hold[station.index()];
+        hold.response = until;
+        hold.update();
     }
 
     /// `station` is on the channel again: what it heard before is over, NAV
@@ -324,50 +320,39 @@ impl Contention {
     /// Recomputes the access instant from the slots left, which must be as of
     /// the last busy time.
     fn refresh(&mut self, id: ContenderId) {
-        let station = self.contenders[usize::from(id.0)].station;
-        let view = &self.views[usize::from(self.view_of[station.index()])];
+        let Self { views, places, hold, slot, .. } = self;
+        let (view, place) = places[usize::from(id.0)];
+        let view = &mut views[usize::from(view)];
         if view.resolved {
-            let idle_since = self.hold[station.index()].until().max(view.idle_since);
-            let contender = &mut self.contenders[usize::from(id.0)];
-            contender.restart(idle_since, self.slot);
+            let contender = &mut view.contenders[usize::from(place)];
+            let until = hold[contender.station.index()].until;
+            contender.restart(until.max(view.idle_since), *slot);
             let due = contender.due();
-            self.set_due(id, due);
+            view.set_due(place, due);
         }
     }
 
     /// Computes the access instants of an idle view.
     fn resolve(&mut self, view: usize) {
-        let Self { views, contenders, hold, due, slot, .. } = self;
-        let view = &mut views[view];
-        if view.resolved {
-            return;
+        let view = &mut self.views[view];
+        if !view.resolved {
+            view.resolve(&self.hold, self.slot);
         }
-        let mut next = Instant::MAX;
-        for id in &view.contenders {
-            let contender = &mut contenders[usize::from(id.0)];
-            let hold = &hold[contender.station.index()];
-            contender.restart(hold.until().max(view.idle_since), *slot);
-            let at = contender.due();
-            due[usize::from(id.0)] = at;
-            next = next.min(at);
-        }
-        view.resolved = true;
-        view.next = Some(next);
     }
 
     fn set_due(&mut self, id: ContenderId, at: Instant) {
-        let before = core::mem::replace(&mut self.due[usize::from(id.0)], at);
-        let view = self.view_mut(self.contenders[usize::from(id.0)].station);
-        match view.next {
-            Some(next) if at <= next => view.next = Some(at),
-            // It may have been the only one at that instant.
-            Some(next) if before == next => view.next = None,
-            _ => {}
-        }
+        let (view, place) = self.places[usize::from(id.0)];
+        self.views[usize::from(view)].set_due(place, at);
     }
 
-    fn view_mut(&mut self, station: StationId) -> &mut View {
-        &mut self.views[usize::from(self.view_of[station.index()])]
+    fn contender(&self, id: ContenderId) -> &Contender {
+        let (view, place) = self.places[usize::from(id.0)];
+        &self.views[usize::from(view)].contenders[usize::from(place)]
+    }
+
+    fn contender_mut(&mut self, id: ContenderId) -> &mut Contender {
+        let (view, place) = self.places[usize::from(id.0)];
+        &mut self.views[usize::from(view)].contenders[usize::from(place)]
     }
 }
 
@@ -377,6 +362,8 @@ impl View {
             busy: 0,
             idle_since: Instant::ZERO,
             contenders: Vec::new(),
+            ids: Vec::new(),
+            due: Vec::new(),
             aifs_min: Duration::MAX,
             resolved: true,
             next: Some(Instant::MAX),
@@ -388,9 +375,56 @@ impl View {
         self.idle_since.saturating_add(self.aifs_min)
     }
 
+    /// Returns the place of a new contender.
+    fn add(&mut self, id: ContenderId, contender: Contender) -> u16 {
+        self.aifs_min = self.aifs_min.min(contender.aifs);
+        self.contenders.push(contender);
+        self.ids.push(id);
+        self.due.push(Instant::MAX);
+        (self.ids.len() - 1) as u16
+    }
+
+    /// The medium is idle: access instants are known from here on.
+    fn resolve(&mut self, hold: &[Hold], slot: Duration) {
+        let mut next = Instant::MAX;
+        for (contender, due) in self.contenders.iter_mut().zip(&mut self.due) {
+            let until = hold[contender.station.index()].until;
+            contender.restart(until.max(self.idle_since), slot);
+            *due = contender.due();
+            next = next.min(*due);
+        }
+        self.resolved = true;
+        self.next = Some(next);
+    }
+
+    /// The medium becomes busy: the slots not yet counted are kept.
+    fn freeze(&mut self, now: Instant, slot: Duration) {
+        // Most of them began to count at the same instant.
+        let mut counted = (Instant::MAX, None);
+        for contender in &mut self.contenders {
+            if contender.counts_from != counted.0 {
+                counted = (contender.counts_from, contender.slots_over(now, slot));
+            }
+            contender.freeze(counted.1);
+        }
+        self.due.fill(Instant::MAX);
+        self.resolved = false;
+        self.next = Some(Instant::MAX);
+    }
+
+    fn set_due(&mut self, place: u16, at: Instant) {
+        let before = core::mem::replace(&mut self.due[usize::from(place)], at);
+        match self.next {
+            Some(next) if at <= next => self.next = Some(at),
+            // It may have been the only one at that instant.
+            Some(next) if before == next => self.next = None,
+            _ => {}
+        }
+    }
+
     /// The earliest instant in `due` of its contenders.
-    fn next(&mut self, due: &[Instant]) -> Instant {
-        let earliest = || self.contenders.iter().map(|id| due[usize::from(id.0)]).min();
+    fn next(&mut self) -> Instant {
+        let earliest = || self.due.iter().min().copied();
         let next = self.next.unwrap_or_else(|| earliest().unwrap_or(Instant::MAX));
         self.next = Some(next);
         next
@@ -398,9 +432,9 @@ impl View {
 }
 
 impl Hold {
-    fn until(&self) -> Instant {
+    fn update(&mut self) {
         let heard = self.network_allocation.max(self.extended_interframe_space);
-        heard.max(self.own).max(self.response)
+        self.until = heard.max(self.own).max(self.response);
     }
 }
 
