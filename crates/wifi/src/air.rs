@@ -140,8 +140,13 @@ pub(crate) struct Air {
     overhear_snr: Vec<(Rate, Threshold)>,
     /// Emptied lists of interference, kept to save allocations.
     spare: Vec<Vec<Interference>>,
+    /// By station: the least noise of what it hears.
+    noise_mw: Vec<f64>,
+    carrier_sense_mw: f64,
     /// What interferes at each station; kept to save allocations.
     interference_mw: Vec<f64>,
+    /// Stations that may notice a PPDU; kept to save allocations.
+    candidates: Vec<u16>,
 }
 
 /// Mean levels of a transmitter at a receiver.
@@ -177,6 +182,7 @@ impl Air {
         let mut powers = alloc::vec![Dbm(f64::NEG_INFINITY); stations * stations];
         let mut powers_mw = alloc::vec![0.0; stations * stations];
         let mut changes = Vec::new();
+        let mut noise_mw = alloc::vec![f64::INFINITY; stations];
         for pair in config.links.iter() {
             let PairConfig { from, to, link, snr_changes } = pair;
             let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
@@ -187,6 +193,7 @@ impl Air {
             pairs.add(pair);
             let index = from.index() * stations + to.index();
             (levels[index], powers[index], powers_mw[index]) = Level::of(link.snr, link.noise);
+            noise_mw[to.index()] = noise_mw[to.index()].min(levels[index].noise_mw);
         }
         changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
         for from in 0..stations {
@@ -226,7 +233,10 @@ impl Air {
             powers_mw,
             overhear_snr: Vec::new(),
             spare: Vec::new(),
+            noise_mw,
+            carrier_sense_mw: sense_mw,
             interference_mw: Vec::new(),
+            candidates: Vec::new(),
         })
     }
 
@@ -464,43 +474,60 @@ impl Air {
     }
 
     /// [`Air::overhear`] of a PPDU that others overlapped. The interference is summed for all
-    /// receivers at once, along the rows of the table. It leaves most of them with nothing,
-    /// so that few are asked whether they lock.
+    /// receivers at once, along the rows of the table; so is looked for those it leaves with
+    /// enough.
     fn overhear_disturbed(
         &mut self,
         flight: &Flight,
         needed: Threshold,
         mut notice: impl FnMut(StationId, Overheard),
     ) {
-        let row = |station: StationId| station.index() * self.stations..;
-        let mut interference_mw = core::mem::take(&mut self.interference_mw);
+        let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
+        self.find_candidates(flight, least * (1.0 - Level::MARGIN));
+        let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
+        // Whoever detects the preamble hears it by more than all that began with it.
+        let is_first = flight.interference.iter().all(|other| other.order == Order::Together);
+        for &listener in &self.candidates {
+            let listener = StationId(listener);
+            let level = &levels[listener.index()];
+            let loss = 1.0 + self.interference_mw[listener.index()] / level.noise_mw;
+            let is_decoded = level.reaches(needed, loss);
+            let is_detected = level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss);
+            if !is_decoded && !is_detected || flight.receiver == Address::Station(listener) {
+                continue;
+            }
+            let locks = match is_first && is_detected {
+                true => flight.interference.iter().all(|other| other.transmitter != listener),
+                false => self.locks(flight, listener),
+            };
+            if locks {
+                notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
+            }
+        }
+    }
+
+    /// Lists the stations that sense a PPDU and at which it may be `least` times as strong as
+    /// noise and interference. For how long that overlaps does not matter.
+    fn find_candidates(&mut self, flight: &Flight, least: f64) {
+        let Self { interference_mw, candidates, powers_mw, noise_mw, stations, .. } = self;
+        let row = |station: StationId| &powers_mw[station.index() * *stations..][..*stations];
         interference_mw.clear();
-        interference_mw.resize(self.stations, 0.0);
+        interference_mw.resize(*stations, 0.0);
         for other in &flight.interference {
-            let theirs = &self.powers_mw[row(other.transmitter)];
-            for (sum, mw) in interference_mw.iter_mut().zip(theirs) {
+            for (sum, mw) in interference_mw.iter_mut().zip(row(other.transmitter)) {
                 *sum += mw;
             }
         }
-        let levels = &self.levels[row(flight.transmitter)];
-        let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear) * (1.0 - Level::MARGIN);
-        for &listener in &self.listeners[flight.transmitter.index()] {
-            let level = &levels[listener.index()];
-            let loss = 1.0 + interference_mw[listener.index()] / level.noise_mw;
-            // Too far from both thresholds for a closer look.
-            if level.snr_linear < least * loss {
-                continue;
-            }
-            let is_decoded = level.reaches(needed, loss);
-            if !is_decoded && !level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) {
-                continue;
-            }
-            if flight.receiver == Address::Station(listener) || !self.locks(flight, listener) {
-                continue;
-            }
-            notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
+        candidates.resize(*stations, 0);
+        let mut count = 0;
+        let heard = row(flight.transmitter).iter().zip(&*interference_mw).zip(&*noise_mw);
+        for (station, ((power, interference), noise)) in (0..).zip(heard) {
+            let needed = (least * (noise + interference)).max(self.carrier_sense_mw);
+            // Without a branch: about every third one is a candidate.
+            candidates[count] = station;
+            count += usize::from(*power >= needed);
         }
-        self.interference_mw = interference_mw;
+        candidates.truncate(count);
     }
 
     /// The SNR from which on PPDUs at `rate` are overheard.
