@@ -1,12 +1,14 @@
 //! A histogram of times in nanoseconds, exact to three significant digits. It is
 //! log-linear, with 1 024 bins per octave, each read as its middle (an error of 0.05 %
-//! at most); mean, minimum and maximum are exact. Memory grows with the greatest value
-//! (8 KiB per octave, 0.5 MiB at most), not with the number of values.
+//! at most); mean, minimum and maximum are exact. Memory grows with the octaves that have
+//! values (8 KiB each, 0.5 MiB at most), not with the number of values.
 
 /// A distribution of values in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    counts: Vec<u64>,
+    /// By octave, if there are values in it: counts by bin. The first octave has the values
+    /// below 1 024.
+    octaves: Vec<Option<Box<[u64; STEPS]>>>,
     count: u64,
     sum: u128,
     min: u64,
@@ -15,12 +17,13 @@ pub struct Histogram {
 
 /// Number of bins per octave, as a power of two.
 const STEPS_LOG2: u32 = 10;
+const STEPS: usize = 1 << STEPS_LOG2;
 /// Values below this have a bin each.
 const EXACT: u64 = 2 << STEPS_LOG2;
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { counts: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Self { octaves: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -29,9 +32,9 @@ impl Histogram {
     #[inline]
     pub fn add(&mut self, nanos: u64) {
         let bin = bin_of(nanos);
-        match self.counts.get_mut(bin) {
-            Some(count) => *count += 1,
-            None => self.grow(bin),
+        match self.octaves.get_mut(bin / STEPS) {
+            Some(Some(counts)) => counts[bin % STEPS] += 1,
+            _ => self.add_first(bin),
         }
         self.count += 1;
         self.sum += u128::from(nanos);
@@ -70,17 +73,32 @@ impl Histogram {
             return Some(self.max);
         }
         let mut below = 0;
-        let bin = self.counts.iter().position(|count| {
-            below += count;
-            below >= wanted
-        });
-        bin.map(|bin| middle_of(bin as u64).clamp(self.min, self.max))
+        for (octave, counts) in self.octaves.iter().enumerate() {
+            let Some(counts) = counts else { continue };
+            let inside: u64 = counts.iter().sum();
+            if below + inside < wanted {
+                below += inside;
+                continue;
+            }
+            let bin = counts.iter().position(|count| {
+                below += count;
+                below >= wanted
+            });
+            let bin = octave * STEPS + bin.expect("enough values are in the octave");
+            return Some(middle_of(bin as u64).clamp(self.min, self.max));
+        }
+        unreachable!("all values are in some octave");
     }
 
+    /// Counts the first value of an octave.
     #[cold]
-    fn grow(&mut self, bin: usize) {
-        self.counts.resize(bin + 1, 0);
-        self.counts[bin] = 1;
+    fn add_first(&mut self, bin: usize) {
+        let octave = bin / STEPS;
+        if octave >= self.octaves.len() {
+            self.octaves.resize(octave + 1, None);
+        }
+        let counts = self.octaves[octave].get_or_insert_with(|| Box::new([0; STEPS]));
+        counts[bin % STEPS] += 1;
     }
 }
 
