@@ -45,6 +45,9 @@ const PREAMBLE_DETECTION_THRESHOLD: Threshold =
 /// at which half the frames of this length at this rate get through.
 const OVERHEARD_BYTES: u32 = 500;
 
+/// PPDUs with at least so many others have their sum in common.
+const CROWD: usize = 6;
+
 /// What a PPDU carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Carried {
@@ -143,8 +146,10 @@ pub(crate) struct Air {
     /// By station: the least noise of what it hears.
     noise_mw: Vec<f64>,
     carrier_sense_mw: f64,
-    /// What interferes at each station; kept to save allocations.
+    /// By station: interference, or all that arrives; kept to save allocations.
     interference_mw: Vec<f64>,
+    /// Who sent what `interference_mw` is the sum of, ascending, if it is all that arrives.
+    summed: Vec<StationId>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
 }
@@ -236,6 +241,7 @@ impl Air {
             noise_mw,
             carrier_sense_mw: sense_mw,
             interference_mw: Vec::new(),
+            summed: Vec::new(),
             candidates: Vec::new(),
         })
     }
@@ -286,6 +292,7 @@ impl Air {
     }
 
     fn change(&mut self, (change, from, to): (SnrChange, StationId, StationId)) {
+        self.summed.clear();
         let noise = self.pair_mut(from, to).link.noise();
         let row = from.index() * self.stations;
         let index = row + to.index();
@@ -473,7 +480,7 @@ impl Air {
         }
     }
 
-    /// [`Air::overhear`] of a PPDU that others overlapped. The interference is summed for all
+    /// [`Air::overhear`] of a PPDU that others overlapped. What arrives is summed for all
     /// receivers at once, along the rows of the table; so is looked for those it leaves with
     /// enough.
     fn overhear_disturbed(
@@ -483,14 +490,26 @@ impl Air {
         mut notice: impl FnMut(StationId, Overheard),
     ) {
         let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
-        self.find_candidates(flight, least * (1.0 - Level::MARGIN));
+        let is_crowd = flight.interference.len() >= CROWD;
+        match is_crowd {
+            true => self.find_candidates_in_crowd(flight, least * (1.0 - Level::MARGIN)),
+            false => self.find_candidates(flight, least * (1.0 - Level::MARGIN)),
+        }
         let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
         // Whoever detects the preamble hears it by more than all that began with it.
         let is_first = flight.interference.iter().all(|other| other.order == Order::Together);
         for &listener in &self.candidates {
             let listener = StationId(listener);
             let level = &levels[listener.index()];
-            let loss = 1.0 + self.interference_mw[listener.index()] / level.noise_mw;
+            let interference_mw = match is_crowd {
+                true => {
+                    let others = flight.interference.iter();
+                    let row = |from: StationId| from.index() * self.stations;
+                    others.map(|i| self.powers_mw[row(i.transmitter) + listener.index()]).sum()
+                }
+                false => self.interference_mw[listener.index()],
+            };
+            let loss = 1.0 + interference_mw / level.noise_mw;
             let is_decoded = level.reaches(needed, loss);
             let is_detected = level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss);
             if !is_decoded && !is_detected || flight.receiver == Address::Station(listener) {
@@ -509,23 +528,53 @@ impl Air {
     /// Lists the stations that sense a PPDU and at which it may be `least` times as strong as
     /// noise and interference. For how long that overlaps does not matter.
     fn find_candidates(&mut self, flight: &Flight, least: f64) {
-        let Self { interference_mw, candidates, powers_mw, noise_mw, stations, .. } = self;
-        let row = |station: StationId| &powers_mw[station.index() * *stations..][..*stations];
+        self.summed.clear();
+        self.sum(flight.interference.iter().map(|other| other.transmitter));
+        self.list_candidates(flight, |noise, interference, _| least * (noise + interference));
+    }
+
+    /// Does what [`Air::find_candidates`] does for a PPDU of many: they have the sum of all in
+    /// common, and without its own share it is the interference but for rounding.
+    fn find_candidates_in_crowd(&mut self, flight: &Flight, least: f64) {
+        let others = flight.interference.iter().map(|other| other.transmitter);
+        let mut all: Vec<StationId> = others.chain([flight.transmitter]).collect();
+        all.sort_unstable();
+        if self.summed != all {
+            self.sum(all.iter().copied());
+            self.summed = all;
+        }
+        let (least, rounded) = (least * (1.0 - Level::MARGIN), least * Level::MARGIN);
+        self.list_candidates(flight, |noise, all, own| {
+            least * (noise + (all - own)) - rounded * all
+        });
+    }
+
+    /// Adds up what arrives at each station from these.
+    fn sum(&mut self, transmitters: impl Iterator<Item = StationId>) {
+        let Self { interference_mw, powers_mw, stations, .. } = self;
         interference_mw.clear();
         interference_mw.resize(*stations, 0.0);
-        for other in &flight.interference {
-            for (sum, mw) in interference_mw.iter_mut().zip(row(other.transmitter)) {
+        for transmitter in transmitters {
+            let row = &powers_mw[transmitter.index() * *stations..];
+            for (sum, mw) in interference_mw.iter_mut().zip(row) {
                 *sum += mw;
             }
         }
+    }
+
+    /// Lists the stations that sense a PPDU and hear it with what is `needed` at least, given
+    /// their noise, what was summed, and what they hear of the PPDU.
+    fn list_candidates(&mut self, flight: &Flight, needed: impl Fn(f64, f64, f64) -> f64) {
+        let Self { interference_mw, candidates, powers_mw, noise_mw, stations, .. } = self;
+        let row = &powers_mw[flight.transmitter.index() * *stations..][..*stations];
         candidates.resize(*stations, 0);
         let mut count = 0;
-        let heard = row(flight.transmitter).iter().zip(&*interference_mw).zip(&*noise_mw);
-        for (station, ((power, interference), noise)) in (0..).zip(heard) {
-            let needed = (least * (noise + interference)).max(self.carrier_sense_mw);
+        let heard = row.iter().zip(&*interference_mw).zip(&*noise_mw);
+        for (station, ((own, summed), noise)) in (0..).zip(heard) {
+            let needed = needed(*noise, *summed, *own).max(self.carrier_sense_mw);
             // Without a branch: about every third one is a candidate.
             candidates[count] = station;
-            count += usize::from(*power >= needed);
+            count += usize::from(*own >= needed);
         }
         candidates.truncate(count);
     }

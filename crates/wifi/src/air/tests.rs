@@ -5,6 +5,7 @@ use super::*;
 use crate::cell::tests::{cell, mcs};
 use crate::phy::GuardInterval;
 use lasthop_units::Duration;
+use proptest::prelude::Just;
 
 const A: StationId = StationId(0);
 const B: StationId = StationId(1);
@@ -16,8 +17,15 @@ const NOISE: Dbm = Dbm(-94.0);
 
 /// Four stations with these SNRs between a transmitter and a receiver, else 40 dB.
 fn air(snrs: &[(StationId, StationId, f64)], capture_margin: Option<f64>) -> Air {
-    let width = ChannelWidth::Mhz20;
-    let mut config = cell(3, rate(), width, 65_535);
+    air_of(4, snrs, capture_margin)
+}
+
+fn air_of(
+    stations: usize,
+    snrs: &[(StationId, StationId, f64)],
+    capture_margin: Option<f64>,
+) -> Air {
+    let mut config = cell(stations - 1, rate(), ChannelWidth::Mhz20, 65_535);
     config.capture_margin = capture_margin.map(Db);
     for pair in config.links_mut() {
         let snr = snrs.iter().find(|(from, to, _)| (pair.from, pair.to) == (*from, *to));
@@ -258,22 +266,25 @@ proptest::proptest! {
     /// locks, and the SINR with the power of all others is enough for a frame, or a preamble.
     #[test]
     fn overhearing_a_collision_is_as_one_by_one(
-        snrs in proptest::collection::vec(-5.0..45.0f64, 12),
+        snrs in proptest::collection::vec(-5.0..45.0f64, 56),
         margin in proptest::option::of(0.0..15.0f64),
-        begins in proptest::collection::vec(0u64..60, 2..4),
+        // Most of them together; two, or a crowd.
+        begins in proptest::collection::vec(proptest::prop_oneof![Just(0), 0u64..60], 2..8),
+        lasts in proptest::collection::vec(250u64..400, 8),
         mcs_index in 0u8..8,
     ) {
-        let all = [A, B, C, D];
+        let all: [_; 8] = core::array::from_fn(|index| StationId(index as u16));
         let pairs = all.iter().flat_map(|&from| all.map(|to| (from, to)));
         let pairs = pairs.filter(|(from, to)| from != to);
         let snrs: Vec<_> = pairs.zip(&snrs).map(|((from, to), &snr)| (from, to, snr)).collect();
-        let mut air = air(&snrs, margin);
+        let mut air = air_of(8, &snrs, margin);
         let rate = mcs(mcs_index, ChannelWidth::Mhz20, GuardInterval::Long);
         let mut begins: Vec<_> = all.into_iter().zip(begins).collect();
         begins.sort_by_key(|(_, begin)| *begin);
         for &(transmitter, begin) in &begins {
             let receiver = if transmitter == B { A } else { B };
-            air.begin(Flight { rate, ..flight(transmitter, receiver, 100 + begin, 400) });
+            let until = 100 + lasts[transmitter.index()];
+            air.begin(Flight { rate, ..flight(transmitter, receiver, 100 + begin, until) });
         }
         let needed = air.overhear_threshold(rate);
         for ppdu in &air.lend_flights() {
