@@ -21,6 +21,8 @@ mod cpu;
 mod gfni;
 #[cfg(target_arch = "x86_64")]
 mod gfni_avx2;
+#[cfg(target_arch = "x86_64")]
+mod multiples;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "x86_64")]
@@ -34,6 +36,13 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Smallest number of rows over GF(2) for which tables of sums are faster.
 const FOUR_RUSSIANS_ROWS_MIN: usize = 12;
+
+/// Smallest number of rows over GF(2^4) for which tables of multiples are faster,
+/// and over GF(2^8), which has twice the look-ups: there only if vectors are short.
+#[cfg(target_arch = "x86_64")]
+const MULTIPLES_ROWS_MIN: usize = 20;
+#[cfg(target_arch = "x86_64")]
+const MULTIPLES_256_ROWS_MIN: usize = 28;
 
 /// An instruction set that this CPU supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +199,39 @@ impl Kernel {
         dispatch!(self, scatter(field.tables(), y, stride, terms, x));
     }
 
+    /// Computes `job` with tables of multiples, if that is faster. Returns whether it
+    /// did.
+    #[cfg(target_arch = "x86_64")]
+    fn multiples(self, field: Field, job: &mut Product<'_>) -> bool {
+        let (rows, tables) = (job.rows.len(), field.tables());
+        match (self.0, field) {
+            // SAFETY: a `Kernel` is made only if the CPU has its instructions.
+            (Set::Ssse3, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
+                ssse3::multiples::<false>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Ssse3, Field::Gf256) if rows >= MULTIPLES_256_ROWS_MIN => unsafe {
+                ssse3::multiples::<true>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx2, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
+                avx2::multiples::<false>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx512, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
+                avx512::multiples::<false>(tables, job);
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// Tables were measured on x86 only.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn multiples(self, _: Field, _: &mut Product<'_>) -> bool {
+        false
+    }
+
     /// Computes the sums of products that `job` describes. Coefficients have one
     /// bit each over GF(2), else one byte.
     pub(crate) fn multiply(self, field: Field, job: &mut Product<'_>) {
@@ -199,6 +241,7 @@ impl Kernel {
                 dispatch!(self, four_russians(job));
             }
             Field::Gf2 => dispatch!(self, select(job)),
+            _ if job.count > 0 && self.multiples(field, job) => {}
             _ => dispatch!(self, multiply(field.tables(), job)),
         }
     }

@@ -4,9 +4,11 @@
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
+use super::multiples::multiples;
 use core::arch::x86_64::*;
 
 operations!("avx2", 32, 3, 2);
+multiples!("avx2");
 
 type Vector = __m256i;
 

@@ -4,9 +4,11 @@
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
+use super::multiples::multiples;
 use core::arch::x86_64::*;
 
 operations!("ssse3", 16, 2, 4);
+multiples!("ssse3");
 
 type Vector = __m128i;
 
