@@ -22,6 +22,8 @@ mod gfni;
 #[cfg(target_arch = "x86_64")]
 mod gfni_avx2;
 #[cfg(target_arch = "x86_64")]
+mod halves;
+#[cfg(target_arch = "x86_64")]
 mod multiples;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -43,6 +45,10 @@ const FOUR_RUSSIANS_ROWS_MIN: usize = 12;
 const MULTIPLES_ROWS_MIN: usize = 20;
 #[cfg(target_arch = "x86_64")]
 const MULTIPLES_256_ROWS_MIN: usize = 28;
+
+/// Smallest number of rows for which inputs that are split beforehand are faster.
+#[cfg(target_arch = "x86_64")]
+const HALVES_ROWS_MIN: usize = 8;
 
 /// An instruction set that this CPU supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,10 +205,10 @@ impl Kernel {
         dispatch!(self, scatter(field.tables(), y, stride, terms, x));
     }
 
-    /// Computes `job` with tables of multiples, if that is faster. Returns whether it
-    /// did.
+    /// Computes `job` with what is prepared of its inputs for all rows, if that is
+    /// faster. Returns whether it did.
     #[cfg(target_arch = "x86_64")]
-    fn multiples(self, field: Field, job: &mut Product<'_>) -> bool {
+    fn multiply_prepared(self, field: Field, job: &mut Product<'_>) -> bool {
         let (rows, tables) = (job.rows.len(), field.tables());
         match (self.0, field) {
             // SAFETY: a `Kernel` is made only if the CPU has its instructions.
@@ -221,14 +227,22 @@ impl Kernel {
             (Set::Avx512, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
                 avx512::multiples::<false>(tables, job);
             },
+            // SAFETY: as above.
+            (Set::Ssse3, _) if rows >= HALVES_ROWS_MIN => unsafe {
+                ssse3::multiply_halves(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx2, _) if rows >= HALVES_ROWS_MIN => unsafe {
+                avx2::multiply_halves(tables, job);
+            },
             _ => return false,
         }
         true
     }
 
-    /// Tables were measured on x86 only.
+    /// This was measured on x86 only.
     #[cfg(not(target_arch = "x86_64"))]
-    fn multiples(self, _: Field, _: &mut Product<'_>) -> bool {
+    fn multiply_prepared(self, _: Field, _: &mut Product<'_>) -> bool {
         false
     }
 
@@ -241,7 +255,7 @@ impl Kernel {
                 dispatch!(self, four_russians(job));
             }
             Field::Gf2 => dispatch!(self, select(job)),
-            _ if job.count > 0 && self.multiples(field, job) => {}
+            _ if job.count > 0 && self.multiply_prepared(field, job) => {}
             _ => dispatch!(self, multiply(field.tables(), job)),
         }
     }
