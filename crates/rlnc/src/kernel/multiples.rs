@@ -7,7 +7,7 @@
 //!
 //! Tables pay if there are enough rows. Which kernels use them, from how many rows on,
 //! was measured: [`super::Kernel::multiply`]. Leaves out planes of bits with tables of
-//! 256 sums: half the look-ups, but no faster, for their tables fill the cache.
+//! 256 sums, which have half the look-ups and are slower in small blocks.
 
 use super::body::STRIP_BYTES;
 
