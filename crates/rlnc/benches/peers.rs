@@ -4,9 +4,8 @@
 //!
 //! `cargo bench -p lasthop-rlnc --bench peers`; this crate is in the bench `table`.
 //! Processor time of one core: the fastest tenth and the median of 51 runs. Only
-//! `rlnc` can recode. Leaves out ISA-L: it is a C library, and its only maintained
-//! binding (`isal-sys`) covers compression alone and needs autoconf and nasm
-//! wherever the tests of this crate are built.
+//! `rlnc` can recode. ISA-L is a C library without a binding for its erasure codes:
+//! where `cc` finds it (Debian: `libisal-dev`), `isal.c` is compiled and run.
 
 #![allow(clippy::print_stdout, reason = "this program prints a table")]
 
@@ -14,13 +13,14 @@
 mod block;
 
 use block::time::{Times, time};
-use block::{SYMBOL_BYTES, SYMBOLS, encoder};
+use block::{PACKETS, SYMBOL_BYTES, SYMBOLS, encoder};
 use lasthop_rlnc::{Field, Kernel};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use raptorq::{ObjectTransmissionInformation, SourceBlockDecoder, SourceBlockEncoder};
 use rlnc::full::{Decoder, Encoder, Recoder};
 use std::hint::black_box;
+use std::process::Command;
 
 /// Runs per measurement.
 const RUNS: usize = 51;
@@ -41,6 +41,9 @@ fn main() {
     reed_solomon(&symbols);
     raptor(&symbols);
     network_coding(symbols.concat());
+    if let Err(why) = isal() {
+        println!("ISA-L              not measured: {why}");
+    }
 }
 
 fn reed_solomon(symbols: &[Vec<u8>]) {
@@ -100,4 +103,38 @@ fn network_coding(mut data: Vec<u8>) {
         assert!(decoder.is_already_decoded());
     });
     line("rlnc, GF(2^8)", "decode, dense", bytes, times);
+}
+
+/// Compiles and runs `isal.c`.
+fn isal() -> Result<(), String> {
+    let program = concat!(env!("CARGO_TARGET_TMPDIR"), "/isal");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/isal.c");
+    output(Command::new("cc").args(["-O2", "-o", program, source, "-lisal"]))?;
+    let (symbols, bytes) = (usize::from(SYMBOLS), SYMBOL_BYTES);
+    let arguments = [symbols, PACKETS, bytes, RUNS].map(|argument| argument.to_string());
+    for measured in output(Command::new(program).args(arguments))?.lines() {
+        let fields: Vec<&str> = measured.split(',').collect();
+        let &[set, what, quiet_s, median_s] = fields.as_slice() else {
+            return Err(format!("four fields, not {measured:?}"));
+        };
+        let (what, packets) = match what {
+            "fixed" => ("coded packets, matrix known", PACKETS),
+            "random" => ("coded packets, batch", PACKETS),
+            _ => ("decode, dense, matrix inverted", symbols),
+        };
+        let seconds = |field: &str| field.parse().map_err(|error| format!("{field:?}: {error}"));
+        let times = Times { quiet_s: seconds(quiet_s)?, median_s: seconds(median_s)? };
+        line(&format!("ISA-L, {set}"), what, packets * bytes, times);
+    }
+    Ok(())
+}
+
+/// What a command writes, or the first line of why it failed.
+fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stderr).lines().next().unwrap_or("no message").to_owned()),
+    }
 }

@@ -21,6 +21,10 @@ mod cpu;
 mod gfni;
 #[cfg(target_arch = "x86_64")]
 mod gfni_avx2;
+#[cfg(target_arch = "x86_64")]
+mod halves;
+#[cfg(target_arch = "x86_64")]
+mod multiples;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 #[cfg(target_arch = "x86_64")]
@@ -34,6 +38,17 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Smallest number of rows over GF(2) for which tables of sums are faster.
 const FOUR_RUSSIANS_ROWS_MIN: usize = 12;
+
+/// Smallest number of rows over GF(2^4) for which tables of multiples are faster,
+/// and over GF(2^8), which has twice the look-ups: there only if vectors are short.
+#[cfg(target_arch = "x86_64")]
+const MULTIPLES_ROWS_MIN: usize = 20;
+#[cfg(target_arch = "x86_64")]
+const MULTIPLES_256_ROWS_MIN: usize = 28;
+
+/// Smallest number of rows for which inputs that are split beforehand are faster.
+#[cfg(target_arch = "x86_64")]
+const HALVES_ROWS_MIN: usize = 8;
 
 /// An instruction set that this CPU supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +205,47 @@ impl Kernel {
         dispatch!(self, scatter(field.tables(), y, stride, terms, x));
     }
 
+    /// Computes `job` with what is prepared of its inputs for all rows, if that is
+    /// faster. Returns whether it did.
+    #[cfg(target_arch = "x86_64")]
+    fn multiply_prepared(self, field: Field, job: &mut Product<'_>) -> bool {
+        let (rows, tables) = (job.rows.len(), field.tables());
+        match (self.0, field) {
+            // SAFETY: a `Kernel` is made only if the CPU has its instructions.
+            (Set::Ssse3, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
+                ssse3::multiples::<false>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Ssse3, Field::Gf256) if rows >= MULTIPLES_256_ROWS_MIN => unsafe {
+                ssse3::multiples::<true>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx2, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
+                avx2::multiples::<false>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx512, Field::Gf16) if rows >= MULTIPLES_ROWS_MIN => unsafe {
+                avx512::multiples::<false>(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Ssse3, _) if rows >= HALVES_ROWS_MIN => unsafe {
+                ssse3::multiply_halves(tables, job);
+            },
+            // SAFETY: as above.
+            (Set::Avx2, _) if rows >= HALVES_ROWS_MIN => unsafe {
+                avx2::multiply_halves(tables, job);
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// This was measured on x86 only.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn multiply_prepared(self, _: Field, _: &mut Product<'_>) -> bool {
+        false
+    }
+
     /// Computes the sums of products that `job` describes. Coefficients have one
     /// bit each over GF(2), else one byte.
     pub(crate) fn multiply(self, field: Field, job: &mut Product<'_>) {
@@ -199,6 +255,7 @@ impl Kernel {
                 dispatch!(self, four_russians(job));
             }
             Field::Gf2 => dispatch!(self, select(job)),
+            _ if job.count > 0 && self.multiply_prepared(field, job) => {}
             _ => dispatch!(self, multiply(field.tables(), job)),
         }
     }

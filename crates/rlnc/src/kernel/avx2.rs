@@ -4,9 +4,13 @@
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
+use super::halves::halves;
+use super::multiples::multiples;
 use core::arch::x86_64::*;
 
 operations!("avx2", 32, 3, 2);
+halves!("avx2", 4, 2);
+multiples!("avx2");
 
 type Vector = __m256i;
 
@@ -61,8 +65,19 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn product(factor: Factor, x: Vector) -> Vector {
+    product_of_halves(factor, split(x))
+}
+
+/// The low nibbles and the high nibbles.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn split(x: Vector) -> [Vector; 2] {
     let mask = _mm256_set1_epi8(15);
-    let low = _mm256_and_si256(x, mask);
-    let high = _mm256_and_si256(_mm256_srli_epi64::<4>(x), mask);
-    _mm256_xor_si256(_mm256_shuffle_epi8(factor[0], low), _mm256_shuffle_epi8(factor[1], high))
+    [_mm256_and_si256(x, mask), _mm256_and_si256(_mm256_srli_epi64::<4>(x), mask)]
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn product_of_halves(factor: Factor, x: [Vector; 2]) -> Vector {
+    _mm256_xor_si256(_mm256_shuffle_epi8(factor[0], x[0]), _mm256_shuffle_epi8(factor[1], x[1]))
 }

@@ -4,9 +4,11 @@
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
+use super::multiples::multiples;
 use core::arch::x86_64::*;
 
 operations!("avx512f,avx512bw", 64, 4, 3);
+multiples!("avx512f,avx512bw");
 
 type Vector = __m512i;
 

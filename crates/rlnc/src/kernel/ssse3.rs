@@ -4,9 +4,13 @@
 #![expect(unsafe_code, reason = "vector loads and stores through pointers")]
 
 use super::body::operations;
+use super::halves::halves;
+use super::multiples::multiples;
 use core::arch::x86_64::*;
 
 operations!("ssse3", 16, 2, 4);
+halves!("ssse3", 4, 2);
+multiples!("ssse3");
 
 type Vector = __m128i;
 
@@ -56,8 +60,19 @@ fn factor(tables: &Tables, c: u8) -> Factor {
 #[inline]
 #[target_feature(enable = "ssse3")]
 fn product(factor: Factor, x: Vector) -> Vector {
+    product_of_halves(factor, split(x))
+}
+
+/// The low nibbles and the high nibbles.
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn split(x: Vector) -> [Vector; 2] {
     let mask = _mm_set1_epi8(15);
-    let low = _mm_and_si128(x, mask);
-    let high = _mm_and_si128(_mm_srli_epi64::<4>(x), mask);
-    _mm_xor_si128(_mm_shuffle_epi8(factor[0], low), _mm_shuffle_epi8(factor[1], high))
+    [_mm_and_si128(x, mask), _mm_and_si128(_mm_srli_epi64::<4>(x), mask)]
+}
+
+#[inline]
+#[target_feature(enable = "ssse3")]
+fn product_of_halves(factor: Factor, x: [Vector; 2]) -> Vector {
+    _mm_xor_si128(_mm_shuffle_epi8(factor[0], x[0]), _mm_shuffle_epi8(factor[1], x[1]))
 }

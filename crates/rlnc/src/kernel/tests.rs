@@ -62,6 +62,34 @@ fn the_best_kernel_is_the_last_supported() {
     assert_eq!(Kernel::supported().next(), Some(Kernel(Set::Scalar)));
 }
 
+/// Whatever the method for that many rows is.
+#[test]
+fn sums_of_nothing_are_zero() {
+    for (kernel, field) in Kernel::supported().flat_map(|k| Field::ALL.map(|field| (k, field))) {
+        for rows in [1, 40] {
+            let pairs: Vec<_> = (0..rows as u16).map(|row| (row, row)).collect();
+            let mut out = filled(rows, 100, 1);
+            let (out_stride, row_bytes) = (out.stride(), out.row_bytes());
+            kernel.multiply(
+                field,
+                &mut Product {
+                    out: out.all_mut(),
+                    out_stride,
+                    rows: &pairs,
+                    coefficients: &[],
+                    coefficients_stride: 0,
+                    inputs: &[],
+                    inputs_stride: row_bytes,
+                    count: 0,
+                    row_bytes,
+                    add: false,
+                },
+            );
+            assert_eq!(out, Symbols::new(rows, 100), "{} {field:?}", kernel.name());
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn rows_as_the_scalar_kernel((y, x, shift) in misaligned(), field in field(), c: u8) {
