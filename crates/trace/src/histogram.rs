@@ -1,14 +1,13 @@
 //! A histogram of times in nanoseconds, exact to three significant digits. It is
 //! log-linear, with 1 024 bins per octave, each read as its middle (an error of 0.05 %
-//! at most); mean, minimum and maximum are exact. Memory grows with the octaves that have
-//! values (8 KiB each, 0.5 MiB at most), not with the number of values.
+//! at most); mean, minimum and maximum are exact. Memory grows with the quarters of octaves
+//! that have values (2 KiB each, 0.5 MiB at most), not with the number of values.
 
 /// A distribution of values in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// By octave, if there are values in it: counts by bin. The first octave has the values
-    /// below 1 024.
-    octaves: Vec<Option<Box<[u64; STEPS]>>>,
+    /// Counts by bin, in blocks, of which there are those that have values.
+    blocks: Vec<Option<Box<[u64; BLOCK]>>>,
     count: u64,
     sum: u128,
     min: u64,
@@ -17,13 +16,14 @@ pub struct Histogram {
 
 /// Number of bins per octave, as a power of two.
 const STEPS_LOG2: u32 = 10;
-const STEPS: usize = 1 << STEPS_LOG2;
+/// Bins that are kept together.
+const BLOCK: usize = 256;
 /// Values below this have a bin each.
 const EXACT: u64 = 2 << STEPS_LOG2;
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { octaves: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
+        Self { blocks: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -32,8 +32,8 @@ impl Histogram {
     #[inline]
     pub fn add(&mut self, nanos: u64) {
         let bin = bin_of(nanos);
-        match self.octaves.get_mut(bin / STEPS) {
-            Some(Some(counts)) => counts[bin % STEPS] += 1,
+        match self.blocks.get_mut(bin / BLOCK) {
+            Some(Some(counts)) => counts[bin % BLOCK] += 1,
             _ => self.add_first(bin),
         }
         self.count += 1;
@@ -73,7 +73,7 @@ impl Histogram {
             return Some(self.max);
         }
         let mut below = 0;
-        for (octave, counts) in self.octaves.iter().enumerate() {
+        for (block, counts) in self.blocks.iter().enumerate() {
             let Some(counts) = counts else { continue };
             let inside: u64 = counts.iter().sum();
             if below + inside < wanted {
@@ -84,21 +84,21 @@ impl Histogram {
                 below += count;
                 below >= wanted
             });
-            let bin = octave * STEPS + bin.expect("enough values are in the octave");
+            let bin = block * BLOCK + bin.expect("enough values are in the block");
             return Some(middle_of(bin as u64).clamp(self.min, self.max));
         }
-        unreachable!("all values are in some octave");
+        unreachable!("all values are in some block");
     }
 
-    /// Counts the first value of an octave.
+    /// Counts the first value of a block.
     #[cold]
     fn add_first(&mut self, bin: usize) {
-        let octave = bin / STEPS;
-        if octave >= self.octaves.len() {
-            self.octaves.resize(octave + 1, None);
+        let block = bin / BLOCK;
+        if block >= self.blocks.len() {
+            self.blocks.resize(block + 1, None);
         }
-        let counts = self.octaves[octave].get_or_insert_with(|| Box::new([0; STEPS]));
-        counts[bin % STEPS] += 1;
+        let counts = self.blocks[block].get_or_insert_with(|| Box::new([0; BLOCK]));
+        counts[bin % BLOCK] += 1;
     }
 }
 
