@@ -188,6 +188,8 @@ impl Air {
         let mut powers_mw = alloc::vec![0.0; stations * stations];
         let mut changes = Vec::new();
         let mut noise_mw = alloc::vec![f64::INFINITY; stations];
+        // Nearly all links have the same.
+        let mut last_noise = (Dbm(f64::NEG_INFINITY), 0.0);
         for pair in config.links.iter() {
             let PairConfig { from, to, link, snr_changes } = pair;
             let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
@@ -197,7 +199,10 @@ impl Air {
             changes.extend(snr_changes.iter().map(|&change| (change, *from, *to)));
             pairs.add(pair);
             let index = from.index() * stations + to.index();
-            (levels[index], powers[index], powers_mw[index]) = Level::of(link.snr, link.noise);
+            if link.noise != last_noise.0 {
+                last_noise = (link.noise, link.noise.as_milliwatts());
+            }
+            (levels[index], powers[index], powers_mw[index]) = Level::of(link.snr, last_noise);
             noise_mw[to.index()] = noise_mw[to.index()].min(levels[index].noise_mw);
         }
         changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
@@ -297,7 +302,7 @@ impl Air {
         let row = from.index() * self.stations;
         let index = row + to.index();
         (self.levels[index], self.powers[index], self.powers_mw[index]) =
-            Level::of(change.snr, noise);
+            Level::of(change.snr, (noise, noise.as_milliwatts()));
         let levels = &self.levels[row..][..self.stations];
         self.weakest[from.index()] = weakest(&self.listeners[from.index()], levels);
     }
@@ -693,10 +698,11 @@ impl Level {
     /// Errors of a comparison of factors are far below this share.
     const MARGIN: f64 = 1e-9;
 
-    /// Returns the level of a mean SNR, its power, and that power in mW.
-    fn of(snr: Db, noise: Dbm) -> (Self, Dbm, f64) {
+    /// Returns the level of a mean SNR, its power, and that power in mW; the noise is given in
+    /// dBm and in mW.
+    fn of(snr: Db, (noise, noise_mw): (Dbm, f64)) -> (Self, Dbm, f64) {
         let power_mw = (noise + snr).as_milliwatts();
-        let level = Self { snr, snr_linear: snr.as_linear(), noise_mw: noise.as_milliwatts() };
+        let level = Self { snr, snr_linear: snr.as_linear(), noise_mw };
         (level, Dbm::from_milliwatts(power_mw), power_mw)
     }
 

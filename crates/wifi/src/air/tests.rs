@@ -181,7 +181,7 @@ fn decoded_by_all_is_decoded_by_each() {
 #[test]
 fn a_level_reaches_what_is_needed() {
     for snr in [0.0, 4.0, 17.3, 40.0] {
-        let (level, power, power_mw) = Level::of(Db(snr), NOISE);
+        let (level, power, power_mw) = Level::of(Db(snr), (NOISE, NOISE.as_milliwatts()));
         assert!((power.0 - (snr - 94.0)).abs() < 1e-9);
         assert!((power_mw / libm::pow(10.0, (snr - 94.0) / 10.0) - 1.0).abs() < 1e-9);
         for loss_db in [0.0, 3.0, 10.0] {
