@@ -8,6 +8,7 @@ use crate::scalar::one_of;
 use crate::table::{Keys, Table};
 use crate::tree::{Node, Value};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 /// Settings of nodes without a radio, too.
 const HOST_KEYS: [&str; 3] = ["mtu", "buffer_bytes", "host_cost"];
@@ -31,6 +32,14 @@ impl Expanded<'_> {
     }
 }
 
+/// The keys of a node's settings. They are described with their schemas, which takes longer than
+/// to read a short scenario, so it is done once.
+static NODE_KEYS: LazyLock<Keys> = LazyLock::new(|| {
+    let mut keys = Keys::default();
+    RawNodeSettings::describe(&mut schemars::SchemaGenerator::default(), &mut keys);
+    keys
+});
+
 /// Fills every `[[node]]` from `[node_defaults]`. Hosts and relays take only
 /// what concerns them, and may not have more of their own.
 pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
@@ -39,9 +48,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     let Value::Table(entries) = &mut tree.value else { return };
     let Some(nodes) = entries.iter_mut().find(|entry| entry.key == "node") else { return };
     let Value::Array(nodes) = &mut nodes.node.value else { return };
-    let mut keys = Keys::default();
-    RawNodeSettings::describe(&mut schemars::SchemaGenerator::default(), &mut keys);
-    let is_radio = |key: &str| !HOST_KEYS.contains(&key) && keys.contains(key);
+    let is_radio = |key: &str| !HOST_KEYS.contains(&key) && NODE_KEYS.contains(key);
     for (index, node) in nodes.iter_mut().enumerate() {
         let role = node.child("role").and_then(Node::as_str);
         if !matches!(role, Some("host" | "relay")) {
