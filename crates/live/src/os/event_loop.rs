@@ -7,11 +7,15 @@
 //! Beside those of the driver a round takes two system calls, or one if the next instant is
 //! the one of the last round, and no allocation. A confined daemon may make both calls
 //! ([`confine`](super::confine)).
+//!
+//! A sleep that a timer ends costs far more than what is due then (on a virtual machine tens of
+//! microseconds). A loop can therefore be told to let what is due in quick succession share a
+//! wake-up ([`EventLoop::moderate`]), as drivers moderate the interrupts of network cards.
 
 use super::clock::Clock;
 use super::signal::Signals;
 use super::{Call, OsError};
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::signal::Signal;
@@ -26,6 +30,10 @@ pub const TURN_PACKETS: usize = 64;
 
 /// The number of sources that one round serves; the kernel gives the others the next round.
 const ROUND_SOURCES: usize = 64;
+
+/// How long a loop with moderation rests after it did what was due, in units of the time that
+/// it took. So that takes at most a third of a core, unless the rest is limited.
+const REST: u64 = 2;
 
 /// What comes of a call of a driver `D`: the outcome of the loop, if it ends by that.
 pub type Progress<D> = Result<ControlFlow<<D as Driver>::Outcome>, <D as Driver>::Error>;
@@ -82,6 +90,7 @@ pub struct EventLoop<S> {
     clock: Clock,
     timer: Timer,
     registry: Registry<S>,
+    moderation: Moderation,
 }
 
 impl<S: Copy> EventLoop<S> {
@@ -93,7 +102,15 @@ impl<S: Copy> EventLoop<S> {
         let mut registry = Registry::new()?;
         let timer = Timer::new()?;
         registry.add(timer.as_fd(), EpollFlags::EPOLLIN, Token::Timer)?;
-        Ok(Self { clock, timer, registry })
+        Ok(Self { clock, timer, registry, moderation: Moderation::default() })
+    }
+
+    /// Lets what is due wait for up to `rest_max`, so that wake-ups are fewer. After a round took
+    /// some time, from the instant at which something was due to the end of the work, a timer
+    /// ends the sleep twice as long afterwards at the earliest. What is due more rarely is not
+    /// delayed, nor are descriptors and signals; a round that these begin does all that is due.
+    pub fn moderate(&mut self, rest_max: Duration) {
+        self.moderation.rest_max = rest_max;
     }
 
     /// The sources, to add the first ones.
@@ -115,11 +132,17 @@ impl<S: Copy> EventLoop<S> {
         }
         let mut events = [EpollEvent::empty(); ROUND_SOURCES];
         loop {
-            let due = driver.handle_timeout(self.clock.now(), &mut self.registry)?;
-            if let ControlFlow::Break(outcome) = due {
+            let now = self.clock.now();
+            let due = driver.next_wakeup().filter(|due| *due <= now);
+            let progress = driver.handle_timeout(now, &mut self.registry)?;
+            if let ControlFlow::Break(outcome) = progress {
                 return Ok(outcome);
             }
-            self.timer.set(self.clock, driver.next_wakeup())?;
+            if let Some(due) = due {
+                self.moderation.note(due, now, self.clock.now());
+            }
+            let next = driver.next_wakeup().map(|at| at.max(self.moderation.rest_until));
+            self.timer.set(self.clock, next)?;
             let ready = self.registry.wait(&mut events)?;
             for event in &events[..ready] {
                 if let ControlFlow::Break(outcome) = self.dispatch(event, driver, signals)? {
@@ -148,6 +171,29 @@ impl<S: Copy> EventLoop<S> {
             None => {}
         }
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// When a timer may end the next sleep.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moderation {
+    /// The longest rest; zero: none.
+    rest_max: Duration,
+    /// How long what was due took lately. It is forgotten by and by: a round that a descriptor
+    /// began does not know how long it took to wake up.
+    took: Duration,
+    /// The end of the rest.
+    rest_until: Instant,
+}
+
+impl Moderation {
+    /// At `done` all was done that had been due since `due`, in a round that began at `now`.
+    fn note(&mut self, due: Instant, now: Instant, done: Instant) {
+        // To wake up is part of what it took, the rest before is not.
+        let begun = due.max(self.rest_until).min(now);
+        let took = done.saturating_since(begun).min(self.rest_max);
+        self.took = took.max(self.took - self.took / 8);
+        self.rest_until = self.rest_until.max(done + (self.took * REST).min(self.rest_max));
     }
 }
 
@@ -275,7 +321,6 @@ impl AsFd for Timer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::Duration;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use nix::unistd::{pipe, read, write};
     use std::os::fd::OwnedFd;
@@ -340,6 +385,38 @@ mod tests {
         fn handle_signals(&mut self, _: &[Signal]) -> Progress<Self> {
             unreachable!("it has none")
         }
+    }
+
+    #[test]
+    fn rests_follow_what_wake_ups_take() {
+        let at = |us: u64| Instant::from_nanos(us * 1_000);
+        let rest_max = Duration::from_micros(200);
+        let mut moderation = Moderation { rest_max, ..Moderation::default() };
+        // Due at 1 000, woken 30 us late, done after 10 us.
+        moderation.note(at(1_000), at(1_030), at(1_040));
+        assert_eq!(moderation.rest_until, at(1_120));
+        // What falls due in the rest is not late before its end.
+        moderation.note(at(1_050), at(1_150), at(1_160));
+        assert_eq!(moderation.rest_until, at(1_240));
+        // A frame ended the sleep; the rest goes on, an eighth shorter than the last.
+        moderation.note(at(1_200), at(1_210), at(1_215));
+        assert_eq!(moderation.rest_until, at(1_285));
+        // For a while nobody served the machine.
+        moderation.note(at(2_000), at(9_000), at(9_010));
+        assert_eq!(moderation.rest_until, at(9_210));
+        // After a second one without work it is as at first.
+        for ms in 1_000..1_100 {
+            moderation.note(at(1_000 * ms), at(1_000 * ms), at(1_000 * ms + 1));
+        }
+        assert!(moderation.rest_until <= at(1_099_001 + 3));
+    }
+
+    #[test]
+    fn a_loop_without_moderation_never_rests() {
+        let at = |us: u64| Instant::from_nanos(us * 1_000);
+        let mut moderation = Moderation::default();
+        moderation.note(at(1_000), at(1_030), at(1_040));
+        assert_eq!(moderation.rest_until, at(1_040));
     }
 
     #[test]
