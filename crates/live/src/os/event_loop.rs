@@ -32,9 +32,12 @@ pub const TURN_PACKETS: usize = 64;
 /// The number of sources that one round serves; the kernel gives the others the next round.
 const ROUND_SOURCES: usize = 64;
 
-/// How long a loop with moderation rests after it did what was due, in units of the time that
-/// it took. So that takes at most a third of a core, unless the rest is limited.
+/// How long a loop with moderation rests for what was due, in units of the time that it took. So
+/// that takes at most a third of a core, unless the rest is limited.
 const REST: u64 = 2;
+/// The rest that a loop may owe before it takes any: a few wake-ups after a pause are not
+/// delayed, such as those of one exchange on the air.
+const REST_OWED_MAX: Duration = Duration::from_millis(1);
 
 /// What comes of a call of a driver `D`: the outcome of the loop, if it ends by that.
 pub type Progress<D> = Result<ControlFlow<<D as Driver>::Outcome>, <D as Driver>::Error>;
@@ -108,10 +111,11 @@ impl<S: Copy> EventLoop<S> {
         Ok(Self { clock, timer, registry, moderation: Moderation::default() })
     }
 
-    /// Lets what is due wait for up to `rest_max`, so that wake-ups are fewer. After a round took
-    /// some time, from the instant at which something was due to the end of the work, a timer
-    /// ends the sleep twice as long afterwards at the earliest. What is due more rarely is not
-    /// delayed, nor are descriptors and signals; a round that these begin does all that is due.
+    /// Lets what is due wait for up to `rest_max`, so that wake-ups are fewer: for the time that a
+    /// round took, from the instant at which something was due to the end of the work, the loop
+    /// owes a rest twice as long. Once it owes more than a millisecond it takes what is beyond
+    /// before a timer may end the sleep. What is due more rarely is not delayed, nor are
+    /// descriptors and signals; a round that these begin does all that is due.
     pub fn moderate(&mut self, rest_max: Duration) {
         self.moderation.rest_max = rest_max;
     }
@@ -191,6 +195,8 @@ struct Moderation {
     /// How long what was due took lately. It is forgotten by and by: a round that a descriptor
     /// began does not know how long it took to wake up.
     took: Duration,
+    /// The instant at which nothing will be owed, if nothing is due until then.
+    settled_at: Instant,
     /// The end of the rest.
     rest_until: Instant,
 }
@@ -202,7 +208,9 @@ impl Moderation {
         let begun = due.max(self.rest_until).min(now);
         let took = done.saturating_since(begun).min(self.rest_max);
         self.took = took.max(self.took - self.took / 8);
-        self.rest_until = self.rest_until.max(done + (self.took * REST).min(self.rest_max));
+        let settled_at = self.settled_at.max(begun) + self.took * (1 + REST);
+        self.settled_at = settled_at.min(done + REST_OWED_MAX + self.rest_max);
+        self.rest_until = self.settled_at.saturating_sub(REST_OWED_MAX);
     }
 }
 
@@ -397,35 +405,44 @@ mod tests {
     }
 
     #[test]
-    fn rests_follow_what_wake_ups_take() {
+    fn a_loop_rests_once_it_owes_more_than_a_millisecond() {
         let at = |us: u64| Instant::from_nanos(us * 1_000);
         let rest_max = Duration::from_micros(200);
         let mut moderation = Moderation { rest_max, ..Moderation::default() };
-        // Due at 1 000, woken 30 us late, done after 10 us.
-        moderation.note(at(1_000), at(1_030), at(1_040));
-        assert_eq!(moderation.rest_until, at(1_120));
-        // What falls due in the rest is not late before its end.
-        moderation.note(at(1_050), at(1_150), at(1_160));
-        assert_eq!(moderation.rest_until, at(1_240));
-        // A frame ended the sleep; the rest goes on, an eighth shorter than the last.
-        moderation.note(at(1_200), at(1_210), at(1_215));
-        assert_eq!(moderation.rest_until, at(1_285));
-        // For a while nobody served the machine.
-        moderation.note(at(2_000), at(9_000), at(9_010));
-        assert_eq!(moderation.rest_until, at(9_210));
-        // After a second one without work it is as at first.
-        for ms in 1_000..1_100 {
-            moderation.note(at(1_000 * ms), at(1_000 * ms), at(1_000 * ms + 1));
+        // Something is due every 50 us, is woken for 30 us late and done 10 us later, unless the
+        // loop rests. A rest of 80 us for each of them is owed, less 10 us until the next.
+        let mut due = 10_000;
+        let mut wake = |moderation: &mut Moderation| {
+            let is_rest = moderation.rest_until > at(due);
+            let end = moderation.rest_until.max(at(due));
+            let [now, done] = [30, 40].map(|us| end + Duration::from_micros(us));
+            moderation.note(at(due), now, done);
+            due = done.as_nanos() / 1_000 + 10;
+            is_rest
+        };
+        let woken = (0..100).take_while(|_| !wake(&mut moderation)).count();
+        // 1 000 us / (120 - 50) us.
+        assert!((14..=16).contains(&woken), "{woken}");
+        // From then on a third of the time, and each rest is limited.
+        for _ in 0..100 {
+            let before = moderation.rest_until;
+            wake(&mut moderation);
+            assert_eq!(moderation.rest_until.saturating_since(before).as_micros(), 120);
         }
-        assert!(moderation.rest_until <= at(1_099_001 + 3));
+        // After a pause nothing is owed.
+        moderation.note(at(900_000), at(900_030), at(900_040));
+        assert!(moderation.rest_until < at(900_000));
+        // For a while nobody served the machine.
+        (0..30).for_each(|_| moderation.note(at(998_000), at(999_000), at(999_010)));
+        assert_eq!(moderation.rest_until, at(999_210));
     }
 
     #[test]
     fn a_loop_without_moderation_never_rests() {
         let at = |us: u64| Instant::from_nanos(us * 1_000);
         let mut moderation = Moderation::default();
-        moderation.note(at(1_000), at(1_030), at(1_040));
-        assert_eq!(moderation.rest_until, at(1_040));
+        (0..30).for_each(|_| moderation.note(at(1_000), at(9_030), at(9_040)));
+        assert!(moderation.rest_until <= at(9_040));
     }
 
     #[test]
