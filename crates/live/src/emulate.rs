@@ -28,6 +28,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a frame beside the packet: the Ethernet header.
 const FRAME_OVERHEAD_BYTES: usize = crate::frame::HEADER_BYTES;
+/// The part of the lateness that a scenario allows for which what is due may wait, so that it
+/// shares wake-ups, as a divisor; and the longest wait.
+const REST_SHARE: u64 = 5;
+const REST_MAX: Duration = Duration::from_micros(200);
 
 /// The options of an emulation.
 #[derive(Clone, Debug, Default)]
@@ -159,7 +163,8 @@ pub fn emulate<S: Sink>(
     let ends = scenario.flows.iter().map(ends).collect();
 
     let clock = Clock::start();
-    let traffic = Traffic::start(with_sockets, clock, scenario.series_interval)?;
+    let rest_max = (scenario.emulation.lateness_max / REST_SHARE).min(REST_MAX);
+    let traffic = Traffic::start(with_sockets, clock, scenario.series_interval, rest_max)?;
     let priority = Priority::raise();
     let saturation = Saturation::new(&scenario.flows);
     let hop = Hop::new(hosts, ports, layout.doors.clone(), ends, frame_bytes_max, clock, sink);
@@ -178,6 +183,7 @@ pub fn emulate<S: Sink>(
         end,
         deadline: None,
         interrupted: None,
+        rest_max,
     };
     if let Some(signal) = noted_before {
         session.interrupt(signal)?;

@@ -61,12 +61,15 @@ pub struct Session<'a, S: Sink> {
     pub deadline: Option<Instant>,
     /// The first signal that came.
     pub interrupted: Option<Signal>,
+    /// How long what is due may wait for company ([`EventLoop::moderate`]).
+    pub rest_max: Duration,
 }
 
 impl<S: Sink> Session<'_, S> {
     /// Runs until the end, whatever brings it about.
     pub fn run(&mut self, clock: Clock) -> Result<(), EmulateError> {
         let mut events = EventLoop::new(clock)?;
+        events.moderate(self.rest_max);
         let registry = events.registry();
         registry.add_readable(self.supervisor.as_fd(), Source::Supervisor)?;
         for (door, fd) in self.hop.ports().doors().into_iter().enumerate() {

@@ -152,7 +152,8 @@ struct Shared {
 
 impl Traffic {
     /// Starts the thread. `flows` come with the sockets of [`FlowPlan::sockets`]; senders of
-    /// TCP are read every `sample_interval`.
+    /// TCP are read every `sample_interval`. What is due may wait for up to `rest_max`
+    /// ([`EventLoop::moderate`]).
     ///
     /// # Errors
     /// If a socket cannot be bound.
@@ -160,6 +161,7 @@ impl Traffic {
         flows: Vec<(FlowPlan, OwnedFd, Option<OwnedFd>)>,
         clock: Clock,
         sample_interval: Duration,
+        rest_max: Duration,
     ) -> Result<Self, OsError> {
         let flags = EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK;
         let wake = EventFd::from_value_and_flags(0, flags).call("eventfd")?;
@@ -168,6 +170,7 @@ impl Traffic {
         let shared = Arc::new(Shared { wake, stop: AtomicBool::new(false), room });
         let (sender, notes) = channel();
         let mut events = EventLoop::new(clock)?;
+        events.moderate(rest_max);
         events.registry().add_readable(shared.wake.as_fd(), Source::Wake)?;
         let mut generators = Vec::new();
         for (index, (plan, source, sink)) in flows.into_iter().enumerate() {

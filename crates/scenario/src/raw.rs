@@ -1145,7 +1145,8 @@ tables! {
     /// Emulation.
     RawEmulation {
         /// A run is marked late if a delivery in a thousand is later than this.
-        /// A millisecond is well below what a program sees of a Wi-Fi hop.
+        /// A millisecond is well below what a program sees of a Wi-Fi hop. On a busy
+        /// hop deliveries wait for each other for up to a fifth of it, 200 us at most.
         value lateness_max: Duration = "1ms";
         /// The MTU of nodes that have none of their own.
         moved mtu: () = "this is `mtu` of [node_defaults] now: it is for `simulate`, too";

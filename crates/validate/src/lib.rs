@@ -4,7 +4,8 @@
 //! [`setting`] is one experiment in a Wi-Fi cell, [`closed_forms`] the theory.
 //! [`kernel`] and [`losses`] are comparisons with the kernel's TCP; [`links`],
 //! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
-//! outside; [`instructions`] counts what a packet costs. [`minstrel`] and [`fq_codel`] replay
+//! outside; [`instructions`] counts what a packet costs, [`pace`] measures what an emulated
+//! one does and how late it is. [`minstrel`] and [`fq_codel`] replay
 //! what mac80211 did. [`chapters`] has the tables, which `lasthop_evidence` renders.
 
 pub mod chapters;
@@ -17,6 +18,7 @@ pub mod kernel;
 pub mod links;
 pub mod losses;
 pub mod minstrel;
+pub mod pace;
 pub mod paths;
 pub mod queues;
 pub mod setting;

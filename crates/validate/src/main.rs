@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::Table;
 use lasthop_fixtures::workloads;
+use lasthop_live::DeviceChoice;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ use validate::fq_codel;
 use validate::instructions;
 use validate::links::{Case, LOSSES};
 use validate::minstrel::{Comparison, Share, Trace, TraceError};
+use validate::pace::{self, Case as PaceCase};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
 
 /// Compare the 802.11 model with what others measured and derived.
@@ -69,6 +71,12 @@ Example: cargo run --release -p validate -- tunnels --again udp")]
     #[command(after_help = "Needs valgrind: apt-get install valgrind
 Example: cargo run --release -p validate -- instructions --check")]
     Instructions(InstructionsOptions),
+    /// What an emulation costs the CPU and how late it is, in real time
+    #[command(after_help = "Examples: cargo run --release -p validate -- pace --runs 3
+          cargo run --release -p validate -- pace --veth wires
+Without SCHED_FIFO, as root: setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice, before the
+program. What else the machine does is in the figures.")]
+    Pace(PaceOptions),
     /// Runs a workload; what `instructions` counts
     #[command(hide = true)]
     Work {
@@ -237,6 +245,24 @@ struct InstructionsOptions {
 }
 
 #[derive(Args)]
+struct PaceOptions {
+    /// Runs of each case
+    #[arg(long, default_value = "1")]
+    runs: u32,
+    /// Length of a run in seconds
+    #[arg(long, default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: u32,
+    /// veth pairs instead of TAP devices
+    #[arg(long)]
+    veth: bool,
+    /// Exit with 1 if a target is missed
+    #[arg(long)]
+    check: bool,
+    /// Only these: wires, down, up, udp
+    cases: Vec<String>,
+}
+
+#[derive(Args)]
 struct Options {
     /// Write docs/validation.md
     #[arg(long, conflicts_with = "chapters")]
@@ -319,6 +345,7 @@ fn main() -> ExitCode {
         }
         Against::Minstrel { trace } => return minstrel(&trace),
         Against::Instructions(options) => return count(&options),
+        Against::Pace(options) => return pace(&options),
         Against::Work { workload, ms } => {
             println!("{}", instructions::run(&workload, ms));
             return ExitCode::SUCCESS;
@@ -404,6 +431,33 @@ fn count(options: &InstructionsOptions) -> ExitCode {
     if table.count(Verdict::Listed) > 0 && !options.write {
         println!("\nNot judged: those kept are of another compiler, or there are none.");
     }
+    match options.check && table.count(Verdict::Fail) > 0 {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
+}
+
+/// Emulates, and prints what it cost and how late it was.
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn pace(options: &PaceOptions) -> ExitCode {
+    let is_wanted = |case: &PaceCase| {
+        options.cases.is_empty() || options.cases.iter().any(|name| name == case.name())
+    };
+    let device = if options.veth { DeviceChoice::Veth } else { DeviceChoice::Automatic };
+    let mut runs = Vec::new();
+    for case in PaceCase::ALL.into_iter().filter(is_wanted) {
+        for _ in 0..options.runs {
+            match pace::run(case, options.seconds, device) {
+                Ok(run) => runs.push(run),
+                Err(error) => {
+                    eprintln!("error: {}: {error}", case.name());
+                    return ExitCode::from(2);
+                }
+            }
+        }
+    }
+    let table = pace::table(&runs);
+    print!("{}", table.markdown());
     match options.check && table.count(Verdict::Fail) > 0 {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,

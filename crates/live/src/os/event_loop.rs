@@ -4,14 +4,19 @@
 //!
 //! A round reads what is ready, then does what is due, then sleeps. Reads come first because
 //! an acknowledgement that waits in a socket must be heard before the timer that misses it.
-//! Beside those of the driver a round takes two system calls, or one if the next instant is
-//! the one of the last round, and no allocation. A confined daemon may make both calls
+//! The timer is set only when nothing is ready and nothing due, since to set it costs several
+//! times what it costs to ask. Beside those of the driver a round takes one system call, or up
+//! to three if it sleeps, and no allocation. A confined daemon may make them
 //! ([`confine`](super::confine)).
+//!
+//! A sleep that a timer ends costs far more than what is due then (on a virtual machine tens of
+//! microseconds). A loop can therefore be told to let what is due in quick succession share a
+//! wake-up ([`EventLoop::moderate`]), as drivers moderate the interrupts of network cards.
 
 use super::clock::Clock;
 use super::signal::Signals;
 use super::{Call, OsError};
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::signal::Signal;
@@ -26,6 +31,13 @@ pub const TURN_PACKETS: usize = 64;
 
 /// The number of sources that one round serves; the kernel gives the others the next round.
 const ROUND_SOURCES: usize = 64;
+
+/// How long a loop with moderation rests for what was due, in units of the time that it took. So
+/// that takes at most a third of a core, unless the rest is limited.
+const REST: u64 = 2;
+/// The rest that a loop may owe before it takes any: a few wake-ups after a pause are not
+/// delayed, such as those of one exchange on the air.
+const REST_OWED_MAX: Duration = Duration::from_millis(1);
 
 /// What comes of a call of a driver `D`: the outcome of the loop, if it ends by that.
 pub type Progress<D> = Result<ControlFlow<<D as Driver>::Outcome>, <D as Driver>::Error>;
@@ -82,6 +94,7 @@ pub struct EventLoop<S> {
     clock: Clock,
     timer: Timer,
     registry: Registry<S>,
+    moderation: Moderation,
 }
 
 impl<S: Copy> EventLoop<S> {
@@ -92,8 +105,19 @@ impl<S: Copy> EventLoop<S> {
     pub fn new(clock: Clock) -> Result<Self, OsError> {
         let mut registry = Registry::new()?;
         let timer = Timer::new()?;
-        registry.add(timer.as_fd(), EpollFlags::EPOLLIN, Token::Timer)?;
-        Ok(Self { clock, timer, registry })
+        // Told once when it goes off, so that it need not be set again at once.
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
+        registry.add(timer.as_fd(), flags, Token::Timer)?;
+        Ok(Self { clock, timer, registry, moderation: Moderation::default() })
+    }
+
+    /// Lets what is due wait for up to `rest_max`, so that wake-ups are fewer: for the time that a
+    /// round took, from the instant at which something was due to the end of the work, the loop
+    /// owes a rest twice as long. Once it owes more than a millisecond it takes what is beyond
+    /// before a timer may end the sleep. What is due more rarely is not delayed, nor are
+    /// descriptors and signals; a round that these begin does all that is due.
+    pub fn moderate(&mut self, rest_max: Duration) {
+        self.moderation.rest_max = rest_max;
     }
 
     /// The sources, to add the first ones.
@@ -115,12 +139,24 @@ impl<S: Copy> EventLoop<S> {
         }
         let mut events = [EpollEvent::empty(); ROUND_SOURCES];
         loop {
-            let due = driver.handle_timeout(self.clock.now(), &mut self.registry)?;
-            if let ControlFlow::Break(outcome) = due {
+            let now = self.clock.now();
+            let due = driver.next_wakeup().filter(|due| *due <= now);
+            let progress = driver.handle_timeout(now, &mut self.registry)?;
+            if let ControlFlow::Break(outcome) = progress {
                 return Ok(outcome);
             }
-            self.timer.set(self.clock, driver.next_wakeup())?;
-            let ready = self.registry.wait(&mut events)?;
+            if let Some(due) = due {
+                self.moderation.note(due, now, self.clock.now());
+            }
+            let mut ready = self.registry.wait(&mut events, EpollTimeout::ZERO)?;
+            if ready == 0 {
+                let next = driver.next_wakeup().map(|at| at.max(self.moderation.rest_until));
+                if next.is_some_and(|next| next <= self.clock.now()) {
+                    continue;
+                }
+                self.timer.set(self.clock, next)?;
+                ready = self.registry.wait(&mut events, EpollTimeout::NONE)?;
+            }
             for event in &events[..ready] {
                 if let ControlFlow::Break(outcome) = self.dispatch(event, driver, signals)? {
                     return Ok(outcome);
@@ -148,6 +184,33 @@ impl<S: Copy> EventLoop<S> {
             None => {}
         }
         Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// When a timer may end the next sleep.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moderation {
+    /// The longest rest; zero: none.
+    rest_max: Duration,
+    /// How long what was due took lately. It is forgotten by and by: a round that a descriptor
+    /// began does not know how long it took to wake up.
+    took: Duration,
+    /// The instant at which nothing will be owed, if nothing is due until then.
+    settled_at: Instant,
+    /// The end of the rest.
+    rest_until: Instant,
+}
+
+impl Moderation {
+    /// At `done` all was done that had been due since `due`, in a round that began at `now`.
+    fn note(&mut self, due: Instant, now: Instant, done: Instant) {
+        // To wake up is part of what it took, the rest before is not.
+        let begun = due.max(self.rest_until).min(now);
+        let took = done.saturating_since(begun).min(self.rest_max);
+        self.took = took.max(self.took - self.took / 8);
+        let settled_at = self.settled_at.max(begun) + self.took * (1 + REST);
+        self.settled_at = settled_at.min(done + REST_OWED_MAX + self.rest_max);
+        self.rest_until = self.settled_at.saturating_sub(REST_OWED_MAX);
     }
 }
 
@@ -211,10 +274,10 @@ impl<S: Copy> Registry<S> {
         Ok(())
     }
 
-    /// Waits until something is ready; returns the number of `events`.
-    fn wait(&self, events: &mut [EpollEvent]) -> Result<usize, OsError> {
+    /// Waits until something is ready, `most` at most; returns the number of `events`.
+    fn wait(&self, events: &mut [EpollEvent], most: EpollTimeout) -> Result<usize, OsError> {
         loop {
-            match self.epoll.wait(events, EpollTimeout::NONE) {
+            match self.epoll.wait(events, most) {
                 Err(Errno::EINTR) => {}
                 result => return result.call("epoll_wait"),
             }
@@ -275,7 +338,6 @@ impl AsFd for Timer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::Duration;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use nix::unistd::{pipe, read, write};
     use std::os::fd::OwnedFd;
@@ -343,6 +405,47 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_rests_once_it_owes_more_than_a_millisecond() {
+        let at = |us: u64| Instant::from_nanos(us * 1_000);
+        let rest_max = Duration::from_micros(200);
+        let mut moderation = Moderation { rest_max, ..Moderation::default() };
+        // Something is due every 50 us, is woken for 30 us late and done 10 us later, unless the
+        // loop rests. A rest of 80 us for each of them is owed, less 10 us until the next.
+        let mut due = 10_000;
+        let mut wake = |moderation: &mut Moderation| {
+            let is_rest = moderation.rest_until > at(due);
+            let end = moderation.rest_until.max(at(due));
+            let [now, done] = [30, 40].map(|us| end + Duration::from_micros(us));
+            moderation.note(at(due), now, done);
+            due = done.as_nanos() / 1_000 + 10;
+            is_rest
+        };
+        let woken = (0..100).take_while(|_| !wake(&mut moderation)).count();
+        // 1 000 us / (120 - 50) us.
+        assert!((14..=16).contains(&woken), "{woken}");
+        // From then on a third of the time, and each rest is limited.
+        for _ in 0..100 {
+            let before = moderation.rest_until;
+            wake(&mut moderation);
+            assert_eq!(moderation.rest_until.saturating_since(before).as_micros(), 120);
+        }
+        // After a pause nothing is owed.
+        moderation.note(at(900_000), at(900_030), at(900_040));
+        assert!(moderation.rest_until < at(900_000));
+        // For a while nobody served the machine.
+        (0..30).for_each(|_| moderation.note(at(998_000), at(999_000), at(999_010)));
+        assert_eq!(moderation.rest_until, at(999_210));
+    }
+
+    #[test]
+    fn a_loop_without_moderation_never_rests() {
+        let at = |us: u64| Instant::from_nanos(us * 1_000);
+        let mut moderation = Moderation::default();
+        (0..30).for_each(|_| moderation.note(at(1_000), at(9_030), at(9_040)));
+        assert!(moderation.rest_until <= at(9_040));
+    }
+
+    #[test]
     #[cfg_attr(miri, ignore = "descriptors of the kernel")]
     fn what_a_turn_leaves_unread_is_read_in_the_next_round() {
         let (pipe, input) = pipe().unwrap();
@@ -366,7 +469,7 @@ mod tests {
         registry.add_writable(input.as_fd(), 2).unwrap();
         write(&input, b"a").unwrap();
         let mut events = [EpollEvent::empty(); 4];
-        assert_eq!(registry.wait(&mut events).unwrap(), 2);
+        assert_eq!(registry.wait(&mut events, EpollTimeout::NONE).unwrap(), 2);
         registry.remove(one.as_fd());
         let tokens = events[..2].iter().filter_map(|event| registry.token(event));
         assert!(matches!(tokens.collect::<Vec<_>>()[..], [Token::Source(2)]));
