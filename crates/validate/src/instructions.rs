@@ -114,6 +114,14 @@ pub fn keep(costs: &[Cost]) -> io::Result<()> {
     }))
 }
 
+/// The workloads that are kept and their instructions for a packet.
+pub fn kept() -> Vec<(String, f64)> {
+    let of = |record: &Record| {
+        (record.text("workload").to_owned(), record.number("instructions_per_packet"))
+    };
+    KEPT.records().iter().map(of).collect()
+}
+
 /// The costs beside those that are kept. One that has grown by more than 3 % is a fault,
 /// unless the compiler is another: then there is no verdict.
 pub fn table(costs: &[Cost]) -> Table {

@@ -24,6 +24,7 @@ use validate::links::{Case, LOSSES};
 use validate::minstrel::{Comparison, Share, Trace, TraceError};
 use validate::pace::{self, Case as PaceCase};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
+use validate::speed::{self, Speed};
 
 /// Compare the 802.11 model with what others measured and derived.
 #[derive(Parser)]
@@ -71,6 +72,10 @@ Example: cargo run --release -p validate -- tunnels --again udp")]
     #[command(after_help = "Needs valgrind: apt-get install valgrind
 Example: cargo run --release -p validate -- instructions --check")]
     Instructions(InstructionsOptions),
+    /// What a simulated packet costs the CPU, beside ns-3 if it is installed
+    #[command(after_help = "With ns-3: apt-get install libns3-dev libgsl-dev pkg-config g++
+Example: cargo run --release -p validate -- speed --write")]
+    Speed(SpeedOptions),
     /// What an emulation costs the CPU and how late it is, in real time
     #[command(after_help = "Examples: cargo run --release -p validate -- pace --runs 3
           cargo run --release -p validate -- pace --veth wires
@@ -245,6 +250,16 @@ struct InstructionsOptions {
 }
 
 #[derive(Args)]
+struct SpeedOptions {
+    /// Runs of each workload
+    #[arg(long, default_value = "3", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Write docs/speed.md
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
 struct PaceOptions {
     /// Runs of each case
     #[arg(long, default_value = "1")]
@@ -345,6 +360,7 @@ fn main() -> ExitCode {
         }
         Against::Minstrel { trace } => return minstrel(&trace),
         Against::Instructions(options) => return count(&options),
+        Against::Speed(options) => return speed(&options),
         Against::Pace(options) => return pace(&options),
         Against::Work { workload, ms } => {
             println!("{}", instructions::run(&workload, ms));
@@ -435,6 +451,60 @@ fn count(options: &InstructionsOptions) -> ExitCode {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     }
+}
+
+/// The text above the table.
+const SPEED_INTRODUCTION: &str = "\
+# Speed
+
+What a simulated packet costs. Written by `cargo run --release -p validate -- speed --write`; do not \
+edit. How fast emulations are is in [what is not modelled](not-modelled.md#emulation-live), the codec's \
+speed in [its page](codec.md).
+
+";
+
+/// Runs the workloads in turns with ns-3's and prints what they cost.
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn speed(options: &SpeedOptions) -> ExitCode {
+    let measured = std::env::current_exe().and_then(|program| {
+        let ns3 = speed::compile_ns3(program.parent().unwrap_or(Path::new(".")));
+        let ns3 = ns3.map_err(|why| why.to_string());
+        // Hidden if standard error is not a terminal.
+        let progress = ProgressBar::new(speed::WORKLOADS.len() as u64);
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
+        progress.set_style(style.expect("a template that was tried"));
+        let mut speeds = Vec::new();
+        for workload in speed::WORKLOADS {
+            progress.set_message(workload);
+            let mut speed = Speed { workload, ours: Vec::new(), ns3: Vec::new() };
+            for _ in 0..options.runs {
+                speed.ours.push(speed::run_ours(&program, workload)?);
+                if let Ok((ns3, _)) = &ns3 {
+                    speed.ns3.push(speed::run_ns3(ns3, workload)?);
+                }
+            }
+            speeds.push(speed);
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        let version = ns3.as_ref().map(|(_, version)| version.as_str());
+        Ok(speed::table(&speeds, version.map_err(String::as_str)))
+    });
+    let page = match measured {
+        Ok(table) => format!("{SPEED_INTRODUCTION}{}", table.markdown()),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    print!("{page}");
+    if options.write
+        && let Err(error) = write_page("speed.md", &page)
+    {
+        eprintln!("error: docs/speed.md: {error}");
+        return ExitCode::from(2);
+    }
+    ExitCode::SUCCESS
 }
 
 /// Emulates, and prints what it cost and how late it was.
@@ -554,8 +624,13 @@ fn show(word: &str, write: bool) -> Options {
 
 /// Writes the page to a temporary file, then renames it.
 fn write(page: &str) -> std::io::Result<()> {
+    write_page("validation.md", page)
+}
+
+/// Writes a page of the documentation, aside first.
+fn write_page(name: &str, page: &str) -> std::io::Result<()> {
     let docs: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let aside = docs.join(".validation.md.new");
+    let aside = docs.join(format!(".{name}.new"));
     fs::write(&aside, page)?;
-    fs::rename(aside, docs.join("validation.md"))
+    fs::rename(aside, docs.join(name))
 }
