@@ -139,22 +139,18 @@ main(int argc, char* argv[])
                                  StringValue("OfdmRate24Mbps"));
     WifiMacHelper mac;
     const Ssid ssid("speed");
-    mac.SetType("ns3::StaWifiMac",
-                "QosSupported",
-                BooleanValue(true),
-                "Ssid",
-                SsidValue(ssid),
-                "BE_MaxAmpduSize",
-                UintegerValue(work->ampduBytesMax));
-    NetDeviceContainer stationDevices = wifi.Install(phy, mac, stations);
-    mac.SetType("ns3::ApWifiMac",
-                "QosSupported",
-                BooleanValue(true),
-                "Ssid",
-                SsidValue(ssid),
-                "BE_MaxAmpduSize",
-                UintegerValue(work->ampduBytesMax));
-    NetDeviceContainer apDevice = wifi.Install(phy, mac, ap);
+    const auto install = [&](const char* type, const NodeContainer& nodes) {
+        mac.SetType(type,
+                    "QosSupported",
+                    BooleanValue(true),
+                    "Ssid",
+                    SsidValue(ssid),
+                    "BE_MaxAmpduSize",
+                    UintegerValue(work->ampduBytesMax));
+        return wifi.Install(phy, mac, nodes);
+    };
+    NetDeviceContainer stationDevices = install("ns3::StaWifiMac", stations);
+    NetDeviceContainer apDevice = install("ns3::ApWifiMac", ap);
     Config::Set("/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/HtConfiguration/"
                 "ShortGuardIntervalSupported",
                 BooleanValue(work->fast));
