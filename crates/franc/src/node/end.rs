@@ -177,19 +177,38 @@ impl End {
             self.begin(shared, now, pair, hello);
             self.answered = now;
             self.announce(shared, now, self.via, Some(question.reply));
-        } else if pair.is_none() || self.current.is_none() {
-            // A node with a session answers questions only: otherwise a recorded answer to
-            // another question would make both ends restart.
-            self.handshake.hear(hello.key);
-            // The count belongs to the key and is proven, so that holders of the hop key
-            // cannot increase it.
-            let key = u64::from_be_bytes(*hello.key.first_chunk().expect("a key has 32 bytes"));
-            let is_new = shared.addresses.is_new(key, hello.count);
-            if shared.addresses.may_answer(now, &question.reply.to, is_new) {
-                let ours = self.handshake.say(now);
-                self.say_hello(shared, now, (ours, hello.key), self.via, Some(question.reply));
-            }
+            return;
         }
+        let asked_before = self.pair_with(&hello.key);
+        // A node with a session answers questions only: otherwise a recorded answer to
+        // another question would make both ends restart.
+        if asked_before.is_none() && pair.is_some() && self.current.is_some() {
+            return;
+        }
+        // The count belongs to the key and is proven, so that holders of the hop key
+        // cannot increase it.
+        let key = u64::from_be_bytes(*hello.key.first_chunk().expect("a key has 32 bytes"));
+        let is_new = shared.addresses.is_new(key, hello.count);
+        if asked_before.is_none() {
+            self.handshake.hear(hello.key);
+        }
+        if shared.addresses.may_answer(now, &question.reply.to, is_new) {
+            let ours = match asked_before {
+                // With a new key of ours both ends would begin a second session, which
+                // ends the one that the other end uses by then.
+                Some(pair) => pair.key_of(shared.config.id),
+                None => self.handshake.say(now),
+            };
+            self.say_hello(shared, now, (ours, hello.key), self.via, Some(question.reply));
+        }
+    }
+
+    /// The keys of the session that a key of the other end is of already, if there is
+    /// one: it asked before it had that session, or has it not yet.
+    fn pair_with(&self, theirs: &PublicKey) -> Option<Pair> {
+        let candidate = self.candidate.as_ref().map(|(session, _)| session);
+        let mut pairs = candidate.into_iter().chain(&self.current).map(|session| session.pair);
+        pairs.find(|pair| pair.key_of(self.peer) == *theirs)
     }
 
     /// A node between the ends, or a helper, asks for the current session.

@@ -7,12 +7,14 @@
 //! a: HELLO key A, echo B         b: has it too
 //! ```
 //!
-//! A key pair is used for one session and erased. A HELLO that returns none of our
-//! keys proves nothing, whoever made it: it is answered, without spending state or
-//! computation on it. A new session is a candidate until a pulse or a symbol of it
-//! arrives, which nobody could make before both ends had it. Only then it replaces
-//! the current session, whose keys are erased. Leaves out the keys themselves
-//! (`keys`) and when HELLOs are sent (`end`).
+//! A key pair is used for one session and erased. A question with a key of the other
+//! end that is of a session already, because our answer was lost or the question was
+//! late, is answered with the keys of that session: with a new one both ends would
+//! begin another. A HELLO that returns none of our keys proves nothing, whoever made
+//! it: it is answered, without spending state or computation on it. A new session is a
+//! candidate until a pulse or a symbol of it arrives, which nobody could make before
+//! both ends had it. Only then it replaces the current session, whose keys are erased.
+//! Leaves out the keys themselves (`keys`) and when HELLOs are sent (`end`).
 
 use crate::keys::Pair;
 use crate::secret::{Entropy, Ephemeral, PublicKey};

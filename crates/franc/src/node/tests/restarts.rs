@@ -7,6 +7,25 @@ fn next_out(net: &Net, end: u8, since: Instant) -> Option<Duration> {
     net.out(end).iter().find(|(at, _)| *at >= since).map(|(at, _)| *at - since)
 }
 
+/// However the questions and answers of both ends cross and get lost, they agree on one session
+/// and do not leave the one that the first of them uses already.
+#[test]
+fn ends_that_find_each_other_over_a_lossy_way_begin_one_session() {
+    for (delay_ms, loss) in [(10, 0.2), (10, 0.4), (100, 0.2), (100, 0.4)] {
+        for seed in 0..90 {
+            let mut net = Net::pair(|_| {}, &Link::new(12.0, delay_ms, loss), seed);
+            net.run(seconds(3.0), |net| Some(net.now + Duration::from_millis(50)));
+            let connected = Event::Connected { peer: NodeId(2) };
+            assert!(net.events.contains(&(NodeId(1), connected)), "{delay_ms} ms, {loss}, {seed}");
+            assert_eq!(
+                (net.stats(1).sessions, net.stats(2).sessions),
+                (1, 1),
+                "{delay_ms} ms, {loss}, {seed}"
+            );
+        }
+    }
+}
+
 #[test]
 fn an_end_that_restarts_is_back_within_a_second() {
     for seed in 0..8 {
