@@ -228,7 +228,7 @@ pub(crate) fn text(value: &str) -> ByteArray {
     ByteArray::from(value)
 }
 
-fn field(name: &str, kind: Kind) -> Type {
+pub(crate) fn field(name: &str, kind: Kind) -> Type {
     let (physical, logical) = match kind {
         Kind::Bool => (PhysicalType::BOOLEAN, None),
         Kind::Int32 => (PhysicalType::INT32, None),
@@ -265,7 +265,7 @@ fn write_group(
     group.close().map(drop)
 }
 
-fn write_column<T: DataType>(
+pub(crate) fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, PartFile>,
     values: &mut Vec<T::T>,
     levels: &[i16],
@@ -279,7 +279,7 @@ fn write_column<T: DataType>(
 }
 
 /// Returns the system's error that `error` contains, if any.
-fn io_error(error: ParquetError) -> io::Error {
+pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => {
             inner.downcast::<io::Error>().map_or_else(io::Error::other, |error| *error)
