@@ -8,6 +8,7 @@
 //! | [`engine`] | makes runs on threads |
 //! | [`record`] | the result of a run |
 //! | [`store`] | a sweep in a folder: journal, continuation, shards, tables |
+//! | `page` | the page that shows curves |
 //! | `tables` | which tables and columns there are |
 //!
 //! A run is a pure function of scenario, seed, number and version, so it does not matter
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod engine;
+mod page;
 pub mod plan;
 pub mod record;
 pub mod store;

@@ -7,6 +7,7 @@
 //! Leaves out what a run is (`plan`) and what the columns are (`tables`).
 
 use crate::engine::Task;
+use crate::page::Page;
 use crate::plan::Plan;
 use crate::record::{Outcome, Record};
 use crate::tables;
@@ -279,6 +280,10 @@ impl Store {
         let error = |source| StoreError::File { path: path.clone(), source };
         let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
         let file = file.map_err(error)?;
+        if !file.metadata().map_err(error)?.is_file() {
+            let message = "expected a file".to_owned();
+            return Err(StoreError::Damaged { path, message });
+        }
         file.try_lock().map_err(|_| StoreError::Busy { path: path.clone() })?;
         let journal = Journal::read(&path)?;
         file.set_len(journal.length).map_err(error)?;
@@ -564,10 +569,16 @@ fn write_tables(
     }
     let mut directory = OutputDir::create(folder)?;
     let mut tables = tables::Tables::new(&mut directory, &part(shard), asked, &keys, &found)?;
+    let mut page = Page::new(names.len(), found.flows.iter().cloned());
     for entry in &entries {
-        tables.add(entry.values as usize, &record(entry)?)?;
+        let record = record(entry)?;
+        tables.add(entry.values as usize, &record)?;
+        page.add(entry.values, &record);
     }
     tables.close()?;
+    if shard.is_none() {
+        directory.write("index.html", page.html(asked, &keys, &ordered).as_bytes())?;
+    }
     directory.commit()?;
     Ok(())
 }

@@ -45,7 +45,7 @@ const UNITS: [&str; 9] =
 pub(crate) struct Column {
     pub name: String,
     /// Keys from the row's object inwards.
-    path: Vec<String>,
+    pub path: Vec<String>,
     pub kind: ColumnKind,
 }
 
@@ -140,6 +140,21 @@ fn kind(schema: &Json) -> Option<ColumnKind> {
     }
 }
 
+/// The columns of a flow.
+pub(crate) fn flow_columns() -> Vec<Column> {
+    let schema = Schema::of_a_run();
+    schema.columns(schema.row(TIDY[0].1))
+}
+
+/// The numbers over all flows of a run that there are, with their names.
+pub(crate) fn totals_of(document: &RunDocument) -> impl Iterator<Item = (&'static str, f64)> {
+    TOTALS.into_iter().zip(totals(document)).filter_map(|((name, _), cell)| match cell {
+        Cell::Int(number) => Some((name, number as f64)),
+        Cell::Double(number) => Some((name, number)),
+        _ => None,
+    })
+}
+
 /// The words of `packets_lost_by_reason`.
 fn loss_reasons() -> Vec<String> {
     let schema = schemars::schema_for!(LossReason).to_value();
@@ -157,7 +172,7 @@ fn joined(outer: &str, inner: &str) -> String {
 }
 
 /// What a document has at `path`.
-fn at<'a>(object: &'a Json, path: &[String]) -> Option<&'a Json> {
+pub(crate) fn at<'a>(object: &'a Json, path: &[String]) -> Option<&'a Json> {
     path.iter().try_fold(object, |object, key| object.get(key))
 }
 
@@ -194,7 +209,7 @@ fn value_cell(value: &Value) -> Cell<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Names of flows.
-    flows: BTreeSet<String>,
+    pub flows: BTreeSet<String>,
     /// Tables that have a row.
     tables: BTreeSet<&'static str>,
 }

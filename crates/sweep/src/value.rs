@@ -2,6 +2,7 @@
 //! the column's name ends with, a truth value, or text.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 /// A value of a varied key.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,6 +169,17 @@ impl ValueColumn {
     }
 }
 
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+            Self::Bool(truth) => truth.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 impl Value {
     /// Whether two texts say the same: `1s` and `1000ms`.
     pub(crate) fn is_same(a: &str, b: &str) -> bool {
@@ -183,6 +195,15 @@ impl Value {
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
             (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
             (a, b) => a.rank().cmp(&b.rank()),
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Int(number) => Some(*number as f64),
+            Self::Float(number) => Some(*number),
+            Self::Bool(_) | Self::Text(_) => None,
         }
     }
 
