@@ -3,12 +3,11 @@
 //! one file and needs no network. A quantity is a number of a run, or the mean of a number
 //! over the flows of a run; a run counts once, however many flows it has.
 
-use crate::record::{Outcome, Record};
 use crate::store::Asked;
 use crate::tables::{self, Column};
 use crate::value::{Value, ValueColumn};
 use lasthop_evidence::{page, plot::escaped};
-use lasthop_trace::{ColumnKind, Estimate};
+use lasthop_trace::{Cell, ColumnKind, Estimate};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -20,13 +19,19 @@ const MEANS_MAX: usize = 300_000;
 /// Most flows whose numbers are quantities of their own.
 const FLOWS_MAX: usize = 6;
 
-/// The values of all quantities, by combination.
+/// What the runs of a sweep say, by quantity and combination.
 pub(crate) struct Page {
-    flow_columns: Vec<Column>,
-    /// Quantities by name; of each combination the value of every run.
-    quantities: BTreeMap<String, BTreeMap<u32, Vec<f64>>>,
     is_wanted: bool,
+    /// Columns of flows with numbers.
+    columns: Vec<Column>,
+    /// Flows whose numbers are quantities of their own.
     flows: Vec<String>,
+    /// Names of quantities: totals; then, of each column, the mean of flows and each flow.
+    names: Vec<String>,
+    /// Of each quantity, what the runs of each combination say.
+    estimates: Vec<BTreeMap<u32, Estimate>>,
+    /// The combination whose runs come, and of each quantity the value of each run.
+    current: (u32, Vec<Vec<f64>>),
 }
 
 #[derive(Serialize)]
@@ -55,57 +60,80 @@ struct Quantity {
 impl Page {
     /// A page for so many combinations, of runs with these flows.
     pub fn new(combinations: usize, flows: impl ExactSizeIterator<Item = String>) -> Self {
-        let flows = if flows.len() > FLOWS_MAX { Vec::new() } else { flows.collect() };
+        let flows: Vec<String> = if flows.len() > FLOWS_MAX { Vec::new() } else { flows.collect() };
+        let is_number =
+            |column: &Column| matches!(column.kind, ColumnKind::Int | ColumnKind::Double);
+        let columns: Vec<Column> = tables::flow_columns().into_iter().filter(is_number).collect();
+        let mut names: Vec<String> =
+            tables::TOTALS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        for column in &columns {
+            names.push(format!("{}, mean of flows", column.name));
+            names.extend(flows.iter().map(|flow| format!("{flow}: {}", column.name)));
+        }
         Self {
-            flow_columns: tables::flow_columns(),
-            quantities: BTreeMap::new(),
             is_wanted: combinations <= COMBINATIONS_MAX,
+            columns,
             flows,
+            estimates: vec![BTreeMap::new(); names.len()],
+            current: (0, vec![Vec::new(); names.len()]),
+            names,
         }
     }
 
-    /// Adds a run of the combination `values`.
-    pub fn add(&mut self, values: u32, record: &Record) {
-        let Outcome::Document(document) = &record.outcome else { return };
+    /// Adds a run of the combination `values`. All runs of one combination come together, so
+    /// that only their values are in memory.
+    pub fn add(&mut self, values: u32, document: &Json) {
         if !self.is_wanted {
             return;
         }
-        for (name, value) in tables::totals_of(document) {
-            self.note(name.to_owned(), values, value);
+        if self.current.0 != values {
+            self.close_combination();
+            self.current.0 = values;
         }
-        let json = serde_json::to_value(&document.flows).expect("it is JSON");
-        let Some(flows) = json.as_object() else { return };
-        let number = |flow: &Json, column: &Column| tables::at(flow, &column.path)?.as_f64();
-        for column in std::mem::take(&mut self.flow_columns) {
-            if matches!(column.kind, ColumnKind::Int | ColumnKind::Double) {
-                let numbers: Vec<f64> =
-                    flows.values().filter_map(|flow| number(flow, &column)).collect();
-                if !numbers.is_empty() && (self.flows.is_empty() || self.flows.len() > 1) {
-                    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-                    self.note(format!("{}, mean of flows", column.name), values, mean);
-                }
-                for flow in self.flows.clone() {
-                    if let Some(number) = flows.get(&flow).and_then(|flow| number(flow, &column)) {
-                        self.note(format!("{flow}: {}", column.name), values, number);
-                    }
-                }
+        let mut quantities = self.current.1.iter_mut();
+        let mut note = |value: Option<f64>| {
+            quantities.next().expect("there is one for each name").extend(value);
+        };
+        for total in tables::totals(document) {
+            note(match total {
+                Cell::Int(number) => Some(number as f64),
+                Cell::Double(number) => Some(number),
+                _ => None,
+            });
+        }
+        let Some(flows) = document["flows"].as_object() else { return };
+        // The only flow is its own mean.
+        let has_mean = self.flows.len() != 1;
+        for column in &self.columns {
+            let number = |flow: &Json| tables::at(flow, &column.path)?.as_f64();
+            let (sum, count) = flows
+                .values()
+                .filter_map(number)
+                .fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
+            note((has_mean && count > 0).then(|| sum / f64::from(count)));
+            for flow in &self.flows {
+                note(flows.get(flow).and_then(number));
             }
-            self.flow_columns.push(column);
         }
     }
 
-    fn note(&mut self, quantity: String, values: u32, value: f64) {
-        self.quantities.entry(quantity).or_default().entry(values).or_default().push(value);
+    fn close_combination(&mut self) {
+        let (combination, quantities) = &mut self.current;
+        for (values, estimates) in quantities.iter_mut().zip(&mut self.estimates) {
+            estimates.extend(Estimate::of(values).map(|estimate| (*combination, estimate)));
+            values.clear();
+        }
     }
 
     /// The page as HTML. `ordered` are the indices of combinations in the order of their
     /// values, which `keys` has.
     pub fn html(
-        self,
+        mut self,
         asked: &Asked,
         keys: &[(ValueColumn, Vec<Value>)],
         ordered: &[u32],
     ) -> String {
+        self.close_combination();
         let title = format!("{}: sweep", asked.file);
         let what = format!(
             "<h1>{}</h1>\n<p class=\"muted\">{} combinations of {}, {} runs each; lasthop {}.</p>\n",
@@ -168,17 +196,16 @@ impl Page {
         });
         let keys = keys.collect();
         let most = MEANS_MAX / ordered.len().max(1);
-        let mut quantities: Vec<(String, _)> = self.quantities.into_iter().collect();
+        let quantities = self.names.into_iter().zip(self.estimates);
+        let mut quantities: Vec<_> = quantities.filter(|(_, values)| !values.is_empty()).collect();
         quantities.sort_by_key(|(name, _)| (interest(name), name.clone()));
-        let quantity = |(name, values): (String, BTreeMap<u32, Vec<f64>>)| {
-            let estimates: Vec<Option<Estimate>> =
-                ordered.iter().map(|at| Estimate::of(values.get(at)?)).collect();
-            let estimates = estimates.iter();
+        let quantity = |(name, values): (String, BTreeMap<u32, Estimate>)| {
+            let estimates = ordered.iter().map(|at| values.get(at));
             Quantity {
                 name,
-                mean: estimates.clone().map(|one| Some(one.as_ref()?.mean)).collect(),
-                ci: estimates.clone().map(|one| one.as_ref()?.ci95).collect(),
-                n: estimates.map(|one| one.as_ref().map_or(0, |one| one.runs)).collect(),
+                mean: estimates.clone().map(|one| Some(one?.mean)).collect(),
+                ci: estimates.clone().map(|one| one?.ci95).collect(),
+                n: estimates.map(|one| one.map_or(0, |one| one.runs)).collect(),
             }
         };
         Data { keys, points, quantities: quantities.into_iter().take(most).map(quantity).collect() }

@@ -33,3 +33,12 @@ impl Record {
         line
     }
 }
+
+/// A line of the journal as it is read for tables: the document as JSON.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Ended {
+    #[serde(default)]
+    pub document: Option<serde_json::Value>,
+    #[serde(default)]
+    pub error: Option<String>,
+}

@@ -9,7 +9,7 @@
 use crate::engine::Task;
 use crate::page::Page;
 use crate::plan::Plan;
-use crate::record::{Outcome, Record};
+use crate::record::{Ended, Outcome, Record};
 use crate::tables;
 use crate::value::ValueColumn;
 use lasthop_trace::{OutputDir, OutputError};
@@ -516,6 +516,13 @@ struct Head {
     error: Option<serde::de::IgnoredAny>,
 }
 
+/// What is read of a line to know what its document has.
+#[derive(Deserialize)]
+struct SketchLine {
+    #[serde(default)]
+    document: tables::Sketch,
+}
+
 fn line_of(file: &File, entry: &Entry) -> io::Result<Vec<u8>> {
     let mut line = vec![0; entry.bytes as usize];
     file.read_exact_at(&mut line, entry.offset)?;
@@ -555,25 +562,28 @@ fn write_tables(
     let mut entries = journal.entries.clone();
     entries.sort_by_key(|entry| (place[entry.values as usize], entry.run));
     entries.dedup_by_key(|entry| (entry.values, entry.run));
-    let record = |entry: &Entry| -> Result<Record, StoreError> {
-        let line = line_of(&file, entry).map_err(error)?;
-        serde_json::from_slice(&line).map_err(|why| StoreError::Damaged {
-            path: journal.path.clone(),
-            message: format!("at byte {}: {why}", entry.offset),
-        })
+    let line = |entry: &Entry| line_of(&file, entry).map_err(error);
+    let damaged = |entry: &Entry, why: serde_json::Error| StoreError::Damaged {
+        path: journal.path.clone(),
+        message: format!("at byte {}: {why}", entry.offset),
     };
     // Once for what there is, once for what it says.
     let mut found = tables::Found::default();
     for entry in &entries {
-        found.add(&record(entry)?);
+        let sketch: SketchLine =
+            serde_json::from_slice(&line(entry)?).map_err(|why| damaged(entry, why))?;
+        found.add(&sketch.document);
     }
     let mut directory = OutputDir::create(folder)?;
     let mut tables = tables::Tables::new(&mut directory, &part(shard), asked, &keys, &found)?;
     let mut page = Page::new(names.len(), found.flows.iter().cloned());
     for entry in &entries {
-        let record = record(entry)?;
-        tables.add(entry.values as usize, &record)?;
-        page.add(entry.values, &record);
+        let ended: Ended =
+            serde_json::from_slice(&line(entry)?).map_err(|why| damaged(entry, why))?;
+        tables.add(entry.values as usize, entry.run, &ended)?;
+        if let (Some(document), None) = (&ended.document, shard) {
+            page.add(entry.values, document);
+        }
     }
     tables.close()?;
     if shard.is_none() {

@@ -7,12 +7,14 @@
 //! flows. Lists are left out (the journal has them), except words, joined by commas, and the
 //! directions of a measured queue, which have a table.
 
-use crate::record::{Outcome, Record};
+use crate::record::Ended;
 use crate::store::{Asked, StoreError};
 use crate::value::{Value, ValueColumn, ValueKind};
-use lasthop_trace::{Cell, ColumnKind, LossReason, OutputDir, RowsWriter, RunDocument, run_schema};
+use lasthop_trace::{Cell, ColumnKind, LossReason, OutputDir, RowsWriter, run_schema};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables that there may be.
 pub(crate) const NAMES: [&str; 8] =
@@ -146,15 +148,6 @@ pub(crate) fn flow_columns() -> Vec<Column> {
     schema.columns(schema.row(TIDY[0].1))
 }
 
-/// The numbers over all flows of a run that there are, with their names.
-pub(crate) fn totals_of(document: &RunDocument) -> impl Iterator<Item = (&'static str, f64)> {
-    TOTALS.into_iter().zip(totals(document)).filter_map(|((name, _), cell)| match cell {
-        Cell::Int(number) => Some((name, number as f64)),
-        Cell::Double(number) => Some((name, number)),
-        _ => None,
-    })
-}
-
 /// The words of `packets_lost_by_reason`.
 fn loss_reasons() -> Vec<String> {
     let schema = schemars::schema_for!(LossReason).to_value();
@@ -215,9 +208,8 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    pub fn add(&mut self, record: &Record) {
-        let Outcome::Document(document) = &record.outcome else { return };
-        for (name, flow) in &document.flows {
+    pub fn add(&mut self, sketch: &Sketch) {
+        for (name, flow) in &sketch.flows {
             if !self.flows.contains(name) {
                 self.flows.insert(name.clone());
             }
@@ -225,13 +217,29 @@ impl Found {
                 self.tables.insert("apq");
             }
         }
-        if !document.wires.is_empty() {
+        if !sketch.wires.is_empty() {
             self.tables.insert("wires");
         }
-        if !document.franc.is_empty() {
+        if !sketch.franc.is_empty() {
             self.tables.extend(["franc_nodes", "franc_directions"]);
         }
     }
+}
+
+/// What is read of a document to know what it has.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Sketch {
+    flows: BTreeMap<String, FlowSketch>,
+    #[serde(default)]
+    wires: BTreeMap<String, IgnoredAny>,
+    #[serde(default)]
+    franc: BTreeMap<String, IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FlowSketch {
+    #[serde(default)]
+    apq: Option<IgnoredAny>,
 }
 
 /// The tables, being written.
@@ -260,7 +268,7 @@ struct Tidy {
 }
 
 /// Numbers over all flows of a run.
-const TOTALS: [(&str, ColumnKind); 7] = [
+pub(crate) const TOTALS: [(&str, ColumnKind); 7] = [
     ("flows", ColumnKind::Int),
     ("goodput_total_mbps", ColumnKind::Double),
     ("goodput_least_mbps", ColumnKind::Double),
@@ -337,19 +345,14 @@ impl<'a> Tables<'a> {
     }
 
     /// Adds a run, whose keys have their values at index `values`.
-    pub fn add(&mut self, values: usize, record: &Record) -> Result<(), StoreError> {
-        let document = match &record.outcome {
-            Outcome::Document(document) => Some(&**document),
-            Outcome::Error(_) => None,
-        };
-        let json = document.map(|document| serde_json::to_value(document).expect("it is JSON"));
+    pub fn add(&mut self, values: usize, run: u32, ended: &Ended) -> Result<(), StoreError> {
+        let json = ended.document.as_ref();
         let keys = self.keys.iter().map(|(_, of_key)| value_cell(&of_key[values]));
-        let seed = document.map_or(Cell::Null, |document| Cell::Int(document.seed as i64));
+        let seed = json.and_then(|json| json["seed"].as_i64()).map_or(Cell::Null, Cell::Int);
         let seed = (!self.has_seed).then_some(seed);
-        let begin: Vec<Cell<'_>> =
-            keys.chain(seed).chain([Cell::Int(i64::from(record.run))]).collect();
-        self.runs.add(&begin, record, document, json.as_ref())?;
-        let Some(json) = &json else { return Ok(()) };
+        let begin: Vec<Cell<'_>> = keys.chain(seed).chain([Cell::Int(i64::from(run))]).collect();
+        self.runs.add(&begin, ended.error.as_deref(), json)?;
+        let Some(json) = json else { return Ok(()) };
         for tidy in &mut self.tidy {
             let Some(writer) = &mut tidy.writer else { continue };
             let mut labels = Vec::new();
@@ -371,24 +374,19 @@ impl Runs {
     fn add(
         &mut self,
         begin: &[Cell<'_>],
-        record: &Record,
-        document: Option<&RunDocument>,
+        error: Option<&str>,
         json: Option<&Json>,
     ) -> Result<(), StoreError> {
-        let error = match &record.outcome {
-            Outcome::Error(why) => Cell::Text(why),
-            Outcome::Document(_) => Cell::Null,
-        };
         let count = self.columns.len() + self.flows.len() * self.flow_columns.len();
         let mut texts = vec![String::new(); count];
         let mut texts = texts.iter_mut();
         let mut row: Vec<Cell<'_>> = begin.to_vec();
-        row.push(error);
+        row.push(error.map_or(Cell::Null, Cell::Text));
         for column in &self.columns {
             let value = json.and_then(|json| at(json, &column.path));
             row.push(cell(value, column.kind, texts.next().expect("one for each")));
         }
-        row.extend(document.map_or([Cell::Null; TOTALS.len()], totals));
+        row.extend(json.map_or([Cell::Null; TOTALS.len()], totals));
         for flow in &self.flows {
             let json = json.and_then(|json| json["flows"].get(flow));
             for column in &self.flow_columns {
@@ -436,24 +434,25 @@ fn add_rows(
 }
 
 /// See [`TOTALS`]. Fairness is Jain's index of the goodputs, (Σx)² / (n Σx²).
-fn totals(document: &RunDocument) -> [Cell<'static>; TOTALS.len()] {
-    let flows = &document.flows;
-    let goodputs: Vec<f64> = flows.values().filter_map(|flow| flow.goodput_mbps).collect();
+pub(crate) fn totals(document: &Json) -> [Cell<'static>; TOTALS.len()] {
+    let flows: Vec<&Json> =
+        document["flows"].as_object().into_iter().flat_map(|flows| flows.values()).collect();
+    let goodputs: Vec<f64> =
+        flows.iter().filter_map(|flow| flow["goodput_mbps"].as_f64()).collect();
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
     let number =
         |value: Option<f64>| value.map_or(Cell::Null, |value| Cell::Double(rounded(value)));
-    let count = |count: fn(&lasthop_trace::FlowSummary) -> u64| {
-        Cell::Int(flows.values().map(count).sum::<u64>() as i64)
-    };
+    let count =
+        |key: &str| Cell::Int(flows.iter().filter_map(|flow| flow[key].as_i64()).sum::<i64>());
     [
         Cell::Int(flows.len() as i64),
         number((!goodputs.is_empty()).then_some(sum)),
         number(goodputs.iter().copied().reduce(f64::min)),
         number((squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))),
-        count(|flow| flow.packets_sent),
-        count(|flow| flow.packets_received),
-        count(|flow| flow.packets_lost),
+        count("packets_sent"),
+        count("packets_received"),
+        count("packets_lost"),
     ]
 }
 
