@@ -173,6 +173,29 @@ impl QueueConfig {
         }
     }
 
+    /// The same with another bound, at least one packet; `None` if it is bounded in bytes.
+    pub fn with_packets_max(mut self, packets: u32) -> Option<Self> {
+        let bound = match &mut self {
+            Self::DropTail { limit: Limit::Packets(bound) }
+            | Self::CoDel { limit: Limit::Packets(bound), .. } => bound,
+            Self::FqCodel { limit_packets, .. } | Self::EmulatedBdp { limit_packets, .. } => {
+                limit_packets
+            }
+            Self::DropTail { .. } | Self::CoDel { .. } => return None,
+        };
+        *bound = packets;
+        (packets > 0).then_some(self)
+    }
+
+    /// The same with another target, above zero; `None` if its delay is not managed.
+    pub fn with_target(mut self, to: Duration) -> Option<Self> {
+        match &mut self {
+            Self::CoDel { target, .. } | Self::FqCodel { target, .. } => *target = to,
+            Self::DropTail { .. } | Self::EmulatedBdp { .. } => return None,
+        }
+        (!to.is_zero()).then_some(self)
+    }
+
     /// It drops packets for the delay that they had, so its bound is far away.
     pub const fn is_delay_managed(&self) -> bool {
         match self {
@@ -286,6 +309,26 @@ impl Queue {
                 average_packets,
                 flows,
             })),
+        }
+    }
+
+    /// Another bound in packets, as [`QueueConfig::with_packets_max`] allows it. Packets
+    /// beyond it stay until they are sent.
+    pub fn set_packets_max(&mut self, packets: u32) {
+        match self {
+            Self::DropTail(queue) => queue.set_limit(Limit::Packets(packets)),
+            Self::CoDel(queue) => queue.set_limit(Limit::Packets(packets)),
+            Self::FqCodel(queue) => queue.set_limit(packets),
+            Self::EmulatedBdp(queue) => queue.set_limit(packets),
+        }
+    }
+
+    /// Another target, as [`QueueConfig::with_target`] allows it.
+    pub fn set_target(&mut self, target: Duration) {
+        match self {
+            Self::CoDel(queue) => queue.set_target(target),
+            Self::FqCodel(queue) => queue.set_target(target),
+            Self::DropTail(_) | Self::EmulatedBdp(_) => {}
         }
     }
 

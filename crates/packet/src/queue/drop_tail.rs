@@ -20,6 +20,10 @@ impl DropTail {
         Self { limit, fifo: Fifo::new() }
     }
 
+    pub(super) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
     #[inline]
     pub(super) fn enqueue(
         &mut self,

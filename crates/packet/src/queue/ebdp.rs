@@ -69,6 +69,10 @@ impl EmulatedBdp {
         Self { config, fifo: Fifo::new(), service, before: service, flows }
     }
 
+    pub(super) fn set_limit(&mut self, packets: u32) {
+        self.config.limit_packets = packets;
+    }
+
     /// The capacity in packets, including those held below the queue: at least
     /// `burst_packets` and at most `limit_packets`, which it is until a service
     /// time was measured.

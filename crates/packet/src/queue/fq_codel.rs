@@ -79,6 +79,14 @@ impl FqCodel {
         }
     }
 
+    pub(super) fn set_limit(&mut self, packets: u32) {
+        self.config.limit_packets = packets;
+    }
+
+    pub(super) fn set_target(&mut self, target: Duration) {
+        self.config.codel.target = target;
+    }
+
     #[inline]
     pub(super) fn enqueue(
         &mut self,
