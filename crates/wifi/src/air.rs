@@ -21,10 +21,11 @@ use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
-use crate::cell::{CellConfig, CellError, PairConfig};
+use crate::cell::{CellConfig, CellError, Links};
 use crate::mac::block_ack::Bitmap;
-use crate::phy::{Band, ChannelWidth, ErrorModel, Rate, SnrChange};
+use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange};
 use crate::station::{Address, StationId};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use lasthop_units::{Db, Dbm, Instant, Probability, Seed, Stream};
@@ -44,6 +45,10 @@ const PREAMBLE_DETECTION_THRESHOLD: Threshold =
 /// A station overhears a frame (and minds its Duration field) from the SNR on
 /// at which half the frames of this length at this rate get through.
 const OVERHEARD_BYTES: u32 = 500;
+
+/// Logarithms are costly, so they decide only what is too close for a comparison of factors:
+/// the errors of these are far below this share.
+const MARGIN: f64 = 1e-9;
 
 /// PPDUs with at least so many others have their sum in common. Among 50 and 200 stations it
 /// makes no difference whether these are three or six; it is for the hundreds.
@@ -126,15 +131,17 @@ pub(crate) struct Air {
     width: ChannelWidth,
     stations: usize,
     error_model: ErrorModel,
-    capture_margin: Option<Db>,
+    capture_margin: Option<Threshold>,
     carrier_sense: Dbm,
     flights: Vec<Flight>,
     pairs: Pairs,
-    /// Mean levels by transmitter * stations + receiver; a station hears nothing of itself.
-    levels: Vec<Level>,
+    /// Mean SNRs in force, and what links have in common.
+    links: Arc<Links>,
+    /// By kind of links: noise at their receivers.
+    noise_of_kind_mw: Vec<f64>,
     /// Changes of mean SNRs that are to come, the next one last.
     changes: Vec<(SnrChange, StationId, StationId)>,
-    powers: Vec<Dbm>,
+    /// Mean powers by transmitter * stations + receiver; a station hears nothing of itself.
     powers_mw: Vec<f64>,
     /// By transmitter: who senses it, itself left out.
     listeners: Vec<Vec<StationId>>,
@@ -159,7 +166,7 @@ pub(crate) struct Air {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
     snr: Db,
-    snr_linear: f64,
+    power_mw: f64,
     noise_mw: f64,
 }
 
@@ -182,39 +189,33 @@ pub(crate) enum Overheard {
 impl Air {
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
         let stations = config.stations.len();
-        let mut pairs = Pairs::new(config, seed);
-        let silence = Level { snr: Db(f64::NEG_INFINITY), snr_linear: 0.0, noise_mw: 0.0 };
-        let mut levels = alloc::vec![silence; stations * stations];
-        let mut powers = alloc::vec![Dbm(f64::NEG_INFINITY); stations * stations];
+        let pairs = Pairs::new(config, seed);
+        let links = Arc::clone(&config.links);
         let mut powers_mw = alloc::vec![0.0; stations * stations];
-        let mut changes = Vec::new();
+        let noise_of_kind_mw: Vec<f64> =
+            links.kinds().iter().map(|kind| kind.noise.as_milliwatts()).collect();
         let mut noise_mw = alloc::vec![f64::INFINITY; stations];
-        // Nearly all links have the same.
-        let mut last_noise = (Dbm(f64::NEG_INFINITY), 0.0);
-        for pair in config.links.iter() {
-            let PairConfig { from, to, link, snr_changes } = pair;
+        for (from, row) in (0..).map(StationId).zip(powers_mw.chunks_mut(stations)) {
+            for (to, power_mw) in (0..).map(StationId).zip(row).filter(|(to, _)| *to != from) {
+                let Some(snr) = links.snr(from, to) else {
+                    return Err(CellError::MissingLink(from.0, to.0));
+                };
+                let kind = links.kind_of(from, to);
+                *power_mw = (links.kinds()[kind].noise + snr).as_milliwatts();
+                let noise_mw = &mut noise_mw[to.index()];
+                *noise_mw = noise_mw.min(noise_of_kind_mw[kind]);
+            }
+        }
+        let mut changes = Vec::new();
+        for ((from, to), of_link) in links.changes() {
+            let link = links.link(from, to).expect("a link that changes is one");
             let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
-            if snr_changes.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr)) {
+            if of_link.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr)) {
                 return Err(CellError::CarrierSenseChanges(from.0, to.0));
             }
-            changes.extend(snr_changes.iter().map(|&change| (change, *from, *to)));
-            pairs.add(pair);
-            let index = from.index() * stations + to.index();
-            if link.noise != last_noise.0 {
-                last_noise = (link.noise, link.noise.as_milliwatts());
-            }
-            (levels[index], powers[index], powers_mw[index]) = Level::of(link.snr, last_noise);
-            noise_mw[to.index()] = noise_mw[to.index()].min(levels[index].noise_mw);
+            changes.extend(of_link.iter().map(|&change| (change, from, to)));
         }
         changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
-        for from in 0..stations {
-            for to in 0..stations {
-                let (from, to) = (from as u16, to as u16);
-                if from != to && !pairs.exists(StationId(from), StationId(to)) {
-                    return Err(CellError::MissingLink(from, to));
-                }
-            }
-        }
         let sense_mw = config.carrier_sense.as_milliwatts();
         let listeners = |from: usize| {
             let row = powers_mw[from * stations..][..stations].iter().enumerate();
@@ -225,7 +226,7 @@ impl Air {
         let weakest = listeners
             .iter()
             .enumerate()
-            .map(|(from, listeners)| weakest(listeners, &levels[from * stations..][..stations]));
+            .map(|(from, listeners)| weakest(listeners, links.row(StationId(from as u16))));
         let widths = config.stations.iter().map(|station| station.capabilities.width());
         Ok(Self {
             band: config.band,
@@ -234,13 +235,13 @@ impl Air {
             weakest: weakest.collect(),
             listeners,
             error_model: config.error_model.clone(),
-            capture_margin: config.capture_margin,
+            capture_margin: config.capture_margin.map(Threshold::of),
             carrier_sense: config.carrier_sense,
             flights: Vec::new(),
             pairs,
-            levels,
+            links,
+            noise_of_kind_mw,
             changes,
-            powers,
             powers_mw,
             overhear_snr: Vec::new(),
             spare: Vec::new(),
@@ -299,13 +300,12 @@ impl Air {
 
     fn change(&mut self, (change, from, to): (SnrChange, StationId, StationId)) {
         self.summed.clear();
-        let noise = self.pair_mut(from, to).link.noise();
-        let row = from.index() * self.stations;
-        let index = row + to.index();
-        (self.levels[index], self.powers[index], self.powers_mw[index]) =
-            Level::of(change.snr, (noise, noise.as_milliwatts()));
-        let levels = &self.levels[row..][..self.stations];
-        self.weakest[from.index()] = weakest(&self.listeners[from.index()], levels);
+        let noise = self.links.kinds()[self.links.kind_of(from, to)].noise;
+        let index = from.index() * self.stations + to.index();
+        self.powers_mw[index] = (noise + change.snr).as_milliwatts();
+        Arc::make_mut(&mut self.links).set_snr(from, to, change.snr);
+        let snrs = self.links.row(from);
+        self.weakest[from.index()] = weakest(&self.listeners[from.index()], snrs);
     }
 
     /// When the next PPDU ends; [`Instant::MAX`] if none is on the air.
@@ -349,7 +349,7 @@ impl Air {
         match self.pairs.get(from, to) {
             Some(pair) => pair.last_snr,
             None if from == to => Db(0.0),
-            None => self.level(from, to).snr,
+            None => self.links.row(from)[to.index()],
         }
     }
 
@@ -358,7 +358,7 @@ impl Air {
         match self.pairs.get(from, to) {
             Some(pair) => pair.link.noise() + pair.last_snr,
             None if from == to => Dbm(f64::NEG_INFINITY),
-            None => self.pairs.noise() + self.level(from, to).snr,
+            None => self.link(from, to).noise + self.link(from, to).snr,
         }
     }
 
@@ -369,17 +369,18 @@ impl Air {
 
     /// Mean power that arrives from one station at another.
     pub fn mean_power(&self, from: StationId, to: StationId) -> Option<Dbm> {
-        (from != to).then(|| self.power(from, to))
+        (from != to).then(|| Dbm::from_milliwatts(self.power_mw(from, to)))
     }
 
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
-        let power = self.power(flight.transmitter, receiver);
+        let power_mw = self.power_mw(flight.transmitter, receiver);
         flight.interference.iter().all(|other| {
-            let theirs = self.power(other.transmitter, receiver);
-            let lead = lead_needed(other.order, self.capture_margin);
-            other.transmitter != receiver && (theirs < self.carrier_sense || power - theirs >= lead)
+            let theirs_mw = self.power_mw(other.transmitter, receiver);
+            other.transmitter != receiver
+                && (!self.is_sensed(theirs_mw)
+                    || lead_needed(other.order, self.capture_margin).has(power_mw, theirs_mw))
         })
     }
 
@@ -387,7 +388,7 @@ impl Air {
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.interference.iter().any(|other| {
             other.transmitter == receiver
-                || self.power(other.transmitter, receiver) >= self.carrier_sense
+                || self.is_sensed(self.power_mw(other.transmitter, receiver))
         })
     }
 
@@ -471,14 +472,14 @@ impl Air {
         if !flight.interference.is_empty() {
             return self.overhear_disturbed(flight, needed, notice);
         }
-        let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
+        let snrs = self.links.row(flight.transmitter);
         for &listener in &self.listeners[flight.transmitter.index()] {
             if flight.receiver == Address::Station(listener) {
                 continue;
             }
             notice(
                 listener,
-                match levels[listener.index()].snr >= needed.snr {
+                match snrs[listener.index()] >= needed.snr {
                     true => Overheard::Decoded,
                     false => Overheard::Failed,
                 },
@@ -498,15 +499,14 @@ impl Air {
         let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
         let is_crowd = flight.interference.len() >= CROWD;
         match is_crowd {
-            true => self.find_candidates_in_crowd(flight, least * (1.0 - Level::MARGIN)),
-            false => self.find_candidates(flight, least * (1.0 - Level::MARGIN)),
+            true => self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN)),
+            false => self.find_candidates(flight, least * (1.0 - MARGIN)),
         }
-        let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
         // Whoever detects the preamble hears it by more than all that began with it.
         let is_first = flight.interference.iter().all(|other| other.order == Order::Together);
         for &listener in &self.candidates {
             let listener = StationId(listener);
-            let level = &levels[listener.index()];
+            let level = self.level(flight.transmitter, listener);
             let interference_mw = match is_crowd {
                 true => {
                     let others = flight.interference.iter();
@@ -549,7 +549,7 @@ impl Air {
             self.sum(all.iter().copied());
             self.summed = all;
         }
-        let (least, rounded) = (least * (1.0 - Level::MARGIN), least * Level::MARGIN);
+        let (least, rounded) = (least * (1.0 - MARGIN), least * MARGIN);
         self.list_candidates(flight, |noise, all, own| {
             least * (noise + (all - own)) - rounded * all
         });
@@ -591,7 +591,7 @@ impl Air {
             return *threshold;
         }
         let snr = self.error_model.sensitivity_snr(rate, 0.5, OVERHEARD_BYTES);
-        let threshold = Threshold { snr, linear: snr.as_linear() };
+        let threshold = Threshold::of(snr);
         self.overhear_snr.push((rate, threshold));
         threshold
     }
@@ -623,10 +623,9 @@ impl Air {
         until: Instant,
     ) -> f64 {
         let overlapping = flight.interference.iter().filter(|i| i.start < until && i.end > from);
-        let interference_mw: f64 = overlapping
-            .map(|i| self.powers_mw[i.transmitter.index() * self.stations + receiver.index()])
-            .sum();
-        1.0 + interference_mw / self.level(flight.transmitter, receiver).noise_mw
+        let interference_mw: f64 =
+            overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum();
+        1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
     }
 
     /// The error model's answer, remembered: most PPDUs ask the same again.
@@ -639,9 +638,8 @@ impl Air {
         bytes: u32,
     ) -> Probability {
         let from = flight.transmitter;
-        let Self { error_model, pairs, levels, stations, .. } = self;
-        let mean = || levels[from.index() * *stations + receiver.index()].snr;
-        let pair = pairs.get_mut(from, receiver, mean);
+        let Self { error_model, pairs, links, .. } = self;
+        let pair = pairs.get_mut(from, receiver, links);
         let rate = flight.rate;
         let memo = match bytes {
             u32::MAX => &mut pair.header,
@@ -657,17 +655,38 @@ impl Air {
         memo.success
     }
 
-    fn power(&self, from: StationId, to: StationId) -> Dbm {
-        self.powers[from.index() * self.stations + to.index()]
+    #[inline]
+    fn power_mw(&self, from: StationId, to: StationId) -> f64 {
+        self.powers_mw[from.index() * self.stations + to.index()]
     }
 
-    fn level(&self, from: StationId, to: StationId) -> &Level {
-        &self.levels[from.index() * self.stations + to.index()]
+    /// Whether a power is a level that makes the medium busy, both in dBm.
+    fn is_sensed(&self, power_mw: f64) -> bool {
+        let sense_mw = self.carrier_sense_mw;
+        if (power_mw - sense_mw).abs() > MARGIN * sense_mw {
+            return power_mw > sense_mw;
+        }
+        Dbm::from_milliwatts(power_mw) >= self.carrier_sense
+    }
+
+    #[inline]
+    fn noise_mw(&self, from: StationId, to: StationId) -> f64 {
+        self.noise_of_kind_mw[self.links.kind_of(from, to)]
+    }
+
+    #[inline]
+    fn level(&self, from: StationId, to: StationId) -> Level {
+        let snr = self.links.row(from)[to.index()];
+        Level { snr, power_mw: self.power_mw(from, to), noise_mw: self.noise_mw(from, to) }
+    }
+
+    fn link(&self, from: StationId, to: StationId) -> LinkConfig {
+        self.links.link(from, to).expect("two stations have a link")
     }
 
     fn pair_mut(&mut self, from: StationId, to: StationId) -> &mut Pair {
-        let Self { pairs, levels, stations, .. } = self;
-        pairs.get_mut(from, to, || levels[from.index() * *stations + to.index()].snr)
+        let Self { pairs, links, .. } = self;
+        pairs.get_mut(from, to, links)
     }
 }
 
@@ -677,42 +696,63 @@ pub(crate) fn happens(stream: &mut Stream, p: Probability) -> bool {
 }
 
 /// The least SNR of a transmitter at its listeners.
-fn weakest(listeners: &[StationId], levels: &[Level]) -> Db {
-    let snrs = listeners.iter().map(|to| levels[to.index()].snr.0);
-    Db(snrs.fold(f64::INFINITY, f64::min))
+fn weakest(listeners: &[StationId], snrs: &[Db]) -> Db {
+    let heard = listeners.iter().map(|to| snrs[to.index()].0);
+    Db(heard.fold(f64::INFINITY, f64::min))
 }
 
 /// By how much a PPDU must be stronger than another one for a receiver to
 /// lock to it, the other one being strong enough to be sensed.
-fn lead_needed(order: Order, capture_margin: Option<Db>) -> Db {
+fn lead_needed(order: Order, capture_margin: Option<Threshold>) -> Lead {
     match (order, capture_margin) {
-        (Order::Before, _) | (Order::HeaderBefore, None) => Db(f64::INFINITY),
-        (Order::HeaderBefore, Some(margin)) => margin,
+        (Order::Before, _) | (Order::HeaderBefore, None) => Lead::Never,
+        (Order::HeaderBefore, Some(margin)) => Lead::AtLeast(margin),
         // Of two equally strong ones neither is heard.
-        (Order::Together, _) => Db(f64::MIN_POSITIVE),
-        (Order::DuringHeader, Some(margin)) => Db((-margin.0).next_up()),
-        (Order::DuringHeader, None) | (Order::After, _) => Db(f64::NEG_INFINITY),
+        (Order::Together, _) => {
+            Lead::AtLeast(Threshold { snr: Db(f64::MIN_POSITIVE), linear: 1.0 })
+        }
+        (Order::DuringHeader, Some(Threshold { snr, linear })) => {
+            Lead::AtLeast(Threshold { snr: Db((-snr.0).next_up()), linear: 1.0 / linear })
+        }
+        (Order::DuringHeader, None) | (Order::After, _) => Lead::Always,
+    }
+}
+
+/// By how much one power must be above another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Lead {
+    Always,
+    AtLeast(Threshold),
+    Never,
+}
+
+impl Lead {
+    /// Whether a power has that lead over another, both in dBm.
+    fn has(self, power_mw: f64, theirs_mw: f64) -> bool {
+        let needed = match self {
+            Self::Always => return true,
+            Self::Never => return false,
+            Self::AtLeast(needed) => needed,
+        };
+        let needed_mw = needed.linear * theirs_mw;
+        if (power_mw - needed_mw).abs() > MARGIN * needed_mw {
+            return power_mw > needed_mw;
+        }
+        Dbm::from_milliwatts(power_mw) - Dbm::from_milliwatts(theirs_mw) >= needed.snr
+    }
+}
+
+impl Threshold {
+    fn of(snr: Db) -> Self {
+        Self { snr, linear: snr.as_linear() }
     }
 }
 
 impl Level {
-    /// Errors of a comparison of factors are far below this share.
-    const MARGIN: f64 = 1e-9;
-
-    /// Returns the level of a mean SNR, its power, and that power in mW; the noise is given in
-    /// dBm and in mW.
-    fn of(snr: Db, (noise, noise_mw): (Dbm, f64)) -> (Self, Dbm, f64) {
-        let power_mw = (noise + snr).as_milliwatts();
-        let level = Self { snr, snr_linear: snr.as_linear(), noise_mw };
-        (level, Dbm::from_milliwatts(power_mw), power_mw)
-    }
-
-    /// SNR less `loss` (as a factor) is at least what is `needed`. Logarithms
-    /// are costly, so they decide only what is too close for a comparison of
-    /// factors, whose errors are far below the margin.
+    /// SNR less `loss` (as a factor) is at least what is `needed`.
     fn reaches(&self, needed: Threshold, loss: f64) -> bool {
-        let (have, need) = (self.snr_linear, needed.linear * loss);
-        if (have - need).abs() > Self::MARGIN * need {
+        let (have, need) = (self.power_mw / self.noise_mw, needed.linear * loss);
+        if (have - need).abs() > MARGIN * need {
             return have > need;
         }
         self.snr - Db::from_linear(loss) >= needed.snr
