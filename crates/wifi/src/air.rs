@@ -11,12 +11,15 @@
 //! As interference, and to stations that overhear it, it has the power that is in force
 //! when the last PPDU began.
 
+mod overlaps;
 mod pairs;
 mod rates;
 mod subframes;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use overlaps::Overlaps;
+use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
 pub(crate) use subframes::{Subframes, spacing_bytes};
@@ -52,7 +55,7 @@ const MARGIN: f64 = 1e-9;
 
 /// PPDUs with at least so many others have their sum in common. Among 50 and 200 stations it
 /// makes no difference whether these are three or six; it is for the hundreds.
-const CROWD: usize = 6;
+const CROWD: u32 = 6;
 
 /// What a PPDU carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,8 +83,8 @@ pub(crate) struct Flight {
     /// Until when its Duration field reserves the medium.
     pub reserves_until: Instant,
     pub carried: Carried,
-    /// The PPDUs that overlapped with it.
-    pub interference: Vec<Interference>,
+    /// The PPDUs that overlapped with it; [`Air::begin`] fills that in.
+    pub overlaps: Overlaps,
 }
 
 impl Flight {
@@ -90,37 +93,9 @@ impl Flight {
         self.transmitter == transmitter && self.carried == Carried::Payload
     }
 
-    /// Returns whether another PPDU was on the air at some time between two instants.
-    fn overlaps(&self, from: Instant, until: Instant) -> bool {
-        self.interference.iter().any(|other| other.start < until && other.end > from)
-    }
-
     fn header_end(&self, band: Band) -> Instant {
         self.start + self.rate.preamble_and_header(band)
     }
-}
-
-/// Another PPDU that overlapped.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Interference {
-    transmitter: StationId,
-    start: Instant,
-    end: Instant,
-    order: Order,
-}
-
-/// When another PPDU began, as receivers see it that may lock to the one or the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// Before, and its preamble and header were over.
-    Before,
-    /// Before, and its preamble or header was still on the air.
-    HeaderBefore,
-    Together,
-    /// After, during this one's preamble or header.
-    DuringHeader,
-    /// After this one's preamble and header.
-    After,
 }
 
 /// The PPDUs on the air, and all pairs of stations.
@@ -134,6 +109,8 @@ pub(crate) struct Air {
     capture_margin: Option<Threshold>,
     carrier_sense: Dbm,
     flights: Vec<Flight>,
+    /// What PPDUs overlap with.
+    overlapping: Overlapping,
     pairs: Pairs,
     /// Mean SNRs in force, and what links have in common.
     links: Arc<Links>,
@@ -149,8 +126,6 @@ pub(crate) struct Air {
     weakest: Vec<Db>,
     /// SNR from which on a rate is overheard, for the rates asked for so far.
     overhear_snr: Vec<(Rate, Threshold)>,
-    /// Emptied lists of interference, kept to save allocations.
-    spare: Vec<Vec<Interference>>,
     /// By station: the least noise of what it hears.
     noise_mw: Vec<f64>,
     carrier_sense_mw: f64,
@@ -158,6 +133,8 @@ pub(crate) struct Air {
     interference_mw: Vec<f64>,
     /// Who sent what `interference_mw` is the sum of, ascending, if it is all that arrives.
     summed: Vec<StationId>,
+    /// What the PPDUs have in common that these overlap with, if it is known.
+    crowd: Option<(u64, u64, Instant)>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
 }
@@ -238,17 +215,18 @@ impl Air {
             capture_margin: config.capture_margin.map(Threshold::of),
             carrier_sense: config.carrier_sense,
             flights: Vec::new(),
+            overlapping: Overlapping::default(),
             pairs,
             links,
             noise_of_kind_mw,
             changes,
             powers_mw,
             overhear_snr: Vec::new(),
-            spare: Vec::new(),
             noise_mw,
             carrier_sense_mw: sense_mw,
             interference_mw: Vec::new(),
             summed: Vec::new(),
+            crowd: None,
             candidates: Vec::new(),
         })
     }
@@ -269,37 +247,19 @@ impl Air {
         while let Some(change) = self.changes.pop_if(|(change, ..)| change.at <= flight.start) {
             self.change(change);
         }
-        let band = self.band;
-        let of = |flight: &Flight, order| Interference {
+        let begun = Begun {
             transmitter: flight.transmitter,
             start: flight.start,
             end: flight.end,
-            order,
+            header_end: flight.header_end(self.band),
         };
-        for other in &mut self.flights {
-            if other.end <= flight.start {
-                continue;
-            }
-            let (to_flight, to_other) = if other.start == flight.start {
-                (Order::Together, Order::Together)
-            } else if flight.start < other.header_end(band) {
-                (Order::HeaderBefore, Order::DuringHeader)
-            } else {
-                (Order::Before, Order::After)
-            };
-            let causes = (of(&flight, to_other), of(other, to_flight));
-            for (victim, cause) in [(&mut *other, causes.0), (&mut flight, causes.1)] {
-                if victim.interference.capacity() == 0 {
-                    victim.interference = self.spare.pop().unwrap_or_default();
-                }
-                victim.interference.push(cause);
-            }
-        }
+        let others = self.flights.iter_mut().map(|other| (other.end, &mut other.overlaps));
+        flight.overlaps = self.overlapping.begin(begun, others);
         self.flights.push(flight);
     }
 
     fn change(&mut self, (change, from, to): (SnrChange, StationId, StationId)) {
-        self.summed.clear();
+        self.forget_sum();
         let noise = self.links.kinds()[self.links.kind_of(from, to)].noise;
         let index = from.index() * self.stations + to.index();
         self.powers_mw[index] = (noise + change.snr).as_milliwatts();
@@ -336,12 +296,21 @@ impl Air {
         self.flights = flights;
     }
 
-    /// Takes the lists of a PPDU that ended back for reuse.
-    pub fn forget(&mut self, mut flight: Flight) {
-        if flight.interference.capacity() > 0 {
-            flight.interference.clear();
-            self.spare.push(flight.interference);
-        }
+    /// Nobody asks about a PPDU that ended any more.
+    pub fn forget(&mut self, _: Flight) {
+        self.overlapping.forget(self.flights.first().map(|flight| &flight.overlaps));
+    }
+
+    /// The PPDUs that overlapped with one, in the order they began.
+    #[inline]
+    fn interference(&self, flight: &Flight) -> impl Iterator<Item = Interference> {
+        self.overlapping.with(&flight.overlaps)
+    }
+
+    /// Returns whether another PPDU was on the air at some time between two instants.
+    fn overlaps(&self, flight: &Flight, from: Instant, until: Instant) -> bool {
+        !flight.overlaps.is_none()
+            && self.interference(flight).any(|other| other.start < until && other.end > from)
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -376,7 +345,7 @@ impl Air {
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
         let power_mw = self.power_mw(flight.transmitter, receiver);
-        flight.interference.iter().all(|other| {
+        self.interference(flight).all(|other| {
             let theirs_mw = self.power_mw(other.transmitter, receiver);
             other.transmitter != receiver
                 && (!self.is_sensed(theirs_mw)
@@ -386,7 +355,7 @@ impl Air {
 
     /// Returns whether another PPDU arrived at `receiver` while this one was on the air.
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
-        flight.interference.iter().any(|other| {
+        self.interference(flight).any(|other| {
             other.transmitter == receiver
                 || self.is_sensed(self.power_mw(other.transmitter, receiver))
         })
@@ -404,7 +373,7 @@ impl Air {
     /// Probability that the preamble and header are decoded.
     pub fn header_success(&mut self, flight: &Flight, receiver: StationId, snr: Db) -> Probability {
         let header_end = flight.header_end(self.band);
-        let is_disturbed = flight.overlaps(flight.start, header_end);
+        let is_disturbed = self.overlaps(flight, flight.start, header_end);
         if self.pair_mut(flight.transmitter, receiver).link.loss().is_some() && !is_disturbed {
             return Probability::ONE;
         }
@@ -427,7 +396,7 @@ impl Air {
         let sinr = self.sinr(flight, receiver, snr, from, until);
         let by_loss = self.pair_mut(flight.transmitter, receiver).link.loss();
         match by_loss {
-            Some(loss) if !flight.overlaps(from, until) => loss.complement(),
+            Some(loss) if !self.overlaps(flight, from, until) => loss.complement(),
             Some(loss) => loss.complement() * self.remembered(flight, receiver, sinr, bytes),
             None => self.remembered(flight, receiver, sinr, bytes),
         }
@@ -459,7 +428,7 @@ impl Air {
     /// Every station that senses the PPDU decodes it, unless it is addressed.
     pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
         let needed = self.overhear_threshold(flight.rate);
-        flight.interference.is_empty() && self.weakest[flight.transmitter.index()] >= needed.snr
+        flight.overlaps.is_none() && self.weakest[flight.transmitter.index()] >= needed.snr
     }
 
     /// Tells `notice` what every station that senses the PPDU and is not
@@ -469,7 +438,7 @@ impl Air {
             return;
         }
         let needed = self.overhear_threshold(flight.rate);
-        if !flight.interference.is_empty() {
+        if !flight.overlaps.is_none() {
             return self.overhear_disturbed(flight, needed, notice);
         }
         let snrs = self.links.row(flight.transmitter);
@@ -497,21 +466,20 @@ impl Air {
         mut notice: impl FnMut(StationId, Overheard),
     ) {
         let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
-        let is_crowd = flight.interference.len() >= CROWD;
+        let is_crowd = flight.overlaps.count() >= CROWD;
         match is_crowd {
             true => self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN)),
             false => self.find_candidates(flight, least * (1.0 - MARGIN)),
         }
         // Whoever detects the preamble hears it by more than all that began with it.
-        let is_first = flight.interference.iter().all(|other| other.order == Order::Together);
+        let is_first = self.interference(flight).all(|other| other.order == Order::Together);
         for &listener in &self.candidates {
             let listener = StationId(listener);
             let level = self.level(flight.transmitter, listener);
             let interference_mw = match is_crowd {
                 true => {
-                    let others = flight.interference.iter();
-                    let row = |from: StationId| from.index() * self.stations;
-                    others.map(|i| self.powers_mw[row(i.transmitter) + listener.index()]).sum()
+                    let others = self.interference(flight);
+                    others.map(|other| self.power_mw(other.transmitter, listener)).sum()
                 }
                 false => self.interference_mw[listener.index()],
             };
@@ -522,7 +490,7 @@ impl Air {
                 continue;
             }
             let locks = match is_first && is_detected {
-                true => flight.interference.iter().all(|other| other.transmitter != listener),
+                true => self.interference(flight).all(|other| other.transmitter != listener),
                 false => self.locks(flight, listener),
             };
             if locks {
@@ -534,20 +502,27 @@ impl Air {
     /// Lists the stations that sense a PPDU and at which it may be `least` times as strong as
     /// noise and interference. For how long that overlaps does not matter.
     fn find_candidates(&mut self, flight: &Flight, least: f64) {
-        self.summed.clear();
-        self.sum(flight.interference.iter().map(|other| other.transmitter));
+        self.forget_sum();
+        let Self { overlapping, interference_mw, powers_mw, .. } = self;
+        let others = overlapping.with(&flight.overlaps).map(|other| other.transmitter);
+        add_up(interference_mw, powers_mw, self.stations, others);
         self.list_candidates(flight, |noise, interference, _| least * (noise + interference));
     }
 
     /// Does what [`Air::find_candidates`] does for a PPDU of many: they have the sum of all in
     /// common, and without its own share it is the interference but for rounding.
     fn find_candidates_in_crowd(&mut self, flight: &Flight, least: f64) {
-        let others = flight.interference.iter().map(|other| other.transmitter);
-        let mut all: Vec<StationId> = others.chain([flight.transmitter]).collect();
-        all.sort_unstable();
-        if self.summed != all {
-            self.sum(all.iter().copied());
-            self.summed = all;
+        let crowd = self.overlapping.crowd(&flight.overlaps);
+        if crowd.is_none() || self.crowd != crowd {
+            let others = self.interference(flight).map(|other| other.transmitter);
+            let mut all: Vec<StationId> = others.chain([flight.transmitter]).collect();
+            all.sort_unstable();
+            if self.summed != all {
+                let Self { interference_mw, powers_mw, stations, .. } = self;
+                add_up(interference_mw, powers_mw, *stations, all.iter().copied());
+                self.summed = all;
+            }
+            self.crowd = crowd;
         }
         let (least, rounded) = (least * (1.0 - MARGIN), least * MARGIN);
         self.list_candidates(flight, |noise, all, own| {
@@ -555,17 +530,10 @@ impl Air {
         });
     }
 
-    /// Adds up what arrives at each station from these.
-    fn sum(&mut self, transmitters: impl Iterator<Item = StationId>) {
-        let Self { interference_mw, powers_mw, stations, .. } = self;
-        interference_mw.clear();
-        interference_mw.resize(*stations, 0.0);
-        for transmitter in transmitters {
-            let row = &powers_mw[transmitter.index() * *stations..];
-            for (sum, mw) in interference_mw.iter_mut().zip(row) {
-                *sum += mw;
-            }
-        }
+    /// What was summed is no more what arrives.
+    fn forget_sum(&mut self) {
+        self.summed.clear();
+        self.crowd = None;
     }
 
     /// Lists the stations that sense a PPDU and hear it with what is `needed` at least, given
@@ -605,7 +573,7 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> Db {
-        if flight.interference.is_empty() {
+        if flight.overlaps.is_none() {
             return snr;
         }
         match self.interference_loss(flight, receiver, from, until) {
@@ -622,7 +590,8 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> f64 {
-        let overlapping = flight.interference.iter().filter(|i| i.start < until && i.end > from);
+        let others = self.interference(flight);
+        let overlapping = others.filter(|other| other.start < until && other.end > from);
         let interference_mw: f64 =
             overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum();
         1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
@@ -693,6 +662,23 @@ impl Air {
 /// `true` with probability `p`; what is certain takes no random number.
 pub(crate) fn happens(stream: &mut Stream, p: Probability) -> bool {
     p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
+}
+
+/// Adds up what arrives at each station from these, given the powers of all.
+fn add_up(
+    sums_mw: &mut Vec<f64>,
+    powers_mw: &[f64],
+    stations: usize,
+    transmitters: impl Iterator<Item = StationId>,
+) {
+    sums_mw.clear();
+    sums_mw.resize(stations, 0.0);
+    for transmitter in transmitters {
+        let row = &powers_mw[transmitter.index() * stations..];
+        for (sum, mw) in sums_mw.iter_mut().zip(row) {
+            *sum += mw;
+        }
+    }
 }
 
 /// The least SNR of a transmitter at its listeners.

@@ -2,7 +2,7 @@
 
 use super::fingerprint::fingerprint;
 use super::*;
-use crate::air::{Air, Carried, Flight};
+use crate::air::{Air, Carried, Flight, Overlaps};
 use crate::phy::{Fading, SnrChange};
 use lasthop_packet::AccessCategory;
 use proptest::prelude::*;
@@ -89,7 +89,7 @@ fn levels_follow_when_the_next_ppdu_begins() {
             psdu_bytes: 100,
             reserves_until: start,
             carried: Carried::Ack,
-            interference: Vec::new(),
+            overlaps: Overlaps::NONE,
         };
         air.begin(flight.clone());
         assert_eq!(air.snr(&flight, STATION), if millis < 10 { Db(30.0) } else { Db(20.0) });
