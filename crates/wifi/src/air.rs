@@ -172,15 +172,24 @@ impl Air {
         let noise_of_kind_mw: Vec<f64> =
             links.kinds().iter().map(|kind| kind.noise.as_milliwatts()).collect();
         let mut noise_mw = alloc::vec![f64::INFINITY; stations];
-        for (from, row) in (0..).map(StationId).zip(powers_mw.chunks_mut(stations)) {
-            for (to, power_mw) in (0..).map(StationId).zip(row).filter(|(to, _)| *to != from) {
-                let Some(snr) = links.snr(from, to) else {
-                    return Err(CellError::MissingLink(from.0, to.0));
-                };
-                let kind = links.kind_of(from, to);
-                *power_mw = (links.kinds()[kind].noise + snr).as_milliwatts();
-                let noise_mw = &mut noise_mw[to.index()];
-                *noise_mw = noise_mw.min(noise_of_kind_mw[kind]);
+        for one in 0..stations {
+            for other in one + 1..stations {
+                // Most hear each other as well as they are heard: powers are costly.
+                let mut last = None;
+                for (from, to) in [(one, other), (other, one)] {
+                    let ends = [from, to].map(|index| StationId(index as u16));
+                    let Some(snr) = links.snr(ends[0], ends[1]) else {
+                        return Err(CellError::MissingLink(ends[0].0, ends[1].0));
+                    };
+                    let kind = links.kind_of(ends[0], ends[1]);
+                    let power_mw = match last {
+                        Some((known, power_mw)) if known == (snr, kind) => power_mw,
+                        _ => (links.kinds()[kind].noise + snr).as_milliwatts(),
+                    };
+                    last = Some(((snr, kind), power_mw));
+                    powers_mw[from * stations + to] = power_mw;
+                    noise_mw[to] = noise_mw[to].min(noise_of_kind_mw[kind]);
+                }
             }
         }
         let mut changes = Vec::new();

@@ -54,21 +54,32 @@ impl Links {
     /// If there are not both stations, if they are one, or if the link has no finite SNR.
     pub fn add(&mut self, pair: PairConfig) {
         let PairConfig { from, to, link, snr_changes } = pair;
+        self.add_steady(from, to, &link);
+        if !snr_changes.is_empty() {
+            self.changes.insert((from, to), snr_changes);
+        }
+    }
+
+    /// Adds a link whose SNR does not change, or replaces one by it.
+    ///
+    /// # Panics
+    /// As [`Links::add`].
+    #[inline]
+    pub fn add_steady(&mut self, from: StationId, to: StationId, link: &LinkConfig) {
         assert!(from != to, "a station does not hear itself");
         assert!(link.snr.0.is_finite(), "a mean SNR is a number");
         let index = self.index(from, to);
         self.snrs[index] = link.snr;
-        let kind = self.kind(LinkConfig { snr: LIKE_ANY, ..link });
+        let kind = self.kind(LinkConfig { snr: LIKE_ANY, ..*link });
         if kind > 0 && self.kind_of.is_empty() {
             self.kind_of = alloc::vec![0; self.snrs.len()];
         }
         if let Some(place) = self.kind_of.get_mut(index) {
             *place = kind as u32;
         }
-        match snr_changes.is_empty() {
-            true => self.changes.remove(&(from, to)),
-            false => self.changes.insert((from, to), snr_changes),
-        };
+        if !self.changes.is_empty() {
+            self.changes.remove(&(from, to));
+        }
     }
 
     /// The number of a kind, which is added if it is not among the last ones.

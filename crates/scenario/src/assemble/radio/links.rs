@@ -62,8 +62,13 @@ pub(super) fn pairs(
             Some(GivenLink { fading: Some(fading), .. }) => LinkConfig { snr, fading, ..usual },
             _ => LinkConfig { snr, ..usual },
         };
-        let snr_changes = given.map_or(Vec::new(), |given| changes[given.number].clone());
-        links.add(PairConfig { from: ends.0, to: ends.1, link, snr_changes });
+        match given.map(|given| &changes[given.number]).filter(|changes| !changes.is_empty()) {
+            None => links.add_steady(ends.0, ends.1, &link),
+            Some(changes) => {
+                let snr_changes = changes.clone();
+                links.add(PairConfig { from: ends.0, to: ends.1, link, snr_changes });
+            }
+        }
     };
     for (one, here) in places.iter().enumerate() {
         for (other, there) in places.iter().enumerate().skip(one + 1) {
