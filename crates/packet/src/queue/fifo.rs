@@ -5,12 +5,12 @@
 //! the oldest packet costs O(peers with packets). Limits are the
 //! disciplines', who say them with each packet.
 //!
-//! Saturated queues are most of what a large network has in memory, so the parts of a
-//! packet's delay are kept apart from it, and only if it has any.
+//! Saturated queues are most of what a large network has in memory, so packets are kept
+//! [`Bare`].
 
-use super::bare::Bare;
+use super::bare::{Bare, Parts};
 use super::{Held, Limit, PeerId};
-use crate::{DelayParts, Packet};
+use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fifo<A = ()> {
     lists: Vec<List<A>>,
+    parts: Parts,
     /// The peers that have packets, in no particular order.
     heads: Vec<Head>,
     next_number: u64,
@@ -28,8 +29,6 @@ pub(super) struct Fifo<A = ()> {
 #[derive(Clone, Debug, PartialEq)]
 struct List<A> {
     packets: VecDeque<Waiting<A>>,
-    /// The parts of the delay of those packets that have any.
-    parts: VecDeque<DelayParts>,
     /// Index into `heads` while the list has packets.
     head: usize,
     /// Number of the packet that left last.
@@ -80,7 +79,7 @@ impl Fifo {
 
     /// Reverts the last pop from `peer`.
     pub(super) fn unpop(&mut self, peer: PeerId, packet: &Packet) {
-        let (bare, parts) = Bare::of(packet);
+        let bare = Bare::new(packet, &mut self.parts);
         let list = &mut self.lists[peer.index()];
         let number = list.left;
         self.packets += 1;
@@ -92,9 +91,6 @@ impl Fifo {
             self.heads[list.head].number = number;
         }
         list.packets.push_front(Waiting { number, packet: bare, besides: () });
-        if let Some(parts) = parts {
-            list.parts.push_front(parts);
-        }
     }
 
     pub(super) fn pop(&mut self, peer: PeerId) -> Option<Packet> {
@@ -104,7 +100,14 @@ impl Fifo {
 
 impl<A: Copy> Fifo<A> {
     pub(super) const fn new() -> Self {
-        Self { lists: Vec::new(), heads: Vec::new(), next_number: 0, packets: 0, bytes: 0 }
+        Self {
+            lists: Vec::new(),
+            parts: Parts::new(),
+            heads: Vec::new(),
+            next_number: 0,
+            packets: 0,
+            bytes: 0,
+        }
     }
 
     #[inline]
@@ -113,7 +116,6 @@ impl<A: Copy> Fifo<A> {
         if slot >= self.lists.len() {
             self.lists.resize_with(slot + 1, || List {
                 packets: VecDeque::new(),
-                parts: VecDeque::new(),
                 head: 0,
                 left: 0,
             });
@@ -122,16 +124,13 @@ impl<A: Copy> Fifo<A> {
         self.next_number += 1;
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
-        let (bare, parts) = Bare::of(packet);
+        let bare = Bare::new(packet, &mut self.parts);
         let list = &mut self.lists[slot];
         if list.packets.is_empty() {
             list.head = self.heads.len();
             self.heads.push(Head { number, peer });
         }
         list.packets.push_back(Waiting { number, packet: bare, besides });
-        if let Some(parts) = parts {
-            list.parts.push_back(parts);
-        }
     }
 
     /// Removes the first packet of `peer`, and what is besides; of both `take` copies what it
@@ -148,10 +147,6 @@ impl<A: Copy> Fifo<A> {
         list.left = number;
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes);
-        let parts = match packet.has_parts {
-            true => list.parts.pop_front().expect("it was pushed with the packet"),
-            false => DelayParts::default(),
-        };
         let head = list.head;
         if let Some(next) = list.packets.front() {
             self.heads[head].number = next.number;
@@ -161,7 +156,7 @@ impl<A: Copy> Fifo<A> {
                 self.lists[moved.peer.index()].head = head;
             }
         }
-        Some(take(&packet.with(parts), besides))
+        Some(take(&packet.into_packet(&mut self.parts), besides))
     }
 
     /// The receiver of the oldest packet, among the peers that `eligible` accepts.
@@ -196,7 +191,7 @@ impl<A: Copy> Fifo<A> {
 mod tests {
     use super::*;
     use crate::packet::{Fragment, Transport};
-    use crate::{AccessCategory, FlowId, NodeId};
+    use crate::{AccessCategory, DelayParts, FlowId, NodeId};
     use lasthop_units::{Duration, Instant};
     use proptest::prelude::*;
 
@@ -260,6 +255,7 @@ mod tests {
                         last = None;
                     }
                 }
+                prop_assert!(!list.is_empty() || fifo.parts == Parts::new());
                 prop_assert_eq!(fifo.packets() as usize, list.len());
                 let bytes: u64 = list.iter().map(|(_, packet)| u64::from(packet.bytes)).sum();
                 prop_assert_eq!(fifo.bytes(), bytes);
@@ -277,6 +273,6 @@ mod tests {
     /// What a queue of a thousand saturated stations is made of.
     #[test]
     fn a_packet_that_waits_is_small() {
-        assert!(size_of::<Waiting<()>>() <= 56, "{}", size_of::<Waiting<()>>());
+        assert_eq!((size_of::<Bare>(), size_of::<Waiting<()>>()), (48, 56));
     }
 }
