@@ -8,6 +8,7 @@
 //! network-layer packets. Leaves out classes and shaping; the queue below it is
 //! [`DriverQueue`].
 
+mod bare;
 mod codel;
 mod driver;
 mod drop_tail;
@@ -390,8 +391,7 @@ impl Queue {
         each!(self, queue => queue.dequeue_for(now, peer, dropped))
     }
 
-    /// As [`Queue::dequeue_for`]; `take` sees the packet where it is, so that only what it
-    /// takes is copied, if the queue holds it as it is.
+    /// As [`Queue::dequeue_for`]; `take` copies of the packet what it takes.
     #[inline]
     pub fn dequeue_with<R>(
         &mut self,

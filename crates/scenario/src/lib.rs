@@ -43,7 +43,9 @@ use lasthop_hosts::{Endpoints, Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
 use lasthop_packet::NodeId;
 use lasthop_units::{Db, Duration, Identity, Instant, Seed};
+use lasthop_wifi::StationId;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Longest scenario text that is read.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
@@ -64,8 +66,8 @@ pub struct Scenario {
     /// What the nodes are joined by, every link at its mean; [`Scenario::network_for`]
     /// draws the shadowing of one run.
     pub network: NetworkConfig,
-    /// Links of [`Scenario::network`] whose shadowing is drawn.
-    shadowed: Vec<Shadowed>,
+    /// Pairs of stations of [`Scenario::network`] whose shadowing is drawn.
+    shadowed: Vec<(StationId, StationId)>,
     /// Standard deviation of that shadowing.
     shadowing: Db,
     /// Links that are coded.
@@ -83,15 +85,6 @@ pub struct Scenario {
     /// The scenario as run: the file's text with every `--set` applied. It
     /// parses to the same scenario again, wherever it is: paths are absolute in it.
     pub source_text: String,
-}
-
-/// A link of the cell whose shadowing is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shadowed {
-    /// Index in [`CellConfig::links`](lasthop_wifi::cell::CellConfig::links).
-    link: usize,
-    /// The pair of nodes; both directions share the shadowing.
-    pair: Identity,
 }
 
 /// A node.
@@ -185,10 +178,14 @@ impl Scenario {
         if self.shadowed.is_empty() {
             return network;
         }
-        let links = cell.links_mut();
-        for &Shadowed { link, pair } in &self.shadowed {
-            let loss = self.shadowing.0 * seed.stream_of("scenario/shadowing", pair).normal();
-            links[link].link.snr = links[link].link.snr - Db(loss);
+        let links = Arc::make_mut(&mut cell.links);
+        for &(from, to) in &self.shadowed {
+            let [one, other] = [from, to].map(|station| cell.stations[station.index()].identity);
+            // Both directions share it.
+            let mut stream = seed.stream_of("scenario/shadowing", one.beside(other));
+            let loss = self.shadowing.0 * stream.normal();
+            let snr = links.snr(from, to).expect("every two stations have a link");
+            links.set_snr(from, to, snr - Db(loss));
         }
         network
     }

@@ -35,6 +35,7 @@ mod doze;
 mod edcaf;
 mod exchange;
 mod frames;
+mod links;
 mod outbox;
 mod reception;
 mod recipient;
@@ -50,6 +51,7 @@ pub use config::{
     Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
     RxInterrupt, StationConfig,
 };
+pub use links::Links;
 
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;

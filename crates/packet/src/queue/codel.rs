@@ -72,11 +72,11 @@ impl CoDel {
     }
 
     pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
-        self.fifo.unpop(peer, packet);
+        self.fifo.unpop(peer, &packet);
     }
 
     pub(super) fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
-        self.fifo.front(peer).map(|packet| packet.bytes)
+        self.fifo.front(peer).map(|(bytes, ())| bytes)
     }
 
     pub(super) fn len_packets(&self) -> u32 {

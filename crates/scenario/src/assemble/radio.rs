@@ -13,6 +13,7 @@ pub(crate) use retry::check_receivers;
 
 use super::nodes::Expanded;
 use super::{Names, is_written, positive, queue};
+use crate::Role;
 use crate::attached;
 use crate::error::{Place, Problems};
 use crate::quantity::Hertz;
@@ -20,8 +21,8 @@ use crate::raw::{
     ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawScenario,
 };
 use crate::scalar::At;
-use crate::{Role, Shadowed};
 use lasthop_units::{Bitrate, Db};
+use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateSet;
 use lasthop_wifi::phy::{
@@ -49,7 +50,7 @@ pub(crate) fn cell(
     nodes: &[Expanded<'_>],
     names: &Names,
     problems: &mut Problems,
-) -> Option<(CellConfig, Vec<Shadowed>)> {
+) -> Option<(CellConfig, Vec<(StationId, StationId)>)> {
     let (channel, links) = (&raw.channel, &raw.link);
     let wifi: Vec<WifiNode<'_>> =
         nodes.iter().enumerate().filter(|(_, node)| node.is_wifi()).collect();
