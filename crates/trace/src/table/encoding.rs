@@ -25,13 +25,17 @@ pub(super) fn deltas(values: &[u64], kind: Kind, out: &mut Vec<u8>) {
     for (later, before) in later.chunks(block).zip(values.chunks(block)) {
         let deltas = &mut room[..later.len()];
         for (delta, (value, before)) in deltas.iter_mut().zip(later.iter().zip(before)) {
-            *delta = signed(value.wrapping_sub(*before), kind);
+            *delta = value.wrapping_sub(*before).cast_signed();
         }
-        let least = least(deltas);
+        if kind == Kind::Int32 {
+            deltas.iter_mut().for_each(|delta| *delta = i64::from(*delta as i32));
+        }
+        let is_constant = is_constant(deltas.iter().map(|delta| delta.cast_unsigned()));
+        let least = if is_constant { deltas[0] } else { least(deltas) };
         zigzag(least, out);
         let widths = out.len();
         out.extend_from_slice(&[0; MINIBLOCKS]);
-        if is_constant(deltas.iter().map(|delta| delta.cast_unsigned())) {
+        if is_constant {
             continue;
         }
         for (index, deltas) in deltas.chunks(miniblock).enumerate() {

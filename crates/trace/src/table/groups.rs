@@ -22,6 +22,16 @@ const ROW_GROUP_ROWS: usize = 64 * 1024;
 /// Room for the values of a column. Columns follow each other at other places in a page of
 /// memory, so that their ends, which grow together, share no set of a cache.
 const COLUMN_VALUES_MAX: usize = ROW_GROUP_ROWS + BATCH_ROWS + 8;
+/// Where the values of each column begin.
+const COLUMNS_BEGIN: [usize; COLUMNS_MAX] = {
+    let mut begin = [0; COLUMNS_MAX];
+    let mut column = 1;
+    while column < COLUMNS_MAX {
+        begin[column] = column * COLUMN_VALUES_MAX;
+        column += 1;
+    }
+    begin
+};
 
 /// The file of a table, and the row group that is being filled.
 pub(super) struct Groups {
@@ -33,8 +43,8 @@ pub(super) struct Groups {
     rows: Vec<u32>,
     /// Room for [`COLUMN_VALUES_MAX`] values of each column.
     values: Vec<u64>,
-    /// Number of values of each column.
-    lengths: [usize; COLUMNS_MAX],
+    /// Where the values of each column end, of which the first is at [`COLUMNS_BEGIN`].
+    ends: [usize; COLUMNS_MAX],
     encoder: Encoder,
 }
 
@@ -76,7 +86,7 @@ impl Groups {
             rows: Vec::new(),
             // Memory that is not written to is not taken.
             values: vec![0; COLUMN_VALUES_MAX * columns.len()],
-            lengths: [0; COLUMNS_MAX],
+            ends: COLUMNS_BEGIN,
             encoder: Encoder::new(),
         })
     }
@@ -85,11 +95,12 @@ impl Groups {
     pub(super) fn add(&mut self, batch: &mut Batch) -> Result<(), OutputError> {
         self.words.append(&mut batch.words);
         self.rows.extend_from_slice(&batch.rows);
-        let Self { values, lengths, .. } = self;
-        for (&column, &value) in batch.columns.iter().zip(&batch.values).take(batch.cells) {
-            let column = usize::from(column) % COLUMNS_MAX;
-            values[column * COLUMN_VALUES_MAX + lengths[column]] = value;
-            lengths[column] += 1;
+        let Self { values, ends, .. } = self;
+        let cells = ..batch.cells;
+        for (&column, &value) in batch.columns[cells].iter().zip(&batch.values[cells]) {
+            let end = &mut ends[usize::from(column) % COLUMNS_MAX];
+            values[*end] = value;
+            *end += 1;
         }
         batch.clear();
         if self.rows.len() >= ROW_GROUP_ROWS { self.write() } else { Ok(()) }
@@ -108,21 +119,20 @@ impl Groups {
         }
         let written = self.write_group();
         self.rows.clear();
-        self.lengths = [0; COLUMNS_MAX];
+        self.ends = COLUMNS_BEGIN;
         written.map_err(|error| self.writer.inner().error(io_error(error)))
     }
 
     fn write_group(&mut self) -> Result<(), ParquetError> {
-        let Self { writer, kinds, words, rows, values, lengths, encoder } = self;
+        let Self { writer, kinds, words, rows, values, ends, encoder } = self;
         let descriptions = writer.schema_descr().columns().to_vec();
         let stride = rows.len().div_ceil(8);
         encoder.levels.resize(COLUMNS_MAX * stride, 0);
         transpose(rows, &mut encoder.levels, stride);
         let mut group = writer.next_row_group()?;
-        let columns = kinds.iter().zip(values.chunks_mut(COLUMN_VALUES_MAX)).zip(&*lengths);
-        for (index, (((&kind, values), &length), description)) in
-            columns.zip(descriptions).enumerate()
-        {
+        let columns = kinds.iter().zip(values.chunks_mut(COLUMN_VALUES_MAX));
+        for (index, ((&kind, values), description)) in columns.zip(descriptions).enumerate() {
+            let length = ends[index] - COLUMNS_BEGIN[index];
             encoder.page.clear();
             let present = &encoder.levels[index * stride..][..stride];
             levels(present, rows.len(), &mut encoder.page);
