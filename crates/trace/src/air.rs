@@ -69,6 +69,8 @@ pub(crate) struct AirWriter {
     band: Band,
     channel: Channel,
     ampdus: u32,
+    /// Room for radiotap headers: of the last frame of a PSDU, and before it of the others.
+    radiotap: [Vec<u8>; 2],
     /// Whether data frames, and Block Acks and requests for them, are written.
     data: bool,
 }
@@ -153,7 +155,15 @@ impl AirWriter {
             snap_bytes,
         };
         let channel = Channel::from_number(info.band, info.channel);
-        Ok(Self { capture, maker, band: info.band, channel, ampdus: 0, data: true })
+        Ok(Self {
+            capture,
+            maker,
+            band: info.band,
+            channel,
+            ampdus: 0,
+            radiotap: Default::default(),
+            data: true,
+        })
     }
 
     /// Writes names of addresses.
@@ -173,18 +183,25 @@ impl AirWriter {
             if psdu.aggregated {
                 self.ampdus = self.ampdus.wrapping_add(1);
             }
+            // All frames of a PSDU have the same header, except the last.
             let last = psdu.frames.len().saturating_sub(1);
+            for (radiotap, is_last) in self.radiotap.iter_mut().zip([false, true]) {
+                radiotap.clear();
+                if is_last || last > 0 {
+                    if psdu.aggregated {
+                        header.ampdu_status = Some(AmpduStatus::new(self.ampdus, is_last));
+                    }
+                    header.emit(radiotap);
+                }
+            }
             for (index, frame) in psdu.frames.iter().enumerate() {
                 if !self.data && is_about_data(frame.kind) {
                     continue;
                 }
-                if psdu.aggregated {
-                    header.ampdu_status = Some(AmpduStatus::new(self.ampdus, index == last));
-                }
-                let maker = &self.maker;
-                self.capture.packet(ppdu.end, None, |out| {
+                let Self { capture, maker, radiotap, .. } = &mut *self;
+                capture.packet(ppdu.end, None, |out| {
                     let begin = out.len();
-                    header.emit(out);
+                    out.extend_from_slice(&radiotap[usize::from(index == last)]);
                     maker.frame(ppdu, psdu.receiver, frame, contents, begin, out)
                 })?;
             }

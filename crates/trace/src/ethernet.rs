@@ -45,14 +45,15 @@ pub(crate) fn frame(
 ) -> usize {
     let length = HEADER_BYTES + usize::from(packet.bytes);
     let begin = out.len();
-    out.extend_from_slice(&node_address(packet.destination, names).0);
-    out.extend_from_slice(&node_address(packet.source, names).0);
+    let mut head = [0; HEADER_BYTES + IPV4_BYTES];
+    head[0..6].copy_from_slice(&node_address(packet.destination, names).0);
+    head[6..12].copy_from_slice(&node_address(packet.source, names).0);
     if usize::from(packet.bytes) < IPV4_BYTES {
-        out.extend_from_slice(&EXPERIMENTAL.to_be_bytes());
-        out.resize(begin + length, 0);
+        head[12..14].copy_from_slice(&EXPERIMENTAL.to_be_bytes());
+        out.extend_from_slice(&head[..length]);
         return 0;
     }
-    out.extend_from_slice(&IPV4.to_be_bytes());
+    head[12..14].copy_from_slice(&IPV4.to_be_bytes());
     let segment = segments.get(packet);
     let kind = names.flows.get(usize::from(packet.flow.0)).map(|flow| flow.kind);
     let protocol = match (kind, segment) {
@@ -62,7 +63,8 @@ pub(crate) fn frame(
         (Some(FlowKind::Ping), None) => ICMP,
         _ => UDP,
     };
-    ip_header(out, packet, protocol);
+    head[HEADER_BYTES..].copy_from_slice(&ip_header(packet, protocol));
+    out.extend_from_slice(&head);
     let ip = HEADER_BYTES..HEADER_BYTES + IPV4_BYTES;
     let transport = ip.end;
     let offset_bytes = usize::from(packet.fragment.offset_bytes());
@@ -109,7 +111,7 @@ pub(crate) fn node_address(node: NodeId, names: &Names) -> MacAddr {
     }
 }
 
-fn ip_header(out: &mut Vec<u8>, packet: &Packet, protocol: u8) {
+fn ip_header(packet: &Packet, protocol: u8) -> [u8; IPV4_BYTES] {
     let header = Ipv4 {
         dscp: packet.access_category.dscp(),
         ecn: packet.ecn(),
@@ -124,7 +126,7 @@ fn ip_header(out: &mut Vec<u8>, packet: &Packet, protocol: u8) {
         source: ip_address(packet.source),
         destination: ip_address(packet.destination),
     };
-    out.extend_from_slice(&header.to_bytes());
+    header.to_bytes()
 }
 
 /// Whether what `source` sends travels from the start of the flow to its end.

@@ -70,12 +70,13 @@ impl Capture {
         let out = &mut self.waiting;
         let block = begin(out, ENHANCED_PACKET);
         let nanos = at.as_nanos();
-        for field in [0, (nanos >> 32) as u32, nanos as u32] {
-            out.extend_from_slice(&field.to_le_bytes());
-        }
-        let lengths = out.len();
-        out.extend_from_slice(&[0; 8]);
+        // Interface, time, and the lengths, which are known later.
+        let mut head = [0; 20];
+        head[4..8].copy_from_slice(&((nanos >> 32) as u32).to_le_bytes());
+        head[8..12].copy_from_slice(&(nanos as u32).to_le_bytes());
+        out.extend_from_slice(&head);
         let packet = out.len();
+        let lengths = packet - 8;
         let left_out = emit(out);
         let length = out.len() - packet + left_out;
         out.truncate(packet.saturating_add(self.snap_bytes));
@@ -88,8 +89,12 @@ impl Capture {
                 FrameDirection::Received => 1,
                 FrameDirection::Sent => 2,
             };
-            option(out, EPB_FLAGS, &flags.to_le_bytes());
-            option(out, END_OF_OPTIONS, &[]);
+            // The option, and the end of options, which is zero.
+            let mut options = [0; 12];
+            options[0..2].copy_from_slice(&EPB_FLAGS.to_le_bytes());
+            options[2] = size_of_val(&flags) as u8;
+            options[4..8].copy_from_slice(&flags.to_le_bytes());
+            out.extend_from_slice(&options);
         }
         end(out, block);
         self.write_if_full()
