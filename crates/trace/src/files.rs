@@ -53,7 +53,6 @@ pub(crate) struct Writers {
     made_up: bool,
     /// Bytes of a made-up frame of a node that are made at least; headers always are.
     bytes_made: usize,
-    frame: Vec<u8>,
     segments: Segments,
     error: Option<OutputError>,
 }
@@ -208,9 +207,10 @@ impl Writers {
         bytes: &[u8],
     ) {
         self.attempt(|files| match files.nodes.get_mut(node.index()) {
-            Some(capture) if !files.made_up => {
-                capture.packet(now, Some(direction), bytes, bytes.len())
-            }
+            Some(capture) if !files.made_up => capture.packet(now, Some(direction), |out| {
+                out.extend_from_slice(bytes);
+                0
+            }),
             _ => Ok(()),
         });
     }
@@ -232,9 +232,10 @@ impl Writers {
     ) -> Result<(), OutputError> {
         match self.nodes.get_mut(node.index()) {
             Some(capture) if self.made_up => {
-                let Self { segments, bytes_made, frame, .. } = self;
-                let length = ethernet::frame(packet, names, segments, *bytes_made, frame);
-                capture.packet(now, Some(direction), frame, length)
+                let Self { segments, bytes_made, .. } = self;
+                capture.packet(now, Some(direction), |out| {
+                    ethernet::frame(packet, names, segments, *bytes_made, out)
+                })
             }
             _ => Ok(()),
         }

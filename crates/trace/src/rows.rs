@@ -3,13 +3,13 @@
 //! come whole, columns are any number, and none is faster than the others.
 
 use crate::output::{OutputError, PartFile};
-use crate::table::{Kind, field, io_error, write_column};
+use crate::table::{Kind, field, io_error};
 use parquet::basic::Compression;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::writer::SerializedFileWriter;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use std::sync::Arc;
 
@@ -184,4 +184,17 @@ fn write_group(
         levels.clear();
     }
     group.close().map(drop)
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, PartFile>,
+    values: &mut Vec<T::T>,
+    levels: &[i16],
+) -> Result<(), ParquetError> {
+    let mut column =
+        group.next_column()?.expect("there are as many columns as in the schema they come from");
+    column.typed::<T>().write_batch(values, Some(levels), None)?;
+    column.close()?;
+    values.clear();
+    Ok(())
 }
