@@ -203,12 +203,13 @@ impl End {
         }
     }
 
-    /// The keys of the session that a key of the other end is of already, if there is
-    /// one: it asked before it had that session, or has it not yet.
+    /// The keys of the newest session, if a key of the other end is of it already: it asked
+    /// before it had that session, or has it not yet. An end with a candidate announces
+    /// nothing else (`models/README.md`, rule 3 of recoders).
     fn pair_with(&self, theirs: &PublicKey) -> Option<Pair> {
         let candidate = self.candidate.as_ref().map(|(session, _)| session);
-        let mut pairs = candidate.into_iter().chain(&self.current).map(|session| session.pair);
-        pairs.find(|pair| pair.key_of(self.peer) == *theirs)
+        let newest = candidate.or(self.current.as_ref())?.pair;
+        (newest.key_of(self.peer) == *theirs).then_some(newest)
     }
 
     /// A node between the ends, or a helper, asks for the current session.
