@@ -1,0 +1,159 @@
+//! Runs that fail, runs that are stopped, and what a folder keeps of them.
+
+use lasthop_sweep::{
+    Asked, Engine, Outcome, Plan, PlanError, Record, Request, Shard, Store, Task, Told,
+};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+const SCENARIO: &str = r#"
+duration = "20ms"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "sta"
+role = "station"
+[[flow]]
+name = "up"
+from = "sta"
+to = "ap"
+kind = "udp"
+rate = "1Mb/s"
+"#;
+
+fn plan(vary: &[&str], runs: u32) -> Plan {
+    let vary = vary.iter().map(|one| (*one).to_owned()).collect();
+    let request = Request { vary, zip: false, runs: Some(runs) };
+    Plan::new("cell.toml", SCENARIO, &[], &request).expect("it is right")
+}
+
+/// A folder that is removed again.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("lasthop-sweep-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).expect("it is there");
+        let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let mut names: Vec<String> =
+            entries.map(|entry| name(entry.expect("it is read"))).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn open(folder: &Path, plan: &Plan) -> Store {
+    Store::open(folder, plan, None, false).expect("it is this sweep's")
+}
+
+fn make(plan: &Plan, tasks: &[Task], threads: usize, most: usize) -> Vec<(Record, String)> {
+    let mut made = Vec::new();
+    let engine = Engine { plan, threads, series: None };
+    let kept = engine.make(tasks, &mut |told| {
+        if let Told::Record(record, line) = told {
+            made.push((record.clone(), line.to_owned()));
+        }
+        if made.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    kept.expect("nothing is written");
+    made
+}
+
+#[test]
+fn a_run_that_failed_is_a_row_and_is_not_made_again() {
+    let folder = Folder::new("failed");
+    let plan = plan(&["flow.up.rate=1Mb/s,2Mb/s"], 2);
+    let mut store = open(&folder.0, &plan);
+    let tasks = store.missing(&plan);
+    assert_eq!(tasks.len(), 4);
+    for (mut record, mut line) in make(&plan, &tasks, 2, usize::MAX) {
+        if record.values == ["2Mb/s"] && record.run == 1 {
+            record.outcome = Outcome::Error("it \"failed\"\nhere".into());
+            line = record.to_line();
+        }
+        store.append(&record, &line).expect("there is room");
+    }
+    assert_eq!((store.len(), store.failed()), (4, 1));
+    store.finish().expect("there is room");
+    let expected = [
+        "flows.parquet",
+        "index.html",
+        "journal.jsonl",
+        "links.parquet",
+        "nodes.parquet",
+        "runs.parquet",
+        "sweep.json",
+    ];
+    assert_eq!(folder.names(), expected);
+    let store = open(&folder.0, &plan);
+    assert_eq!((store.missing(&plan).len(), store.failed()), (0, 1));
+    let text = std::fs::read_to_string(folder.0.join("sweep.json")).expect("it is there");
+    let asked: Asked = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!(asked.keys[0].column, "flow.up.rate_mbps");
+}
+
+#[test]
+fn threads_make_the_same_and_stop_when_told() {
+    let plan = plan(&["node.sta.queue.packets=1..20", "flow.up.rate=1Mb/s,30Mb/s"], 3);
+    let folder = Folder::new("threads");
+    let tasks = open(&folder.0, &plan).missing(&plan);
+    assert_eq!(tasks.len(), 120);
+    let lines = |threads| {
+        let without_wall = |(record, _): (Record, String)| {
+            let Outcome::Document(mut document) = record.outcome else { panic!("it ran") };
+            document.wall_s = 0.0;
+            (record.values, record.run, serde_json::to_string(&document).expect("it is JSON"))
+        };
+        let mut lines: Vec<_> =
+            make(&plan, &tasks, threads, usize::MAX).into_iter().map(without_wall).collect();
+        lines.sort();
+        lines
+    };
+    let one = lines(1);
+    assert_eq!(one.len(), 120);
+    assert!(one == lines(4));
+    // Not one more is begun; those that were finished meanwhile are told.
+    let few = make(&plan, &tasks, 4, 5);
+    assert!((5..120).contains(&few.len()), "{}", few.len());
+}
+
+#[test]
+fn every_task_is_of_one_shard() {
+    let plan = plan(&["node.sta.queue.packets=1..7"], 3);
+    let folder = Folder::new("shards");
+    let mut all = Vec::new();
+    for number in 1..=4 {
+        let shard = Shard { number, of: 4 };
+        let store = Store::open(&folder.0, &plan, Some(shard), false).expect("it is this sweep's");
+        let missing = store.missing(&plan);
+        assert!((5..=6).contains(&missing.len()), "{}", missing.len());
+        all.extend(missing);
+    }
+    all.sort();
+    assert_eq!(all, open(&folder.0, &plan).missing(&plan));
+}
+
+#[test]
+fn all_combinations_that_cannot_be_are_found() {
+    let plan = plan(&["node.sta.queue.packets=0,1,2", "flow.up.rate=1Mb/s,1ms"], 1);
+    let wrong = plan.check(3, &AtomicBool::new(false)).expect_err("some are wrong");
+    assert_eq!((wrong.combinations, wrong.of), (4, 6));
+    assert_eq!(wrong.faults.len(), 2, "{wrong}");
+    let request = Request { vary: vec!["a=1".into()], ..Request::default() };
+    let error = Plan::new("cell.toml", "duration = [", &[], &request).expect_err("no TOML");
+    assert!(matches!(error, PlanError::Scenario(_)));
+}
