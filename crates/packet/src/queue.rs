@@ -300,12 +300,30 @@ impl Queue {
         &mut self,
         now: Instant,
         peer: PeerId,
-        mut packet: Packet,
+        packet: Packet,
         held_below: Held,
         dropped: &mut Vec<Packet>,
     ) {
-        packet.arrived = now;
-        each!(self, queue => queue.enqueue(peer, packet, held_below, dropped));
+        self.enqueue_copy(now, peer, &packet, held_below, dropped);
+    }
+
+    /// The same of a copy of `packet`, which a queue need not make that keeps less of it.
+    #[inline]
+    pub fn enqueue_copy(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        packet: &Packet,
+        held_below: Held,
+        dropped: &mut Vec<Packet>,
+    ) {
+        let copy = || Packet { arrived: now, ..*packet };
+        match self {
+            Self::DropTail(queue) => queue.enqueue(now, peer, packet, held_below, dropped),
+            Self::CoDel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
+            Self::FqCodel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
+            Self::EmulatedBdp(queue) => queue.enqueue(peer, copy(), held_below, dropped),
+        }
     }
 
     /// Whether `packet` would be accepted. FQ-CoDel accepts every packet and drops

@@ -23,12 +23,17 @@ impl DropTail {
     #[inline]
     pub(super) fn enqueue(
         &mut self,
+        now: Instant,
         peer: PeerId,
-        packet: Packet,
+        packet: &Packet,
         held: Held,
         dropped: &mut Vec<Packet>,
     ) {
-        self.fifo.push_within(self.limit, peer, packet, held, dropped);
+        if self.admits(packet, held) {
+            self.fifo.push(peer, packet, now, ());
+        } else {
+            dropped.push(Packet { arrived: now, ..*packet });
+        }
     }
 
     pub(super) fn admits(&self, packet: &Packet, held: Held) -> bool {

@@ -80,7 +80,7 @@ impl Station {
         let (held, peer) = (edcaf.held_below(), to.into());
         let mut number = 0;
         while number < count && edcaf.queue.admits(packet, held) {
-            edcaf.queue.enqueue(now, peer, *packet, held, dropped);
+            edcaf.queue.enqueue_copy(now, peer, packet, held, dropped);
             taken(packet);
             (packet.tag, number) = (packet.tag + 1, number + 1);
         }
