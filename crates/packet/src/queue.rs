@@ -326,6 +326,29 @@ impl Queue {
         }
     }
 
+    /// Takes a copy of `packet` as [`Queue::enqueue_copy`] does if it is accepted; returns
+    /// whether it is.
+    #[inline]
+    pub fn offer_copy(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        packet: &Packet,
+        held_below: Held,
+        dropped: &mut Vec<Packet>,
+    ) -> bool {
+        match self {
+            Self::DropTail(queue) => queue.offer(now, peer, packet, held_below),
+            _ => {
+                let is_accepted = self.admits(packet, held_below);
+                if is_accepted {
+                    self.enqueue_copy(now, peer, packet, held_below, dropped);
+                }
+                is_accepted
+            }
+        }
+    }
+
     /// Whether `packet` would be accepted. FQ-CoDel accepts every packet and drops
     /// others instead.
     pub fn admits(&self, packet: &Packet, held_below: Held) -> bool {

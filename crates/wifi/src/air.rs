@@ -135,6 +135,8 @@ pub(crate) struct Air {
     summed: Vec<StationId>,
     /// What the PPDUs have in common that these overlap with, if it is known.
     crowd: Option<(u64, u64, Instant)>,
+    /// Who sends what overlaps with the PPDU of a crowd; kept to save allocations.
+    others: Vec<StationId>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
 }
@@ -236,6 +238,7 @@ impl Air {
             interference_mw: Vec::new(),
             summed: Vec::new(),
             crowd: None,
+            others: Vec::new(),
             candidates: Vec::new(),
         })
     }
@@ -476,6 +479,11 @@ impl Air {
     ) {
         let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
         let is_crowd = flight.overlaps.count() >= CROWD;
+        let mut others = core::mem::take(&mut self.others);
+        others.clear();
+        if is_crowd {
+            others.extend(self.interference(flight).map(|other| other.transmitter));
+        }
         match is_crowd {
             true => self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN)),
             false => self.find_candidates(flight, least * (1.0 - MARGIN)),
@@ -499,10 +507,7 @@ impl Air {
                 },
             };
             let interference_mw = match is_crowd {
-                true => {
-                    let others = self.interference(flight);
-                    others.map(|other| self.power_mw(other.transmitter, listener)).sum()
-                }
+                true => others.iter().map(|&other| self.power_mw(other, listener)).sum(),
                 false => self.interference_mw[listener.index()],
             };
             let is_decoded = level.reaches(needed, interference_mw);
@@ -512,16 +517,14 @@ impl Air {
             }
             let locks = match is_first && is_detected {
                 // Who is on the air itself is no candidate, but in a crowd.
-                true => {
-                    !is_crowd
-                        || self.interference(flight).all(|other| other.transmitter != listener)
-                }
+                true => !others.contains(&listener),
                 false => self.locks(flight, listener),
             };
             if locks {
                 notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
             }
         }
+        self.others = others;
     }
 
     /// Lists the stations that sense a PPDU, do not send themselves, and at which it may be

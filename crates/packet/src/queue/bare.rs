@@ -133,7 +133,6 @@ impl Parts {
         Self { kept: Vec::new(), free: Vec::new() }
     }
 
-    #[inline(never)]
     fn keep(&mut self, parts: DelayParts) -> u32 {
         match self.free.pop() {
             Some(place) => {
@@ -147,7 +146,6 @@ impl Parts {
         }
     }
 
-    #[inline(never)]
     fn take(&mut self, place: u32) -> DelayParts {
         let parts = core::mem::take(&mut self.kept[place as usize]);
         self.free.push(place);
