@@ -194,7 +194,7 @@ impl Cable {
                     self.transmit(&mut packet);
                 } else {
                     let booked = self.booked();
-                    self.queue.enqueue(now, PeerId::ONLY, packet, booked, &mut self.scratch);
+                    self.queue.enqueue_copy(now, PeerId::ONLY, &packet, booked, &mut self.scratch);
                     self.is_queueing = !self.queue.is_empty();
                     self.report(DropReason::QueueFull);
                     self.transmit_until(now);

@@ -343,12 +343,53 @@ impl Queue {
         &mut self,
         now: Instant,
         peer: PeerId,
-        mut packet: Packet,
+        packet: Packet,
         held_below: Held,
         dropped: &mut Vec<Packet>,
     ) {
-        packet.arrived = now;
-        each!(self, queue => queue.enqueue(peer, packet, held_below, dropped));
+        self.enqueue_copy(now, peer, &packet, held_below, dropped);
+    }
+
+    /// The same of a copy of `packet`, which a queue need not make that keeps less of it.
+    #[inline]
+    pub fn enqueue_copy(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        packet: &Packet,
+        held_below: Held,
+        dropped: &mut Vec<Packet>,
+    ) {
+        let copy = || Packet { arrived: now, ..*packet };
+        match self {
+            Self::DropTail(queue) => queue.enqueue(now, peer, packet, held_below, dropped),
+            Self::CoDel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
+            Self::FqCodel(queue) => queue.enqueue(peer, copy(), held_below, dropped),
+            Self::EmulatedBdp(queue) => queue.enqueue(peer, copy(), held_below, dropped),
+        }
+    }
+
+    /// Takes a copy of `packet` as [`Queue::enqueue_copy`] does if it is accepted; returns
+    /// whether it is.
+    #[inline]
+    pub fn offer_copy(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        packet: &Packet,
+        held_below: Held,
+        dropped: &mut Vec<Packet>,
+    ) -> bool {
+        match self {
+            Self::DropTail(queue) => queue.offer(now, peer, packet, held_below),
+            _ => {
+                let is_accepted = self.admits(packet, held_below);
+                if is_accepted {
+                    self.enqueue_copy(now, peer, packet, held_below, dropped);
+                }
+                is_accepted
+            }
+        }
     }
 
     /// Whether `packet` would be accepted. FQ-CoDel accepts every packet and drops

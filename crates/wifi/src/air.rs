@@ -135,6 +135,8 @@ pub(crate) struct Air {
     summed: Vec<StationId>,
     /// What the PPDUs have in common that these overlap with, if it is known.
     crowd: Option<(u64, u64, Instant)>,
+    /// Who sends what overlaps with the PPDU of a crowd; kept to save allocations.
+    others: Vec<StationId>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
 }
@@ -236,6 +238,7 @@ impl Air {
             interference_mw: Vec::new(),
             summed: Vec::new(),
             crowd: None,
+            others: Vec::new(),
             candidates: Vec::new(),
         })
     }
@@ -476,45 +479,65 @@ impl Air {
     ) {
         let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
         let is_crowd = flight.overlaps.count() >= CROWD;
+        let mut others = core::mem::take(&mut self.others);
+        others.clear();
+        if is_crowd {
+            others.extend(self.interference(flight).map(|other| other.transmitter));
+        }
         match is_crowd {
             true => self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN)),
             false => self.find_candidates(flight, least * (1.0 - MARGIN)),
         }
         // Whoever detects the preamble hears it by more than all that began with it.
+        let snrs = self.links.row(flight.transmitter);
+        let powers_mw = &self.powers_mw[flight.transmitter.index() * self.stations..];
+        let noise_of_all_mw = match self.noise_of_kind_mw[..] {
+            [noise_mw] => Some(noise_mw),
+            _ => None,
+        };
         let is_first = self.interference(flight).all(|other| other.order == Order::Together);
         for &listener in &self.candidates {
             let listener = StationId(listener);
-            let level = self.level(flight.transmitter, listener);
+            let level = Level {
+                snr: snrs[listener.index()],
+                power_mw: powers_mw[listener.index()],
+                noise_mw: match noise_of_all_mw {
+                    Some(noise_mw) => noise_mw,
+                    None => self.noise_mw(flight.transmitter, listener),
+                },
+            };
             let interference_mw = match is_crowd {
-                true => {
-                    let others = self.interference(flight);
-                    others.map(|other| self.power_mw(other.transmitter, listener)).sum()
-                }
+                true => others.iter().map(|&other| self.power_mw(other, listener)).sum(),
                 false => self.interference_mw[listener.index()],
             };
-            let loss = 1.0 + interference_mw / level.noise_mw;
-            let is_decoded = level.reaches(needed, loss);
-            let is_detected = level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss);
+            let is_decoded = level.reaches(needed, interference_mw);
+            let is_detected = level.reaches(PREAMBLE_DETECTION_THRESHOLD, interference_mw);
             if !is_decoded && !is_detected || flight.receiver == Address::Station(listener) {
                 continue;
             }
             let locks = match is_first && is_detected {
-                true => self.interference(flight).all(|other| other.transmitter != listener),
+                // Who is on the air itself is no candidate, but in a crowd.
+                true => !others.contains(&listener),
                 false => self.locks(flight, listener),
             };
             if locks {
                 notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
             }
         }
+        self.others = others;
     }
 
-    /// Lists the stations that sense a PPDU and at which it may be `least` times as strong as
-    /// noise and interference. For how long that overlaps does not matter.
+    /// Lists the stations that sense a PPDU, do not send themselves, and at which it may be
+    /// `least` times as strong as noise and interference. For how long that overlaps does not
+    /// matter.
     fn find_candidates(&mut self, flight: &Flight, least: f64) {
         self.forget_sum();
         let Self { overlapping, interference_mw, powers_mw, .. } = self;
         let others = overlapping.with(&flight.overlaps).map(|other| other.transmitter);
         add_up(interference_mw, powers_mw, self.stations, others);
+        for other in overlapping.with(&flight.overlaps) {
+            interference_mw[other.transmitter.index()] = f64::INFINITY;
+        }
         self.list_candidates(flight, |noise, interference, _| least * (noise + interference));
     }
 
@@ -599,11 +622,21 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> f64 {
+        let interference_mw = self.interference_mw(flight, receiver, from, until);
+        1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
+    }
+
+    /// The power of all that overlaps between two instants.
+    fn interference_mw(
+        &self,
+        flight: &Flight,
+        receiver: StationId,
+        from: Instant,
+        until: Instant,
+    ) -> f64 {
         let others = self.interference(flight);
         let overlapping = others.filter(|other| other.start < until && other.end > from);
-        let interference_mw: f64 =
-            overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum();
-        1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
+        overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum()
     }
 
     /// The error model's answer, remembered: most PPDUs ask the same again.
@@ -650,12 +683,6 @@ impl Air {
     #[inline]
     fn noise_mw(&self, from: StationId, to: StationId) -> f64 {
         self.noise_of_kind_mw[self.links.kind_of(from, to)]
-    }
-
-    #[inline]
-    fn level(&self, from: StationId, to: StationId) -> Level {
-        let snr = self.links.row(from)[to.index()];
-        Level { snr, power_mw: self.power_mw(from, to), noise_mw: self.noise_mw(from, to) }
     }
 
     fn link(&self, from: StationId, to: StationId) -> LinkConfig {
@@ -744,12 +771,13 @@ impl Threshold {
 }
 
 impl Level {
-    /// SNR less `loss` (as a factor) is at least what is `needed`.
-    fn reaches(&self, needed: Threshold, loss: f64) -> bool {
-        let (have, need) = (self.power_mw / self.noise_mw, needed.linear * loss);
-        if (have - need).abs() > MARGIN * need {
-            return have > need;
+    /// The SNR, less what `interference_mw` takes of it, is at least what is `needed`.
+    #[inline]
+    fn reaches(&self, needed: Threshold, interference_mw: f64) -> bool {
+        let need_mw = needed.linear * (self.noise_mw + interference_mw);
+        if (self.power_mw - need_mw).abs() > MARGIN * need_mw {
+            return self.power_mw > need_mw;
         }
-        self.snr - Db::from_linear(loss) >= needed.snr
+        self.snr - Db::from_linear(1.0 + interference_mw / self.noise_mw) >= needed.snr
     }
 }

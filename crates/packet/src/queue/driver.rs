@@ -76,7 +76,7 @@ impl DriverQueue {
             self.airtime.resize(slot + 1, Duration::ZERO);
         }
         self.airtime[slot] += airtime;
-        self.fifo.push(peer, &packet, Timed { since: now, airtime });
+        self.fifo.push(peer, &packet, packet.arrived, Timed { since: now, airtime });
     }
 
     /// Takes the next packet for `peer`.

@@ -27,12 +27,31 @@ impl DropTail {
     #[inline]
     pub(super) fn enqueue(
         &mut self,
+        now: Instant,
         peer: PeerId,
-        packet: Packet,
+        packet: &Packet,
         held: Held,
         dropped: &mut Vec<Packet>,
     ) {
-        self.fifo.push_within(self.limit, peer, packet, held, dropped);
+        if !self.offer(now, peer, packet, held) {
+            dropped.push(Packet { arrived: now, ..*packet });
+        }
+    }
+
+    /// Takes a copy of a packet if it fits; returns whether it does.
+    #[inline]
+    pub(super) fn offer(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        packet: &Packet,
+        held: Held,
+    ) -> bool {
+        let fits = self.admits(packet, held);
+        if fits {
+            self.fifo.push(peer, packet, now, ());
+        }
+        fits
     }
 
     pub(super) fn admits(&self, packet: &Packet, held: Held) -> bool {

@@ -97,7 +97,7 @@ impl EmulatedBdp {
             self.flows.see(packet.arrived, packet.flow_hash, interval);
         }
         if self.admits(&packet, held) {
-            self.fifo.push(peer, &packet, ());
+            self.fifo.push(peer, &packet, packet.arrived, ());
         } else {
             dropped.push(packet);
         }

@@ -13,6 +13,7 @@ use super::{Held, Limit, PeerId};
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use lasthop_units::Instant;
 
 /// Packets in order of arrival, also by peer, each with `A` besides.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +72,7 @@ impl Fifo {
         dropped: &mut Vec<Packet>,
     ) {
         if self.admits(limit, &packet, held) {
-            self.push(peer, &packet, ());
+            self.push(peer, &packet, packet.arrived, ());
         } else {
             dropped.push(packet);
         }
@@ -79,7 +80,7 @@ impl Fifo {
 
     /// Reverts the last pop from `peer`.
     pub(super) fn unpop(&mut self, peer: PeerId, packet: &Packet) {
-        let bare = Bare::new(packet, &mut self.parts);
+        let bare = Bare::new(packet, packet.arrived, &mut self.parts);
         let list = &mut self.lists[peer.index()];
         let number = list.left;
         self.packets += 1;
@@ -111,7 +112,7 @@ impl<A: Copy> Fifo<A> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, peer: PeerId, packet: &Packet, besides: A) {
+    pub(super) fn push(&mut self, peer: PeerId, packet: &Packet, arrived: Instant, besides: A) {
         let slot = peer.index();
         if slot >= self.lists.len() {
             self.lists.resize_with(slot + 1, || List {
@@ -124,7 +125,7 @@ impl<A: Copy> Fifo<A> {
         self.next_number += 1;
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
-        let bare = Bare::new(packet, &mut self.parts);
+        let bare = Bare::new(packet, arrived, &mut self.parts);
         let list = &mut self.lists[slot];
         if list.packets.is_empty() {
             list.head = self.heads.len();
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
     use crate::packet::{Fragment, Transport};
     use crate::{AccessCategory, DelayParts, FlowId, NodeId};
-    use lasthop_units::{Duration, Instant};
+    use lasthop_units::Duration;
     use proptest::prelude::*;
 
     fn any_packet() -> impl Strategy<Value = Packet> {
@@ -240,7 +241,7 @@ mod tests {
                 let first = list.iter().position(|(of, _)| *of == peer);
                 match (operation, last) {
                     (0..=2, _) => {
-                        fifo.push(peer, &packet, ());
+                        fifo.push(peer, &packet, packet.arrived, ());
                         list.push((peer, packet));
                         last = None;
                     }
@@ -273,6 +274,6 @@ mod tests {
     /// What a queue of a thousand saturated stations is made of.
     #[test]
     fn a_packet_that_waits_is_small() {
-        assert_eq!((size_of::<Bare>(), size_of::<Waiting<()>>()), (48, 56));
+        assert_eq!((size_of::<Bare>(), size_of::<Waiting<()>>()), (56, 64));
     }
 }

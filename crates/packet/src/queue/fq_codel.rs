@@ -110,7 +110,7 @@ impl FqCodel {
             // It was found empty since it last had packets: its flows are new again.
             self.head_flow(tin, |_| true);
         }
-        let bare = Bare::new(&packet, &mut self.parts);
+        let bare = Bare::new(&packet, packet.arrived, &mut self.parts);
         self.flows.push(index, bare, quantum, &mut self.tins[tin]);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
@@ -161,7 +161,7 @@ impl FqCodel {
         let slot = peer.index();
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
-        let bare = Bare::new(&packet, &mut self.parts);
+        let bare = Bare::new(&packet, packet.arrived, &mut self.parts);
         self.flows.put_back(index, bare, &mut self.tins[tin]);
         let station = &mut self.peers[slot];
         station.packets += 1;

@@ -57,6 +57,12 @@ fn flight(transmitter: StationId, receiver: StationId, from_us: u64, until_us: u
     }
 }
 
+/// What a station hears of another.
+fn level(air: &Air, from: StationId, to: StationId) -> Level {
+    let snr = air.links.snr(from, to).expect("a link");
+    Level { snr, power_mw: air.power_mw(from, to), noise_mw: air.noise_mw(from, to) }
+}
+
 /// The two PPDUs as they come off the air.
 fn both(air: &mut Air, first: Flight, second: Flight) -> [Flight; 2] {
     air.begin(first);
@@ -187,10 +193,11 @@ fn a_level_reaches_what_is_needed() {
         for loss_db in [0.0, 3.0, 10.0] {
             for (margin, reaches) in [(1.0, true), (1e-3, true), (-1e-3, false), (-1.0, false)] {
                 let needed = Threshold::of(Db(snr - loss_db - margin));
-                assert_eq!(level.reaches(needed, Db(loss_db).as_linear()), reaches, "{snr} dB");
+                let interference_mw = (Db(loss_db).as_linear() - 1.0) * level.noise_mw;
+                assert_eq!(level.reaches(needed, interference_mw), reaches, "{snr} dB");
             }
         }
-        assert!(level.reaches(Threshold::of(Db(snr)), 1.0));
+        assert!(level.reaches(Threshold::of(Db(snr)), 0.0));
     }
 }
 
@@ -287,11 +294,11 @@ proptest::proptest! {
             let mut heard = Vec::new();
             air.overhear(ppdu, |station, overheard| heard.push((station, overheard)));
             let by_itself = |listener: StationId| {
-                let loss = air.interference_loss(ppdu, listener, ppdu.start, ppdu.end);
-                let level = air.level(ppdu.transmitter, listener);
+                let mw = air.interference_mw(ppdu, listener, ppdu.start, ppdu.end);
+                let level = level(&air, ppdu.transmitter, listener);
                 match air.locks(ppdu, listener) {
-                    true if level.reaches(needed, loss) => Some((listener, Overheard::Decoded)),
-                    true if level.reaches(PREAMBLE_DETECTION_THRESHOLD, loss) => {
+                    true if level.reaches(needed, mw) => Some((listener, Overheard::Decoded)),
+                    true if level.reaches(PREAMBLE_DETECTION_THRESHOLD, mw) => {
                         Some((listener, Overheard::Failed))
                     }
                     _ => None,

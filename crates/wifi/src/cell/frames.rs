@@ -48,7 +48,7 @@ impl Station {
         let recorded = cx.outbox.records.then_some(Packet { arrived: now, ..packet });
         let dropped = &mut cx.outbox.dropped;
         let edcaf = self.edcaf(category);
-        edcaf.queue.enqueue(now, to.into(), packet, edcaf.held_below(), dropped);
+        edcaf.queue.enqueue_copy(now, to.into(), &packet, edcaf.held_below(), dropped);
         let number_dropped = dropped.len();
         self.hold(now, 1, number_dropped as u32);
         self.stats.queue_drops += number_dropped as u64;
@@ -79,8 +79,7 @@ impl Station {
         let edcaf = self.edcaf(packet.access_category.index());
         let (held, peer) = (edcaf.held_below(), to.into());
         let mut number = 0;
-        while number < count && edcaf.queue.admits(packet, held) {
-            edcaf.queue.enqueue(now, peer, *packet, held, dropped);
+        while number < count && edcaf.queue.offer_copy(now, peer, packet, held, dropped) {
             taken(packet);
             (packet.tag, number) = (packet.tag + 1, number + 1);
         }
