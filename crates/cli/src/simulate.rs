@@ -39,7 +39,9 @@ pub fn simulate(args: &Simulate) -> Result<(), Failure> {
 
     let (documents, directories): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
     let set = RunSet::new(documents);
-    let json = set.to_json();
+    // With many nodes and runs it is most of what no other core does: not for a table.
+    let is_needed = top.is_some() || args.output.json;
+    let json = if is_needed { set.to_json() } else { String::new() };
     if let Some(mut top) = top {
         if let ([only], 1) = (&set.runs[..], args.runs) {
             top.write("run.json", only.to_json().as_bytes()).map_err(Failure::message)?;
