@@ -77,7 +77,7 @@ struct Batch {
 /// Who encodes batches.
 enum Writing {
     /// Who fills them.
-    Here(Groups),
+    Here(Box<Groups>),
     /// A thread of its own.
     Beside(Beside),
 }
@@ -86,7 +86,7 @@ struct Beside {
     filled: SyncSender<Batch>,
     /// Batches that can be filled again.
     emptied: Receiver<Batch>,
-    thread: JoinHandle<Result<Groups, OutputError>>,
+    thread: JoinHandle<Result<Box<Groups>, OutputError>>,
 }
 
 impl Table {
@@ -101,7 +101,7 @@ impl Table {
             batch: Batch::new(),
             words: BTreeMap::new(),
             kinds: columns.iter().map(|&(_, kind)| kind).collect(),
-            writing: Some(Writing::Here(Groups::new(file, columns, metadata)?)),
+            writing: Some(Writing::Here(Box::new(Groups::new(file, columns, metadata)?))),
         })
     }
 
@@ -199,7 +199,7 @@ impl Batch {
 
 impl Beside {
     /// Starts the thread. It ends when no batch follows, or after an error.
-    fn new(mut groups: Groups) -> Self {
+    fn new(mut groups: Box<Groups>) -> Self {
         let (filled, batches) = mpsc::sync_channel::<Batch>(BATCHES_WAITING);
         let (returned, emptied) = mpsc::sync_channel(BATCHES_WAITING + 2);
         let thread = thread::spawn(move || {
@@ -214,7 +214,7 @@ impl Beside {
     }
 
     /// Waits for the batches that were passed on.
-    fn join(self) -> Result<Groups, OutputError> {
+    fn join(self) -> Result<Box<Groups>, OutputError> {
         drop(self.filled);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }

@@ -1,5 +1,6 @@
-//! Tables of all kinds of values, written and read back with the `parquet` crate, which has
-//! encoders and decoders of its own.
+//! Tables of all kinds of values, written and read back with the `parquet` crate, whose decoders
+//! know nothing of our encoders: runs, steps of any width, extremes, more rows than a batch and a
+//! row group have, a disk that is full. Leaves out other readers.
 
 use super::*;
 use crate::output::OutputDir;
