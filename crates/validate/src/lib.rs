@@ -5,9 +5,9 @@
 //! [`kernel`] and [`losses`] are comparisons with the kernel's TCP; [`links`],
 //! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
 //! outside; [`instructions`] counts what a packet costs, [`pace`] measures what an emulated
-//! one does and how late it is, [`speed`] compares what simulated ones cost with ns-3's.
-//! [`minstrel`] and [`fq_codel`] replay
-//! what mac80211 did. [`chapters`] has the tables, which `lasthop_evidence` renders.
+//! one does and how late it is, [`speed`] compares what simulated ones cost with ns-3's,
+//! [`recording`] measures what files add, and batches of runs. [`minstrel`] and [`fq_codel`]
+//! replay what mac80211 did. [`chapters`] has the tables, which `lasthop_evidence` renders.
 
 pub mod chapters;
 pub mod closed_forms;
@@ -22,6 +22,7 @@ pub mod minstrel;
 pub mod pace;
 pub mod paths;
 pub mod queues;
+pub mod recording;
 pub mod setting;
 pub mod speed;
 pub mod tunnels;

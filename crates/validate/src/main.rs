@@ -24,6 +24,7 @@ use validate::links::{Case, LOSSES};
 use validate::minstrel::{Comparison, Share, Trace, TraceError};
 use validate::pace::{self, Case as PaceCase};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
+use validate::recording::{self, Runner};
 use validate::speed::{self, Speed};
 
 /// Compare the 802.11 model with what others measured and derived.
@@ -76,6 +77,11 @@ Example: cargo run --release -p validate -- instructions --check")]
     #[command(after_help = "With ns-3: apt-get install libns3-dev libgsl-dev pkg-config g++
 Example: cargo run --release -p validate -- speed --write")]
     Speed(SpeedOptions),
+    /// What recording costs, and how runs share cores
+    #[command(after_help = "Needs the program: cargo build --release; counts instructions with
+valgrind, if it is installed.
+Example: cargo run --release -p validate -- recording --write")]
+    Recording(RecordingOptions),
     /// What an emulation costs the CPU and how late it is, in real time
     #[command(after_help = "Examples: cargo run --release -p validate -- pace --runs 3
           cargo run --release -p validate -- pace --veth wires
@@ -260,6 +266,16 @@ struct SpeedOptions {
 }
 
 #[derive(Args)]
+struct RecordingOptions {
+    /// Runs of each kind
+    #[arg(long, default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Write docs/recording.md
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
 struct PaceOptions {
     /// Runs of each case
     #[arg(long, default_value = "1")]
@@ -361,6 +377,7 @@ fn main() -> ExitCode {
         Against::Minstrel { trace } => return minstrel(&trace),
         Against::Instructions(options) => return count(&options),
         Against::Speed(options) => return speed(&options),
+        Against::Recording(options) => return recording(&options),
         Against::Pace(options) => return pace(&options),
         Against::Work { workload, ms } => {
             println!("{}", instructions::run(&workload, ms));
@@ -458,8 +475,8 @@ const SPEED_INTRODUCTION: &str = "\
 # Speed
 
 What a simulated packet costs. Written by `cargo run --release -p validate -- speed --write`; do not \
-edit. How fast emulations are is in [what is not modelled](not-modelled.md#emulation-live), the codec's \
-speed in [its page](codec.md).
+edit. What files add is in [recording](recording.md), how fast emulations are in [what is not \
+modelled](not-modelled.md#emulation-live), the codec's speed in [its page](codec.md).
 
 ";
 
@@ -502,6 +519,56 @@ fn speed(options: &SpeedOptions) -> ExitCode {
         && let Err(error) = write_page("speed.md", &page)
     {
         eprintln!("error: docs/speed.md: {error}");
+        return ExitCode::from(2);
+    }
+    ExitCode::SUCCESS
+}
+
+/// The text above the tables.
+const RECORDING_INTRODUCTION: &str = "\
+# Recording, and runs on many cores
+
+What the files of a run cost, and how runs share cores. Written by `cargo run --release -p validate -- \
+recording --write`; do not edit. What a packet costs with nothing recorded is in [speed](speed.md), \
+what the files hold in [its page](files.md).
+
+";
+
+/// Records workloads and makes batches of runs, and prints what they took.
+#[expect(clippy::print_stdout, reason = "the tables are what the command is for")]
+fn recording(options: &RecordingOptions) -> ExitCode {
+    let measured = measure::lasthop().and_then(|program| {
+        let folder = measure::Scratch::new()?;
+        let runner = Runner { program: &program, folder: folder.path() };
+        // Hidden if standard error is not a terminal.
+        let progress = ProgressBar::new(recording::WORKLOADS.len() as u64);
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
+        progress.set_style(style.expect("a template that was tried"));
+        let (mut cases, mut batches) = (Vec::new(), Vec::new());
+        for workload in recording::WORKLOADS {
+            progress.set_message(workload);
+            let why = |error: std::io::Error| error.to_string();
+            cases.extend(runner.record(workload, options.runs).map_err(why)?);
+            batches.push(runner.batch(workload, options.runs).map_err(why)?);
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        Ok([recording::table(&cases), recording::batch_table(&batches)])
+    });
+    let page = match measured {
+        Ok(tables) => {
+            format!("{RECORDING_INTRODUCTION}{}", tables.map(|table| table.markdown()).join("\n"))
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    print!("{page}");
+    if options.write
+        && let Err(error) = write_page("recording.md", &page)
+    {
+        eprintln!("error: docs/recording.md: {error}");
         return ExitCode::from(2);
     }
     ExitCode::SUCCESS

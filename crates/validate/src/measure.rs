@@ -461,7 +461,7 @@ fn is_installed(program: &str) -> bool {
 }
 
 /// The path of the program `lasthop` in the directory of this program.
-fn lasthop() -> Result<PathBuf, String> {
+pub fn lasthop() -> Result<PathBuf, String> {
     let ours = std::env::current_exe().map_err(|error| error.to_string())?;
     let lasthop = ours.with_file_name("lasthop");
     match lasthop.exists() {
@@ -471,14 +471,20 @@ fn lasthop() -> Result<PathBuf, String> {
 }
 
 /// A temporary directory, removed when dropped.
-struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> Result<Self, String> {
+    /// A directory of this process.
+    pub fn new() -> Result<Self, String> {
         let name = format!("lasthop-queue-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 }
 
