@@ -3,9 +3,10 @@
 //! of the reports. Units are in the names of the columns, which `docs/files.md`
 //! describes; a test compares.
 
+use crate::columns::Columns;
 use crate::names::Names;
-use crate::output::{OutputError, PartFile};
-use crate::table::{Kind, Row, Table, columns, text};
+use crate::output::OutputError;
+use crate::table::{Destination, Kind, Row, Table, columns, text};
 use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
@@ -85,9 +86,12 @@ struct Words {
 }
 
 impl EventsWriter {
-    pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
+    pub(crate) fn new(
+        destination: impl Into<Destination>,
+        names: &Names,
+    ) -> Result<Self, OutputError> {
         Ok(Self {
-            table: Table::new(file, COLUMNS, &[("lasthop.schema", "events 2".into())])?,
+            table: Table::new(destination, COLUMNS, &[("lasthop.schema", "events 2".into())])?,
             nodes: names.nodes.iter().map(|node| text(&node.name)).collect(),
             stations: names.stations.clone(),
             flows: names.flows.iter().map(|flow| text(&flow.name)).collect(),
@@ -96,8 +100,9 @@ impl EventsWriter {
         })
     }
 
-    pub(crate) fn close(self) -> Result<(), OutputError> {
-        self.table.close()
+    /// Completes the table; returns it if it is in memory.
+    pub(crate) fn finish(self) -> Result<Option<Columns>, OutputError> {
+        self.table.finish()
     }
 
     /// Adds the name of the flow that has the next number.

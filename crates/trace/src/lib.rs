@@ -7,6 +7,7 @@
 //! | the summary of several runs | [`RunSet`] |
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
+//! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all | [`OutputDir`] |
@@ -21,6 +22,7 @@
 mod air;
 mod apq;
 mod coded;
+mod columns;
 mod comparison;
 mod document;
 mod ethernet;
@@ -44,6 +46,7 @@ mod snapshot;
 mod summary;
 mod table;
 mod tally;
+mod tidy;
 mod value;
 
 pub use air::{AirInfo, AirStream};
@@ -53,13 +56,14 @@ pub use apq::{
     ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema,
 };
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
+pub use columns::{Column, ColumnValues, Columns};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
     NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
     run_schema,
 };
-pub use files::{Files, NodeFrames};
+pub use files::{Files, NodeFrames, Tables};
 pub use franc::{
     FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
 };
@@ -73,4 +77,5 @@ pub use recorder::{Recorder, Recording};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
+pub use tidy::Tidy;
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};

@@ -3,10 +3,11 @@
 //! transmit has no row, nor has a link without data. Units are in the names of the
 //! columns, which `docs/files.md` describes; a test compares.
 
+use crate::columns::Columns;
 use crate::names::Names;
-use crate::output::{OutputError, PartFile};
+use crate::output::OutputError;
 use crate::snapshot::Snapshot;
-use crate::table::{Kind, Table, columns, text};
+use crate::table::{Destination, Kind, Table, columns, text};
 use lasthop_wifi::StationId;
 use parquet::data_type::ByteArray;
 
@@ -40,17 +41,21 @@ pub(crate) struct SeriesWriter {
 }
 
 impl SeriesWriter {
-    pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
+    pub(crate) fn new(
+        destination: impl Into<Destination>,
+        names: &Names,
+    ) -> Result<Self, OutputError> {
         Ok(Self {
-            table: Table::new(file, COLUMNS, &[("lasthop.schema", "series 1".into())])?,
+            table: Table::new(destination, COLUMNS, &[("lasthop.schema", "series 1".into())])?,
             flows: names.flows.iter().map(|flow| text(&flow.name)).collect(),
             nodes: names.nodes.iter().map(|node| text(&node.name)).collect(),
             links: Vec::new(),
         })
     }
 
-    pub(crate) fn close(self) -> Result<(), OutputError> {
-        self.table.close()
+    /// Completes the table; returns it if it is in memory.
+    pub(crate) fn finish(self) -> Result<Option<Columns>, OutputError> {
+        self.table.finish()
     }
 
     pub(crate) fn interval(

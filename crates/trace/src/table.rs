@@ -1,9 +1,11 @@
 //! Writes a Parquet file one row group at a time, so memory does not grow with the
-//! number of rows. Columns are optional (a row may leave out any of them), compressed
-//! with Snappy; integers are delta-encoded and text is dictionary-encoded. The column
-//! writers of the `parquet` crate are used directly: record batches would add all of
-//! Arrow as dependencies, with no benefit.
+//! number of rows, or keeps all rows in memory ([`Columns`]). Columns are optional (a row
+//! may leave out any of them). In a file they are compressed with Snappy; integers are
+//! delta-encoded and text is dictionary-encoded. The column writers of the `parquet`
+//! crate are used directly: record batches would add all of Arrow as dependencies, with
+//! no benefit.
 
+use crate::columns::{Builder, Columns};
 use crate::output::{OutputError, PartFile};
 use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::{
@@ -43,9 +45,23 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// A table that is being written to a file.
+/// Where the rows of a table go.
+pub(crate) enum Destination {
+    /// Into a Parquet file.
+    File(PartFile),
+    /// Nowhere else: [`Table::finish`] returns them.
+    Memory,
+}
+
+impl From<PartFile> for Destination {
+    fn from(file: PartFile) -> Self {
+        Self::File(file)
+    }
+}
+
+/// A table that is being written.
 pub(crate) struct Table {
-    writer: SerializedFileWriter<PartFile>,
+    writer: Writer,
     /// The values of the current row group, by column.
     columns: Vec<Values>,
     /// The columns in which each row of the current group has a value: bit 0 is the first.
@@ -54,8 +70,13 @@ pub(crate) struct Table {
     levels: Vec<i16>,
 }
 
+enum Writer {
+    File(Box<SerializedFileWriter<PartFile>>),
+    Memory(Builder),
+}
+
 /// The values of a column; a row may have none.
-enum Values {
+pub(crate) enum Values {
     Bool(Vec<bool>),
     Int32(Vec<i32>),
     Int64(Vec<i64>),
@@ -66,44 +87,17 @@ enum Values {
 impl Table {
     /// An empty table; `metadata` is stored in the footer of the file.
     pub(crate) fn new(
-        file: PartFile,
+        destination: impl Into<Destination>,
         columns: &[(&str, Kind)],
         metadata: &[(&str, String)],
     ) -> Result<Self, OutputError> {
         assert!(columns.len() <= u32::BITS as usize, "a row has a bit for each column");
-        let path = file.path().to_owned();
-        let mut properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_dictionary_enabled(false)
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_created_by(format!("lasthop {}", env!("CARGO_PKG_VERSION")))
-            .set_key_value_metadata(Some(
-                metadata.iter().map(|(k, v)| KeyValue::new((*k).to_owned(), v.clone())).collect(),
-            ));
-        let mut fields = Vec::new();
-        for &(name, kind) in columns {
-            let column = ColumnPath::from(name);
-            properties = match kind {
-                // All row groups have the same few words, so that the least and the
-                // greatest tell nobody which to read, and each value would be compared.
-                Kind::Text => properties
-                    .set_column_dictionary_enabled(column.clone(), true)
-                    .set_column_statistics_enabled(column, EnabledStatistics::None),
-                // Counters and times grow in small steps, so their differences are
-                // short.
-                Kind::Int32 | Kind::Int64 => {
-                    properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
-                }
-                Kind::Bool | Kind::Double => properties,
-            };
-            fields.push(Arc::new(field(name, kind)));
-        }
-        let schema = Type::group_type_builder("row").with_fields(fields).build();
-        let writer = schema
-            .and_then(|schema| {
-                SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
-            })
-            .map_err(|error| OutputError::File { path, source: io_error(error) })?;
+        let writer = match destination.into() {
+            Destination::File(file) => {
+                Writer::File(Box::new(file_writer(file, columns, metadata)?))
+            }
+            Destination::Memory => Writer::Memory(Builder::new(columns.iter().copied(), metadata)),
+        };
         Ok(Self {
             writer,
             columns: columns.iter().map(|&(_, kind)| Values::new(kind)).collect(),
@@ -125,10 +119,20 @@ impl Table {
     }
 
     /// Writes the remaining rows and the footer.
-    pub(crate) fn close(mut self) -> Result<(), OutputError> {
+    pub(crate) fn close(self) -> Result<(), OutputError> {
+        self.finish().map(drop)
+    }
+
+    /// The same; returns the rows if they are in memory.
+    pub(crate) fn finish(mut self) -> Result<Option<Columns>, OutputError> {
         self.flush()?;
-        let finished = self.writer.finish().map(drop);
-        finished.map_err(|error| self.writer.inner().error(io_error(error)))
+        match self.writer {
+            Writer::File(mut writer) => {
+                let finished = writer.finish().map(|_| None);
+                finished.map_err(|error| writer.inner().error(io_error(error)))
+            }
+            Writer::Memory(columns) => Ok(Some(columns.finish())),
+        }
     }
 
     fn flush(&mut self) -> Result<(), OutputError> {
@@ -136,9 +140,17 @@ impl Table {
             return Ok(());
         }
         let Self { writer, columns, rows, levels } = self;
-        let written = write_group(writer, columns, rows, levels);
+        let written = match writer {
+            Writer::File(writer) => write_group(writer, columns, rows, levels)
+                .map_err(|error| writer.inner().error(io_error(error))),
+            Writer::Memory(builder) => {
+                builder.add(rows, columns);
+                columns.iter_mut().for_each(Values::clear);
+                Ok(())
+            }
+        };
         rows.clear();
-        written.map_err(|error| self.writer.inner().error(io_error(error)))
+        written
     }
 }
 
@@ -212,6 +224,16 @@ impl Values {
         }
     }
 
+    fn clear(&mut self) {
+        match self {
+            Self::Bool(values) => values.clear(),
+            Self::Int32(values) => values.clear(),
+            Self::Int64(values) => values.clear(),
+            Self::Double(values) => values.clear(),
+            Self::Text(values) => values.clear(),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Self::Bool(values) => values.len(),
@@ -241,6 +263,46 @@ fn field(name: &str, kind: Kind) -> Type {
         .with_logical_type(logical)
         .build()
         .expect("a string is a byte array, and the others have no logical type")
+}
+
+fn file_writer(
+    file: PartFile,
+    columns: &[(&str, Kind)],
+    metadata: &[(&str, String)],
+) -> Result<SerializedFileWriter<PartFile>, OutputError> {
+    let path = file.path().to_owned();
+    let mut properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_created_by(format!("lasthop {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(
+            metadata.iter().map(|(k, v)| KeyValue::new((*k).to_owned(), v.clone())).collect(),
+        ));
+    let mut fields = Vec::new();
+    for &(name, kind) in columns {
+        let column = ColumnPath::from(name);
+        properties = match kind {
+            // All row groups have the same few words, so that the least and the
+            // greatest tell nobody which to read, and each value would be compared.
+            Kind::Text => properties
+                .set_column_dictionary_enabled(column.clone(), true)
+                .set_column_statistics_enabled(column, EnabledStatistics::None),
+            // Counters and times grow in small steps, so their differences are
+            // short.
+            Kind::Int32 | Kind::Int64 => {
+                properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
+            }
+            Kind::Bool | Kind::Double => properties,
+        };
+        fields.push(Arc::new(field(name, kind)));
+    }
+    let schema = Type::group_type_builder("row").with_fields(fields).build();
+    schema
+        .and_then(|schema| {
+            SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
+        })
+        .map_err(|error| OutputError::File { path, source: io_error(error) })
 }
 
 fn write_group(
