@@ -7,6 +7,7 @@ use crate::franc::flags::KeyFlags;
 use clap::{Args, Parser, Subcommand, ValueEnum, builder::ValueParser};
 use lasthop_live::apq::Bind;
 use lasthop_scenario::quantity::Quantity;
+use lasthop_sweep::Shard;
 use lasthop_units::{Bitrate, Duration};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub struct Cli {
 pub enum Verb {
     /// Run a scenario in virtual time: fast, and the same result every time
     Simulate(Simulate),
+    /// Run every combination of some keys of a scenario, many times, into tables
+    Sweep(Sweep),
     /// Run real programs and the kernel's TCP over the scenario's hop, in real time
     Emulate(Emulate),
     /// Reproduce the figures of papers: theirs, ours, verdict
@@ -78,6 +81,53 @@ pub struct Simulate {
     /// With --pcap, do not leave out the payload of packets, which is zero
     #[arg(long, requires = "pcap")]
     pub payload: bool,
+}
+
+/// `lasthop sweep`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "VALUES are a,b,c, or FROM..TO:COUNT (equal distances), or log:FROM..TO:COUNT (equal ratios),
+or FROM..TO (all whole numbers). The table [sweep] of a scenario file says the same.
+The same command goes on where it was stopped, and makes only what is missing when there are
+more values or more runs. The exit status is 1 if a run failed (its row says why).
+
+Examples:
+  lasthop sweep scenarios/contention.toml --vary node.sta.count=1,2,5,10,20 --runs 10 --out results
+  lasthop sweep scenarios/hello.toml --vary wire.*.delay=log:1ms..100ms:5 --vary seed=1..3 --out results
+  lasthop sweep scenarios/contention.toml --vary node.sta.count=1..50 --shard 3/8 --out results
+  lasthop sweep --merge results"
+)]
+pub struct Sweep {
+    /// What to run.
+    #[command(flatten)]
+    pub scenario: Option<ScenarioArgs>,
+    /// A key and its values; several keys give every combination [default: the scenario's [sweep]]
+    #[arg(long, value_name = "PATH=VALUES")]
+    pub vary: Vec<String>,
+    /// Take the first values of all keys together, then the second ones, and so on
+    #[arg(long, requires = "vary")]
+    pub zip: bool,
+    /// Runs of each combination, with independent random numbers [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: Option<u32>,
+    /// Runs at a time [default: one on every core]; the results are the same
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: Option<u32>,
+    /// Make only every Nth run, beginning with the Ith: one of N machines with the same folder
+    #[arg(long, value_name = "I/N", value_parser = ValueParser::new(Shard::parse))]
+    pub shard: Option<Shard>,
+    /// Also write the series of each run, to folders named KEY=VALUE/../run=N
+    #[arg(long)]
+    pub series: bool,
+    /// Directory of the sweep: its tables (Parquet), its page (index.html), and its journal
+    #[arg(long, value_name = "DIR", required_unless_present = "merge")]
+    pub out: Option<PathBuf>,
+    /// Make one sweep of the shards in DIR, and run nothing
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    pub merge: Option<PathBuf>,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `lasthop emulate`.
@@ -520,6 +570,8 @@ pub enum SchemaOf {
     Run,
     /// What `simulate --json` prints, and runs.json
     RunSet,
+    /// sweep.json, what was asked of a sweep
+    Sweep,
     /// What `reproduce --json` prints, and reproduce.json
     Reproduce,
     /// What --json prints of a comparison

@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `demo` | the verbs |
+//! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `demo` | the verbs |
 //! | `report`, `table` | a run as tables |
 //! | `dashboard`, `view` | the live view of a run |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
@@ -26,6 +26,7 @@ mod medium;
 mod report;
 mod reproduce;
 mod simulate;
+mod sweep;
 mod table;
 mod view;
 
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
 fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Simulate(args) => simulate::simulate(args).map(|()| 0),
+        Verb::Sweep(args) => sweep::sweep(args),
         Verb::Emulate(args) => emulate::emulate(args),
         Verb::Reproduce(args) => reproduce::reproduce(args),
         Verb::Compare(args) => compare::compare(args).map(|()| 0),
@@ -63,6 +65,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::Scenario => lasthop_scenario::schema(),
         SchemaOf::Run => lasthop_trace::run_schema(),
         SchemaOf::RunSet => lasthop_trace::run_set_schema(),
+        SchemaOf::Sweep => lasthop_sweep::schema(),
         SchemaOf::Reproduce => lasthop_reproduce::schema(),
         SchemaOf::Comparison => lasthop_trace::comparison_schema(),
         SchemaOf::Capture => lasthop_capture::document::schema(),

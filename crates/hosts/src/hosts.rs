@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 use lasthop_net::network::{Network, NetworkConfig, NetworkError, NetworkStats, Output};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Seed};
+use lasthop_wifi::cell::{AdjustError, Adjustment};
 
 /// The lowest tag of a driver's packets; tags of the machine's own are below.
 pub const DRIVER_TAGS: u64 = 1 << 63;
@@ -211,6 +212,19 @@ impl Hosts {
         self.drain(sink, frames);
         self.collect_wakes();
         Some(now)
+    }
+
+    /// Changes something at the radio of `node` from now on; `None` if it has none.
+    ///
+    /// # Errors
+    /// See [`AdjustError`].
+    pub fn adjust(&mut self, node: NodeId, what: Adjustment) -> Option<Result<(), AdjustError>> {
+        self.network.adjust(node, what)
+    }
+
+    /// The network, to read what its nodes count.
+    pub fn network(&mut self) -> &mut Network {
+        &mut self.network
     }
 
     /// Whether all flows are measurements, and all of them are done.

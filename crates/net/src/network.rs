@@ -30,7 +30,7 @@ use datagrams::Datagrams;
 use host::Host;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released, Transport};
 use lasthop_units::{Instant, Machine, Seed};
-use lasthop_wifi::cell::{Cell, CellError, Output as CellOutput};
+use lasthop_wifi::cell::{AdjustError, Adjustment, Cell, CellError, Output as CellOutput};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::stats::{LinkStats, StationStats};
 use lasthop_wifi::{Address, StationId};
@@ -495,6 +495,27 @@ impl Network {
     /// The node of a station.
     pub fn node(&self, station: StationId) -> NodeId {
         self.node_of[station.index()]
+    }
+
+    /// Changes something at the radio of `node` from now on; `None` if it has none.
+    ///
+    /// # Errors
+    /// See [`AdjustError`].
+    pub fn adjust(&mut self, node: NodeId, what: Adjustment) -> Option<Result<(), AdjustError>> {
+        let station = self.routes.station(node)?;
+        Some(self.cell.as_mut()?.adjust(station, what))
+    }
+
+    /// What the radio of `node` counted until `now`, as it can itself; `None` if it has none.
+    pub fn station_stats(&mut self, now: Instant, node: NodeId) -> Option<&StationStats> {
+        let station = self.routes.station(node)?;
+        Some(self.cell.as_mut()?.station_stats(now, station))
+    }
+
+    /// What the radio of `from` counted of its frames to `to`, if there were any.
+    pub fn link_stats(&self, from: NodeId, to: NodeId) -> Option<&LinkStats> {
+        let [from, to] = [self.routes.station(from)?, self.routes.station(to)?];
+        self.cell.as_ref()?.link_stats(from, Address::Station(to))
     }
 
     /// Sets all counters to zero at `now` (the end of a warm-up).

@@ -8,6 +8,7 @@
 //! network-layer packets. Leaves out classes and shaping; the queue below it is
 //! [`DriverQueue`].
 
+mod bare;
 mod codel;
 mod driver;
 mod drop_tail;
@@ -173,6 +174,29 @@ impl QueueConfig {
         }
     }
 
+    /// The same with another bound, at least one packet; `None` if it is bounded in bytes.
+    pub fn with_packets_max(mut self, packets: u32) -> Option<Self> {
+        let bound = match &mut self {
+            Self::DropTail { limit: Limit::Packets(bound) }
+            | Self::CoDel { limit: Limit::Packets(bound), .. } => bound,
+            Self::FqCodel { limit_packets, .. } | Self::EmulatedBdp { limit_packets, .. } => {
+                limit_packets
+            }
+            Self::DropTail { .. } | Self::CoDel { .. } => return None,
+        };
+        *bound = packets;
+        (packets > 0).then_some(self)
+    }
+
+    /// The same with another target, above zero; `None` if its delay is not managed.
+    pub fn with_target(mut self, to: Duration) -> Option<Self> {
+        match &mut self {
+            Self::CoDel { target, .. } | Self::FqCodel { target, .. } => *target = to,
+            Self::DropTail { .. } | Self::EmulatedBdp { .. } => return None,
+        }
+        (!to.is_zero()).then_some(self)
+    }
+
     /// It drops packets for the delay that they had, so its bound is far away.
     pub const fn is_delay_managed(&self) -> bool {
         match self {
@@ -289,6 +313,26 @@ impl Queue {
         }
     }
 
+    /// Another bound in packets, as [`QueueConfig::with_packets_max`] allows it. Packets
+    /// beyond it stay until they are sent.
+    pub fn set_packets_max(&mut self, packets: u32) {
+        match self {
+            Self::DropTail(queue) => queue.set_limit(Limit::Packets(packets)),
+            Self::CoDel(queue) => queue.set_limit(Limit::Packets(packets)),
+            Self::FqCodel(queue) => queue.set_limit(packets),
+            Self::EmulatedBdp(queue) => queue.set_limit(packets),
+        }
+    }
+
+    /// Another target, as [`QueueConfig::with_target`] allows it.
+    pub fn set_target(&mut self, target: Duration) {
+        match self {
+            Self::CoDel(queue) => queue.set_target(target),
+            Self::FqCodel(queue) => queue.set_target(target),
+            Self::DropTail(_) | Self::EmulatedBdp(_) => {}
+        }
+    }
+
     /// Takes a packet for `peer`, and sets [`Packet::arrived`] to `now`.
     ///
     /// Packets that exceed the limit (this one or others) are appended to
@@ -347,8 +391,7 @@ impl Queue {
         each!(self, queue => queue.dequeue_for(now, peer, dropped))
     }
 
-    /// As [`Queue::dequeue_for`]; `take` sees the packet where it is, so that only what it
-    /// takes is copied, if the queue holds it as it is.
+    /// As [`Queue::dequeue_for`]; `take` copies of the packet what it takes.
     #[inline]
     pub fn dequeue_with<R>(
         &mut self,

@@ -128,12 +128,13 @@ fn bug(error: ArrowError) -> PyErr {
 }
 
 fn batch(columns: Columns) -> Result<RecordBatch, ArrowError> {
-    let Columns { rows, columns, metadata } = columns;
+    let Columns { rows, columns, text, metadata } = columns;
+    let text = Buffer::from_vec(text);
     let mut fields = Vec::with_capacity(columns.len());
     let mut arrays = Vec::with_capacity(columns.len());
     for column in columns {
         let name = column.name.clone();
-        let array = array(column, rows)?;
+        let array = array(column, rows, &text)?;
         fields.push(Field::new(name, array.data_type().clone(), true));
         arrays.push(array);
     }
@@ -144,7 +145,7 @@ fn batch(columns: Columns) -> Result<RecordBatch, ArrowError> {
 }
 
 /// The column as an array; its memory is handed over, not copied.
-fn array(column: Column, rows: usize) -> Result<ArrayRef, ArrowError> {
+fn array(column: Column, rows: usize, text: &Buffer) -> Result<ArrayRef, ArrowError> {
     let valid = BooleanBuffer::new(Buffer::from_vec(column.valid), 0, rows);
     let nulls = (column.nulls > 0).then(|| NullBuffer::new(valid));
     Ok(match column.values {
@@ -155,9 +156,9 @@ fn array(column: Column, rows: usize) -> Result<ArrayRef, ArrowError> {
         ColumnValues::Int32(values) => Arc::new(Int32Array::try_new(values.into(), nulls)?),
         ColumnValues::Int64(values) => Arc::new(Int64Array::try_new(values.into(), nulls)?),
         ColumnValues::Double(values) => Arc::new(Float64Array::try_new(values.into(), nulls)?),
-        ColumnValues::Text { views, data } => {
+        ColumnValues::Text(views) => {
             let views = ScalarBuffer::from(views);
-            Arc::new(StringViewArray::try_new(views, vec![Buffer::from_vec(data)], nulls)?)
+            Arc::new(StringViewArray::try_new(views, vec![text.clone()], nulls)?)
         }
     })
 }

@@ -13,7 +13,8 @@ use lasthop_wifi::phy::{
     ChannelWidth, DsssRate, GuardInterval, OfdmRate, PerRow, PerTable, PerTableError, Preamble,
     Rate,
 };
-use std::path::Path;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml_edit::DocumentMut;
 
@@ -24,17 +25,25 @@ const PER_HEADER: &str = "mode,bytes,snr_db,per";
 /// Longest frame: ten times a key frame of 4K video.
 const FRAME_BYTES_MAX: u32 = 10_000_000;
 
-/// Makes every path to another file absolute, in the tree and in the text.
-pub(crate) fn make_absolute(file: &str, tree: &mut Node, document: &mut DocumentMut) {
+/// Makes every path to another file absolute, in the tree and in the text; returns them.
+pub(crate) fn make_absolute(
+    file: &str,
+    tree: &mut Node,
+    document: &mut DocumentMut,
+) -> Vec<PathBuf> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let found = RefCell::new(Vec::new());
     for path in ["channel.error_model.table", "flow.*.trace"] {
         set::change(path, tree, document, &|value| {
             let Value::String(text) = value else { return None };
             let absolute = std::path::absolute(folder.join(text)).ok()?;
             // TOML holds no path that is not UTF-8.
-            Some(absolute.to_str()?.to_owned()).filter(|_| !text.is_empty())
+            let absolute = absolute.to_str().filter(|_| !text.is_empty())?.to_owned();
+            found.borrow_mut().push(PathBuf::from(&absolute));
+            Some(absolute)
         });
     }
+    found.into_inner()
 }
 
 /// The packet error rates in the file at `path`.

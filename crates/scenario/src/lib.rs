@@ -43,7 +43,9 @@ use lasthop_hosts::{Endpoints, Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
 use lasthop_packet::NodeId;
 use lasthop_units::{Db, Duration, Identity, Instant, Seed};
-use std::path::Path;
+use lasthop_wifi::StationId;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Longest scenario text that is read.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
@@ -64,8 +66,8 @@ pub struct Scenario {
     /// What the nodes are joined by, every link at its mean; [`Scenario::network_for`]
     /// draws the shadowing of one run.
     pub network: NetworkConfig,
-    /// Links of [`Scenario::network`] whose shadowing is drawn.
-    shadowed: Vec<Shadowed>,
+    /// Pairs of stations of [`Scenario::network`] whose shadowing is drawn.
+    shadowed: Vec<(StationId, StationId)>,
     /// Standard deviation of that shadowing.
     shadowing: Db,
     /// Links that are coded.
@@ -83,15 +85,6 @@ pub struct Scenario {
     /// The scenario as run: the file's text with every `--set` applied. It
     /// parses to the same scenario again, wherever it is: paths are absolute in it.
     pub source_text: String,
-}
-
-/// A link of the cell whose shadowing is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shadowed {
-    /// Index in [`CellConfig::links`](lasthop_wifi::cell::CellConfig::links).
-    link: usize,
-    /// The pair of nodes; both directions share the shadowing.
-    pair: Identity,
 }
 
 /// A node.
@@ -185,10 +178,14 @@ impl Scenario {
         if self.shadowed.is_empty() {
             return network;
         }
-        let links = cell.links_mut();
-        for &Shadowed { link, pair } in &self.shadowed {
-            let loss = self.shadowing.0 * seed.stream_of("scenario/shadowing", pair).normal();
-            links[link].link.snr = links[link].link.snr - Db(loss);
+        let links = Arc::make_mut(&mut cell.links);
+        for &(from, to) in &self.shadowed {
+            let [one, other] = [from, to].map(|station| cell.stations[station.index()].identity);
+            // Both directions share it.
+            let mut stream = seed.stream_of("scenario/shadowing", one.beside(other));
+            let loss = self.shadowing.0 * stream.normal();
+            let snr = links.snr(from, to).expect("every two stations have a link");
+            links.set_snr(from, to, snr - Db(loss));
         }
         network
     }
@@ -217,6 +214,18 @@ pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, ScenarioError> {
     let bytes = file::read(path, Accepts::FilesAndPipes, TEXT_BYTES_MAX as u64)
         .map_err(|why| ScenarioError::unreadable(&file, why.to_string()))?;
     parse_bytes(&file, &bytes, sets)
+}
+
+/// The text of the scenario file at `path`.
+///
+/// # Errors
+/// If it is unreadable or no text.
+pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
+    let file = path.display().to_string();
+    let unreadable = |why: file::FileError| ScenarioError::unreadable(&file, why.to_string());
+    let bytes =
+        file::read(path, Accepts::FilesAndPipes, TEXT_BYTES_MAX as u64).map_err(unreadable)?;
+    file::text(&bytes).map(str::to_owned).map_err(unreadable)
 }
 
 /// The same from bytes that should be UTF-8.
@@ -255,24 +264,7 @@ fn parse_into(
     sets: &[String],
     problems: &mut Problems,
 ) -> Option<Scenario> {
-    let syntax = |problems: &mut Problems, why: toml_edit::TomlError| {
-        let origin = why.span().map_or(Origin::Absent, Origin::File);
-        problems.push(&Place::new("", origin), format!("this is not TOML: {}", why.message()));
-    };
-    let mut tree = match Tree::parse(text) {
-        Ok(tree) => tree,
-        Err(why) => {
-            syntax(problems, why);
-            return None;
-        }
-    };
-    let mut document: toml_edit::DocumentMut = match text.parse() {
-        Ok(document) => document,
-        Err(why) => {
-            syntax(problems, why);
-            return None;
-        }
-    };
+    let (mut tree, mut document) = read_toml(text, problems)?;
     set::apply(sets, &mut tree, &mut document, problems);
     attached::make_absolute(file, &mut tree, &mut document);
     assemble::inherit_defaults(&mut tree, problems);
@@ -288,8 +280,75 @@ fn parse_into(
     Some(scenario)
 }
 
+/// The text as a tree, and as a document that keeps its form.
+fn read_toml(text: &str, problems: &mut Problems) -> Option<(Tree, toml_edit::DocumentMut)> {
+    match (Tree::parse(text), text.parse()) {
+        (Ok(tree), Ok(document)) => Some((tree, document)),
+        (Err(why), _) | (_, Err(why)) => {
+            let origin = why.span().map_or(Origin::Absent, Origin::File);
+            let message = format!("this is not TOML: {}", why.message());
+            problems.push(&Place::new("", origin), message);
+            None
+        }
+    }
+}
+
 fn too_long(bytes: u64) -> String {
     format!("expected at most {TEXT_BYTES_MAX} bytes of text, got {bytes}")
+}
+
+/// What a sweep needs of a scenario file before anything is varied: the scenario itself may
+/// be complete with the varied keys only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepBase {
+    /// The keys and values to vary, as `path=values`.
+    pub vary: Vec<String>,
+    /// Whether values are taken together instead of every combination.
+    pub zip: bool,
+    /// Runs of each combination, at least one.
+    pub runs: u32,
+    /// The text with every `--set` applied and paths made absolute, without `[sweep]`.
+    pub text: String,
+    /// Other files that it names, by absolute path.
+    pub attached: Vec<PathBuf>,
+}
+
+/// Reads of the text of a scenario what a sweep needs; parameters as those of [`parse`].
+///
+/// # Errors
+/// If it is no TOML, a `--set` names nothing, or a key of `[sweep]` is wrong.
+pub fn sweep_base(file: &str, text: &str, sets: &[String]) -> Result<SweepBase, ScenarioError> {
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(ScenarioError::unreadable(file, too_long(text.len() as u64)));
+    }
+    let mut problems = Problems::default();
+    let base = sweep_base_into(file, text, sets, &mut problems);
+    match (problems.into_error(file, text, sets), base) {
+        (Some(error), _) => Err(error),
+        (None, Some(base)) => Ok(base),
+        (None, None) => unreachable!("without a base there is a problem"),
+    }
+}
+
+fn sweep_base_into(
+    file: &str,
+    text: &str,
+    sets: &[String],
+    problems: &mut Problems,
+) -> Option<SweepBase> {
+    let (mut tree, mut document) = read_toml(text, problems)?;
+    set::apply(sets, &mut tree, &mut document, problems);
+    let attached = attached::make_absolute(file, &mut tree, &mut document);
+    let node = tree.child("sweep").unwrap_or(&table::NOTHING);
+    let raw = table::read::<raw::RawSweep>(node, Place::new("sweep", Origin::Absent), problems)?;
+    document.remove("sweep");
+    Some(SweepBase {
+        vary: raw.vary.map(|at| at.value).unwrap_or_default(),
+        zip: raw.zip.value,
+        runs: raw.runs.value.get(),
+        text: document.to_string(),
+        attached,
+    })
 }
 
 /// The JSON Schema of a scenario file, for editors and generators.

@@ -378,6 +378,8 @@ tables! {
         list run: RawRun;
         /// How the scenario is emulated.
         table emulation: RawEmulation;
+        /// What `lasthop sweep` varies. Other commands run the scenario as it stands.
+        checked sweep: RawSweep = "none";
     }
 
     /// The radio channel and what the whole cell shares.
@@ -1150,5 +1152,17 @@ tables! {
         value lateness_max: Duration = "1ms";
         /// The MTU of nodes that have none of their own.
         moved mtu: () = "this is `mtu` of [node_defaults] now: it is for `simulate`, too";
+    }
+
+    /// A sweep: runs of many combinations of values.
+    RawSweep {
+        /// The keys and their values, as in the command's `--vary`, which takes their place
+        /// if it is given: `"node.sta.count=1,2,5"`, `"wire.cable.delay=1ms..50ms:8"`.
+        option vary: Vec<String> = "none: --vary says what";
+        /// Take the first values of all keys together, then the second ones, and so on,
+        /// instead of every combination.
+        value zip: bool = false;
+        /// Runs of each combination, with independent random numbers.
+        value runs: Positive = 1;
     }
 }

@@ -4,11 +4,13 @@
 //! only nodes at the ends of a flow are looked at.
 
 use crate::Scenario;
+use lasthop_packet::NodeId;
 use lasthop_units::Db;
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, PairConfig, Role, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::Rate;
+use std::collections::BTreeSet;
 
 /// The length that is tried, that of a short packet.
 const MPDU_BYTES: u32 = 100;
@@ -19,21 +21,31 @@ impl Scenario {
     /// What may surprise in the results, a sentence each; no error.
     pub fn warnings(&self) -> Vec<String> {
         let Some(cell) = &self.network.cell else { return Vec::new() };
-        let is_used = |pair: &&PairConfig| self.is_used(cell, pair);
-        cell.links.iter().filter(is_used).filter_map(|pair| self.too_weak(cell, pair)).collect()
+        let ends = self.ends_in_use(cell).into_iter();
+        ends.filter_map(|(from, to)| self.too_weak(cell, &cell.links.pair(from, to)?)).collect()
     }
 
-    fn is_used(&self, cell: &CellConfig, pair: &PairConfig) -> bool {
-        let is_access_point =
-            |station: StationId| cell.stations[station.index()].role == Role::AccessPoint;
-        if !cell.independent {
-            return is_access_point(pair.from) || is_access_point(pair.to);
+    /// From whom to whom there are frames, in ascending order.
+    fn ends_in_use(&self, cell: &CellConfig) -> BTreeSet<(StationId, StationId)> {
+        let mut ends = BTreeSet::new();
+        if cell.independent {
+            let station = |node: NodeId| self.network.nodes[node.index()].station;
+            for flow in &self.flows {
+                if let Some((from, to)) = station(flow.from).zip(station(flow.to)) {
+                    ends.extend([(from, to), (to, from)]);
+                }
+            }
+        } else {
+            let stations = || (0..).map(StationId).zip(&cell.stations);
+            for (access_point, _) in
+                stations().filter(|(_, station)| station.role == Role::AccessPoint)
+            {
+                ends.extend(
+                    stations().flat_map(|(to, _)| [(access_point, to), (to, access_point)]),
+                );
+            }
         }
-        let ends = (self.node_of(pair.from), self.node_of(pair.to));
-        self.flows.iter().any(|flow| {
-            let flow = (Some(flow.from.index()), Some(flow.to.index()));
-            flow == ends || (flow.1, flow.0) == ends
-        })
+        ends
     }
 
     fn node_of(&self, station: StationId) -> Option<usize> {

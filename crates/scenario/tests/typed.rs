@@ -8,13 +8,15 @@ use lasthop_net::{Jitter, Loss, RateChange};
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_scenario::{Role, Scenario, parse};
-use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Probability, Seed};
+use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Meters, Probability, Seed};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
 use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable};
-use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Rate, SnrChange, Standard};
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, GuardInterval, Preamble, Propagation, Rate, SnrChange, Standard,
+};
 
 const CELL: &str = r#"
 [[node]]
@@ -38,9 +40,9 @@ fn cell(scenario: &Scenario) -> &CellConfig {
     scenario.network.cell.as_ref().expect("there is a cell")
 }
 
-fn link(scenario: &Scenario, from: u16, to: u16) -> &PairConfig {
-    let is = |pair: &&PairConfig| pair.from == StationId(from) && pair.to == StationId(to);
-    cell(scenario).links.iter().find(is).expect("every pair has a link")
+fn link(scenario: &Scenario, from: u16, to: u16) -> PairConfig {
+    let links = &cell(scenario).links;
+    links.pair(StationId(from), StationId(to)).expect("every pair has a link")
 }
 
 #[test]
@@ -51,7 +53,7 @@ fn the_defaults_are_those_of_linux_and_80211n() {
     let cell = cell(&scenario);
     assert_eq!((cell.standard, cell.band), (Standard::Dot11n, Band::Ghz5));
     assert_eq!(cell.beacon_interval, Some(Duration::from_micros(102_400)));
-    assert_eq!(cell.links.len(), 2);
+    assert_eq!(cell.links.iter().count(), 2);
     // 20 dBm - 46.68 dB - 30 log10(5) dB over noise of -174 + 73.01 + 7 dBm.
     assert!((link(&scenario, 1, 0).link.snr.0 - 46.34).abs() < 0.01);
     for station in &cell.stations {
@@ -204,7 +206,7 @@ fn counts_and_patterns_are_carried_out() {
         ]
     );
     assert_eq!(scenario.flows[0].kind, FlowKind::Udp(SourceConfig::Saturated { bytes: 1500 }));
-    assert_eq!(cell(&scenario).links.len(), 20);
+    assert_eq!(cell(&scenario).links.iter().count(), 20);
     assert!(link(&scenario, 1, 2).link.snr < Db(-80.0));
     assert_eq!(link(&scenario, 1, 0).link.loss, Probability::new(0.1));
     assert_eq!(link(&scenario, 0, 1).link.loss, None);
@@ -537,6 +539,34 @@ fn who_only_sends_gives_nothing_up_as_a_receiver() {
     }
 }
 
+/// The links that no `[[link]]` is about are those of the channel, each power and place counted.
+#[test]
+fn links_follow_from_places_and_powers() {
+    let sets = ["node.ap.tx_power=\"17dBm\"", "node.ap.position=[\"1m\", \"2m\"]"];
+    let scenario = with(
+        "[[node]]\nname = \"ap\"\nrole = \"access-point\"\n\
+         [[node]]\nname = \"sta\"\nrole = \"station\"\ncount = 4\nring = \"30m\"\n",
+        &sets,
+    );
+    let place = |station: u16| match station {
+        0 => [1.0, 2.0],
+        _ => {
+            let angle = std::f64::consts::TAU * f64::from(station - 1) / 4.0;
+            [5.0 + 30.0 * angle.cos(), 30.0 * angle.sin()]
+        }
+    };
+    let propagation = Propagation::of(Band::Ghz5, ChannelWidth::Mhz20);
+    for (from, to) in (0..5).flat_map(|from| (0..5).map(move |to| (from, to))) {
+        if from != to {
+            let ([x, y], [u, v]) = (place(from), place(to));
+            let distance = Meters((x - u).hypot(y - v));
+            let power = Dbm(if from == 0 { 17.0 } else { 20.0 });
+            let expected = propagation.link(power, distance, Db(0.0));
+            assert_eq!(link(&scenario, from, to).link, expected, "{from} to {to}");
+        }
+    }
+}
+
 #[test]
 fn shadowing_is_drawn_for_each_run_and_pair() {
     let text = format!(
@@ -546,8 +576,7 @@ fn shadowing_is_drawn_for_each_run_and_pair() {
     let snr = |run, from, to| {
         let network = scenario.network_for(Seed::new(1, run));
         let links = network.cell.expect("there is a cell").links;
-        let is = |pair: &&PairConfig| pair.from == StationId(from) && pair.to == StationId(to);
-        links.iter().find(is).expect("every pair has a link").link.snr
+        links.snr(StationId(from), StationId(to)).expect("every pair has a link")
     };
     let mean = link(&scenario, 0, 1).link.snr;
     assert_eq!(snr(0, 0, 1), snr(0, 1, 0));

@@ -40,6 +40,59 @@ use std::ops::ControlFlow;
 
 pub use lasthop_hosts::HostsError as SimError;
 
+/// A run that goes on as far as it is told, so that somebody can look at it and change it in
+/// between. Advanced to its end at once or in any steps, it is the same run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulation {
+    hosts: Hosts,
+    now: Instant,
+    end: Instant,
+}
+
+impl Simulation {
+    /// The run of `scenario` with `seed`, at its beginning.
+    ///
+    /// # Errors
+    /// See [`SimError`].
+    pub fn new<S: Sink>(scenario: &Scenario, seed: Seed, sink: &mut S) -> Result<Self, SimError> {
+        let mut network = scenario.network_for(seed);
+        if let Some(cell) = &mut network.cell {
+            cell.record_events = sink.wants_events();
+        }
+        let mut hosts = Hosts::new(&scenario.hosts(), &network, seed)?;
+        hosts.start(Instant::ZERO, sink);
+        Ok(Self { hosts, now: Instant::ZERO, end: Instant::ZERO + scenario.duration })
+    }
+
+    /// The instant up to which everything happened.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Whether nothing more will happen.
+    pub fn is_over(&self) -> bool {
+        self.now >= self.end || self.hosts.is_done()
+    }
+
+    /// Lets everything happen before `until`, or before the end of the scenario.
+    pub fn advance<S: Sink>(&mut self, until: Instant, sink: &mut S) {
+        let until = until.min(self.end);
+        let last = until.saturating_sub(Duration::from_nanos(1));
+        while !self.hosts.is_done() && self.hosts.step(last, sink, &|_| None).is_some() {}
+        self.now = self.now.max(until);
+    }
+
+    /// The hosts, to read what they count and to change their radios.
+    pub fn hosts(&mut self) -> &mut Hosts {
+        &mut self.hosts
+    }
+
+    /// Ends the run; returns the counters.
+    pub fn finish<S: Sink>(mut self, sink: &mut S) -> NetworkStats {
+        self.hosts.finish(self.now, sink)
+    }
+}
+
 /// Runs `scenario` with `seed`; returns the counters at the end, without those of a
 /// warm-up. A scenario that consists of measurements ends with the last one
 /// ([`Sink::ended`]). `progress` is called with the virtual time, at most once per
@@ -71,13 +124,7 @@ pub fn run_while<S: Sink>(
     sink: &mut S,
     mut progress: impl FnMut(Instant) -> ControlFlow<()>,
 ) -> Result<Option<NetworkStats>, SimError> {
-    let mut network = scenario.network_for(seed);
-    if let Some(cell) = &mut network.cell {
-        cell.record_events = sink.wants_events();
-    }
-    let mut hosts = Hosts::new(&scenario.hosts(), &network, seed)?;
-    hosts.start(Instant::ZERO, sink);
-    let end = Instant::ZERO + scenario.duration;
+    let Simulation { mut hosts, end, .. } = Simulation::new(scenario, seed, sink)?;
     let last = end.saturating_sub(Duration::from_nanos(1));
     let mut told = Instant::ZERO;
     while let Some(now) = hosts.step(last, sink, &|_| None) {

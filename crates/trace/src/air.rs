@@ -65,20 +65,28 @@ const AMSDU_SNAP_BYTES: u32 = 8_192;
 /// The writer of `air.pcapng`.
 pub(crate) struct AirWriter {
     capture: Capture,
+    maker: Maker,
     band: Band,
     channel: Channel,
+    ampdus: u32,
+    /// Room for radiotap headers: of the last frame of a PSDU, and before it of the others.
+    radiotap: [Vec<u8>; 2],
+    /// Whether data frames, and Block Acks and requests for them, are written.
+    data: bool,
+}
+
+/// What makes MPDUs.
+struct Maker {
     interval_tu: u16,
     capabilities: u16,
     /// The elements of a beacon before the TIM, and after it.
     elements: [Vec<u8>; 2],
     probe: Vec<u8>,
     access_point: Option<StationId>,
-    ampdus: u32,
-    packet: Vec<u8>,
     /// Bytes of a made-up frame that are made at least; headers always are.
     bytes_made: usize,
-    /// Whether data frames, and Block Acks and requests for them, are written.
-    data: bool,
+    /// Bytes of a packet that are written at most.
+    snap_bytes: usize,
 }
 
 /// Where the bytes of packets come from.
@@ -102,8 +110,11 @@ impl AirWriter {
             true => AMSDU_SNAP_BYTES,
             false => SNAP_BYTES,
         };
-        let writer = Self::with(target.into(), info, names, cut.then_some(snap_bytes))?;
-        Ok(if cut { Self { bytes_made: 0, ..writer } } else { writer })
+        let mut writer = Self::with(target.into(), info, names, cut.then_some(snap_bytes))?;
+        if cut {
+            writer.maker.bytes_made = 0;
+        }
+        Ok(writer)
     }
 
     /// A writer to a stream.
@@ -132,18 +143,25 @@ impl AirWriter {
             Band::Ghz5 => 0,
         };
         let interval_tu = info.beacon_interval.as_micros() / 1_024;
-        Ok(Self {
-            capture: Capture::new(target, LinkType::Radiotap, "air", snap_bytes)?,
-            band: info.band,
-            channel: Channel::from_number(info.band, info.channel),
+        let capture = Capture::new(target, LinkType::Radiotap, "air", snap_bytes)?;
+        let snap_bytes = snap_bytes.map_or(usize::MAX, |bytes| bytes as usize);
+        let maker = Maker {
             interval_tu: u16::try_from(interval_tu).unwrap_or(u16::MAX),
             capabilities: Beacon::ESS | short_slots,
             elements: beacon_elements(info),
             probe: probe_elements(info),
             access_point: names.access_point,
+            bytes_made: snap_bytes,
+            snap_bytes,
+        };
+        let channel = Channel::from_number(info.band, info.channel);
+        Ok(Self {
+            capture,
+            maker,
+            band: info.band,
+            channel,
             ampdus: 0,
-            packet: Vec::new(),
-            bytes_made: snap_bytes.map_or(usize::MAX, |bytes| bytes as usize),
+            radiotap: Default::default(),
             data: true,
         })
     }
@@ -159,39 +177,49 @@ impl AirWriter {
 
     /// Writes the MPDUs of a PPDU.
     pub(crate) fn ppdu(&mut self, ppdu: &Ppdu, contents: Contents<'_>) -> Result<(), OutputError> {
-        let mut packet = std::mem::take(&mut self.packet);
         for psdu in &ppdu.psdus {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
             let mut header = radiotap::Repr::received(start, psdu.rate, self.channel, psdu.signal);
             if psdu.aggregated {
                 self.ampdus = self.ampdus.wrapping_add(1);
             }
+            // All frames of a PSDU have the same header, except the last.
             let last = psdu.frames.len().saturating_sub(1);
+            for (radiotap, is_last) in self.radiotap.iter_mut().zip([false, true]) {
+                radiotap.clear();
+                if is_last || last > 0 {
+                    if psdu.aggregated {
+                        header.ampdu_status = Some(AmpduStatus::new(self.ampdus, is_last));
+                    }
+                    header.emit(radiotap);
+                }
+            }
             for (index, frame) in psdu.frames.iter().enumerate() {
                 if !self.data && is_about_data(frame.kind) {
                     continue;
                 }
-                if psdu.aggregated {
-                    header.ampdu_status = Some(AmpduStatus::new(self.ampdus, index == last));
-                }
-                packet.clear();
-                header.emit(&mut packet);
-                let left_out = self.frame(ppdu, psdu.receiver, frame, contents, &mut packet);
-                let length = packet.len() + left_out;
-                self.capture.packet(ppdu.end, None, &packet, length)?;
+                let Self { capture, maker, radiotap, .. } = &mut *self;
+                capture.packet(ppdu.end, None, |out| {
+                    let begin = out.len();
+                    out.extend_from_slice(&radiotap[usize::from(index == last)]);
+                    maker.frame(ppdu, psdu.receiver, frame, contents, begin, out)
+                })?;
             }
         }
-        self.packet = packet;
         Ok(())
     }
+}
 
-    /// Appends an MPDU with its FCS. Returns how many bytes were left out at its end.
+impl Maker {
+    /// Appends an MPDU with its FCS to the packet that starts at `begin`. Returns how many
+    /// bytes were left out at its end.
     fn frame(
         &self,
         ppdu: &Ppdu,
         receiver: Address,
         frame: &Frame,
         contents: Contents<'_>,
+        begin: usize,
         out: &mut Vec<u8>,
     ) -> usize {
         let names = contents.names;
@@ -212,7 +240,7 @@ impl AirWriter {
         match frame.kind {
             FrameKind::Data | FrameKind::QosData { .. } => {
                 let data = link.data(frame, contents, self.bytes_made);
-                return data.emit(self.capture.snap_bytes(), out);
+                return data.emit(begin.saturating_add(self.snap_bytes), out);
             }
             FrameKind::Null { power_management } => {
                 link.null(power_management, None).emit_mpdu(out);
@@ -290,9 +318,7 @@ impl AirWriter {
         }
         0
     }
-}
 
-impl AirWriter {
     /// Returns the body of a beacon or a Probe Response with these elements.
     fn beacon<'a>(&self, ppdu: &Ppdu, elements: &'a [u8]) -> Beacon<'a> {
         Beacon {
@@ -335,17 +361,21 @@ struct Link {
 /// A data frame that owns its body.
 struct DataFrame {
     repr: data::Repr<'static>,
-    body: Vec<u8>,
+    /// The body from `skip` on.
+    bytes: Vec<u8>,
+    skip: usize,
     /// Bytes of the body that were left out at its end.
     left_out: usize,
 }
 
 impl DataFrame {
     /// Appends the frame, and returns how many bytes were left out at its end. An FCS that
-    /// nobody sees is not computed: that would be a fifth of the time of a run.
-    fn emit(&self, snap_bytes: usize, out: &mut Vec<u8>) -> usize {
-        let frame = frame::Repr::Data(data::Repr { body: Some(&self.body), ..self.repr });
-        if self.left_out == 0 && out.len() + frame.buffer_len() < snap_bytes {
+    /// nobody sees, since what is from `end` on is not written, is not computed: that would
+    /// be a fifth of the time of a run.
+    fn emit(&self, end: usize, out: &mut Vec<u8>) -> usize {
+        let body = Some(&self.bytes[self.skip..]);
+        let frame = frame::Repr::Data(data::Repr { body, ..self.repr });
+        if self.left_out == 0 && out.len() + frame.buffer_len() < end {
             frame.emit_mpdu(out);
             return 0;
         }
@@ -396,23 +426,24 @@ impl Link {
         if qos.is_some_and(|qos| qos.amsdu_present) {
             let mut writer = amsdu::Writer::new();
             let msdus = frame.packets.iter().map(|packet| Msdu::of(packet, contents, usize::MAX));
-            for Msdu { destination, source, bytes, .. } in msdus {
+            for msdu in msdus {
+                let Msdu { destination, source, .. } = msdu;
                 writer
-                    .push(&amsdu::Subframe { destination, source, msdu: &bytes })
+                    .push(&amsdu::Subframe { destination, source, msdu: msdu.bytes() })
                     .expect("a packet and its LLC header are shorter than 65 535 bytes");
             }
             // In an A-MSDU the third address is the BSSID (9.3.2.1.2): the source
             // address in a frame from the access point, the destination address in a
             // frame to it.
             let addresses = self.addresses(self.receiver, self.transmitter);
-            let (repr, body) = (self.header(addresses, qos), writer.finish());
-            return DataFrame { repr, body, left_out: 0 };
+            let (repr, bytes) = (self.header(addresses, qos), writer.finish());
+            return DataFrame { repr, bytes, skip: 0, left_out: 0 };
         }
         let msdu = frame.packets.first().map(|packet| Msdu::of(packet, contents, bytes_made));
-        let Msdu { destination, source, bytes, left_out } = msdu.unwrap_or(Msdu {
+        let Msdu { destination, source, frame, left_out } = msdu.unwrap_or(Msdu {
             destination: self.receiver,
             source: self.transmitter,
-            bytes: Vec::new(),
+            frame: vec![0; Msdu::SKIP],
             left_out: 0,
         });
         // A station does not bridge, so the receiver is the destination of a frame from
@@ -420,7 +451,7 @@ impl Link {
         let destination = if self.from_access_point { self.receiver } else { destination };
         let source = if self.from_access_point { source } else { self.transmitter };
         let repr = self.header(self.addresses(destination, source), qos);
-        DataFrame { repr, body: bytes, left_out }
+        DataFrame { repr, bytes: frame, skip: Msdu::SKIP, left_out }
     }
 
     fn null(&self, power_management: bool, qos: Option<QosControl>) -> frame::Repr<'static> {
@@ -464,12 +495,17 @@ impl Link {
 struct Msdu {
     destination: MacAddr,
     source: MacAddr,
-    bytes: Vec<u8>,
+    /// An Ethernet frame whose source address has made room for the LLC header, which ends
+    /// with the EtherType that was there.
+    frame: Vec<u8>,
     /// Bytes that were left out at its end.
     left_out: usize,
 }
 
 impl Msdu {
+    /// Bytes of the frame in front of the MSDU.
+    const SKIP: usize = ethernet::HEADER_BYTES - llc::LEN;
+
     fn of(packet: &Packet, contents: Contents<'_>, bytes_made: usize) -> Self {
         let Contents { frames, segments, names } = contents;
         // A fragment has the tag of its packet, whose bytes are not its own.
@@ -477,15 +513,12 @@ impl Msdu {
             true => frames(packet.tag).filter(|frame| frame.len() >= ethernet::HEADER_BYTES),
             false => None,
         };
-        let (frame, length) = match real {
-            Some(frame) => {
-                let length = frame.len();
-                (frame, length)
-            }
+        let (mut frame, left_out) = match real {
+            Some(frame) => (frame, 0),
             None => {
-                let mut frame = Vec::new();
-                let length = ethernet::frame(packet, names, segments, bytes_made, &mut frame);
-                (frame, length)
+                let mut frame = Vec::with_capacity(HEADERS_BYTES);
+                let left_out = ethernet::frame(packet, names, segments, bytes_made, &mut frame);
+                (frame, left_out)
             }
         };
         let address = |at: usize| {
@@ -493,13 +526,20 @@ impl Msdu {
             octets.copy_from_slice(&frame[at..at + 6]);
             MacAddr(octets)
         };
-        let mut bytes = Vec::with_capacity(llc::LEN + frame.len() - ethernet::HEADER_BYTES);
-        llc::Repr::new(u16::from_be_bytes([frame[12], frame[13]])).emit(&mut bytes);
-        bytes.extend_from_slice(&frame[ethernet::HEADER_BYTES..]);
-        let left_out = length - frame.len();
-        Self { destination: address(0), source: address(6), bytes, left_out }
+        let [destination, source] = [0, 6].map(address);
+        let ethertype = u16::from_be_bytes([frame[12], frame[13]]);
+        let header = llc::Repr::new(ethertype).to_bytes();
+        frame[Self::SKIP..ethernet::HEADER_BYTES].copy_from_slice(&header);
+        Self { destination, source, frame, left_out }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.frame[Self::SKIP..]
     }
 }
+
+/// Bytes that the headers of a made-up frame rarely exceed.
+const HEADERS_BYTES: usize = 128;
 
 fn parameters(tid: u8, window: u16) -> BlockAckParameters {
     BlockAckParameters { amsdu: true, immediate: true, tid, buffer_size: window }

@@ -5,7 +5,7 @@
 //! comments of types are the descriptions in the JSON Schema.
 
 use crate::output::{OutputDir, OutputError};
-use crate::table::{Kind, Table, columns, text};
+use crate::table::{Kind, Table, Word, columns};
 use crate::value::{rounded, to_json};
 use lasthop_apq::report::{
     self, DirectionReport, Discipline, Doubt, Judgement, LoadPoint, Report, SessionReport,
@@ -13,7 +13,6 @@ use lasthop_apq::report::{
 };
 use lasthop_apq::{Direction, PhaseRecord, StreamKind};
 use lasthop_hosts::ApqEnding;
-use parquet::data_type::ByteArray;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -397,8 +396,8 @@ columns! {
 /// Writes `samples.parquet`, with a row for each packet that arrived.
 pub struct SamplesWriter {
     table: Table,
-    ways: [ByteArray; 2],
-    kinds: [ByteArray; 2],
+    ways: [Word; 2],
+    kinds: [Word; 2],
 }
 
 impl SamplesWriter {
@@ -408,10 +407,11 @@ impl SamplesWriter {
     /// If the file cannot be made.
     pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
         let file = directory.file("samples.parquet")?;
+        let mut table = Table::new(file, COLUMNS, &[("lasthop.schema", "samples 1".into())])?;
         Ok(Self {
-            table: Table::new(file, COLUMNS, &[("lasthop.schema", "samples 1".into())])?,
-            ways: ["down", "up"].map(text),
-            kinds: ["sparse", "bulk"].map(text),
+            ways: ["down", "up"].map(|way| table.word(way)),
+            kinds: ["sparse", "bulk"].map(|kind| table.word(kind)),
+            table,
         })
     }
 
@@ -421,17 +421,17 @@ impl SamplesWriter {
     /// If the rows cannot be written.
     pub fn phase(&mut self, number: u32, record: &PhaseRecord) -> Result<(), OutputError> {
         let way = match record.direction {
-            Direction::Down => &self.ways[0],
-            Direction::Up => &self.ways[1],
+            Direction::Down => self.ways[0],
+            Direction::Up => self.ways[1],
         };
         for sample in &record.samples {
-            let mut row = self.table.row();
+            let mut row = self.table.row()?;
             row.int32(PHASE, number as i32).text(DIRECTION, way);
             row.text(
                 KIND,
                 match sample.kind {
-                    StreamKind::Sparse => &self.kinds[0],
-                    StreamKind::Bulk => &self.kinds[1],
+                    StreamKind::Sparse => self.kinds[0],
+                    StreamKind::Bulk => self.kinds[1],
                 },
             );
             row.int32(SEQUENCE, sample.sequence as i32);
@@ -442,7 +442,6 @@ impl SamplesWriter {
             // The difference of two hosts' clocks can be negative; the column is
             // signed.
             row.int64(DELAY, sample.delay_ns() as u64);
-            self.table.flush_if_full()?;
         }
         Ok(())
     }

@@ -31,8 +31,8 @@ pub(crate) const HEADER_BYTES: usize = 14;
 /// as many.
 const PAYLOAD_BYTES: usize = 16;
 
-/// Writes the frame for a packet over `frame` and returns its length in bytes; `segments`
-/// has the headers of those of TCP. Of payload, which is zero behind the tag, only the
+/// Appends the frame for a packet, and returns how many bytes it left out at the end;
+/// `segments` has the headers of those of TCP. Of payload, which is zero behind the tag, only the
 /// first 16 bytes are made, and under TCP none, except where the frame is shorter than
 /// `bytes_made` without it: what is missing is zero, and all checksums are those of the
 /// whole frame.
@@ -41,18 +41,19 @@ pub(crate) fn frame(
     names: &Names,
     segments: &Segments,
     bytes_made: usize,
-    frame: &mut Vec<u8>,
+    out: &mut Vec<u8>,
 ) -> usize {
     let length = HEADER_BYTES + usize::from(packet.bytes);
-    frame.clear();
-    frame.extend_from_slice(&node_address(packet.destination, names).0);
-    frame.extend_from_slice(&node_address(packet.source, names).0);
+    let begin = out.len();
+    let mut head = [0; HEADER_BYTES + IPV4_BYTES];
+    head[0..6].copy_from_slice(&node_address(packet.destination, names).0);
+    head[6..12].copy_from_slice(&node_address(packet.source, names).0);
     if usize::from(packet.bytes) < IPV4_BYTES {
-        frame.extend_from_slice(&EXPERIMENTAL.to_be_bytes());
-        frame.resize(length, 0);
-        return length;
+        head[12..14].copy_from_slice(&EXPERIMENTAL.to_be_bytes());
+        out.extend_from_slice(&head[..length]);
+        return 0;
     }
-    frame.extend_from_slice(&IPV4.to_be_bytes());
+    head[12..14].copy_from_slice(&IPV4.to_be_bytes());
     let segment = segments.get(packet);
     let kind = names.flows.get(usize::from(packet.flow.0)).map(|flow| flow.kind);
     let protocol = match (kind, segment) {
@@ -62,7 +63,8 @@ pub(crate) fn frame(
         (Some(FlowKind::Ping), None) => ICMP,
         _ => UDP,
     };
-    ip_header(frame, packet, protocol);
+    head[HEADER_BYTES..].copy_from_slice(&ip_header(packet, protocol));
+    out.extend_from_slice(&head);
     let ip = HEADER_BYTES..HEADER_BYTES + IPV4_BYTES;
     let transport = ip.end;
     let offset_bytes = usize::from(packet.fragment.offset_bytes());
@@ -72,13 +74,15 @@ pub(crate) fn frame(
         None if offset_bytes > 0 => transport + PAYLOAD_BYTES,
         None => transport + TRANSPORT_HEADER_BYTES + PAYLOAD_BYTES,
     };
-    frame.resize(headers.max(bytes_made).min(length), 0);
+    let made = headers.max(bytes_made).min(length);
+    out.resize(begin + made, 0);
+    let frame = &mut out[begin..];
     if let Some(segment) = segment {
         tcp_header(&mut frame[ip.start..], packet, segment);
-        return length;
+        return length - made;
     }
     if offset_bytes > 0 {
-        return length;
+        return length - made;
     }
     let payload = transport + TRANSPORT_HEADER_BYTES;
     if let Some(room) = frame.get_mut(payload..payload + 8) {
@@ -89,7 +93,7 @@ pub(crate) fn frame(
         ICMP => icmp_header(&mut frame[transport..], packet, names),
         _ => {}
     }
-    length
+    length - made
 }
 
 /// Returns the TCP header of a segment that `source` sends. Its checksum is 0.
@@ -107,7 +111,7 @@ pub(crate) fn node_address(node: NodeId, names: &Names) -> MacAddr {
     }
 }
 
-fn ip_header(frame: &mut Vec<u8>, packet: &Packet, protocol: u8) {
+fn ip_header(packet: &Packet, protocol: u8) -> [u8; IPV4_BYTES] {
     let header = Ipv4 {
         dscp: packet.access_category.dscp(),
         ecn: packet.ecn(),
@@ -122,7 +126,7 @@ fn ip_header(frame: &mut Vec<u8>, packet: &Packet, protocol: u8) {
         source: ip_address(packet.source),
         destination: ip_address(packet.destination),
     };
-    frame.extend_from_slice(&header.to_bytes());
+    header.to_bytes()
 }
 
 /// Whether what `source` sends travels from the start of the flow to its end.

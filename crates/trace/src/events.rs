@@ -3,10 +3,9 @@
 //! of the reports. Units are in the names of the columns, which `docs/files.md`
 //! describes; a test compares.
 
-use crate::columns::Columns;
 use crate::names::Names;
 use crate::output::OutputError;
-use crate::table::{Destination, Kind, Row, Table, columns, text};
+use crate::table::{Columns, Destination, Kind, Row, Table, Word, columns};
 use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
@@ -14,7 +13,6 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu};
 use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
-use parquet::data_type::ByteArray;
 
 columns! {
     AT "at_ns" Int64,
@@ -53,36 +51,35 @@ columns! {
 /// The writer of `events.parquet`.
 pub(crate) struct EventsWriter {
     table: Table,
-    nodes: Vec<ByteArray>,
+    nodes: Vec<Word>,
     stations: Vec<NodeId>,
-    flows: Vec<ByteArray>,
-    rates: Vec<(Rate, ByteArray)>,
+    flows: Vec<Word>,
+    rates: Vec<(Rate, Word)>,
     words: Words,
 }
 
-/// Texts of cells that do not depend on the run. They are made once, and are cheap to
-/// clone.
+/// Texts of cells that do not depend on the run, made once.
 struct Words {
-    sent: ByteArray,
-    arrived: ByteArray,
-    lost: ByteArray,
-    queued: ByteArray,
-    dropped: ByteArray,
-    delivered: ByteArray,
-    ppdu: ByteArray,
-    block_ack_established: ByteArray,
-    block_ack_ended: ByteArray,
-    rate_changed: ByteArray,
-    awake: ByteArray,
-    off_channel: ByteArray,
-    pseudo_retry_out: ByteArray,
-    dozing: ByteArray,
-    round_trip: ByteArray,
-    tcp: ByteArray,
-    group: ByteArray,
-    unknown: ByteArray,
-    reasons: [ByteArray; LossReason::ALL.len()],
-    frames: Vec<(&'static str, ByteArray)>,
+    sent: Word,
+    arrived: Word,
+    lost: Word,
+    queued: Word,
+    dropped: Word,
+    delivered: Word,
+    ppdu: Word,
+    block_ack_established: Word,
+    block_ack_ended: Word,
+    rate_changed: Word,
+    awake: Word,
+    off_channel: Word,
+    pseudo_retry_out: Word,
+    dozing: Word,
+    round_trip: Word,
+    tcp: Word,
+    group: Word,
+    unknown: Word,
+    reasons: [Word; LossReason::ALL.len()],
+    frames: Vec<(&'static str, Word)>,
 }
 
 impl EventsWriter {
@@ -90,13 +87,14 @@ impl EventsWriter {
         destination: impl Into<Destination>,
         names: &Names,
     ) -> Result<Self, OutputError> {
+        let mut table = Table::new(destination, COLUMNS, &[("lasthop.schema", "events 2".into())])?;
         Ok(Self {
-            table: Table::new(destination, COLUMNS, &[("lasthop.schema", "events 2".into())])?,
-            nodes: names.nodes.iter().map(|node| text(&node.name)).collect(),
+            nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
             stations: names.stations.clone(),
-            flows: names.flows.iter().map(|flow| text(&flow.name)).collect(),
+            flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
             rates: Vec::new(),
-            words: Words::new(),
+            words: Words::new(&mut table),
+            table,
         })
     }
 
@@ -107,16 +105,16 @@ impl EventsWriter {
 
     /// Adds the name of the flow that has the next number.
     pub(crate) fn program_flow(&mut self, name: &str) {
-        self.flows.push(text(name));
+        self.flows.push(self.table.word(name));
     }
 
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) -> Result<(), OutputError> {
-        let mut row = self.table.row();
-        row.int64(AT, now.as_nanos()).text(KIND, &self.words.sent);
+        let mut row = self.table.row()?;
+        row.int64(AT, now.as_nanos()).text(KIND, self.words.sent);
         row.text(NODE, name(&self.nodes, packet.source, &self.words));
         row.text(PEER, name(&self.nodes, packet.destination, &self.words));
         packet_columns(&mut row, packet, &self.flows);
-        self.table.flush_if_full()
+        Ok(())
     }
 
     pub(crate) fn arrived(
@@ -125,13 +123,13 @@ impl EventsWriter {
         node: NodeId,
         packet: &Packet,
     ) -> Result<(), OutputError> {
-        let mut row = self.table.row();
-        row.int64(AT, now.as_nanos()).text(KIND, &self.words.arrived);
+        let mut row = self.table.row()?;
+        row.int64(AT, now.as_nanos()).text(KIND, self.words.arrived);
         row.text(NODE, name(&self.nodes, node, &self.words));
         row.text(PEER, name(&self.nodes, packet.source, &self.words));
         packet_columns(&mut row, packet, &self.flows);
         delay_columns(&mut row, now, packet);
-        self.table.flush_if_full()
+        Ok(())
     }
 
     pub(crate) fn lost(
@@ -141,12 +139,12 @@ impl EventsWriter {
         packet: &Packet,
         reason: DropReason,
     ) -> Result<(), OutputError> {
-        let mut row = self.table.row();
-        row.int64(AT, now.as_nanos()).text(KIND, &self.words.lost);
+        let mut row = self.table.row()?;
+        row.int64(AT, now.as_nanos()).text(KIND, self.words.lost);
         row.text(NODE, name(&self.nodes, node, &self.words));
-        row.text(REASON, &self.words.reasons[LossReason::from(reason).index()]);
+        row.text(REASON, self.words.reasons[LossReason::from(reason).index()]);
         packet_columns(&mut row, packet, &self.flows);
-        self.table.flush_if_full()
+        Ok(())
     }
 
     pub(crate) fn round_trip(
@@ -155,11 +153,11 @@ impl EventsWriter {
         flow: FlowId,
         rtt: Duration,
     ) -> Result<(), OutputError> {
-        let mut row = self.table.row();
-        row.int64(AT, now.as_nanos()).text(KIND, &self.words.round_trip);
+        let mut row = self.table.row()?;
+        row.int64(AT, now.as_nanos()).text(KIND, self.words.round_trip);
         flow_column(&mut row, flow, &self.flows);
         row.int64(RTT, rtt.as_nanos());
-        self.table.flush_if_full()
+        Ok(())
     }
 
     pub(crate) fn tcp(
@@ -168,43 +166,45 @@ impl EventsWriter {
         flow: FlowId,
         sample: &TcpSample,
     ) -> Result<(), OutputError> {
-        let mut row = self.table.row();
-        row.int64(AT, now.as_nanos()).text(KIND, &self.words.tcp);
+        let mut row = self.table.row()?;
+        row.int64(AT, now.as_nanos()).text(KIND, self.words.tcp);
         flow_column(&mut row, flow, &self.flows);
         row.int64(RTT, sample.latest_rtt.as_nanos()).int32(CWND, int(sample.cwnd_packets));
-        self.table.flush_if_full()
+        Ok(())
     }
 
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), OutputError> {
         match event {
             Event::Queued { at, station, packet, queue_packets } => {
-                let mut row = self.table.row();
-                row.int64(AT, at.as_nanos()).text(KIND, &self.words.queued);
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, self.words.queued);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
                 row.int32(QUEUE_PACKETS, int(*queue_packets));
                 packet_columns(&mut row, packet, &self.flows);
             }
             Event::Dropped { at, station, packet, reason } => {
-                let mut row = self.table.row();
-                row.int64(AT, at.as_nanos()).text(KIND, &self.words.dropped);
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, self.words.dropped);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
-                row.text(REASON, &self.words.reasons[LossReason::from(*reason).index()]);
+                row.text(REASON, self.words.reasons[LossReason::from(*reason).index()]);
                 packet_columns(&mut row, packet, &self.flows);
             }
             Event::Delivered { at, station, packet } => {
-                let mut row = self.table.row();
-                row.int64(AT, at.as_nanos()).text(KIND, &self.words.delivered);
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, self.words.delivered);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
                 packet_columns(&mut row, packet, &self.flows);
                 delay_columns(&mut row, *at, packet);
             }
-            Event::Ppdu(ppdu) => ppdu.psdus.iter().for_each(|psdu| self.psdu(ppdu, psdu)),
+            Event::Ppdu(ppdu) => {
+                return ppdu.psdus.iter().try_for_each(|psdu| self.psdu(ppdu, psdu));
+            }
             Event::BlockAckAgreement { at, originator, recipient, tid, established } => {
                 let kind = match established {
-                    true => &self.words.block_ack_established,
-                    false => &self.words.block_ack_ended,
+                    true => self.words.block_ack_established,
+                    false => self.words.block_ack_ended,
                 };
-                let mut row = self.table.row();
+                let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind).int32(TID, i32::from(*tid));
                 row.text(NODE, station_name(&self.nodes, &self.stations, *originator, &self.words));
                 row.text(PEER, station_name(&self.nodes, &self.stations, *recipient, &self.words));
@@ -218,8 +218,8 @@ impl EventsWriter {
                 retransmissions,
                 smoothed_kbps,
             } => {
-                let mut row = self.table.row();
-                row.int64(AT, at.as_nanos()).text(KIND, &self.words.pseudo_retry_out);
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, self.words.pseudo_retry_out);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
                 row.text(PEER, station_name(&self.nodes, &self.stations, *peer, &self.words));
                 row.int32(TID, i32::from(*tid)).int32(SEQUENCE, i32::from(sequence.as_u16()));
@@ -228,33 +228,33 @@ impl EventsWriter {
             }
             Event::RateChanged { at, station, peer, rate } => {
                 let index = self.rate(*rate);
-                let mut row = self.table.row();
-                row.int64(AT, at.as_nanos()).text(KIND, &self.words.rate_changed);
+                let mut row = self.table.row()?;
+                row.int64(AT, at.as_nanos()).text(KIND, self.words.rate_changed);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
                 row.text(PEER, station_name(&self.nodes, &self.stations, *peer, &self.words));
                 row.int64(RATE, rate.bitrate().as_bps() / 1_000);
-                row.text(RATE_NAME, &self.rates[index].1);
+                row.text(RATE_NAME, self.rates[index].1);
             }
             Event::Power { at, station, state } => {
                 let kind = match state {
-                    PowerState::Awake => &self.words.awake,
-                    PowerState::OffChannel => &self.words.off_channel,
-                    PowerState::Dozing => &self.words.dozing,
+                    PowerState::Awake => self.words.awake,
+                    PowerState::OffChannel => self.words.off_channel,
+                    PowerState::Dozing => self.words.dozing,
                 };
-                let mut row = self.table.row();
+                let mut row = self.table.row()?;
                 row.int64(AT, at.as_nanos()).text(KIND, kind);
                 row.text(NODE, station_name(&self.nodes, &self.stations, *station, &self.words));
             }
         }
-        self.table.flush_if_full()
+        Ok(())
     }
 
     /// Appends a row for what the PPDU carries to one receiver.
-    fn psdu(&mut self, ppdu: &Ppdu, psdu: &Psdu) {
+    fn psdu(&mut self, ppdu: &Ppdu, psdu: &Psdu) -> Result<(), OutputError> {
         let rate = self.rate(psdu.rate);
         let frames = &psdu.frames;
-        let mut row = self.table.row();
-        row.int64(AT, ppdu.start.as_nanos()).text(KIND, &self.words.ppdu);
+        let mut row = self.table.row()?;
+        row.int64(AT, ppdu.start.as_nanos()).text(KIND, self.words.ppdu);
         row.int64(DURATION, ppdu.end.saturating_since(ppdu.start).as_nanos());
         row.text(NODE, station_name(&self.nodes, &self.stations, ppdu.transmitter, &self.words));
         row.text(
@@ -263,16 +263,16 @@ impl EventsWriter {
                 Address::Station(receiver) => {
                     station_name(&self.nodes, &self.stations, receiver, &self.words)
                 }
-                Address::Group => &self.words.group,
+                Address::Group => self.words.group,
             },
         );
         row.int32(BYTES, int(psdu.bytes));
-        row.int64(RATE, psdu.rate.bitrate().as_bps() / 1_000).text(RATE_NAME, &self.rates[rate].1);
+        row.int64(RATE, psdu.rate.bitrate().as_bps() / 1_000).text(RATE_NAME, self.rates[rate].1);
         row.int32(MPDUS, frames.len() as i32);
         row.int32(RETRIES, frames.iter().filter(|frame| frame.retry).count() as i32);
         row.int32(RECEIVED, frames.iter().filter(|frame| frame.received).count() as i32);
         row.double(SIGNAL, psdu.signal.0).bool(COLLIDED, psdu.collided);
-        let Some(first) = frames.first() else { return };
+        let Some(first) = frames.first() else { return Ok(()) };
         row.text(FRAME, self.words.frame(frame_name(first.kind)));
         if has_sequence(first.kind) {
             row.int32(SEQUENCE, i32::from(first.sequence.as_u16()));
@@ -283,19 +283,21 @@ impl EventsWriter {
         if let Some(packet) = first.packets.first() {
             flow_column(&mut row, packet.flow, &self.flows);
         }
+        Ok(())
     }
 
     /// Returns the index of the rate's name in `rates`, where it is added if necessary.
     fn rate(&mut self, rate: Rate) -> usize {
         self.rates.iter().position(|(known, _)| *known == rate).unwrap_or_else(|| {
-            self.rates.push((rate, text(&rate_name(rate))));
+            self.rates.push((rate, self.table.word(&rate_name(rate))));
             self.rates.len() - 1
         })
     }
 }
 
 impl Words {
-    fn new() -> Self {
+    fn new(table: &mut Table) -> Self {
+        let mut text = |text: &str| table.word(text);
         Self {
             sent: text("sent"),
             arrived: text("arrived"),
@@ -320,42 +322,40 @@ impl Words {
         }
     }
 
-    fn frame(&self, name: &'static str) -> &ByteArray {
-        self.frames.iter().find(|(known, _)| *known == name).map_or(&self.unknown, |(_, word)| word)
+    fn frame(&self, name: &'static str) -> Word {
+        self.frames.iter().find(|(known, _)| *known == name).map_or(self.unknown, |(_, word)| *word)
     }
 }
 
 /// The name of a node; `*` for all nodes, `?` for an index without a node.
-fn name<'a>(nodes: &'a [ByteArray], node: NodeId, words: &'a Words) -> &'a ByteArray {
+fn name(nodes: &[Word], node: NodeId, words: &Words) -> Word {
     match node {
-        Packet::EVERYWHERE => &words.group,
-        node => nodes.get(node.index()).unwrap_or(&words.unknown),
+        Packet::EVERYWHERE => words.group,
+        node => nodes.get(node.index()).copied().unwrap_or(words.unknown),
     }
 }
 
-fn station_name<'a>(
-    nodes: &'a [ByteArray],
-    stations: &[NodeId],
-    station: StationId,
-    words: &'a Words,
-) -> &'a ByteArray {
+fn station_name(nodes: &[Word], stations: &[NodeId], station: StationId, words: &Words) -> Word {
     match stations.get(station.index()) {
         Some(node) => name(nodes, *node, words),
-        None => &words.unknown,
+        None => words.unknown,
     }
 }
 
-fn packet_columns(row: &mut Row<'_>, packet: &Packet, flows: &[ByteArray]) {
+#[inline]
+fn packet_columns(row: &mut Row<'_>, packet: &Packet, flows: &[Word]) {
     flow_column(row, packet.flow, flows);
     row.int64(TAG, packet.tag).int32(BYTES, i32::from(packet.bytes));
 }
 
-fn flow_column(row: &mut Row<'_>, flow: FlowId, flows: &[ByteArray]) {
+#[inline]
+fn flow_column(row: &mut Row<'_>, flow: FlowId, flows: &[Word]) {
     if let Some(flow) = flows.get(usize::from(flow.0)) {
-        row.text(FLOW, flow);
+        row.text(FLOW, *flow);
     }
 }
 
+#[inline]
 fn delay_columns(row: &mut Row<'_>, now: Instant, packet: &Packet) {
     row.int64(DELAY, now.saturating_since(packet.created).as_nanos());
     row.int64(PART_QUEUE, packet.parts.queue.as_nanos());

@@ -3,7 +3,6 @@
 //! more is written, and the error is returned when the files are closed.
 
 use crate::air::{AirInfo, AirStream, AirWriter, Contents};
-use crate::columns::Columns;
 use crate::ethernet;
 use crate::events::EventsWriter;
 use crate::names::Names;
@@ -12,7 +11,7 @@ use crate::pcapng::{Address, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
-use crate::table::Destination;
+use crate::table::{Columns, Destination};
 use lasthop_hosts::{FrameDirection, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
@@ -64,7 +63,6 @@ pub(crate) struct Writers {
     made_up: bool,
     /// Bytes of a made-up frame of a node that are made at least; headers always are.
     bytes_made: usize,
-    frame: Vec<u8>,
     segments: Segments,
     error: Option<OutputError>,
 }
@@ -233,9 +231,10 @@ impl Writers {
         bytes: &[u8],
     ) {
         self.attempt(|files| match files.nodes.get_mut(node.index()) {
-            Some(capture) if !files.made_up => {
-                capture.packet(now, Some(direction), bytes, bytes.len())
-            }
+            Some(capture) if !files.made_up => capture.packet(now, Some(direction), |out| {
+                out.extend_from_slice(bytes);
+                0
+            }),
             _ => Ok(()),
         });
     }
@@ -257,9 +256,10 @@ impl Writers {
     ) -> Result<(), OutputError> {
         match self.nodes.get_mut(node.index()) {
             Some(capture) if self.made_up => {
-                let Self { segments, bytes_made, frame, .. } = self;
-                let length = ethernet::frame(packet, names, segments, *bytes_made, frame);
-                capture.packet(now, Some(direction), frame, length)
+                let Self { segments, bytes_made, .. } = self;
+                capture.packet(now, Some(direction), |out| {
+                    ethernet::frame(packet, names, segments, *bytes_made, out)
+                })
             }
             _ => Ok(()),
         }

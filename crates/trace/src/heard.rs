@@ -8,9 +8,7 @@ mod segments;
 pub use segments::{SegmentRow, SegmentWriter};
 
 use crate::output::{OutputDir, OutputError};
-use crate::table::{Table, text};
-use parquet::data_type::ByteArray;
-use std::collections::BTreeMap;
+use crate::table::{Table, Word};
 
 /// What a row of `seconds.parquet` is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -140,7 +138,7 @@ mod absences {
 
     pub(super) fn write(
         row: &mut crate::table::Row<'_>,
-        station: &super::ByteArray,
+        station: super::Word,
         absence: &super::AbsenceRow<'_>,
     ) {
         let small = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
@@ -167,7 +165,6 @@ mod absences {
 pub struct HeardWriter {
     seconds: Table,
     absences: Table,
-    names: BTreeMap<String, ByteArray>,
 }
 
 impl HeardWriter {
@@ -183,7 +180,6 @@ impl HeardWriter {
         Ok(Self {
             seconds: table("seconds.parquet", seconds::COLUMNS, "seconds 1")?,
             absences: table("absences.parquet", absences::COLUMNS, "absences 1")?,
-            names: BTreeMap::new(),
         })
     }
 
@@ -200,16 +196,16 @@ impl HeardWriter {
         let [at, flow, link] = seconds::PLACES;
         let name = match heard {
             Heard::Channel => None,
-            Heard::Link(name) => Some((link, self.name(name))),
-            Heard::Flow(name) => Some((flow, self.name(name))),
+            Heard::Link(name) => Some((link, self.seconds.word(name))),
+            Heard::Flow(name) => Some((flow, self.seconds.word(name))),
         };
-        let mut row = self.seconds.row();
+        let mut row = self.seconds.row()?;
         row.int64(at, at_ns);
         if let Some((column, name)) = name {
-            row.text(column, &name);
+            row.text(column, name);
         }
         seconds::write(&mut row, reading);
-        self.seconds.flush_if_full()
+        Ok(())
     }
 
     /// Adds an absence.
@@ -217,9 +213,9 @@ impl HeardWriter {
     /// # Errors
     /// If the rows cannot be written.
     pub fn absence(&mut self, absence: &AbsenceRow<'_>) -> Result<(), OutputError> {
-        let station = self.name(absence.station);
-        absences::write(&mut self.absences.row(), &station, absence);
-        self.absences.flush_if_full()
+        let station = self.absences.word(absence.station);
+        absences::write(&mut self.absences.row()?, station, absence);
+        Ok(())
     }
 
     /// Writes what remains, and completes both files.
@@ -229,15 +225,6 @@ impl HeardWriter {
     pub fn close(self) -> Result<(), OutputError> {
         self.seconds.close()?;
         self.absences.close()
-    }
-
-    fn name(&mut self, name: &str) -> ByteArray {
-        if let Some(known) = self.names.get(name) {
-            return known.clone();
-        }
-        let new = text(name);
-        self.names.insert(name.to_owned(), new.clone());
-        new
     }
 }
 

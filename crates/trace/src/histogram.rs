@@ -1,7 +1,7 @@
 //! A histogram of times in nanoseconds, exact to three significant digits. It is
 //! log-linear, with 1 024 bins per octave, each read as its middle (an error of 0.05 %
-//! at most); mean, minimum and maximum are exact. Memory grows with the quarters of octaves
-//! that have values (2 KiB each, 0.5 MiB at most), not with the number of values.
+//! at most); mean, minimum and maximum are exact. Memory grows with the sixteenths of octaves
+//! that have values (512 bytes each, 0.5 MiB at most), not with the number of values.
 
 /// A distribution of values in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Histogram {
 /// Number of bins per octave, as a power of two.
 const STEPS_LOG2: u32 = 10;
 /// Bins that are kept together.
-const BLOCK: usize = 256;
+const BLOCK: usize = 64;
 /// Values below this have a bin each.
 const EXACT: u64 = 2 << STEPS_LOG2;
 

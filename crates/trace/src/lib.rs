@@ -22,7 +22,6 @@
 mod air;
 mod apq;
 mod coded;
-mod columns;
 mod comparison;
 mod document;
 mod ethernet;
@@ -39,6 +38,7 @@ mod parts;
 mod pcapng;
 mod programs;
 mod recorder;
+mod rows;
 mod run_set;
 mod segments;
 mod series;
@@ -56,7 +56,6 @@ pub use apq::{
     ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema,
 };
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
-pub use columns::{Column, ColumnValues, Columns};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
@@ -74,8 +73,10 @@ pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NodeName};
 pub use output::{OutputDir, OutputError, PartFile};
 pub use recorder::{Recorder, Recording};
+pub use rows::{Cell, ColumnKind, RowsWriter};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
+pub use table::memory::{Column, ColumnValues, Columns};
 pub use tidy::Tidy;
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};

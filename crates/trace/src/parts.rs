@@ -1,8 +1,8 @@
 //! Sums of the parts of packets' delays, over all packets and over the slowest 1 %.
 //! Sums in nanoseconds are kept by class of delay: [`CLASSES`] per octave, each 1.6 %
-//! wide or less. Memory grows with the longest delay, by 6 KiB an octave, not with the
-//! number of packets. The sums are exact; the class in which the slowest 1 % start
-//! counts in proportion to how many of its packets are needed.
+//! wide or less. Memory grows with the eighths of octaves that have packets, by 768 bytes
+//! each, not with the number of packets. The sums are exact; the class in which the
+//! slowest 1 % start counts in proportion to how many of its packets are needed.
 
 use crate::value::{DelayPartsSummary, rounded};
 use lasthop_packet::DelayParts;
@@ -28,8 +28,12 @@ const PARTS: usize = 8;
 /// The parts of packets' delays, summed by class of delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartSums {
-    classes: Vec<Sums>,
+    /// Sums by class, in blocks, of which there are those that have packets.
+    blocks: Vec<Option<Box<[Sums; BLOCK]>>>,
 }
+
+/// Classes that are kept together.
+const BLOCK: usize = 8;
 
 fn parts(parts: &DelayParts) -> [u64; PARTS] {
     let DelayParts { queue, away, asleep, contention, retries, air, reorder, wire } = *parts;
@@ -41,10 +45,11 @@ impl PartSums {
     #[inline]
     pub(crate) fn add(&mut self, delay: u64, of: &DelayParts) {
         let class = class_of(delay);
-        if class >= self.classes.len() {
-            self.grow(class);
-        }
-        let sums = &mut self.classes[class];
+        let block = match self.blocks.get_mut(class / BLOCK) {
+            Some(Some(block)) => block,
+            _ => self.make(class / BLOCK),
+        };
+        let sums = &mut block[class % BLOCK];
         sums.packets += 1;
         sums.delay += u128::from(delay);
         for (sum, part) in sums.parts.iter_mut().zip(parts(of)) {
@@ -52,13 +57,22 @@ impl PartSums {
         }
     }
 
+    /// A block that has no packets yet.
     #[cold]
-    fn grow(&mut self, class: usize) {
-        self.classes.resize(class + 1, Sums::default());
+    fn make(&mut self, block: usize) -> &mut [Sums; BLOCK] {
+        if block >= self.blocks.len() {
+            self.blocks.resize(block + 1, None);
+        }
+        self.blocks[block].get_or_insert_default()
+    }
+
+    /// The classes of blocks that have packets, in ascending order.
+    fn classes(&self) -> impl DoubleEndedIterator<Item = &Sums> {
+        self.blocks.iter().flatten().flat_map(|block| block.iter())
     }
 
     fn packets(&self) -> u64 {
-        self.classes.iter().map(|sums| sums.packets).sum()
+        self.classes().map(|sums| sums.packets).sum()
     }
 
     /// The mean parts over all packets; `None` without packets.
@@ -74,7 +88,7 @@ impl PartSums {
 
     fn mean_of_slowest(&self, packets: u64) -> Option<DelayPartsSummary> {
         let (mut left, mut delay, mut sums) = (packets, 0.0, [0.0; PARTS]);
-        for class in self.classes.iter().rev().filter(|class| class.packets > 0) {
+        for class in self.classes().rev().filter(|class| class.packets > 0) {
             let taken = class.packets.min(left);
             left -= taken;
             let share = taken as f64 / class.packets as f64;

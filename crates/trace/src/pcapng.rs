@@ -8,7 +8,7 @@
 use crate::output::{OutputError, Target};
 use lasthop_hosts::FrameDirection;
 use lasthop_units::Instant;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 
 /// Link-layer header types (tcpdump.org/linktypes.html).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +23,16 @@ pub(crate) enum LinkType {
 /// out: the longest beacon, of which the TIM alone may take 256, and all headers of data.
 pub(crate) const SNAP_BYTES: u32 = 512;
 
-/// A capture that is being written, with a buffer of 64 KiB.
+/// A capture that is being written. Blocks are made where they wait to be written.
 pub(crate) struct Capture {
-    file: BufWriter<Target>,
-    block: Vec<u8>,
+    target: Target,
+    waiting: Vec<u8>,
     /// Bytes of a packet that are written at most.
     snap_bytes: usize,
 }
+
+/// Bytes from which those that wait are written.
+const WAITING_BYTES: usize = 64 * 1024;
 
 impl Capture {
     pub(crate) fn new(
@@ -39,68 +42,77 @@ impl Capture {
         snap_bytes: Option<u32>,
     ) -> Result<Self, OutputError> {
         let mut capture = Self {
-            file: BufWriter::with_capacity(64 * 1024, target.into()),
-            block: Vec::new(),
+            target: target.into(),
+            waiting: Vec::with_capacity(2 * WAITING_BYTES),
             snap_bytes: snap_bytes.map_or(usize::MAX, |bytes| bytes as usize),
         };
-        let description = interface_description(link_type, interface, snap_bytes.unwrap_or(0));
-        capture
-            .write(section_header())
-            .and_then(|()| capture.write(description))
-            .map_err(|source| capture.file.get_ref().error(source))?;
+        section_header(&mut capture.waiting);
+        let snap_bytes = snap_bytes.unwrap_or(0);
+        interface_description(link_type, interface, snap_bytes, &mut capture.waiting);
+        capture.write_if_full()?;
         Ok(capture)
     }
 
     /// Appends names of addresses.
     pub(crate) fn names(&mut self, names: &[(Address, &str)]) -> Result<(), OutputError> {
-        self.write(name_resolution(names)).map_err(|source| self.file.get_ref().error(source))
+        name_resolution(names, &mut self.waiting);
+        self.write_if_full()
     }
 
-    /// Appends a packet of `length` bytes that begins with `bytes`, of which the snap
-    /// length leaves out the end. `direction` is `None` if it is not known.
+    /// Appends the packet that `emit` appends, which returns how many bytes it left out at
+    /// the end; the snap length leaves out more. `direction` is `None` if it is not known.
     pub(crate) fn packet(
         &mut self,
         at: Instant,
         direction: Option<FrameDirection>,
-        bytes: &[u8],
-        length: usize,
+        emit: impl FnOnce(&mut Vec<u8>) -> usize,
     ) -> Result<(), OutputError> {
-        let mut block = std::mem::take(&mut self.block);
-        block.clear();
+        let out = &mut self.waiting;
+        let block = begin(out, ENHANCED_PACKET);
         let nanos = at.as_nanos();
-        begin(&mut block, ENHANCED_PACKET);
-        let bytes = &bytes[..bytes.len().min(self.snap_bytes)];
-        for field in [0, (nanos >> 32) as u32, nanos as u32, bytes.len() as u32, length as u32] {
-            block.extend_from_slice(&field.to_le_bytes());
-        }
-        block.extend_from_slice(bytes);
-        pad(&mut block);
+        // Interface, time, and the lengths, which are known later.
+        let mut head = [0; 20];
+        head[4..8].copy_from_slice(&((nanos >> 32) as u32).to_le_bytes());
+        head[8..12].copy_from_slice(&(nanos as u32).to_le_bytes());
+        out.extend_from_slice(&head);
+        let packet = out.len();
+        let lengths = packet - 8;
+        let left_out = emit(out);
+        let length = out.len() - packet + left_out;
+        out.truncate(packet.saturating_add(self.snap_bytes));
+        let captured = out.len() - packet;
+        out[lengths..lengths + 4].copy_from_slice(&(captured as u32).to_le_bytes());
+        out[lengths + 4..packet].copy_from_slice(&(length as u32).to_le_bytes());
+        pad(out, captured);
         if let Some(direction) = direction {
             let flags: u32 = match direction {
                 FrameDirection::Received => 1,
                 FrameDirection::Sent => 2,
             };
-            option(&mut block, EPB_FLAGS, &flags.to_le_bytes());
-            option(&mut block, END_OF_OPTIONS, &[]);
+            // The option, and the end of options, which is zero.
+            let mut options = [0; 12];
+            options[0..2].copy_from_slice(&EPB_FLAGS.to_le_bytes());
+            options[2] = size_of_val(&flags) as u8;
+            options[4..8].copy_from_slice(&flags.to_le_bytes());
+            out.extend_from_slice(&options);
         }
-        end(&mut block);
-        let written = self.file.write_all(&block);
-        self.block = block;
-        written.map_err(|source| self.file.get_ref().error(source))
+        end(out, block);
+        self.write_if_full()
     }
 
-    /// Bytes of a packet that are written at most.
-    pub(crate) const fn snap_bytes(&self) -> usize {
-        self.snap_bytes
-    }
-
-    /// Writes what is buffered.
+    /// Writes what waits.
     pub(crate) fn close(mut self) -> Result<(), OutputError> {
-        self.file.flush().map_err(|source| self.file.get_ref().error(source))
+        self.write()
     }
 
-    fn write(&mut self, block: Vec<u8>) -> io::Result<()> {
-        self.file.write_all(&block)
+    fn write_if_full(&mut self) -> Result<(), OutputError> {
+        if self.waiting.len() >= WAITING_BYTES { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), OutputError> {
+        let written = self.target.write_all(&self.waiting).and_then(|()| self.target.flush());
+        self.waiting.clear();
+        written.map_err(|source| self.target.error(source))
     }
 }
 
@@ -128,40 +140,35 @@ pub(crate) enum Address {
     Eui48([u8; 6]),
 }
 
-fn section_header() -> Vec<u8> {
-    let mut block = Vec::new();
-    begin(&mut block, SECTION_HEADER);
+fn section_header(block: &mut Vec<u8>) {
+    let start = begin(block, SECTION_HEADER);
     block.extend_from_slice(&BYTE_ORDER_MAGIC.to_le_bytes());
     // Version 1.0; the section's length is unknown.
     block.extend_from_slice(&1u16.to_le_bytes());
     block.extend_from_slice(&0u16.to_le_bytes());
     block.extend_from_slice(&u64::MAX.to_le_bytes());
     let application = concat!("lasthop ", env!("CARGO_PKG_VERSION"));
-    option(&mut block, SHB_USER_APPLICATION, application.as_bytes());
-    option(&mut block, END_OF_OPTIONS, &[]);
-    end(&mut block);
-    block
+    option(block, SHB_USER_APPLICATION, application.as_bytes());
+    option(block, END_OF_OPTIONS, &[]);
+    end(block, start);
 }
 
-fn interface_description(link_type: LinkType, name: &str, snap_bytes: u32) -> Vec<u8> {
-    let mut block = Vec::new();
-    begin(&mut block, INTERFACE_DESCRIPTION);
+fn interface_description(link_type: LinkType, name: &str, snap_bytes: u32, block: &mut Vec<u8>) {
+    let start = begin(block, INTERFACE_DESCRIPTION);
     block.extend_from_slice(&(link_type as u16).to_le_bytes());
     // Two reserved bytes; then the snap length, of which 0 is no limit.
     block.extend_from_slice(&[0; 2]);
     block.extend_from_slice(&snap_bytes.to_le_bytes());
-    option(&mut block, IF_NAME, name.as_bytes());
-    option(&mut block, IF_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
-    option(&mut block, END_OF_OPTIONS, &[]);
-    end(&mut block);
-    block
+    option(block, IF_NAME, name.as_bytes());
+    option(block, IF_TIMESTAMP_RESOLUTION, &[NANOSECONDS]);
+    option(block, END_OF_OPTIONS, &[]);
+    end(block, start);
 }
 
 /// A Name Resolution Block (section 4.5). A name ends at a zero byte, which the value of
 /// a record includes.
-fn name_resolution(names: &[(Address, &str)]) -> Vec<u8> {
-    let mut block = Vec::new();
-    begin(&mut block, NAME_RESOLUTION);
+fn name_resolution(names: &[(Address, &str)], block: &mut Vec<u8>) {
+    let start = begin(block, NAME_RESOLUTION);
     for (address, name) in names {
         let (kind, address) = match address {
             Address::Ipv4(octets) => (NRB_RECORD_IPV4, &octets[..]),
@@ -169,24 +176,25 @@ fn name_resolution(names: &[(Address, &str)]) -> Vec<u8> {
         };
         let name = name.split('\0').next().unwrap_or_default().as_bytes();
         // Records have the form of options.
-        option(&mut block, kind, &[address, name, &[0]].concat());
+        option(block, kind, &[address, name, &[0]].concat());
     }
-    option(&mut block, NRB_RECORD_END, &[]);
-    end(&mut block);
-    block
+    option(block, NRB_RECORD_END, &[]);
+    end(block, start);
 }
 
-/// Appends a block's type, and a placeholder for its length.
-fn begin(block: &mut Vec<u8>, kind: u32) {
-    block.extend_from_slice(&kind.to_le_bytes());
-    block.extend_from_slice(&[0; 4]);
+/// Appends a block's type, and a placeholder for its length. Returns where it starts.
+fn begin(out: &mut Vec<u8>, kind: u32) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    start
 }
 
 /// Appends a block's length in bytes, and writes it into the placeholder too.
-fn end(block: &mut Vec<u8>) {
-    let length = (block.len() as u32 + 4).to_le_bytes();
-    block.extend_from_slice(&length);
-    block[4..8].copy_from_slice(&length);
+fn end(out: &mut Vec<u8>, start: usize) {
+    let length = ((out.len() - start) as u32 + 4).to_le_bytes();
+    out.extend_from_slice(&length);
+    out[start + 4..start + 8].copy_from_slice(&length);
 }
 
 /// Appends an option. A value of more than 65 535 bytes is truncated.
@@ -195,9 +203,10 @@ fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     block.extend_from_slice(&code.to_le_bytes());
     block.extend_from_slice(&(value.len() as u16).to_le_bytes());
     block.extend_from_slice(value);
-    pad(block);
+    pad(block, value.len());
 }
 
-fn pad(block: &mut Vec<u8>) {
-    block.resize(block.len().next_multiple_of(4), 0);
+/// Appends zeros to what has `length` bytes so far, up to 32 bits.
+fn pad(block: &mut Vec<u8>, length: usize) {
+    block.extend_from_slice(&[0; 3][..length.wrapping_neg() % 4]);
 }

@@ -3,13 +3,11 @@
 //! transmit has no row, nor has a link without data. Units are in the names of the
 //! columns, which `docs/files.md` describes; a test compares.
 
-use crate::columns::Columns;
 use crate::names::Names;
 use crate::output::OutputError;
 use crate::snapshot::Snapshot;
-use crate::table::{Destination, Kind, Table, columns, text};
+use crate::table::{Columns, Destination, Kind, Table, Word, columns};
 use lasthop_wifi::StationId;
-use parquet::data_type::ByteArray;
 
 columns! {
     AT "at_ns" Int64,
@@ -35,9 +33,9 @@ columns! {
 /// The writer of `series.parquet`.
 pub(crate) struct SeriesWriter {
     table: Table,
-    flows: Vec<ByteArray>,
-    nodes: Vec<ByteArray>,
-    links: Vec<((StationId, StationId), ByteArray)>,
+    flows: Vec<Word>,
+    nodes: Vec<Word>,
+    links: Vec<((StationId, StationId), Word)>,
 }
 
 impl SeriesWriter {
@@ -45,11 +43,12 @@ impl SeriesWriter {
         destination: impl Into<Destination>,
         names: &Names,
     ) -> Result<Self, OutputError> {
+        let mut table = Table::new(destination, COLUMNS, &[("lasthop.schema", "series 1".into())])?;
         Ok(Self {
-            table: Table::new(destination, COLUMNS, &[("lasthop.schema", "series 1".into())])?,
-            flows: names.flows.iter().map(|flow| text(&flow.name)).collect(),
-            nodes: names.nodes.iter().map(|node| text(&node.name)).collect(),
+            flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
+            nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
             links: Vec::new(),
+            table,
         })
     }
 
@@ -65,8 +64,8 @@ impl SeriesWriter {
     ) -> Result<(), OutputError> {
         let at = snapshot.at.as_nanos();
         for (flow, name) in snapshot.flows.iter().zip(&self.flows) {
-            let mut row = self.table.row();
-            row.int64(AT, at).text(FLOW, name);
+            let mut row = self.table.row()?;
+            row.int64(AT, at).text(FLOW, *name);
             row.double(THROUGHPUT, snapshot.throughput_mbps(flow));
             row.int64(SENT, flow.sent).int64(RECEIVED, flow.received).int64(LOST, flow.lost);
             if let Some(delay) = flow.delay {
@@ -87,8 +86,8 @@ impl SeriesWriter {
             if node.queue_packets.is_none() && node.airtime.is_zero() {
                 continue;
             }
-            let mut row = self.table.row();
-            row.int64(AT, at).text(NODE, name);
+            let mut row = self.table.row()?;
+            row.int64(AT, at).text(NODE, *name);
             row.double(AIRTIME, node.airtime.as_nanos() as f64 / interval);
             if let Some(packets) = node.queue_packets {
                 row.int32(QUEUE, i32::try_from(packets).unwrap_or(i32::MAX));
@@ -99,15 +98,15 @@ impl SeriesWriter {
             let index =
                 self.links.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
                     let name = format!("{}->{}", names.station(link.from), names.station(link.to));
-                    self.links.push((key, text(&name)));
+                    self.links.push((key, self.table.word(&name)));
                     self.links.len() - 1
                 });
-            let mut row = self.table.row();
-            row.int64(AT, at).text(LINK, &self.links[index].1).int64(PPDUS, link.ppdus);
+            let mut row = self.table.row()?;
+            row.int64(AT, at).text(LINK, self.links[index].1).int64(PPDUS, link.ppdus);
             row.double(MPDUS_PER_PPDU, link.mpdus as f64 / link.ppdus as f64);
             row.double(ERROR_RATE, link.mpdus_failed as f64 / link.mpdus as f64);
             row.double(RATE, link.rate.bitrate().as_mbps_f64());
         }
-        self.table.flush_if_full()
+        Ok(())
     }
 }

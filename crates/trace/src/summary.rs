@@ -3,7 +3,6 @@
 //! milliseconds and Mb/s to six decimal places (one nanosecond, one bit a second),
 //! shares of 0 to 1 to nine, microseconds to three.
 
-use crate::columns::Columns;
 use crate::document::{
     AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
     NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
@@ -15,6 +14,7 @@ use crate::output::OutputError;
 use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
+use crate::table::Columns;
 use crate::tally::FlowTally;
 use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
 use lasthop_hosts::ProgramsLeftOut;

@@ -1,26 +1,32 @@
 //! Writes a Parquet file one row group at a time, so memory does not grow with the
-//! number of rows, or keeps all rows in memory ([`Columns`]). Columns are optional (a row
-//! may leave out any of them). In a file they are compressed with Snappy; integers are
-//! delta-encoded and text is dictionary-encoded. The column writers of the `parquet`
-//! crate are used directly: record batches would add all of Arrow as dependencies, with
-//! no benefit.
+//! number of rows; or keeps all rows in memory (`memory`). Columns are optional (a row may leave out any of them). Who fills rows
+//! only notes their values one after the other; a batch of them is encoded
+//! (`encoding`) and written (`groups`) on a thread of its own, if there is more than one
+//! core and one batch.
 
-use crate::columns::{Builder, Columns};
+mod encoding;
+mod groups;
+pub(crate) mod memory;
+#[cfg(test)]
+mod tests;
+
 use crate::output::{OutputError, PartFile};
-use parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as PhysicalType};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
-};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type};
-use std::io;
-use std::sync::Arc;
+use groups::Groups;
+pub(crate) use groups::{field, io_error};
+use memory::Builder;
+pub(crate) use memory::Columns;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::{self, JoinHandle};
 
-/// Number of rows in a row group, which is held in memory.
-const ROW_GROUP_ROWS: usize = 64 * 1024;
+/// Number of columns that a table has at most: a row has a bit for each.
+const COLUMNS_MAX: usize = u32::BITS as usize;
+/// Number of rows and of their values in a batch at most.
+const BATCH_ROWS: usize = 1024;
+const BATCH_VALUES: usize = 16 * 1024;
+/// Number of batches that wait for the thread that encodes at most: the rows of a group,
+/// while another is encoded.
+const BATCHES_WAITING: usize = 64;
 
 /// The type of the values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +51,10 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
+/// A text of a table, made once by [`Table::word`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word(u32);
+
 /// Where the rows of a table go.
 pub(crate) enum Destination {
     /// Into a Parquet file.
@@ -61,27 +71,41 @@ impl From<PartFile> for Destination {
 
 /// A table that is being written.
 pub(crate) struct Table {
-    writer: Writer,
-    /// The values of the current row group, by column.
-    columns: Vec<Values>,
-    /// The columns in which each row of the current group has a value: bit 0 is the first.
+    batch: Batch,
+    words: BTreeMap<Box<str>, Word>,
+    kinds: Vec<Kind>,
+    /// `None` after an error.
+    writing: Option<Writing>,
+}
+
+/// Rows as they were filled, in which words are numbers.
+struct Batch {
+    /// The columns in which each row has a value: bit 0 is the first.
     rows: Vec<u32>,
-    /// Room for the definition levels of one column.
-    levels: Vec<i16>,
+    /// The column of each value, and its bits.
+    columns: Box<[u8]>,
+    values: Box<[u64]>,
+    /// Number of values.
+    cells: usize,
+    /// Words that no batch before this one has.
+    words: Vec<Box<str>>,
 }
 
-enum Writer {
-    File(Box<SerializedFileWriter<PartFile>>),
-    Memory(Builder),
+/// Who encodes batches.
+enum Writing {
+    /// Who fills them.
+    Here(Groups),
+    /// A thread of its own.
+    Beside(Beside),
+    /// Nobody: they stay in memory.
+    Kept(Builder),
 }
 
-/// The values of a column; a row may have none.
-pub(crate) enum Values {
-    Bool(Vec<bool>),
-    Int32(Vec<i32>),
-    Int64(Vec<i64>),
-    Double(Vec<f64>),
-    Text(Vec<ByteArray>),
+struct Beside {
+    filled: SyncSender<Batch>,
+    /// Batches that can be filled again.
+    emptied: Receiver<Batch>,
+    thread: JoinHandle<Result<Groups, OutputError>>,
 }
 
 impl Table {
@@ -91,31 +115,47 @@ impl Table {
         columns: &[(&str, Kind)],
         metadata: &[(&str, String)],
     ) -> Result<Self, OutputError> {
-        assert!(columns.len() <= u32::BITS as usize, "a row has a bit for each column");
-        let writer = match destination.into() {
-            Destination::File(file) => {
-                Writer::File(Box::new(file_writer(file, columns, metadata)?))
-            }
-            Destination::Memory => Writer::Memory(Builder::new(columns.iter().copied(), metadata)),
+        assert!(columns.len() <= COLUMNS_MAX, "a row has a bit for each column");
+        let writing = match destination.into() {
+            Destination::File(file) => Writing::Here(Groups::new(file, columns, metadata)?),
+            Destination::Memory => Writing::Kept(Builder::new(columns.iter().copied(), metadata)),
         };
         Ok(Self {
-            writer,
-            columns: columns.iter().map(|&(_, kind)| Values::new(kind)).collect(),
-            rows: Vec::new(),
-            levels: Vec::new(),
+            batch: Batch::new(),
+            words: BTreeMap::new(),
+            kinds: columns.iter().map(|&(_, kind)| kind).collect(),
+            writing: Some(writing),
         })
     }
 
-    /// Starts a row. Its columns are set by index.
-    pub(crate) fn row(&mut self) -> Row<'_> {
-        self.rows.push(0);
-        let present = self.rows.last_mut().expect("it was just added");
-        Row { columns: &mut self.columns, present }
+    /// The word for a text, which costs a search.
+    pub(crate) fn word(&mut self, text: &str) -> Word {
+        if let Some(word) = self.words.get(text) {
+            return *word;
+        }
+        let word = Word(self.words.len() as u32);
+        self.words.insert(text.into(), word);
+        self.batch.words.push(text.into());
+        word
     }
 
-    /// Writes the current row group if it is full.
-    pub(crate) fn flush_if_full(&mut self) -> Result<(), OutputError> {
-        if self.rows.len() >= ROW_GROUP_ROWS { self.flush() } else { Ok(()) }
+    /// Starts a row. Its columns are set by index.
+    #[inline]
+    pub(crate) fn row(&mut self) -> Result<Row<'_>, OutputError> {
+        if self.batch.is_full() {
+            self.hand_over()?;
+        }
+        let Batch { rows, columns, values, cells, .. } = &mut self.batch;
+        let room = *cells..*cells + COLUMNS_MAX;
+        Ok(Row {
+            columns: (&mut columns[room.clone()]).try_into().expect("room for all columns"),
+            values: (&mut values[room]).try_into().expect("room for all columns"),
+            rows,
+            cells,
+            present: 0,
+            set: 0,
+            kinds: &self.kinds,
+        })
     }
 
     /// Writes the remaining rows and the footer.
@@ -125,227 +165,150 @@ impl Table {
 
     /// The same; returns the rows if they are in memory.
     pub(crate) fn finish(mut self) -> Result<Option<Columns>, OutputError> {
-        self.flush()?;
-        match self.writer {
-            Writer::File(mut writer) => {
-                let finished = writer.finish().map(|_| None);
-                finished.map_err(|error| writer.inner().error(io_error(error)))
+        let mut groups = match self.writing.take() {
+            Some(Writing::Here(groups)) => groups,
+            Some(Writing::Beside(beside)) => beside.join()?,
+            Some(Writing::Kept(mut columns)) => {
+                columns.add(&mut self.batch);
+                return Ok(Some(columns.finish()));
             }
-            Writer::Memory(columns) => Ok(Some(columns.finish())),
-        }
+            None => return Ok(None),
+        };
+        groups.add(&mut self.batch)?;
+        groups.close().map(|()| None)
     }
 
-    fn flush(&mut self) -> Result<(), OutputError> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        let Self { writer, columns, rows, levels } = self;
-        let written = match writer {
-            Writer::File(writer) => write_group(writer, columns, rows, levels)
-                .map_err(|error| writer.inner().error(io_error(error))),
-            Writer::Memory(builder) => {
-                builder.add(rows, columns);
-                columns.iter_mut().for_each(Values::clear);
-                Ok(())
+    /// Passes the batch on, and takes an empty one.
+    #[cold]
+    fn hand_over(&mut self) -> Result<(), OutputError> {
+        let has_cores = || thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        let beside = match self.writing.take() {
+            Some(Writing::Here(groups)) if has_cores() => Beside::new(groups),
+            Some(Writing::Here(mut groups)) => {
+                groups.add(&mut self.batch)?;
+                self.writing = Some(Writing::Here(groups));
+                return Ok(());
+            }
+            Some(Writing::Kept(mut columns)) => {
+                columns.add(&mut self.batch);
+                self.writing = Some(Writing::Kept(columns));
+                return Ok(());
+            }
+            Some(Writing::Beside(beside)) => beside,
+            // The error was returned already.
+            None => {
+                self.batch.clear();
+                return Ok(());
             }
         };
-        rows.clear();
-        written
+        let empty = beside.emptied.try_recv().unwrap_or_else(|_| Batch::new());
+        let batch = std::mem::replace(&mut self.batch, empty);
+        if beside.filled.send(batch).is_err() {
+            // The thread ended early.
+            return beside.join().map(drop);
+        }
+        self.writing = Some(Writing::Beside(beside));
+        Ok(())
     }
 }
 
-/// A row that is being filled. Each column may be set once at most.
+impl Batch {
+    fn new() -> Self {
+        Self {
+            rows: Vec::with_capacity(BATCH_ROWS),
+            columns: vec![0; BATCH_VALUES].into(),
+            values: vec![0; BATCH_VALUES].into(),
+            cells: 0,
+            words: Vec::new(),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= BATCH_ROWS || self.cells + COLUMNS_MAX > BATCH_VALUES
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.words.clear();
+        self.cells = 0;
+    }
+}
+
+impl Beside {
+    /// Starts the thread. It ends when no batch follows, or after an error.
+    fn new(mut groups: Groups) -> Self {
+        let (filled, batches) = mpsc::sync_channel::<Batch>(BATCHES_WAITING);
+        let (returned, emptied) = mpsc::sync_channel(BATCHES_WAITING + 2);
+        let thread = thread::spawn(move || {
+            for mut batch in batches {
+                groups.add(&mut batch)?;
+                // Nobody takes the last ones back.
+                let _ = returned.try_send(batch);
+            }
+            Ok(groups)
+        });
+        Self { filled, emptied, thread }
+    }
+
+    /// Waits for the batches that were passed on.
+    fn join(self) -> Result<Groups, OutputError> {
+        drop(self.filled);
+        self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+/// A row that is being filled; dropped, it is part of the table. Each column may be set once at
+/// most.
 pub(crate) struct Row<'a> {
-    columns: &'a mut [Values],
-    present: &'a mut u32,
+    columns: &'a mut [u8; COLUMNS_MAX],
+    values: &'a mut [u64; COLUMNS_MAX],
+    /// Those of the batch.
+    rows: &'a mut Vec<u32>,
+    cells: &'a mut usize,
+    /// The columns that are set, and how many they are.
+    present: u32,
+    set: usize,
+    kinds: &'a [Kind],
 }
 
 impl Row<'_> {
     pub(crate) fn bool(&mut self, column: usize, value: bool) -> &mut Self {
-        self.set(column, |values| {
-            if let Values::Bool(v) = values {
-                v.push(value)
-            }
-        })
+        self.set(column, Kind::Bool, value.into())
     }
 
     pub(crate) fn int32(&mut self, column: usize, value: i32) -> &mut Self {
-        self.set(column, |values| {
-            if let Values::Int32(v) = values {
-                v.push(value)
-            }
-        })
+        self.set(column, Kind::Int32, value.cast_unsigned().into())
     }
 
     /// Sets a count or a time in nanoseconds; all are below 2^63.
     pub(crate) fn int64(&mut self, column: usize, value: u64) -> &mut Self {
-        self.set(column, |values| {
-            if let Values::Int64(v) = values {
-                v.push(value as i64)
-            }
-        })
+        self.set(column, Kind::Int64, value)
     }
 
     pub(crate) fn double(&mut self, column: usize, value: f64) -> &mut Self {
-        self.set(column, |values| {
-            if let Values::Double(v) = values {
-                v.push(value)
-            }
-        })
+        self.set(column, Kind::Double, value.to_bits())
     }
 
-    pub(crate) fn text(&mut self, column: usize, value: &ByteArray) -> &mut Self {
-        self.set(column, |values| {
-            if let Values::Text(v) = values {
-                v.push(value.clone())
-            }
-        })
+    pub(crate) fn text(&mut self, column: usize, value: Word) -> &mut Self {
+        self.set(column, Kind::Text, value.0.into())
     }
 
-    fn set(&mut self, column: usize, push: impl FnOnce(&mut Values)) -> &mut Self {
-        let values = &mut self.columns[column];
-        let before = values.len();
-        push(values);
-        debug_assert_eq!(values.len(), before + 1, "a value of the column's kind");
-        debug_assert_eq!(*self.present >> column & 1, 0, "set once");
-        *self.present |= 1 << column;
+    #[inline]
+    fn set(&mut self, column: usize, kind: Kind, value: u64) -> &mut Self {
+        debug_assert_eq!(self.kinds[column], kind, "a value of the column's kind");
+        debug_assert_eq!(self.present >> column & 1, 0, "set once");
+        self.columns[self.set % COLUMNS_MAX] = column as u8;
+        self.values[self.set % COLUMNS_MAX] = value;
+        self.set += 1;
+        self.present |= 1 << column;
         self
     }
 }
 
-impl Values {
-    fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Bool => Self::Bool(Vec::new()),
-            Kind::Int32 => Self::Int32(Vec::new()),
-            Kind::Int64 => Self::Int64(Vec::new()),
-            Kind::Double => Self::Double(Vec::new()),
-            Kind::Text => Self::Text(Vec::new()),
-        }
-    }
-
-    fn clear(&mut self) {
-        match self {
-            Self::Bool(values) => values.clear(),
-            Self::Int32(values) => values.clear(),
-            Self::Int64(values) => values.clear(),
-            Self::Double(values) => values.clear(),
-            Self::Text(values) => values.clear(),
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Self::Bool(values) => values.len(),
-            Self::Int32(values) => values.len(),
-            Self::Int64(values) => values.len(),
-            Self::Double(values) => values.len(),
-            Self::Text(values) => values.len(),
-        }
-    }
-}
-
-/// Makes a text for a [`Row`]. Cloning it is cheap, so each name is made once.
-pub(crate) fn text(value: &str) -> ByteArray {
-    ByteArray::from(value)
-}
-
-fn field(name: &str, kind: Kind) -> Type {
-    let (physical, logical) = match kind {
-        Kind::Bool => (PhysicalType::BOOLEAN, None),
-        Kind::Int32 => (PhysicalType::INT32, None),
-        Kind::Int64 => (PhysicalType::INT64, None),
-        Kind::Double => (PhysicalType::DOUBLE, None),
-        Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
-    };
-    Type::primitive_type_builder(name, physical)
-        .with_repetition(Repetition::OPTIONAL)
-        .with_logical_type(logical)
-        .build()
-        .expect("a string is a byte array, and the others have no logical type")
-}
-
-fn file_writer(
-    file: PartFile,
-    columns: &[(&str, Kind)],
-    metadata: &[(&str, String)],
-) -> Result<SerializedFileWriter<PartFile>, OutputError> {
-    let path = file.path().to_owned();
-    let mut properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_dictionary_enabled(false)
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_created_by(format!("lasthop {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(
-            metadata.iter().map(|(k, v)| KeyValue::new((*k).to_owned(), v.clone())).collect(),
-        ));
-    let mut fields = Vec::new();
-    for &(name, kind) in columns {
-        let column = ColumnPath::from(name);
-        properties = match kind {
-            // All row groups have the same few words, so that the least and the
-            // greatest tell nobody which to read, and each value would be compared.
-            Kind::Text => properties
-                .set_column_dictionary_enabled(column.clone(), true)
-                .set_column_statistics_enabled(column, EnabledStatistics::None),
-            // Counters and times grow in small steps, so their differences are
-            // short.
-            Kind::Int32 | Kind::Int64 => {
-                properties.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED)
-            }
-            Kind::Bool | Kind::Double => properties,
-        };
-        fields.push(Arc::new(field(name, kind)));
-    }
-    let schema = Type::group_type_builder("row").with_fields(fields).build();
-    schema
-        .and_then(|schema| {
-            SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
-        })
-        .map_err(|error| OutputError::File { path, source: io_error(error) })
-}
-
-fn write_group(
-    writer: &mut SerializedFileWriter<PartFile>,
-    columns: &mut [Values],
-    rows: &[u32],
-    levels: &mut Vec<i16>,
-) -> Result<(), ParquetError> {
-    let mut group = writer.next_row_group()?;
-    for (index, values) in columns.iter_mut().enumerate() {
-        // The definition level of each row: 1 if it has a value, else 0.
-        levels.clear();
-        levels.extend(rows.iter().map(|present| (present >> index & 1) as i16));
-        match values {
-            Values::Bool(values) => write_column::<BoolType>(&mut group, values, levels)?,
-            Values::Int32(values) => write_column::<Int32Type>(&mut group, values, levels)?,
-            Values::Int64(values) => write_column::<Int64Type>(&mut group, values, levels)?,
-            Values::Double(values) => write_column::<DoubleType>(&mut group, values, levels)?,
-            Values::Text(values) => write_column::<ByteArrayType>(&mut group, values, levels)?,
-        }
-    }
-    group.close().map(drop)
-}
-
-fn write_column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, PartFile>,
-    values: &mut Vec<T::T>,
-    levels: &[i16],
-) -> Result<(), ParquetError> {
-    let mut column =
-        group.next_column()?.expect("there are as many columns as in the schema they come from");
-    column.typed::<T>().write_batch(values, Some(levels), None)?;
-    column.close()?;
-    values.clear();
-    Ok(())
-}
-
-/// Returns the system's error that `error` contains, if any.
-fn io_error(error: ParquetError) -> io::Error {
-    match error {
-        ParquetError::External(inner) => {
-            inner.downcast::<io::Error>().map_or_else(io::Error::other, |error| *error)
-        }
-        other => io::Error::other(other),
+impl Drop for Row<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.rows.push(self.present);
+        *self.cells += self.set;
     }
 }

@@ -4,9 +4,9 @@
 //! and names follow from the schema, so that a new key of the document is a new column.
 //! Leaves out lists (`absent_nodes`, the directions of an APQ flow).
 
-use crate::columns::{Builder, Columns};
 use crate::document::{RunDocument, run_schema};
-use crate::table::Kind;
+use crate::table::memory::Builder;
+use crate::table::{Columns, Kind};
 use crate::value::LossReason;
 use serde_json::{Map, Value};
 

@@ -11,20 +11,24 @@
 //! As interference, and to stations that overhear it, it has the power that is in force
 //! when the last PPDU began.
 
+mod overlaps;
 mod pairs;
 mod rates;
 mod subframes;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use overlaps::Overlaps;
+use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
-use crate::cell::{CellConfig, CellError, PairConfig};
+use crate::cell::{CellConfig, CellError, Links};
 use crate::mac::block_ack::Bitmap;
-use crate::phy::{Band, ChannelWidth, ErrorModel, Rate, SnrChange};
+use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange};
 use crate::station::{Address, StationId};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use lasthop_units::{Db, Dbm, Instant, Probability, Seed, Stream};
@@ -45,9 +49,13 @@ const PREAMBLE_DETECTION_THRESHOLD: Threshold =
 /// at which half the frames of this length at this rate get through.
 const OVERHEARD_BYTES: u32 = 500;
 
+/// Logarithms are costly, so they decide only what is too close for a comparison of factors:
+/// the errors of these are far below this share.
+const MARGIN: f64 = 1e-9;
+
 /// PPDUs with at least so many others have their sum in common. Among 50 and 200 stations it
 /// makes no difference whether these are three or six; it is for the hundreds.
-const CROWD: usize = 6;
+const CROWD: u32 = 6;
 
 /// What a PPDU carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,8 +83,8 @@ pub(crate) struct Flight {
     /// Until when its Duration field reserves the medium.
     pub reserves_until: Instant,
     pub carried: Carried,
-    /// The PPDUs that overlapped with it.
-    pub interference: Vec<Interference>,
+    /// The PPDUs that overlapped with it; [`Air::begin`] fills that in.
+    pub overlaps: Overlaps,
 }
 
 impl Flight {
@@ -85,37 +93,9 @@ impl Flight {
         self.transmitter == transmitter && self.carried == Carried::Payload
     }
 
-    /// Returns whether another PPDU was on the air at some time between two instants.
-    fn overlaps(&self, from: Instant, until: Instant) -> bool {
-        self.interference.iter().any(|other| other.start < until && other.end > from)
-    }
-
     fn header_end(&self, band: Band) -> Instant {
         self.start + self.rate.preamble_and_header(band)
     }
-}
-
-/// Another PPDU that overlapped.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Interference {
-    transmitter: StationId,
-    start: Instant,
-    end: Instant,
-    order: Order,
-}
-
-/// When another PPDU began, as receivers see it that may lock to the one or the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// Before, and its preamble and header were over.
-    Before,
-    /// Before, and its preamble or header was still on the air.
-    HeaderBefore,
-    Together,
-    /// After, during this one's preamble or header.
-    DuringHeader,
-    /// After this one's preamble and header.
-    After,
 }
 
 /// The PPDUs on the air, and all pairs of stations.
@@ -126,15 +106,19 @@ pub(crate) struct Air {
     width: ChannelWidth,
     stations: usize,
     error_model: ErrorModel,
-    capture_margin: Option<Db>,
+    capture_margin: Option<Threshold>,
     carrier_sense: Dbm,
     flights: Vec<Flight>,
+    /// What PPDUs overlap with.
+    overlapping: Overlapping,
     pairs: Pairs,
-    /// Mean levels by transmitter * stations + receiver; a station hears nothing of itself.
-    levels: Vec<Level>,
+    /// Mean SNRs in force, and what links have in common.
+    links: Arc<Links>,
+    /// By kind of links: noise at their receivers.
+    noise_of_kind_mw: Vec<f64>,
     /// Changes of mean SNRs that are to come, the next one last.
     changes: Vec<(SnrChange, StationId, StationId)>,
-    powers: Vec<Dbm>,
+    /// Mean powers by transmitter * stations + receiver; a station hears nothing of itself.
     powers_mw: Vec<f64>,
     /// By transmitter: who senses it, itself left out.
     listeners: Vec<Vec<StationId>>,
@@ -142,8 +126,6 @@ pub(crate) struct Air {
     weakest: Vec<Db>,
     /// SNR from which on a rate is overheard, for the rates asked for so far.
     overhear_snr: Vec<(Rate, Threshold)>,
-    /// Emptied lists of interference, kept to save allocations.
-    spare: Vec<Vec<Interference>>,
     /// By station: the least noise of what it hears.
     noise_mw: Vec<f64>,
     carrier_sense_mw: f64,
@@ -151,6 +133,8 @@ pub(crate) struct Air {
     interference_mw: Vec<f64>,
     /// Who sent what `interference_mw` is the sum of, ascending, if it is all that arrives.
     summed: Vec<StationId>,
+    /// What the PPDUs have in common that these overlap with, if it is known.
+    crowd: Option<(u64, u64, Instant)>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
 }
@@ -159,7 +143,7 @@ pub(crate) struct Air {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
     snr: Db,
-    snr_linear: f64,
+    power_mw: f64,
     noise_mw: f64,
 }
 
@@ -182,39 +166,42 @@ pub(crate) enum Overheard {
 impl Air {
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
         let stations = config.stations.len();
-        let mut pairs = Pairs::new(config, seed);
-        let silence = Level { snr: Db(f64::NEG_INFINITY), snr_linear: 0.0, noise_mw: 0.0 };
-        let mut levels = alloc::vec![silence; stations * stations];
-        let mut powers = alloc::vec![Dbm(f64::NEG_INFINITY); stations * stations];
+        let pairs = Pairs::new(config, seed);
+        let links = Arc::clone(&config.links);
         let mut powers_mw = alloc::vec![0.0; stations * stations];
-        let mut changes = Vec::new();
+        let noise_of_kind_mw: Vec<f64> =
+            links.kinds().iter().map(|kind| kind.noise.as_milliwatts()).collect();
         let mut noise_mw = alloc::vec![f64::INFINITY; stations];
-        // Nearly all links have the same.
-        let mut last_noise = (Dbm(f64::NEG_INFINITY), 0.0);
-        for pair in config.links.iter() {
-            let PairConfig { from, to, link, snr_changes } = pair;
-            let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
-            if snr_changes.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr)) {
-                return Err(CellError::CarrierSenseChanges(from.0, to.0));
-            }
-            changes.extend(snr_changes.iter().map(|&change| (change, *from, *to)));
-            pairs.add(pair);
-            let index = from.index() * stations + to.index();
-            if link.noise != last_noise.0 {
-                last_noise = (link.noise, link.noise.as_milliwatts());
-            }
-            (levels[index], powers[index], powers_mw[index]) = Level::of(link.snr, last_noise);
-            noise_mw[to.index()] = noise_mw[to.index()].min(levels[index].noise_mw);
-        }
-        changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
-        for from in 0..stations {
-            for to in 0..stations {
-                let (from, to) = (from as u16, to as u16);
-                if from != to && !pairs.exists(StationId(from), StationId(to)) {
-                    return Err(CellError::MissingLink(from, to));
+        for one in 0..stations {
+            for other in one + 1..stations {
+                // Most hear each other as well as they are heard: powers are costly.
+                let mut last = None;
+                for (from, to) in [(one, other), (other, one)] {
+                    let ends = [from, to].map(|index| StationId(index as u16));
+                    let Some(snr) = links.snr(ends[0], ends[1]) else {
+                        return Err(CellError::MissingLink(ends[0].0, ends[1].0));
+                    };
+                    let kind = links.kind_of(ends[0], ends[1]);
+                    let power_mw = match last {
+                        Some((known, power_mw)) if known == (snr, kind) => power_mw,
+                        _ => (links.kinds()[kind].noise + snr).as_milliwatts(),
+                    };
+                    last = Some(((snr, kind), power_mw));
+                    powers_mw[from * stations + to] = power_mw;
+                    noise_mw[to] = noise_mw[to].min(noise_of_kind_mw[kind]);
                 }
             }
         }
+        let mut changes = Vec::new();
+        for ((from, to), of_link) in links.changes() {
+            let link = links.link(from, to).expect("a link that changes is one");
+            let is_sensed = |snr| link.is_sensed(snr, config.carrier_sense);
+            if of_link.iter().any(|change| is_sensed(change.snr) != is_sensed(link.snr)) {
+                return Err(CellError::CarrierSenseChanges(from.0, to.0));
+            }
+            changes.extend(of_link.iter().map(|&change| (change, from, to)));
+        }
+        changes.sort_by_key(|(change, from, to)| Reverse((change.at, *from, *to)));
         let sense_mw = config.carrier_sense.as_milliwatts();
         let listeners = |from: usize| {
             let row = powers_mw[from * stations..][..stations].iter().enumerate();
@@ -225,7 +212,7 @@ impl Air {
         let weakest = listeners
             .iter()
             .enumerate()
-            .map(|(from, listeners)| weakest(listeners, &levels[from * stations..][..stations]));
+            .map(|(from, listeners)| weakest(listeners, links.row(StationId(from as u16))));
         let widths = config.stations.iter().map(|station| station.capabilities.width());
         Ok(Self {
             band: config.band,
@@ -234,20 +221,21 @@ impl Air {
             weakest: weakest.collect(),
             listeners,
             error_model: config.error_model.clone(),
-            capture_margin: config.capture_margin,
+            capture_margin: config.capture_margin.map(Threshold::of),
             carrier_sense: config.carrier_sense,
             flights: Vec::new(),
+            overlapping: Overlapping::default(),
             pairs,
-            levels,
+            links,
+            noise_of_kind_mw,
             changes,
-            powers,
             powers_mw,
             overhear_snr: Vec::new(),
-            spare: Vec::new(),
             noise_mw,
             carrier_sense_mw: sense_mw,
             interference_mw: Vec::new(),
             summed: Vec::new(),
+            crowd: None,
             candidates: Vec::new(),
         })
     }
@@ -268,44 +256,25 @@ impl Air {
         while let Some(change) = self.changes.pop_if(|(change, ..)| change.at <= flight.start) {
             self.change(change);
         }
-        let band = self.band;
-        let of = |flight: &Flight, order| Interference {
+        let begun = Begun {
             transmitter: flight.transmitter,
             start: flight.start,
             end: flight.end,
-            order,
+            header_end: flight.header_end(self.band),
         };
-        for other in &mut self.flights {
-            if other.end <= flight.start {
-                continue;
-            }
-            let (to_flight, to_other) = if other.start == flight.start {
-                (Order::Together, Order::Together)
-            } else if flight.start < other.header_end(band) {
-                (Order::HeaderBefore, Order::DuringHeader)
-            } else {
-                (Order::Before, Order::After)
-            };
-            let causes = (of(&flight, to_other), of(other, to_flight));
-            for (victim, cause) in [(&mut *other, causes.0), (&mut flight, causes.1)] {
-                if victim.interference.capacity() == 0 {
-                    victim.interference = self.spare.pop().unwrap_or_default();
-                }
-                victim.interference.push(cause);
-            }
-        }
+        let others = self.flights.iter_mut().map(|other| (other.end, &mut other.overlaps));
+        flight.overlaps = self.overlapping.begin(begun, others);
         self.flights.push(flight);
     }
 
     fn change(&mut self, (change, from, to): (SnrChange, StationId, StationId)) {
-        self.summed.clear();
-        let noise = self.pair_mut(from, to).link.noise();
-        let row = from.index() * self.stations;
-        let index = row + to.index();
-        (self.levels[index], self.powers[index], self.powers_mw[index]) =
-            Level::of(change.snr, (noise, noise.as_milliwatts()));
-        let levels = &self.levels[row..][..self.stations];
-        self.weakest[from.index()] = weakest(&self.listeners[from.index()], levels);
+        self.forget_sum();
+        let noise = self.links.kinds()[self.links.kind_of(from, to)].noise;
+        let index = from.index() * self.stations + to.index();
+        self.powers_mw[index] = (noise + change.snr).as_milliwatts();
+        Arc::make_mut(&mut self.links).set_snr(from, to, change.snr);
+        let snrs = self.links.row(from);
+        self.weakest[from.index()] = weakest(&self.listeners[from.index()], snrs);
     }
 
     /// When the next PPDU ends; [`Instant::MAX`] if none is on the air.
@@ -336,12 +305,21 @@ impl Air {
         self.flights = flights;
     }
 
-    /// Takes the lists of a PPDU that ended back for reuse.
-    pub fn forget(&mut self, mut flight: Flight) {
-        if flight.interference.capacity() > 0 {
-            flight.interference.clear();
-            self.spare.push(flight.interference);
-        }
+    /// Nobody asks about a PPDU that ended any more.
+    pub fn forget(&mut self, _: Flight) {
+        self.overlapping.forget(self.flights.first().map(|flight| &flight.overlaps));
+    }
+
+    /// The PPDUs that overlapped with one, in the order they began.
+    #[inline]
+    fn interference(&self, flight: &Flight) -> impl Iterator<Item = Interference> {
+        self.overlapping.with(&flight.overlaps)
+    }
+
+    /// Returns whether another PPDU was on the air at some time between two instants.
+    fn overlaps(&self, flight: &Flight, from: Instant, until: Instant) -> bool {
+        !flight.overlaps.is_none()
+            && self.interference(flight).any(|other| other.start < until && other.end > from)
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -349,7 +327,7 @@ impl Air {
         match self.pairs.get(from, to) {
             Some(pair) => pair.last_snr,
             None if from == to => Db(0.0),
-            None => self.level(from, to).snr,
+            None => self.links.row(from)[to.index()],
         }
     }
 
@@ -358,7 +336,7 @@ impl Air {
         match self.pairs.get(from, to) {
             Some(pair) => pair.link.noise() + pair.last_snr,
             None if from == to => Dbm(f64::NEG_INFINITY),
-            None => self.pairs.noise() + self.level(from, to).snr,
+            None => self.link(from, to).noise + self.link(from, to).snr,
         }
     }
 
@@ -369,25 +347,26 @@ impl Air {
 
     /// Mean power that arrives from one station at another.
     pub fn mean_power(&self, from: StationId, to: StationId) -> Option<Dbm> {
-        (from != to).then(|| self.power(from, to))
+        (from != to).then(|| Dbm::from_milliwatts(self.power_mw(from, to)))
     }
 
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
-        let power = self.power(flight.transmitter, receiver);
-        flight.interference.iter().all(|other| {
-            let theirs = self.power(other.transmitter, receiver);
-            let lead = lead_needed(other.order, self.capture_margin);
-            other.transmitter != receiver && (theirs < self.carrier_sense || power - theirs >= lead)
+        let power_mw = self.power_mw(flight.transmitter, receiver);
+        self.interference(flight).all(|other| {
+            let theirs_mw = self.power_mw(other.transmitter, receiver);
+            other.transmitter != receiver
+                && (!self.is_sensed(theirs_mw)
+                    || lead_needed(other.order, self.capture_margin).has(power_mw, theirs_mw))
         })
     }
 
     /// Returns whether another PPDU arrived at `receiver` while this one was on the air.
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
-        flight.interference.iter().any(|other| {
+        self.interference(flight).any(|other| {
             other.transmitter == receiver
-                || self.power(other.transmitter, receiver) >= self.carrier_sense
+                || self.is_sensed(self.power_mw(other.transmitter, receiver))
         })
     }
 
@@ -403,7 +382,7 @@ impl Air {
     /// Probability that the preamble and header are decoded.
     pub fn header_success(&mut self, flight: &Flight, receiver: StationId, snr: Db) -> Probability {
         let header_end = flight.header_end(self.band);
-        let is_disturbed = flight.overlaps(flight.start, header_end);
+        let is_disturbed = self.overlaps(flight, flight.start, header_end);
         if self.pair_mut(flight.transmitter, receiver).link.loss().is_some() && !is_disturbed {
             return Probability::ONE;
         }
@@ -426,7 +405,7 @@ impl Air {
         let sinr = self.sinr(flight, receiver, snr, from, until);
         let by_loss = self.pair_mut(flight.transmitter, receiver).link.loss();
         match by_loss {
-            Some(loss) if !flight.overlaps(from, until) => loss.complement(),
+            Some(loss) if !self.overlaps(flight, from, until) => loss.complement(),
             Some(loss) => loss.complement() * self.remembered(flight, receiver, sinr, bytes),
             None => self.remembered(flight, receiver, sinr, bytes),
         }
@@ -458,7 +437,7 @@ impl Air {
     /// Every station that senses the PPDU decodes it, unless it is addressed.
     pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
         let needed = self.overhear_threshold(flight.rate);
-        flight.interference.is_empty() && self.weakest[flight.transmitter.index()] >= needed.snr
+        flight.overlaps.is_none() && self.weakest[flight.transmitter.index()] >= needed.snr
     }
 
     /// Tells `notice` what every station that senses the PPDU and is not
@@ -468,17 +447,17 @@ impl Air {
             return;
         }
         let needed = self.overhear_threshold(flight.rate);
-        if !flight.interference.is_empty() {
+        if !flight.overlaps.is_none() {
             return self.overhear_disturbed(flight, needed, notice);
         }
-        let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
+        let snrs = self.links.row(flight.transmitter);
         for &listener in &self.listeners[flight.transmitter.index()] {
             if flight.receiver == Address::Station(listener) {
                 continue;
             }
             notice(
                 listener,
-                match levels[listener.index()].snr >= needed.snr {
+                match snrs[listener.index()] >= needed.snr {
                     true => Overheard::Decoded,
                     false => Overheard::Failed,
                 },
@@ -496,22 +475,20 @@ impl Air {
         mut notice: impl FnMut(StationId, Overheard),
     ) {
         let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
-        let is_crowd = flight.interference.len() >= CROWD;
+        let is_crowd = flight.overlaps.count() >= CROWD;
         match is_crowd {
-            true => self.find_candidates_in_crowd(flight, least * (1.0 - Level::MARGIN)),
-            false => self.find_candidates(flight, least * (1.0 - Level::MARGIN)),
+            true => self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN)),
+            false => self.find_candidates(flight, least * (1.0 - MARGIN)),
         }
-        let levels = &self.levels[flight.transmitter.index() * self.stations..][..self.stations];
         // Whoever detects the preamble hears it by more than all that began with it.
-        let is_first = flight.interference.iter().all(|other| other.order == Order::Together);
+        let is_first = self.interference(flight).all(|other| other.order == Order::Together);
         for &listener in &self.candidates {
             let listener = StationId(listener);
-            let level = &levels[listener.index()];
+            let level = self.level(flight.transmitter, listener);
             let interference_mw = match is_crowd {
                 true => {
-                    let others = flight.interference.iter();
-                    let row = |from: StationId| from.index() * self.stations;
-                    others.map(|i| self.powers_mw[row(i.transmitter) + listener.index()]).sum()
+                    let others = self.interference(flight);
+                    others.map(|other| self.power_mw(other.transmitter, listener)).sum()
                 }
                 false => self.interference_mw[listener.index()],
             };
@@ -522,7 +499,7 @@ impl Air {
                 continue;
             }
             let locks = match is_first && is_detected {
-                true => flight.interference.iter().all(|other| other.transmitter != listener),
+                true => self.interference(flight).all(|other| other.transmitter != listener),
                 false => self.locks(flight, listener),
             };
             if locks {
@@ -534,38 +511,38 @@ impl Air {
     /// Lists the stations that sense a PPDU and at which it may be `least` times as strong as
     /// noise and interference. For how long that overlaps does not matter.
     fn find_candidates(&mut self, flight: &Flight, least: f64) {
-        self.summed.clear();
-        self.sum(flight.interference.iter().map(|other| other.transmitter));
+        self.forget_sum();
+        let Self { overlapping, interference_mw, powers_mw, .. } = self;
+        let others = overlapping.with(&flight.overlaps).map(|other| other.transmitter);
+        add_up(interference_mw, powers_mw, self.stations, others);
         self.list_candidates(flight, |noise, interference, _| least * (noise + interference));
     }
 
     /// Does what [`Air::find_candidates`] does for a PPDU of many: they have the sum of all in
     /// common, and without its own share it is the interference but for rounding.
     fn find_candidates_in_crowd(&mut self, flight: &Flight, least: f64) {
-        let others = flight.interference.iter().map(|other| other.transmitter);
-        let mut all: Vec<StationId> = others.chain([flight.transmitter]).collect();
-        all.sort_unstable();
-        if self.summed != all {
-            self.sum(all.iter().copied());
-            self.summed = all;
+        let crowd = self.overlapping.crowd(&flight.overlaps);
+        if crowd.is_none() || self.crowd != crowd {
+            let others = self.interference(flight).map(|other| other.transmitter);
+            let mut all: Vec<StationId> = others.chain([flight.transmitter]).collect();
+            all.sort_unstable();
+            if self.summed != all {
+                let Self { interference_mw, powers_mw, stations, .. } = self;
+                add_up(interference_mw, powers_mw, *stations, all.iter().copied());
+                self.summed = all;
+            }
+            self.crowd = crowd;
         }
-        let (least, rounded) = (least * (1.0 - Level::MARGIN), least * Level::MARGIN);
+        let (least, rounded) = (least * (1.0 - MARGIN), least * MARGIN);
         self.list_candidates(flight, |noise, all, own| {
             least * (noise + (all - own)) - rounded * all
         });
     }
 
-    /// Adds up what arrives at each station from these.
-    fn sum(&mut self, transmitters: impl Iterator<Item = StationId>) {
-        let Self { interference_mw, powers_mw, stations, .. } = self;
-        interference_mw.clear();
-        interference_mw.resize(*stations, 0.0);
-        for transmitter in transmitters {
-            let row = &powers_mw[transmitter.index() * *stations..];
-            for (sum, mw) in interference_mw.iter_mut().zip(row) {
-                *sum += mw;
-            }
-        }
+    /// What was summed is no more what arrives.
+    fn forget_sum(&mut self) {
+        self.summed.clear();
+        self.crowd = None;
     }
 
     /// Lists the stations that sense a PPDU and hear it with what is `needed` at least, given
@@ -591,7 +568,7 @@ impl Air {
             return *threshold;
         }
         let snr = self.error_model.sensitivity_snr(rate, 0.5, OVERHEARD_BYTES);
-        let threshold = Threshold { snr, linear: snr.as_linear() };
+        let threshold = Threshold::of(snr);
         self.overhear_snr.push((rate, threshold));
         threshold
     }
@@ -605,7 +582,7 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> Db {
-        if flight.interference.is_empty() {
+        if flight.overlaps.is_none() {
             return snr;
         }
         match self.interference_loss(flight, receiver, from, until) {
@@ -622,11 +599,11 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> f64 {
-        let overlapping = flight.interference.iter().filter(|i| i.start < until && i.end > from);
-        let interference_mw: f64 = overlapping
-            .map(|i| self.powers_mw[i.transmitter.index() * self.stations + receiver.index()])
-            .sum();
-        1.0 + interference_mw / self.level(flight.transmitter, receiver).noise_mw
+        let others = self.interference(flight);
+        let overlapping = others.filter(|other| other.start < until && other.end > from);
+        let interference_mw: f64 =
+            overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum();
+        1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
     }
 
     /// The error model's answer, remembered: most PPDUs ask the same again.
@@ -639,9 +616,8 @@ impl Air {
         bytes: u32,
     ) -> Probability {
         let from = flight.transmitter;
-        let Self { error_model, pairs, levels, stations, .. } = self;
-        let mean = || levels[from.index() * *stations + receiver.index()].snr;
-        let pair = pairs.get_mut(from, receiver, mean);
+        let Self { error_model, pairs, links, .. } = self;
+        let pair = pairs.get_mut(from, receiver, links);
         let rate = flight.rate;
         let memo = match bytes {
             u32::MAX => &mut pair.header,
@@ -657,17 +633,38 @@ impl Air {
         memo.success
     }
 
-    fn power(&self, from: StationId, to: StationId) -> Dbm {
-        self.powers[from.index() * self.stations + to.index()]
+    #[inline]
+    fn power_mw(&self, from: StationId, to: StationId) -> f64 {
+        self.powers_mw[from.index() * self.stations + to.index()]
     }
 
-    fn level(&self, from: StationId, to: StationId) -> &Level {
-        &self.levels[from.index() * self.stations + to.index()]
+    /// Whether a power is a level that makes the medium busy, both in dBm.
+    fn is_sensed(&self, power_mw: f64) -> bool {
+        let sense_mw = self.carrier_sense_mw;
+        if (power_mw - sense_mw).abs() > MARGIN * sense_mw {
+            return power_mw > sense_mw;
+        }
+        Dbm::from_milliwatts(power_mw) >= self.carrier_sense
+    }
+
+    #[inline]
+    fn noise_mw(&self, from: StationId, to: StationId) -> f64 {
+        self.noise_of_kind_mw[self.links.kind_of(from, to)]
+    }
+
+    #[inline]
+    fn level(&self, from: StationId, to: StationId) -> Level {
+        let snr = self.links.row(from)[to.index()];
+        Level { snr, power_mw: self.power_mw(from, to), noise_mw: self.noise_mw(from, to) }
+    }
+
+    fn link(&self, from: StationId, to: StationId) -> LinkConfig {
+        self.links.link(from, to).expect("two stations have a link")
     }
 
     fn pair_mut(&mut self, from: StationId, to: StationId) -> &mut Pair {
-        let Self { pairs, levels, stations, .. } = self;
-        pairs.get_mut(from, to, || levels[from.index() * *stations + to.index()].snr)
+        let Self { pairs, links, .. } = self;
+        pairs.get_mut(from, to, links)
     }
 }
 
@@ -676,43 +673,81 @@ pub(crate) fn happens(stream: &mut Stream, p: Probability) -> bool {
     p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
 }
 
+/// Adds up what arrives at each station from these, given the powers of all.
+fn add_up(
+    sums_mw: &mut Vec<f64>,
+    powers_mw: &[f64],
+    stations: usize,
+    transmitters: impl Iterator<Item = StationId>,
+) {
+    sums_mw.clear();
+    sums_mw.resize(stations, 0.0);
+    for transmitter in transmitters {
+        let row = &powers_mw[transmitter.index() * stations..];
+        for (sum, mw) in sums_mw.iter_mut().zip(row) {
+            *sum += mw;
+        }
+    }
+}
+
 /// The least SNR of a transmitter at its listeners.
-fn weakest(listeners: &[StationId], levels: &[Level]) -> Db {
-    let snrs = listeners.iter().map(|to| levels[to.index()].snr.0);
-    Db(snrs.fold(f64::INFINITY, f64::min))
+fn weakest(listeners: &[StationId], snrs: &[Db]) -> Db {
+    let heard = listeners.iter().map(|to| snrs[to.index()].0);
+    Db(heard.fold(f64::INFINITY, f64::min))
 }
 
 /// By how much a PPDU must be stronger than another one for a receiver to
 /// lock to it, the other one being strong enough to be sensed.
-fn lead_needed(order: Order, capture_margin: Option<Db>) -> Db {
+fn lead_needed(order: Order, capture_margin: Option<Threshold>) -> Lead {
     match (order, capture_margin) {
-        (Order::Before, _) | (Order::HeaderBefore, None) => Db(f64::INFINITY),
-        (Order::HeaderBefore, Some(margin)) => margin,
+        (Order::Before, _) | (Order::HeaderBefore, None) => Lead::Never,
+        (Order::HeaderBefore, Some(margin)) => Lead::AtLeast(margin),
         // Of two equally strong ones neither is heard.
-        (Order::Together, _) => Db(f64::MIN_POSITIVE),
-        (Order::DuringHeader, Some(margin)) => Db((-margin.0).next_up()),
-        (Order::DuringHeader, None) | (Order::After, _) => Db(f64::NEG_INFINITY),
+        (Order::Together, _) => {
+            Lead::AtLeast(Threshold { snr: Db(f64::MIN_POSITIVE), linear: 1.0 })
+        }
+        (Order::DuringHeader, Some(Threshold { snr, linear })) => {
+            Lead::AtLeast(Threshold { snr: Db((-snr.0).next_up()), linear: 1.0 / linear })
+        }
+        (Order::DuringHeader, None) | (Order::After, _) => Lead::Always,
+    }
+}
+
+/// By how much one power must be above another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Lead {
+    Always,
+    AtLeast(Threshold),
+    Never,
+}
+
+impl Lead {
+    /// Whether a power has that lead over another, both in dBm.
+    fn has(self, power_mw: f64, theirs_mw: f64) -> bool {
+        let needed = match self {
+            Self::Always => return true,
+            Self::Never => return false,
+            Self::AtLeast(needed) => needed,
+        };
+        let needed_mw = needed.linear * theirs_mw;
+        if (power_mw - needed_mw).abs() > MARGIN * needed_mw {
+            return power_mw > needed_mw;
+        }
+        Dbm::from_milliwatts(power_mw) - Dbm::from_milliwatts(theirs_mw) >= needed.snr
+    }
+}
+
+impl Threshold {
+    fn of(snr: Db) -> Self {
+        Self { snr, linear: snr.as_linear() }
     }
 }
 
 impl Level {
-    /// Errors of a comparison of factors are far below this share.
-    const MARGIN: f64 = 1e-9;
-
-    /// Returns the level of a mean SNR, its power, and that power in mW; the noise is given in
-    /// dBm and in mW.
-    fn of(snr: Db, (noise, noise_mw): (Dbm, f64)) -> (Self, Dbm, f64) {
-        let power_mw = (noise + snr).as_milliwatts();
-        let level = Self { snr, snr_linear: snr.as_linear(), noise_mw };
-        (level, Dbm::from_milliwatts(power_mw), power_mw)
-    }
-
-    /// SNR less `loss` (as a factor) is at least what is `needed`. Logarithms
-    /// are costly, so they decide only what is too close for a comparison of
-    /// factors, whose errors are far below the margin.
+    /// SNR less `loss` (as a factor) is at least what is `needed`.
     fn reaches(&self, needed: Threshold, loss: f64) -> bool {
-        let (have, need) = (self.snr_linear, needed.linear * loss);
-        if (have - need).abs() > Self::MARGIN * need {
+        let (have, need) = (self.power_mw / self.noise_mw, needed.linear * loss);
+        if (have - need).abs() > MARGIN * need {
             return have > need;
         }
         self.snr - Db::from_linear(loss) >= needed.snr

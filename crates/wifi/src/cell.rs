@@ -22,9 +22,11 @@
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
 //! | `record` | events of PPDUs |
+//! | `adjust` | what may be changed while it runs |
 
 mod absence;
 mod access;
+mod adjust;
 mod arrival;
 mod away;
 mod config;
@@ -33,6 +35,7 @@ mod doze;
 mod edcaf;
 mod exchange;
 mod frames;
+mod links;
 mod outbox;
 mod reception;
 mod recipient;
@@ -43,10 +46,12 @@ mod station;
 pub(crate) mod tests;
 mod waits;
 
+pub use adjust::{AdjustError, Adjustment};
 pub use config::{
     Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
     RxInterrupt, StationConfig,
 };
+pub use links::Links;
 
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;

@@ -7,6 +7,7 @@ fn help_of_all_verbs() {
     let mut text = output(&["--help"]);
     let verbs = [
         "simulate",
+        "sweep",
         "emulate",
         "compare",
         "reproduce",

@@ -14,4 +14,5 @@ mod interrupts;
 mod lasthop;
 mod reproduce;
 mod simulate;
+mod sweep;
 mod units;

@@ -1,6 +1,8 @@
 //! Paths. Wires, and the air between the access point and each station, make a tree;
-//! the next hop from each node to each other one is computed once. In an independent
-//! cell all stations are neighbours of each other; group packets still follow the tree.
+//! the next hop from each node to each other one is computed once. A node with one
+//! neighbour, as most stations are, needs no table for that. In an independent cell a
+//! station sends to the station to which the access point would send; group packets
+//! still follow the tree.
 
 use super::{NetworkConfig, NetworkError};
 use alloc::collections::VecDeque;
@@ -24,11 +26,13 @@ pub(super) struct Routes {
     access_point: Option<NodeId>,
     /// The neighbours of each node.
     neighbours: Vec<Vec<(NodeId, Hop)>>,
-    /// By node * nodes + destination: index into the neighbours of the node.
-    next: Vec<u16>,
-    /// The hop to that neighbour, with the same index: it is read for every packet at
+    /// By node and destination: index into the neighbours of the node; empty if it has one.
+    next: Vec<Vec<u16>>,
+    /// The hop to that neighbour, one if there is only one: it is read for every packet at
     /// every node.
-    hops: Vec<Hop>,
+    hops: Vec<Vec<Hop>>,
+    /// Stations send to each other.
+    is_independent: bool,
 }
 
 impl Routes {
@@ -58,42 +62,39 @@ impl Routes {
                 edges += 1;
             }
         }
-        let (next, hops) = (Vec::new(), Vec::new());
-        let mut routes = Self { stations, access_point, neighbours, next, hops };
-        for source in 0..nodes {
-            routes.explore(source)?;
+        let mut routes = Self {
+            stations,
+            access_point,
+            neighbours,
+            next: Vec::new(),
+            hops: Vec::new(),
+            is_independent: config.cell.as_ref().is_some_and(|cell| cell.independent),
+        };
+        if nodes > 0 {
+            let first = routes.explore(NodeId(0));
+            if let Some(lost) = first.iter().position(|next| *next == u16::MAX) {
+                return Err(NetworkError::Unreachable(0, lost as u16));
+            }
         }
         // The graph is connected and has as many edges as a tree, so it is one.
         if edges + 1 != nodes.max(1) {
             return Err(NetworkError::Loop(routes.on_loop()));
         }
-        if config.cell.as_ref().is_some_and(|cell| cell.independent) {
-            routes.connect_stations()?;
-        }
-        let Self { neighbours, next, hops, .. } = &mut routes;
-        for (node, next) in next.chunks(nodes.max(1)).enumerate() {
-            // A single node has no neighbour, and nobody asks for its hops.
-            let hop = |&index: &u16| neighbours[node].get(usize::from(index)).map(|(_, hop)| *hop);
-            hops.extend(next.iter().filter_map(hop));
+        for node in (0..nodes as u16).map(NodeId) {
+            let neighbours = &routes.neighbours[node.index()];
+            let next = match neighbours.len() {
+                // A single node has no neighbour, and nobody asks for its hops.
+                0 | 1 => Vec::new(),
+                _ => routes.explore(node),
+            };
+            let hop = |index: &u16| neighbours[usize::from(*index)].1;
+            routes.hops.push(match next.is_empty() {
+                true => neighbours.iter().map(|(_, hop)| *hop).collect(),
+                false => next.iter().map(hop).collect(),
+            });
+            routes.next.push(next);
         }
         Ok(routes)
-    }
-
-    /// Makes stations reach each other without the access point.
-    fn connect_stations(&mut self) -> Result<(), NetworkError> {
-        let clients: Vec<(NodeId, StationId)> = (0..self.stations.len())
-            .map(|index| NodeId(index as u16))
-            .filter(|node| !self.is_access_point(*node))
-            .filter_map(|node| Some((node, self.station(node)?)))
-            .collect();
-        for &(from, _) in &clients {
-            for &(to, station) in clients.iter().filter(|(to, _)| *to != from) {
-                let direct = Hop::Air(Address::Station(station));
-                self.neighbours[from.index()].push((to, direct));
-            }
-        }
-        self.next.clear();
-        (0..self.stations.len()).try_for_each(|source| self.explore(source))
     }
 
     fn check_stations(
@@ -115,27 +116,23 @@ impl Routes {
         Ok(access_point.and_then(|index| owners[index]))
     }
 
-    /// Finds the first hop from `source` to every node, breadth first.
-    fn explore(&mut self, source: usize) -> Result<(), NetworkError> {
-        let nodes = self.neighbours.len();
-        let base = self.next.len();
-        self.next.resize(base + nodes, u16::MAX);
+    /// Finds the first hop from `source` to every node, breadth first: indices of neighbours,
+    /// `u16::MAX` if there is no path.
+    fn explore(&self, source: NodeId) -> Vec<u16> {
+        let mut next = alloc::vec![u16::MAX; self.neighbours.len()];
         let mut queue: VecDeque<(usize, u16)> = VecDeque::new();
-        self.next[base + source] = 0;
-        queue.push_back((source, u16::MAX));
+        next[source.index()] = 0;
+        queue.push_back((source.index(), u16::MAX));
         while let Some((node, first)) = queue.pop_front() {
             for (index, (neighbour, _)) in self.neighbours[node].iter().enumerate() {
-                let slot = &mut self.next[base + neighbour.index()];
-                if neighbour.index() != source && *slot == u16::MAX {
+                let slot = &mut next[neighbour.index()];
+                if *neighbour != source && *slot == u16::MAX {
                     *slot = if first == u16::MAX { index as u16 } else { first };
                     queue.push_back((neighbour.index(), *slot));
                 }
             }
         }
-        match self.next[base..].iter().position(|slot| *slot == u16::MAX) {
-            Some(lost) => Err(NetworkError::Unreachable(source as u16, lost as u16)),
-            None => Ok(()),
-        }
+        next
     }
 
     /// A node on a loop: one that remains when leaves are removed until none is left.
@@ -162,13 +159,41 @@ impl Routes {
     /// The next hop on the path from `node` to `destination`.
     #[inline]
     pub fn next(&self, node: NodeId, destination: NodeId) -> Hop {
-        self.hops[node.index() * self.neighbours.len() + destination.index()]
+        let hops = &self.hops[node.index()];
+        let hop = if hops.len() == 1 { hops[0] } else { hops[destination.index()] };
+        match hop {
+            Hop::Air(_) if self.is_independent => {
+                self.direct(node, destination).map_or(hop, |(_, hop)| hop)
+            }
+            _ => hop,
+        }
     }
 
     /// The next node on the path from `node` to `destination`.
     pub fn next_node(&self, node: NodeId, destination: NodeId) -> NodeId {
-        let index = self.next[node.index() * self.neighbours.len() + destination.index()];
-        self.neighbours[node.index()][usize::from(index)].0
+        let (next, hop) = self.in_tree(node, destination);
+        match hop {
+            Hop::Air(_) if self.is_independent => {
+                self.direct(node, destination).map_or(next, |(next, _)| next)
+            }
+            _ => next,
+        }
+    }
+
+    /// The next hop in the tree, and where it goes.
+    fn in_tree(&self, node: NodeId, destination: NodeId) -> (NodeId, Hop) {
+        let index = self.next[node.index()].get(destination.index()).copied().unwrap_or(0);
+        self.neighbours[node.index()][usize::from(index)]
+    }
+
+    /// The hop from a station to another one, with the access point between them in the tree.
+    fn direct(&self, node: NodeId, destination: NodeId) -> Option<(NodeId, Hop)> {
+        let access_point = self.access_point?;
+        if [node, destination].contains(&access_point) || node == destination {
+            return None;
+        }
+        let (next, hop) = self.in_tree(access_point, destination);
+        matches!(hop, Hop::Air(_)).then_some((next, hop))
     }
 
     /// The sender of a packet that `node` received over the air: the access point; at
@@ -176,10 +201,7 @@ impl Routes {
     pub fn sender(&self, node: NodeId, packet: &Packet) -> NodeId {
         match self.access_point {
             Some(access_point) if access_point != node => access_point,
-            _ => {
-                let towards = node.index() * self.neighbours.len() + packet.source.index();
-                self.neighbours[node.index()][usize::from(self.next[towards])].0
-            }
+            _ => self.in_tree(node, packet.source).0,
         }
     }
 
@@ -202,5 +224,114 @@ impl Routes {
             hops.push(Hop::Air(Address::Group));
         }
         hops
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cable::CableConfig;
+    use crate::network::{NodeConfig, WiredLink};
+    use lasthop_units::Identity;
+    use lasthop_wifi::cell::{CellConfig, StationConfig};
+    use lasthop_wifi::phy::{Band, OfdmRate, Rate, Standard};
+    use proptest::prelude::*;
+
+    /// Nodes of which each but the first hangs at one before it: those with a radio at the
+    /// access point, which is the first of them, over the air, and the others by a wire.
+    fn network(parents: &[usize], radios: &[bool], independent: bool) -> NetworkConfig {
+        let access_point = radios.iter().position(|radio| *radio);
+        let mut stations = Vec::new();
+        let mut nodes = Vec::new();
+        for (number, &radio) in (0..).zip(radios) {
+            let identity = Identity::numbered(number);
+            let station = radio.then(|| {
+                let role = if stations.is_empty() { Role::AccessPoint } else { Role::Station };
+                let rate = Rate::Ofdm(OfdmRate::Mbps54);
+                stations.push(StationConfig::fixed(role, identity, rate));
+                StationId(stations.len() as u16 - 1)
+            });
+            nodes.push(NodeConfig { identity, station, ..NodeConfig::default() });
+        }
+        let mut wires = Vec::new();
+        for (node, &parent) in (1..).zip(parents) {
+            // The air hangs the other stations at the access point.
+            if !radios[node] || Some(node) == access_point {
+                let direction = CableConfig::default();
+                wires.push(WiredLink {
+                    ends: [NodeId(parent as u16), NodeId(node as u16)],
+                    directions: [direction.clone(), direction],
+                });
+            }
+        }
+        let cell = (!stations.is_empty()).then(|| CellConfig {
+            independent,
+            ..CellConfig::new(Standard::Dot11a, Band::Ghz5, stations, Vec::new())
+        });
+        NetworkConfig { nodes, cell, wires }
+    }
+
+    /// Distances from a node to all others over wires and air; in an independent cell each
+    /// station is beside each other one.
+    fn distances(config: &NetworkConfig, from: usize) -> Vec<usize> {
+        let nodes = config.nodes.len();
+        let station = |node: usize| config.nodes[node].station;
+        let is_access_point = |node: usize| station(node) == Some(StationId(0));
+        let is_independent = config.cell.as_ref().is_some_and(|cell| cell.independent);
+        let is_edge = |one: usize, other: usize| {
+            let ends = [NodeId(one as u16), NodeId(other as u16)];
+            let wired = config.wires.iter().any(|w| w.ends == ends || w.ends == [ends[1], ends[0]]);
+            let on_air = station(one).is_some() && station(other).is_some();
+            let heard = is_independent || is_access_point(one) || is_access_point(other);
+            one != other && (wired || on_air && heard)
+        };
+        let mut distances = alloc::vec![usize::MAX; nodes];
+        distances[from] = 0;
+        for distance in 0..nodes {
+            for node in 0..nodes {
+                let is_reached =
+                    |other: usize| distances[other] == distance && is_edge(node, other);
+                if distances[node] == usize::MAX && (0..nodes).any(is_reached) {
+                    distances[node] = distance + 1;
+                }
+            }
+        }
+        distances
+    }
+
+    proptest! {
+        /// Every hop leads one step nearer, over the wire or to the station that it says.
+        #[test]
+        fn hops_are_on_shortest_paths(
+            parents in proptest::collection::vec(any::<proptest::sample::Index>(), 1..9),
+            radios in proptest::collection::vec(any::<bool>(), 9),
+            independent in any::<bool>(),
+        ) {
+            let parents: Vec<usize> =
+                (1..).zip(&parents).map(|(node, parent)| parent.index(node)).collect();
+            let nodes = parents.len() + 1;
+            let config = network(&parents, &radios[..nodes], independent);
+            let routes = Routes::new(&config).expect("a tree");
+            for to in 0..nodes {
+                let distances = distances(&config, to);
+                for from in (0..nodes).filter(|&from| from != to) {
+                    let ends = [from, to].map(|node| NodeId(node as u16));
+                    let next = routes.next_node(ends[0], ends[1]);
+                    prop_assert_eq!(distances[next.index()] + 1, distances[from]);
+                    match routes.next(ends[0], ends[1]) {
+                        Hop::Air(address) => {
+                            let station = config.nodes[next.index()].station;
+                            prop_assert_eq!(Some(address), station.map(Address::Station));
+                            prop_assert!(config.nodes[from].station.is_some());
+                        }
+                        Hop::Wire(index) => {
+                            let [one, other] = config.wires[index / 2].ends;
+                            let expected = if index % 2 == 0 { other } else { one };
+                            prop_assert_eq!(next, expected);
+                        }
+                    }
+                }
+            }
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::{Held, Limit, PeerId};
 use crate::Packet;
 use crate::aqm::{Control, Parameters, Source};
 use alloc::vec::Vec;
-use lasthop_units::{Bytes, Instant};
+use lasthop_units::{Bytes, Duration, Instant};
 
 /// A first-in-first-out queue under CoDel; when it is full it drops the arriving
 /// packet.
@@ -23,6 +23,14 @@ pub struct CoDel {
 impl CoDel {
     pub(super) fn new(limit: Limit, parameters: Parameters) -> Self {
         Self { limit, parameters, control: Control::new(), fifo: Fifo::new() }
+    }
+
+    pub(super) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    pub(super) fn set_target(&mut self, target: Duration) {
+        self.parameters.target = target;
     }
 
     pub(super) fn enqueue(
@@ -64,11 +72,11 @@ impl CoDel {
     }
 
     pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
-        self.fifo.unpop(peer, packet);
+        self.fifo.unpop(peer, &packet);
     }
 
     pub(super) fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
-        self.fifo.front(peer).map(|packet| packet.bytes)
+        self.fifo.front(peer).map(|(bytes, ())| bytes)
     }
 
     pub(super) fn len_packets(&self) -> u32 {

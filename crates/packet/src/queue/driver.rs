@@ -7,7 +7,7 @@
 //! out the device's descriptor rings.
 
 use super::PeerId;
-use super::fifo::{Element, Fifo};
+use super::fifo::Fifo;
 use crate::Packet;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
@@ -37,15 +37,8 @@ pub struct DriverQueue {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Timed {
-    packet: Packet,
     since: Instant,
     airtime: Duration,
-}
-
-impl Element for Timed {
-    fn len_bytes(&self) -> u16 {
-        self.packet.bytes
-    }
 }
 
 impl DriverQueue {
@@ -83,13 +76,13 @@ impl DriverQueue {
             self.airtime.resize(slot + 1, Duration::ZERO);
         }
         self.airtime[slot] += airtime;
-        self.fifo.push(peer, Timed { packet, since: now, airtime });
+        self.fifo.push(peer, &packet, Timed { since: now, airtime });
     }
 
     /// Takes the next packet for `peer`.
     pub fn pop(&mut self, peer: PeerId) -> Option<Packet> {
-        let Timed { packet, airtime, .. } = self.fifo.pop(peer)?;
-        self.airtime[peer.index()] -= airtime;
+        let (packet, timed) = self.fifo.pop_with(peer, |packet, timed| (*packet, timed))?;
+        self.airtime[peer.index()] -= timed.airtime;
         Some(packet)
     }
 
@@ -105,12 +98,12 @@ impl DriverQueue {
 
     /// Length in bytes of the next packet for `peer`.
     pub fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
-        self.fifo.front(peer).map(Element::len_bytes)
+        self.fifo.front(peer).map(|(bytes, _)| bytes)
     }
 
     /// When the next packet for `peer` was pushed.
     pub fn since(&self, peer: PeerId) -> Option<Instant> {
-        self.fifo.front(peer).map(|timed| timed.since)
+        self.fifo.front(peer).map(|(_, timed)| timed.since)
     }
 
     /// Estimated airtime of the packets for `peer`.

@@ -20,6 +20,10 @@ impl DropTail {
         Self { limit, fifo: Fifo::new() }
     }
 
+    pub(super) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
     #[inline]
     pub(super) fn enqueue(
         &mut self,
@@ -54,7 +58,7 @@ impl DropTail {
         peer: PeerId,
         take: impl FnOnce(&Packet) -> R,
     ) -> Option<R> {
-        self.fifo.pop_with(peer, take)
+        self.fifo.pop_with(peer, |packet, ()| take(packet))
     }
 
     pub(super) fn dequeue(
@@ -67,11 +71,11 @@ impl DropTail {
     }
 
     pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
-        self.fifo.unpop(peer, packet);
+        self.fifo.unpop(peer, &packet);
     }
 
     pub(super) fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
-        self.fifo.front(peer).map(|packet| packet.bytes)
+        self.fifo.front(peer).map(|(bytes, ())| bytes)
     }
 
     pub(super) fn len_packets(&self) -> u32 {

@@ -69,6 +69,10 @@ impl EmulatedBdp {
         Self { config, fifo: Fifo::new(), service, before: service, flows }
     }
 
+    pub(super) fn set_limit(&mut self, packets: u32) {
+        self.config.limit_packets = packets;
+    }
+
     /// The capacity in packets, including those held below the queue: at least
     /// `burst_packets` and at most `limit_packets`, which it is until a service
     /// time was measured.
@@ -93,7 +97,7 @@ impl EmulatedBdp {
             self.flows.see(packet.arrived, packet.flow_hash, interval);
         }
         if self.admits(&packet, held) {
-            self.fifo.push(peer, packet);
+            self.fifo.push(peer, &packet, ());
         } else {
             dropped.push(packet);
         }
@@ -130,11 +134,11 @@ impl EmulatedBdp {
 
     pub(super) fn put_back(&mut self, peer: PeerId, packet: Packet) {
         self.service = self.before;
-        self.fifo.unpop(peer, packet);
+        self.fifo.unpop(peer, &packet);
     }
 
     pub(super) fn peek_len_for(&self, peer: PeerId) -> Option<u16> {
-        self.fifo.front(peer).map(|packet| packet.bytes)
+        self.fifo.front(peer).map(|(bytes, ())| bytes)
     }
 
     pub(super) fn len_packets(&self) -> u32 {

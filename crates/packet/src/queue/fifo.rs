@@ -4,16 +4,21 @@
 //! the order between lists. Peers with packets are in a dense vector, so finding
 //! the oldest packet costs O(peers with packets). Limits are the
 //! disciplines', who say them with each packet.
+//!
+//! Saturated queues are most of what a large network has in memory, so packets are kept
+//! [`Bare`].
 
+use super::bare::{Bare, Parts};
 use super::{Held, Limit, PeerId};
 use crate::Packet;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Packets in order of arrival, also by peer.
+/// Packets in order of arrival, also by peer, each with `A` besides.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Fifo<T = Packet> {
-    lists: Vec<List<T>>,
+pub(super) struct Fifo<A = ()> {
+    lists: Vec<List<A>>,
+    parts: Parts,
     /// The peers that have packets, in no particular order.
     heads: Vec<Head>,
     next_number: u64,
@@ -21,24 +26,22 @@ pub(super) struct Fifo<T = Packet> {
     bytes: u64,
 }
 
-/// An element of a [`Fifo`]: a packet, or a packet with additional data.
-pub(super) trait Element {
-    fn len_bytes(&self) -> u16;
-}
-
-impl Element for Packet {
-    fn len_bytes(&self) -> u16 {
-        self.bytes
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
-struct List<T> {
-    packets: VecDeque<(u64, T)>,
+struct List<A> {
+    packets: VecDeque<Waiting<A>>,
     /// Index into `heads` while the list has packets.
     head: usize,
     /// Number of the packet that left last.
     left: u64,
+}
+
+/// A packet in a list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Waiting<A> {
+    /// Arrival number.
+    number: u64,
+    packet: Bare,
+    besides: A,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,7 +51,7 @@ struct Head {
     peer: PeerId,
 }
 
-impl Fifo<Packet> {
+impl Fifo {
     /// Whether a packet fits into a queue with that limit; what is `held` below the queue
     /// counts.
     pub(super) fn admits(&self, limit: Limit, packet: &Packet, held: Held) -> bool {
@@ -68,20 +71,47 @@ impl Fifo<Packet> {
         dropped: &mut Vec<Packet>,
     ) {
         if self.admits(limit, &packet, held) {
-            self.push(peer, packet);
+            self.push(peer, &packet, ());
         } else {
             dropped.push(packet);
         }
     }
+
+    /// Reverts the last pop from `peer`.
+    pub(super) fn unpop(&mut self, peer: PeerId, packet: &Packet) {
+        let bare = Bare::new(packet, &mut self.parts);
+        let list = &mut self.lists[peer.index()];
+        let number = list.left;
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+        if list.packets.is_empty() {
+            list.head = self.heads.len();
+            self.heads.push(Head { number, peer });
+        } else {
+            self.heads[list.head].number = number;
+        }
+        list.packets.push_front(Waiting { number, packet: bare, besides: () });
+    }
+
+    pub(super) fn pop(&mut self, peer: PeerId) -> Option<Packet> {
+        self.pop_with(peer, |packet, ()| *packet)
+    }
 }
 
-impl<T: Element + Copy> Fifo<T> {
+impl<A: Copy> Fifo<A> {
     pub(super) const fn new() -> Self {
-        Self { lists: Vec::new(), heads: Vec::new(), next_number: 0, packets: 0, bytes: 0 }
+        Self {
+            lists: Vec::new(),
+            parts: Parts::new(),
+            heads: Vec::new(),
+            next_number: 0,
+            packets: 0,
+            bytes: 0,
+        }
     }
 
     #[inline]
-    pub(super) fn push(&mut self, peer: PeerId, item: T) {
+    pub(super) fn push(&mut self, peer: PeerId, packet: &Packet, besides: A) {
         let slot = peer.index();
         if slot >= self.lists.len() {
             self.lists.resize_with(slot + 1, || List {
@@ -93,58 +123,40 @@ impl<T: Element + Copy> Fifo<T> {
         let number = self.next_number;
         self.next_number += 1;
         self.packets += 1;
-        self.bytes += u64::from(item.len_bytes());
+        self.bytes += u64::from(packet.bytes);
+        let bare = Bare::new(packet, &mut self.parts);
         let list = &mut self.lists[slot];
         if list.packets.is_empty() {
             list.head = self.heads.len();
             self.heads.push(Head { number, peer });
         }
-        list.packets.push_back((number, item));
+        list.packets.push_back(Waiting { number, packet: bare, besides });
     }
 
-    /// Reverts the last pop from `peer`.
-    pub(super) fn unpop(&mut self, peer: PeerId, item: T) {
-        let list = &mut self.lists[peer.index()];
-        let number = list.left;
-        self.packets += 1;
-        self.bytes += u64::from(item.len_bytes());
-        if list.packets.is_empty() {
-            list.head = self.heads.len();
-            self.heads.push(Head { number, peer });
-        } else {
-            self.heads[list.head].number = number;
-        }
-        list.packets.push_front((number, item));
-    }
-
-    pub(super) fn pop(&mut self, peer: PeerId) -> Option<T> {
-        self.pop_with(peer, |item| *item)
-    }
-
-    /// Removes the first item of `peer`; `take` sees it where it is, so that only what it
-    /// takes is copied.
+    /// Removes the first packet of `peer`, and what is besides; of both `take` copies what it
+    /// takes.
     #[inline]
-    pub(super) fn pop_with<R>(&mut self, peer: PeerId, take: impl FnOnce(&T) -> R) -> Option<R> {
+    pub(super) fn pop_with<R>(
+        &mut self,
+        peer: PeerId,
+        take: impl FnOnce(&Packet, A) -> R,
+    ) -> Option<R> {
         let slot = peer.index();
         let list = self.lists.get_mut(slot)?;
-        let (number, item) = list.packets.front()?;
-        list.left = *number;
+        let Waiting { number, packet, besides } = list.packets.pop_front()?;
+        list.left = number;
         self.packets -= 1;
-        self.bytes -= u64::from(item.len_bytes());
+        self.bytes -= u64::from(packet.bytes);
         let head = list.head;
-        if let Some((number, _)) = list.packets.get(1) {
-            self.heads[head].number = *number;
+        if let Some(next) = list.packets.front() {
+            self.heads[head].number = next.number;
         } else {
             self.heads.swap_remove(head);
             if let Some(moved) = self.heads.get(head) {
                 self.lists[moved.peer.index()].head = head;
             }
         }
-        let packets = &mut self.lists[slot].packets;
-        let (_, item) = packets.front()?;
-        let taken = take(item);
-        packets.pop_front();
-        Some(taken)
+        Some(take(&packet.into_packet(&mut self.parts), besides))
     }
 
     /// The receiver of the oldest packet, among the peers that `eligible` accepts.
@@ -156,8 +168,10 @@ impl<T: Element + Copy> Fifo<T> {
             .map(|head| head.peer)
     }
 
-    pub(super) fn front(&self, peer: PeerId) -> Option<&T> {
-        self.lists.get(peer.index())?.packets.front().map(|(_, item)| item)
+    /// Length in bytes of the first packet of `peer`, and what is besides.
+    pub(super) fn front(&self, peer: PeerId) -> Option<(u16, A)> {
+        let first = self.lists.get(peer.index())?.packets.front()?;
+        Some((first.packet.bytes, first.besides))
     }
 
     pub(super) fn packets(&self) -> u32 {
@@ -170,5 +184,95 @@ impl<T: Element + Copy> Fifo<T> {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Fragment, Transport};
+    use crate::{AccessCategory, DelayParts, FlowId, NodeId};
+    use lasthop_units::{Duration, Instant};
+    use proptest::prelude::*;
+
+    fn any_packet() -> impl Strategy<Value = Packet> {
+        let times = proptest::array::uniform8(prop_oneof![4 => Just(0u64), 1 => 1..1_000u64]);
+        let numbers = (any::<u64>(), any::<u16>(), any::<u16>(), any::<u32>(), 0..4usize);
+        let ends = (any::<u16>(), any::<u16>(), any::<u16>());
+        let is = proptest::array::uniform6(any::<bool>());
+        (times, numbers, ends, is).prop_map(|(times, numbers, ends, is)| {
+            let [queue, away, asleep, contention, retries, air, reorder, wire] =
+                times.map(Duration::from_nanos);
+            let (tag, bytes, flow, flow_hash, category) = numbers;
+            Packet {
+                tag,
+                bytes,
+                fragment: Fragment::new(ends.2 & 0xfff8, is[0], ends.2),
+                flow: FlowId(flow),
+                flow_hash,
+                source: NodeId(ends.0),
+                destination: NodeId(ends.1),
+                access_category: AccessCategory::ALL[category],
+                ecn_capable: is[1],
+                ecn_marked: is[2],
+                transport: if is[3] { Transport::Tcp } else { Transport::Other },
+                passive: is[4],
+                notify: is[5],
+                created: Instant::from_nanos(tag / 3),
+                arrived: Instant::from_nanos(tag / 2),
+                parts: DelayParts { queue, away, asleep, contention, retries, air, reorder, wire },
+            }
+        })
+    }
+
+    proptest! {
+        /// It is a list of packets and their peers: whatever is taken for a peer is its first,
+        /// as it was put in, and comes first again if it is put back.
+        #[test]
+        fn a_fifo_is_a_list_of_packets(
+            operations in proptest::collection::vec((0..5u8, 0..3u32, any_packet()), 0..120),
+        ) {
+            let mut fifo = Fifo::new();
+            let mut list: Vec<(PeerId, Packet)> = Vec::new();
+            let mut last = None;
+            for (operation, peer, packet) in operations {
+                let peer = PeerId(peer);
+                let first = list.iter().position(|(of, _)| *of == peer);
+                match (operation, last) {
+                    (0..=2, _) => {
+                        fifo.push(peer, &packet, ());
+                        list.push((peer, packet));
+                        last = None;
+                    }
+                    (3, _) | (_, None) => {
+                        let expected = first.map(|index| (index, list.remove(index)));
+                        prop_assert_eq!(fifo.pop(peer), expected.map(|(_, (_, packet))| packet));
+                        last = expected;
+                    }
+                    (_, Some((index, (peer, packet)))) => {
+                        fifo.unpop(peer, &packet);
+                        list.insert(index, (peer, packet));
+                        last = None;
+                    }
+                }
+                prop_assert!(!list.is_empty() || fifo.parts == Parts::new());
+                prop_assert_eq!(fifo.packets() as usize, list.len());
+                let bytes: u64 = list.iter().map(|(_, packet)| u64::from(packet.bytes)).sum();
+                prop_assert_eq!(fifo.bytes(), bytes);
+                prop_assert_eq!(fifo.oldest_where(|_| true), list.first().map(|(peer, _)| *peer));
+                for peer in (0..3).map(PeerId) {
+                    let own = || list.iter().filter(|(of, _)| *of == peer);
+                    prop_assert_eq!(fifo.packets_for(peer) as usize, own().count());
+                    let first = own().next().map(|(_, packet)| (packet.bytes, ()));
+                    prop_assert_eq!(fifo.front(peer), first);
+                }
+            }
+        }
+    }
+
+    /// What a queue of a thousand saturated stations is made of.
+    #[test]
+    fn a_packet_that_waits_is_small() {
+        assert_eq!((size_of::<Bare>(), size_of::<Waiting<()>>()), (48, 56));
     }
 }

@@ -8,6 +8,7 @@
 //! stations below 12 Mb/s that mac80211 had once (6.12 has not), and its memory of a
 //! packet (`truesize`), for which lengths stand.
 
+use super::bare::{Bare, Parts};
 use super::{Held, PeerId};
 use crate::Packet;
 use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, Variant, bucket_of};
@@ -30,7 +31,10 @@ pub struct FqCodel {
     config: Config,
     perturbation: u32,
     peers: Vec<Peer>,
-    flows: FlowQueues<Packet>,
+    flows: FlowQueues<Bare>,
+    parts: Parts,
+    /// What a queue has just dropped; empty between two calls. Kept to save allocations.
+    dropped: Vec<Bare>,
     /// For each flow, the slot of its peer.
     slots: Vec<usize>,
     /// The round robins over flows: one per peer with `airtime`, else a single one.
@@ -71,12 +75,22 @@ impl FqCodel {
             perturbation,
             peers: Vec::new(),
             flows: FlowQueues::default(),
+            parts: Parts::new(),
+            dropped: Vec::new(),
             slots: Vec::new(),
             tins: Vec::new(),
             stations: RoundRobin::default(),
             packets: 0,
             bytes: 0,
         }
+    }
+
+    pub(super) fn set_limit(&mut self, packets: u32) {
+        self.config.limit_packets = packets;
+    }
+
+    pub(super) fn set_target(&mut self, target: Duration) {
+        self.config.codel.target = target;
     }
 
     #[inline]
@@ -96,7 +110,8 @@ impl FqCodel {
             // It was found empty since it last had packets: its flows are new again.
             self.head_flow(tin, |_| true);
         }
-        self.flows.push(index, packet, quantum, &mut self.tins[tin]);
+        let bare = Bare::new(&packet, &mut self.parts);
+        self.flows.push(index, bare, quantum, &mut self.tins[tin]);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
         let station = &mut self.peers[slot];
@@ -146,7 +161,8 @@ impl FqCodel {
         let slot = peer.index();
         let index = self.flow_of(slot, packet.flow_hash);
         let tin = self.tin_of(slot);
-        self.flows.put_back(index, packet, &mut self.tins[tin]);
+        let bare = Bare::new(&packet, &mut self.parts);
+        self.flows.put_back(index, bare, &mut self.tins[tin]);
         let station = &mut self.peers[slot];
         station.packets += 1;
         if self.config.airtime && !station.listed {
@@ -268,24 +284,34 @@ impl FqCodel {
     #[inline]
     fn take(&mut self, flow: u32, now: Instant, dropped: &mut Vec<Packet>) -> Option<Packet> {
         let before = (self.flows.packets(flow), self.flows.bytes(flow));
-        let packet = self.flows.take(flow, now, &self.config.codel, dropped)?;
+        let packet = self.flows.take(flow, now, &self.config.codel, &mut self.dropped)?;
         self.book(flow, before);
-        Some(packet)
+        self.hand_over(dropped);
+        Some(packet.into_packet(&mut self.parts))
     }
 
     /// Drops half of the packets, but at most a batch, of the flow with the most
     /// bytes. Of an odd number mac80211 drops the smaller half, but one at least.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
-        let before = dropped.len();
         let batch = |packets: usize| match self.config.codel.variant {
             Variant::Rfc8289 => packets.div_ceil(2).min(DROP_BATCH_PACKETS),
             Variant::Mac80211 => (packets / 2).clamp(1, DROP_BATCH_PACKETS_MAC80211),
         };
-        let Some(flow) = self.flows.drop_from_fattest(batch, dropped) else { return };
-        let gone = &dropped[before..];
+        let Some(flow) = self.flows.drop_from_fattest(batch, &mut self.dropped) else { return };
+        let gone = &self.dropped;
         self.bytes -= gone.iter().map(|packet| u64::from(packet.bytes)).sum::<u64>();
         self.packets -= gone.len() as u32;
         self.peers[self.slots[flow as usize]].packets -= gone.len() as u32;
+        self.hand_over(dropped);
+    }
+
+    /// Appends what a queue has just dropped.
+    #[inline]
+    fn hand_over(&mut self, dropped: &mut Vec<Packet>) {
+        if !self.dropped.is_empty() {
+            let Self { dropped: gone, parts, .. } = self;
+            dropped.extend(gone.drain(..).map(|packet| packet.into_packet(parts)));
+        }
     }
 
     /// Counts the packets that left `flow`, which had this many packets and bytes

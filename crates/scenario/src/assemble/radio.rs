@@ -13,6 +13,7 @@ pub(crate) use retry::check_receivers;
 
 use super::nodes::Expanded;
 use super::{Names, is_written, positive, queue};
+use crate::Role;
 use crate::attached;
 use crate::error::{Place, Problems};
 use crate::quantity::Hertz;
@@ -20,15 +21,15 @@ use crate::raw::{
     ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawScenario,
 };
 use crate::scalar::At;
-use crate::{Role, Shadowed};
 use lasthop_units::{Bitrate, Db};
+use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateSet;
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, GuardInterval, PathLoss, Preamble,
     Propagation, Rate, Standard,
 };
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// A node with a radio and its index among all nodes.
 type WifiNode<'a> = (usize, &'a Expanded<'a>);
@@ -49,7 +50,7 @@ pub(crate) fn cell(
     nodes: &[Expanded<'_>],
     names: &Names,
     problems: &mut Problems,
-) -> Option<(CellConfig, Vec<Shadowed>)> {
+) -> Option<(CellConfig, Vec<(StationId, StationId)>)> {
     let (channel, links) = (&raw.channel, &raw.link);
     let wifi: Vec<WifiNode<'_>> =
         nodes.iter().enumerate().filter(|(_, node)| node.is_wifi()).collect();
@@ -95,25 +96,31 @@ pub(crate) fn cell(
     Some((cell, shadowed))
 }
 
+/// The closed forms, computed once for all scenarios of a process.
+fn nist() -> ErrorModel {
+    static NIST: LazyLock<ErrorModel> = LazyLock::new(ErrorModel::nist);
+    NIST.clone()
+}
+
 fn error_model(raw: &RawErrorModel, problems: &mut Problems) -> ErrorModel {
     match (raw.kind.as_ref().map(|at| at.value), &raw.table) {
-        (None | Some(ErrorModelKind::Nist), None) => ErrorModel::nist(),
+        (None | Some(ErrorModelKind::Nist), None) => nist(),
         (None | Some(ErrorModelKind::Table), Some(table)) => {
             match attached::per_table(&table.value.0) {
                 Ok(table) => ErrorModel::table(table),
                 Err(why) => {
                     problems.push(&table.place, why);
-                    ErrorModel::nist()
+                    nist()
                 }
             }
         }
         (Some(ErrorModelKind::Nist), Some(table)) => {
             problems.push(&table.place, "this key is for kind = \"table\" only");
-            ErrorModel::nist()
+            nist()
         }
         (Some(ErrorModelKind::Table), None) => {
             problems.push(&raw.at, "which table? add for example table = \"per.csv\"");
-            ErrorModel::nist()
+            nist()
         }
     }
 }

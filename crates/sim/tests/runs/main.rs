@@ -2,6 +2,7 @@
 //! tables beside or in another order; every kind of flow and coded link, and what is shipped. One
 //! test program, because each links all of the simulator.
 
+mod adjust;
 mod apq;
 mod by_hand;
 mod franc;

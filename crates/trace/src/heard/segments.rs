@@ -2,9 +2,7 @@
 //! for every copy of a segment of TCP. `docs/files.md` describes its columns; a test compares.
 
 use crate::output::{OutputDir, OutputError};
-use crate::table::{Table, text};
-use parquet::data_type::ByteArray;
-use std::collections::BTreeMap;
+use crate::table::{Table, Word};
 
 /// A copy of a segment. Times are in ns since 1970 by the clock of the place of reference; what
 /// was not captured is `None`.
@@ -77,15 +75,15 @@ mod columns {
     pub(super) fn write(
         row: &mut crate::table::Row<'_>,
         it: &super::SegmentRow<'_>,
-        name: &mut dyn FnMut(&str) -> super::ByteArray,
+        words: &super::Words,
     ) {
         let small = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
-        row.text(FLOW, &name(it.flow)).text(FATE, &name(it.fate));
+        row.text(FLOW, words.flow).text(FATE, words.fate);
         row.int64(SEQUENCE, it.sequence.into()).int64(PAYLOAD, it.payload_bytes.into());
         row.bool(RETRANSMISSION, it.retransmission).bool(FIRST_MISSED, it.first_attempt_missed);
         row.int32(ATTEMPTS, small(it.attempts)).int32(HOPS, small(it.hops));
-        if let Some(by) = it.sent_again_by {
-            row.text(SENT_AGAIN_BY, &name(by));
+        if let Some(by) = words.sent_again_by {
+            row.text(SENT_AGAIN_BY, by);
         }
         // A clock that was never set may be before 1970.
         for (column, at_ns) in [
@@ -118,7 +116,13 @@ mod columns {
 /// The writer of `segments.parquet`.
 pub struct SegmentWriter {
     table: Table,
-    names: BTreeMap<String, ByteArray>,
+}
+
+/// The texts of a row.
+struct Words {
+    flow: Word,
+    sent_again_by: Option<Word>,
+    fate: Word,
 }
 
 impl SegmentWriter {
@@ -129,7 +133,7 @@ impl SegmentWriter {
     pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
         let metadata = [("lasthop.schema", "segments 1".to_owned())];
         let table = Table::new(directory.file("segments.parquet")?, columns::COLUMNS, &metadata)?;
-        Ok(Self { table, names: BTreeMap::new() })
+        Ok(Self { table })
     }
 
     /// Adds a copy of a segment.
@@ -137,13 +141,13 @@ impl SegmentWriter {
     /// # Errors
     /// If the rows cannot be written.
     pub fn segment(&mut self, segment: &SegmentRow<'_>) -> Result<(), OutputError> {
-        let names = &mut self.names;
-        let mut name = |name: &str| match names.get(name) {
-            Some(known) => known.clone(),
-            None => names.entry(name.to_owned()).or_insert(text(name)).clone(),
+        let words = Words {
+            flow: self.table.word(segment.flow),
+            sent_again_by: segment.sent_again_by.map(|by| self.table.word(by)),
+            fate: self.table.word(segment.fate),
         };
-        columns::write(&mut self.table.row(), segment, &mut name);
-        self.table.flush_if_full()
+        columns::write(&mut self.table.row()?, segment, &words);
+        Ok(())
     }
 
     /// Writes what remains, and completes the file.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 
 /// The value of a row, as other readers of the layout see it.
-fn value(column: &Column, row: usize) -> Value {
+fn value(table: &Columns, column: &Column, row: usize) -> Value {
     let bit = |bits: &[u8]| bits[row / 8] >> (row % 8) & 1 == 1;
     if !bit(&column.valid) {
         return Value::Null;
@@ -19,13 +19,13 @@ fn value(column: &Column, row: usize) -> Value {
         ColumnValues::Int32(values) => values[row].into(),
         ColumnValues::Int64(values) => values[row].into(),
         ColumnValues::Double(values) => values[row].into(),
-        ColumnValues::Text { views, data } => {
+        ColumnValues::Text(views) => {
             let view = views[row].to_le_bytes();
             let word =
                 |at: usize| u32::from_le_bytes(view[at..at + 4].try_into().unwrap()) as usize;
             let text = match word(0) {
                 length @ ..=12 => &view[4..4 + length],
-                length => &data[word(12)..word(12) + length],
+                length => &table.text[word(12)..word(12) + length],
             };
             std::str::from_utf8(text).unwrap().into()
         }
@@ -50,7 +50,7 @@ fn tables_in_memory_have_the_rows_of_the_files() {
         assert!(table.rows > 10, "{file}");
         assert_eq!(table.rows, expected.len(), "{file}");
         for column in &table.columns {
-            let values: Vec<_> = (0..table.rows).map(|row| value(column, row)).collect();
+            let values: Vec<_> = (0..table.rows).map(|row| value(&table, column, row)).collect();
             let expected: Vec<_> = expected.iter().map(|row| field(row, &column.name)).collect();
             assert_eq!(values, expected, "{file}: {}", column.name);
             let nulls = values.iter().filter(|value| value.is_null()).count();
@@ -98,18 +98,19 @@ fn flows_are_those_of_the_summary() {
     let flows = serde_json::to_value(&document.flows).unwrap();
     let mut numbers = 0;
     for (row, (name, flow)) in flows.as_object().unwrap().iter().enumerate() {
-        assert_eq!(value(columns("flow").unwrap(), row), **name);
+        assert_eq!(value(&table, columns("flow").unwrap(), row), **name);
         let mut found = Vec::new();
         leaves(flow, "", &mut found);
         numbers += found.len();
         for (key, expected) in &found {
             let column = columns(key).unwrap_or_else(|| panic!("a column {key}"));
-            let (is, expected) = (value(column, row), expected);
+            let (is, expected) = (value(&table, column, row), expected);
             // A number that happens to be whole is the same number.
             let same = is.as_f64().zip(expected.as_f64()).map_or(is == *expected, |(a, b)| a == b);
             assert!(same, "{name} {key}: {is}, expected {expected}");
         }
-        let there = table.columns[1..].iter().filter(|column| !value(column, row).is_null());
+        let there =
+            table.columns[1..].iter().filter(|column| !value(&table, column, row).is_null());
         assert_eq!(there.count(), found.len(), "{name}");
     }
     assert!(numbers > 20, "the flows of the scene have some");

@@ -27,11 +27,11 @@ fn air_of(
 ) -> Air {
     let mut config = cell(stations - 1, rate(), ChannelWidth::Mhz20, 65_535);
     config.capture_margin = capture_margin.map(Db);
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         let snr = snrs.iter().find(|(from, to, _)| (pair.from, pair.to) == (*from, *to));
         pair.link.snr = Db(snr.map_or(40.0, |(.., snr)| *snr));
         pair.link.noise = NOISE;
-    }
+    });
     Air::new(&config, Seed::new(1, 0)).expect("a sound cell")
 }
 
@@ -53,7 +53,7 @@ fn flight(transmitter: StationId, receiver: StationId, from_us: u64, until_us: u
         psdu_bytes: 100,
         reserves_until: at(until_us),
         carried: Carried::Payload,
-        interference: Vec::new(),
+        overlaps: Overlaps::NONE,
     }
 }
 
@@ -79,10 +79,10 @@ fn who_began_when() {
     ] {
         let mut air = air(&[], None);
         let [first, second] = both(&mut air, flight(A, B, 100, 300), flight(C, D, second_us, 500));
-        let order = |flight: &Flight| flight.interference.first().map(|other| other.order);
+        let order = |flight: &Flight| air.interference(flight).next().map(|other| other.order);
         assert_eq!(order(&first).zip(order(&second)), orders, "{second_us} us");
-        assert_eq!(first.interference.len(), usize::from(orders.is_some()));
-        if let [other] = &first.interference[..] {
+        assert_eq!(first.overlaps.count(), u32::from(orders.is_some()));
+        for other in air.interference(&first) {
             assert_eq!((other.transmitter, other.start, other.end), (C, at(second_us), at(500)));
         }
     }
@@ -101,7 +101,7 @@ fn overlap_is_half_open() {
         (249, 300, true),
         (250, 300, false),
     ] {
-        assert_eq!(first.overlaps(at(from_us), at(until_us)), overlaps, "{from_us} us");
+        assert_eq!(air.overlaps(&first, at(from_us), at(until_us)), overlaps, "{from_us} us");
         let loss = air.interference_loss(&first, B, at(from_us), at(until_us));
         // 40 dB over the noise from C, beside the noise.
         let expected = if overlaps { 1.0 + 1e4 } else { 1.0 };
@@ -181,18 +181,16 @@ fn decoded_by_all_is_decoded_by_each() {
 #[test]
 fn a_level_reaches_what_is_needed() {
     for snr in [0.0, 4.0, 17.3, 40.0] {
-        let (level, power, power_mw) = Level::of(Db(snr), (NOISE, NOISE.as_milliwatts()));
-        assert!((power.0 - (snr - 94.0)).abs() < 1e-9);
+        let power_mw = (NOISE + Db(snr)).as_milliwatts();
         assert!((power_mw / libm::pow(10.0, (snr - 94.0) / 10.0) - 1.0).abs() < 1e-9);
+        let level = Level { snr: Db(snr), power_mw, noise_mw: NOISE.as_milliwatts() };
         for loss_db in [0.0, 3.0, 10.0] {
             for (margin, reaches) in [(1.0, true), (1e-3, true), (-1e-3, false), (-1.0, false)] {
-                let needed = Db(snr - loss_db - margin);
-                let needed = Threshold { snr: needed, linear: needed.as_linear() };
+                let needed = Threshold::of(Db(snr - loss_db - margin));
                 assert_eq!(level.reaches(needed, Db(loss_db).as_linear()), reaches, "{snr} dB");
             }
         }
-        let exact = Threshold { snr: Db(snr), linear: Db(snr).as_linear() };
-        assert!(level.reaches(exact, 1.0));
+        assert!(level.reaches(Threshold::of(Db(snr)), 1.0));
     }
 }
 
@@ -216,8 +214,6 @@ fn ppdus_come_off_the_air_in_order() {
         air.forget(cts);
     }
     assert_eq!((air.end(at(200)), air.next_end()), (None, at(300)));
-    assert_eq!(air.spare.len(), 2);
-    assert!(air.spare.iter().all(Vec::is_empty));
 }
 
 /// What is certain takes no random number.
@@ -239,12 +235,12 @@ fn certainty_draws_nothing() {
 #[test]
 fn a_given_loss_and_interference() {
     let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         // The error model would let nothing of MCS 7 through.
         pair.link.snr = Db(12.0);
         pair.link.noise = NOISE;
         pair.link.loss = Some(Probability::new(0.25).expect("a probability"));
-    }
+    });
     let mut air = Air::new(&config, Seed::new(1, 0)).expect("a sound cell");
     let mut ppdu = flight(A, B, 100, 300);
     ppdu.rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -309,20 +305,23 @@ proptest::proptest! {
     }
 }
 
-/// A pair is made when it is first used, or at once if it is not like most others: which of
-/// both changes nothing of what it draws.
+/// A pair is made when it is first used, or at once if its mean SNR changes: which of both
+/// changes nothing of what it draws.
 #[test]
 fn a_pair_that_is_made_late_is_the_same() {
     let fading = crate::phy::Fading::Rayleigh { doppler_hz: 20.0 };
     let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.fading = fading;
-    }
+    });
     let seed = Seed::new(1, 0);
     let mut late = Air::new(&config, seed).expect("a sound cell");
-    for pair in config.links_mut().iter_mut().filter(|pair| (pair.from, pair.to) != (A, B)) {
-        pair.link.noise = Dbm(-80.0);
-    }
+    let to_come = SnrChange { at: at(10_000_000), snr: config.links.snr(A, B).expect("a link") };
+    config.change_links(|pair| {
+        if (pair.from, pair.to) == (A, B) {
+            pair.snr_changes.push(to_come);
+        }
+    });
     let mut at_once = Air::new(&config, seed).expect("a sound cell");
     assert!(late.pairs.get(A, B).is_none() && at_once.pairs.get(A, B).is_some());
     assert_eq!(late.last_snr(A, B), at_once.last_snr(A, B));
@@ -335,4 +334,43 @@ fn a_pair_that_is_made_late_is_the_same() {
     }
     assert_eq!(late.last_power(A, B), at_once.last_power(A, B));
     assert!(late.pairs.get(B, A).is_none(), "nobody asked");
+}
+
+proptest::proptest! {
+    /// What is decided by factors is what levels in dBm say: who is sensed, and who is strong
+    /// enough to be locked to, also where both are alike or differ in their last bits.
+    #[test]
+    fn factors_decide_as_levels_do(
+        wanted in -5.0..45.0f64,
+        apart in proptest::prop_oneof![
+            Just(0.0), Just(5.0), Just(-5.0), -1e-13..1e-13f64, -1e-7..1e-7f64, -50.0..50.0f64,
+        ],
+        sensed_apart in proptest::prop_oneof![Just(0.0), -1e-13..1e-13f64, -1.0..1.0f64],
+        margin in proptest::option::of(proptest::prop_oneof![Just(5.0), Just(0.0), 0.0..15.0f64]),
+    ) {
+        let mw = |snr: f64| (NOISE + Db(snr)).as_milliwatts();
+        let (power_mw, theirs_mw) = (mw(wanted), mw(wanted + apart));
+        let lead = Dbm::from_milliwatts(power_mw) - Dbm::from_milliwatts(theirs_mw);
+        for order in [
+            Order::Before,
+            Order::HeaderBefore,
+            Order::Together,
+            Order::DuringHeader,
+            Order::After,
+        ] {
+            let needed = match (order, margin) {
+                (Order::Before, _) | (Order::HeaderBefore, None) => f64::INFINITY,
+                (Order::HeaderBefore, Some(margin)) => margin,
+                (Order::Together, _) => f64::MIN_POSITIVE,
+                (Order::DuringHeader, Some(margin)) => (-margin).next_up(),
+                (Order::DuringHeader, None) | (Order::After, _) => f64::NEG_INFINITY,
+            };
+            let found = lead_needed(order, margin.map(|margin| Threshold::of(Db(margin))));
+            proptest::prop_assert_eq!(found.has(power_mw, theirs_mw), lead.0 >= needed);
+        }
+        let air = air(&[], margin);
+        let arrives_mw = mw(12.0 + sensed_apart);
+        let expected = Dbm::from_milliwatts(arrives_mw) >= air.carrier_sense;
+        proptest::prop_assert_eq!(air.is_sensed(arrives_mw), expected);
+    }
 }

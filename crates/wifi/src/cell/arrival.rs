@@ -136,7 +136,7 @@ impl Cell {
         let mut arrival = self.arrivals.swap_remove(index);
         self.advance_arrival(&mut arrival, flight, pending, flight.end);
         // It may have begun to send itself, or left, since the first MPDU was in.
-        let is_kept = flight.interference.is_empty() || self.air.locks(flight, arrival.receiver);
+        let is_kept = flight.overlaps.is_none() || self.air.locks(flight, arrival.receiver);
         let is_received = matches!(arrival.header, Header::Received(_))
             && is_kept
             && !self.is_missed(flight, arrival.receiver);
@@ -218,7 +218,7 @@ impl Cell {
         let receiver = arrival.receiver;
         let bit = arrival.subframes.index;
         let bytes = u32::from(pending[bit].bytes);
-        let is_undisturbed = flight.interference.is_empty();
+        let is_undisturbed = flight.overlaps.is_none();
         let success = match arrival.undisturbed {
             Some((known, success)) if known == bytes && is_undisturbed => {
                 debug_assert_eq!(success, {

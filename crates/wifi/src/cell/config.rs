@@ -1,6 +1,7 @@
 //! What a cell is made of: the channel, its stations, and what each of them
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
+use super::links::Links;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
@@ -50,7 +51,7 @@ pub struct CellConfig {
     pub stations: Vec<StationConfig>,
     /// What each ordered pair hears of each other: in large cells most of what there is, so
     /// that copies share it.
-    pub links: Arc<Vec<PairConfig>>,
+    pub links: Arc<Links>,
     /// Whether [`Event`](crate::event::Event)s are made, to be polled.
     pub record_events: bool,
 }
@@ -80,6 +81,7 @@ impl CellConfig {
         stations: Vec<StationConfig>,
         links: Vec<PairConfig>,
     ) -> Self {
+        let links = Arc::new(Links::new(stations.len(), links));
         Self {
             standard,
             band,
@@ -93,14 +95,15 @@ impl CellConfig {
             capture_margin: Some(Db(5.0)),
             independent: false,
             stations,
-            links: Arc::new(links),
+            links,
             record_events: false,
         }
     }
 
-    /// Its links, to be changed: copied first if a copy of the configuration shares them.
-    pub fn links_mut(&mut self) -> &mut Vec<PairConfig> {
-        Arc::make_mut(&mut self.links)
+    /// Lets `change` change each link; they are copied first if a copy of the configuration
+    /// shares them.
+    pub fn change_links(&mut self, change: impl FnMut(&mut PairConfig)) {
+        Arc::make_mut(&mut self.links).change(change);
     }
 }
 

@@ -5,14 +5,13 @@
 use super::content::{Action, Content, Exchange, Management};
 use super::station::BEACON_EDCAF;
 use super::{Cell, Pending, Sequel, StationConfig};
-use crate::air::{Carried, Flight};
+use crate::air::{Carried, Flight, Overlaps};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
-use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, SeqNo12};
 
 /// An originator whose ADDBA Requests were not answered asks again after this long.
@@ -58,7 +57,7 @@ impl Cell {
                 psdu_bytes: sizes::RTS,
                 reserves_until,
                 carried: Carried::Rts,
-                interference: Vec::new(),
+                overlaps: Overlaps::NONE,
             });
             self.stations[station.index()].exchange = Some(exchange);
         } else {
@@ -110,7 +109,7 @@ impl Cell {
             psdu_bytes,
             reserves_until: end + response.map_or(Duration::ZERO, |r| sifs + r.duration),
             carried: Carried::Payload,
-            interference: Vec::new(),
+            overlaps: Overlaps::NONE,
         });
         if let (Content::Data { mpdus, aggregated: true }, Address::Station(receiver)) =
             (content, peer)
@@ -141,7 +140,7 @@ impl Cell {
                         psdu_bytes,
                         reserves_until,
                         carried,
-                        interference: Vec::new(),
+                        overlaps: Overlaps::NONE,
                     });
                 }
                 Sequel::Payload => self.send_payload(station),

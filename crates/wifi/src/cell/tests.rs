@@ -185,9 +185,9 @@ fn a_wide_window_survives_losses() {
         station.queue = QueueConfig::DropTail { limit: Limit::Packets(6_000) };
         station.retry_limit = 30;
     }
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.loss = Probability::new(0.3);
-    }
+    });
     let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
     let peer = Address::Station(StationId(1));
     for tag in 0..6_000 {
@@ -236,9 +236,9 @@ proptest::proptest! {
                 station.block_ack.request = BlockAckRequestPolicy::AfterDrop;
             }
         }
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.loss = Probability::new(loss);
-        }
+        });
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
         let peer = Address::Station(StationId(1));
         let number = 2_000;
@@ -293,9 +293,9 @@ fn what_is_built_ahead_survives_losses() {
     let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
     let mut config = cell(1, rate, ChannelWidth::Mhz40, 65_535);
     config.stations[AP.index()].aggregation.built_ahead = true;
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.loss = Probability::new(0.3);
-    }
+    });
     let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
     let time = Duration::from_secs(2);
     let peer = Address::Station(StationId(1));
@@ -349,7 +349,7 @@ fn what_was_never_sent_has_not_failed() {
         let mut config = cell(8, mcs(7, width, GuardInterval::Long), width, ampdu);
         config.capture_margin = None;
         config.stations.iter_mut().for_each(|station| station.rts_threshold = Some(0));
-        config.links_mut().iter_mut().for_each(|pair| pair.link.snr = Db(50.0));
+        config.change_links(|pair| pair.link.snr = Db(50.0));
         let senders: Vec<_> = (1..=8).map(|s| (StationId(s), Address::Station(AP))).collect();
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
         saturate(&mut cell, &senders, Duration::from_secs(1), 1500);
@@ -369,9 +369,9 @@ fn parts_of_the_delay_add_up() {
     let width = ChannelWidth::Mhz20;
     let rate = mcs(7, width, GuardInterval::Long);
     let mut config = cell(3, rate, width, 65_535);
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.loss = Probability::new(0.2);
-    }
+    });
     let mut cell = Cell::new(&config, Seed::new(3, 0)).expect("a sound cell");
     let mut delivered = 0;
     for step in 0..4_000_u64 {
@@ -396,11 +396,11 @@ fn airtime_is_fair_to_a_station_that_loses_much() {
     let mut config = cell(3, rate, width, 65_535);
     let access_point = &mut config.stations[AP.index()];
     access_point.queue = QueueConfig::MAC80211;
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         if pair.from == StationId(2) || pair.to == StationId(2) {
             pair.link.loss = Probability::new(0.4);
         }
-    }
+    });
     let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
     let peers = [1, 2, 3].map(|s| Address::Station(StationId(s)));
     let end = Instant::ZERO + Duration::from_secs(4);
@@ -438,9 +438,9 @@ fn half_the_width_has_half_the_noise() {
                 .map(|w| mcs(0, w, GuardInterval::Long))
                 .to_vec();
         }
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.snr = Db(snr);
-        }
+        });
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
         saturate(&mut cell, &[(StationId(1), Address::Station(AP))], Duration::from_secs(1), 1500)
     };
@@ -479,10 +479,10 @@ fn a_third_station_overhears() {
         let mut config = cell(3, mcs(1, width, GuardInterval::Long), width, 65_535);
         config.independent = true;
         config.stations[listener.index()].promiscuous = promiscuous;
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             let lossy = (pair.from, pair.to) == (sender, listener);
             pair.link.loss = Probability::new(if lossy { 0.3 } else { 0.0 });
-        }
+        });
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
         let (mut delivered, mut overheard) = (Vec::new(), 0);
         for step in 0..PACKETS {

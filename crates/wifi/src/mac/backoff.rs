@@ -22,6 +22,12 @@ impl Backoff {
         Self { limits: (cw_min, cw_max), retry_limit, window: cw_min, stream, failures: 0 }
     }
 
+    /// Other windows from CWmin to CWmax; the present one is brought within them.
+    pub fn set_limits(&mut self, (cw_min, cw_max): (u16, u16)) {
+        self.limits = (cw_min, cw_max);
+        self.window = self.window.clamp(cw_min, cw_max);
+    }
+
     /// Draws a backoff from the contention window.
     pub fn draw(&mut self) -> u32 {
         self.stream.up_to(u32::from(self.window))

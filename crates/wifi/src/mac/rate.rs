@@ -281,6 +281,11 @@ impl RateControl {
         }
     }
 
+    /// From now on this rate, and no other.
+    pub fn fix(&mut self, rate: Rate) {
+        self.kind = Kind::Fixed(Fixed::new(rate));
+    }
+
     /// What Minstrel-HT knows and chose; `None` of the other algorithms.
     pub fn minstrel_statistics(&self) -> Option<MinstrelStatistics> {
         match &self.kind {

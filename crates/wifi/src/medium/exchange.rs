@@ -3,7 +3,7 @@
 
 use super::radio::{ACCESSES, BEACON_ACCESS, Queued};
 use super::{Medium, Output, Pending, Response, Sequel, Stage};
-use crate::air::{Carried, Expected, Flight, Overheard, Subframes};
+use crate::air::{Carried, Expected, Flight, Overheard, Overlaps, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::Rate;
@@ -109,7 +109,7 @@ impl Medium {
                 psdu_bytes: sizes::RTS,
                 reserves_until: now + duration + rest,
                 carried: Carried::Rts,
-                interference: Vec::new(),
+                overlaps: Overlaps::NONE,
             });
         } else {
             state.exchange = Some(exchange);
@@ -140,7 +140,7 @@ impl Medium {
             psdu_bytes,
             reserves_until,
             carried: Carried::Payload,
-            interference: Vec::new(),
+            overlaps: Overlaps::NONE,
         });
     }
 
@@ -182,7 +182,7 @@ impl Medium {
                     psdu_bytes: sizes::CTS,
                     reserves_until,
                     carried: Carried::Cts,
-                    interference: Vec::new(),
+                    overlaps: Overlaps::NONE,
                 }),
                 Sequel::Acknowledge { to } => self.acknowledge(radio, to),
                 Sequel::Payload => self.send_payload(radio),
@@ -371,7 +371,7 @@ impl Medium {
             psdu_bytes: response.psdu_bytes,
             reserves_until: end,
             carried,
-            interference: Vec::new(),
+            overlaps: Overlaps::NONE,
         });
     }
 

@@ -179,9 +179,9 @@ fn tries_follow_the_geometric_law() {
     let rate = wide(4);
     for agreement in [false, true] {
         let mut config = setting(1, rate);
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.loss = (pair.to == AP).then(|| Probability::new(0.3).expect("in range"));
-        }
+        });
         let mut run = Saturated::new(&config, rate, 4, agreement);
         run.run(&[StationId(1)], Duration::from_secs(20));
         let all: u64 = run.tried.values().sum();
@@ -335,9 +335,9 @@ fn what_is_withdrawn_is_forgotten() {
 fn an_agreement_keeps_its_window() {
     let rate = wide(7);
     let mut config = setting(1, rate);
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.loss = (pair.to == AP).then(|| Probability::new(0.4).expect("in range"));
-    }
+    });
     let mut medium = Medium::new(&config, CHANNEL, Seed::new(3, 0)).unwrap();
     let start = 4_000u16;
     for n in 0..400u16 {
@@ -367,10 +367,10 @@ fn a_silent_radio_changes_nothing() {
     let rate = wide(5);
     let config = |stations| {
         let mut config = setting(stations, rate);
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.snr = Db(20.0);
             pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 10.0 };
-        }
+        });
         config
     };
     let run = |config: &CellConfig| {
@@ -387,9 +387,9 @@ fn a_silent_radio_changes_nothing() {
 #[test]
 fn channels_fade_by_themselves() {
     let mut config = setting(1, wide(0));
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 10.0 };
-    }
+    });
     let signal = |mhz| {
         let mut medium = Medium::new(&config, Channel { mhz, ..CHANNEL }, Seed::new(1, 0)).unwrap();
         let frame = one(1, Some(Address::Station(AP)), &[(wide(0), 7, false)]);

@@ -51,8 +51,13 @@ impl Repr {
 
     /// Appends the header.
     pub fn emit(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&SNAP);
-        out.extend_from_slice(&self.oui);
-        out.extend_from_slice(&self.ethertype.to_be_bytes());
+        out.extend_from_slice(&self.to_bytes());
+    }
+
+    /// The header.
+    pub const fn to_bytes(&self) -> [u8; LEN] {
+        let ([dsap, ssap, control], oui) = (SNAP, self.oui);
+        let [high, low] = self.ethertype.to_be_bytes();
+        [dsap, ssap, control, oui[0], oui[1], oui[2], high, low]
     }
 }

@@ -1,16 +1,13 @@
 //! What each pair of nodes hears of each other: from the channel and where the
 //! nodes stand, or from a `[[link]]`, whose SNR may change during the run.
 
-use super::{
-    Common, Expanded, Names, Place, Problems, RawScenario, Role, Shadowed, WifiNode, fading,
-};
+use super::{Common, Expanded, Names, Place, Problems, RawScenario, Role, WifiNode, fading};
 use crate::assemble::change_at;
 use crate::raw::RawLink;
-use lasthop_units::{Db, Dbm, Duration, Identity, Meters, Probability};
+use lasthop_units::{Db, Dbm, Duration, Meters, Probability};
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::PairConfig;
-use lasthop_wifi::phy::{Fading, Propagation, SnrChange};
-use std::collections::BTreeMap;
+use lasthop_wifi::cell::{Links, PairConfig};
+use lasthop_wifi::phy::{Fading, LinkConfig, SnrChange};
 
 /// Where a station stands if nobody says: in the same room, a strong link.
 const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
@@ -28,7 +25,7 @@ enum Given {
     Nothing,
 }
 
-/// Every ordered pair of stations, from the channel or a `[[link]]` (of several
+/// What every ordered pair of stations hears, from the channel or a `[[link]]` (of several
 /// the last one), and those pairs whose shadowing is drawn.
 pub(super) fn pairs(
     raw: &RawScenario,
@@ -36,45 +33,52 @@ pub(super) fn pairs(
     names: &Names,
     common: &Common,
     problems: &mut Problems,
-) -> (Vec<PairConfig>, Vec<Shadowed>) {
+) -> (Links, Vec<(StationId, StationId)>) {
     let changes: Vec<Vec<SnrChange>> =
         raw.link.iter().map(|link| snr_changes(link, raw, common, problems)).collect();
     let given = given(&raw.link, wifi, names, problems);
     let places: Vec<[f64; 2]> = wifi.iter().map(|(_, node)| position(node)).collect();
-    let mut pairs = Vec::with_capacity(wifi.len() * (wifi.len() - 1));
+    let powers: Vec<Dbm> = wifi.iter().map(|(_, node)| node.raw.settings.tx_power.value).collect();
+    let propagation = common.propagation;
+    let usual = propagation.link_with_snr(Db(0.0));
+    let mut links = Links::none(wifi.len());
     let mut shadowed = Vec::new();
-    let identities: Vec<_> = wifi.iter().map(|(_, node)| Identity::of(&node.name)).collect();
-    for (from, (_, sender)) in wifi.iter().enumerate() {
-        for to in (0..wifi.len()).filter(|&to| to != from) {
-            let power: Dbm = sender.raw.settings.tx_power.value;
-            let (what, fading, link) =
-                given.get(&(from, to)).copied().unwrap_or((Given::Nothing, None, usize::MAX));
-            let snr_changes = changes.get(link).cloned().unwrap_or_default();
-            let propagation = Propagation {
-                fading: fading.unwrap_or(common.propagation.fading),
-                ..common.propagation
-            };
-            let link = match what {
-                Given::Snr(snr) => propagation.link_with_snr(snr),
-                Given::Loss(loss) => propagation.link_with_loss(loss),
-                Given::PathLoss(loss) => {
-                    propagation.link_with_snr(power - loss - propagation.noise())
+    let mut add = |from: usize, to: usize, path_loss: Db| {
+        let given = given.of(from, to);
+        let ends = (station_id(from), station_id(to));
+        let snr = match given.map(|given| given.what) {
+            Some(Given::Snr(snr)) => snr,
+            Some(Given::PathLoss(loss)) => powers[from] - loss - usual.noise,
+            Some(Given::Loss(_)) => usual.snr,
+            Some(Given::Nothing) | None => {
+                if propagation.shadowing != Db(0.0) {
+                    shadowed.push(ends);
                 }
-                Given::Nothing => {
-                    let distance =
-                        (places[from][0] - places[to][0]).hypot(places[from][1] - places[to][1]);
-                    if propagation.shadowing != Db(0.0) {
-                        let pair = identities[from].beside(identities[to]);
-                        shadowed.push(Shadowed { link: pairs.len(), pair });
-                    }
-                    propagation.link(power, Meters(distance), Db(0.0))
-                }
-            };
-            let (from, to) = (station_id(from), station_id(to));
-            pairs.push(PairConfig { from, to, link, snr_changes });
+                powers[from] - path_loss - usual.noise
+            }
+        };
+        let link = match given {
+            Some(GivenLink { what: Given::Loss(loss), .. }) => propagation.link_with_loss(loss),
+            Some(GivenLink { fading: Some(fading), .. }) => LinkConfig { snr, fading, ..usual },
+            _ => LinkConfig { snr, ..usual },
+        };
+        match given.map(|given| &changes[given.number]).filter(|changes| !changes.is_empty()) {
+            None => links.add_steady(ends.0, ends.1, &link),
+            Some(changes) => {
+                let snr_changes = changes.clone();
+                links.add(PairConfig { from: ends.0, to: ends.1, link, snr_changes });
+            }
+        }
+    };
+    for (one, here) in places.iter().enumerate() {
+        for (other, there) in places.iter().enumerate().skip(one + 1) {
+            let distance = Meters((here[0] - there[0]).hypot(here[1] - there[1]));
+            let path_loss = propagation.path_loss.at(distance);
+            add(one, other, path_loss);
+            add(other, one, path_loss);
         }
     }
-    (pairs, shadowed)
+    (links, shadowed)
 }
 
 /// The changes of a link's SNR; notes those that cannot be.
@@ -126,8 +130,35 @@ fn position(node: &Expanded<'_>) -> [f64; 2] {
     [x.0 + radius * angle.cos(), y.0 + radius * angle.sin()]
 }
 
-/// By sender and receiver; the number is the link's.
-type GivenPairs = BTreeMap<(usize, usize), (Given, Option<Fading>, usize)>;
+/// What the `[[link]]`s say about pairs of stations.
+struct GivenPairs {
+    said: Vec<GivenLink>,
+    stations: usize,
+    /// By sender * stations + receiver: 1 + the index of what is said, or 0; empty if nothing is.
+    places: Vec<u32>,
+}
+
+/// What a `[[link]]` says, and its number.
+#[derive(Clone, Copy)]
+struct GivenLink {
+    what: Given,
+    fading: Option<Fading>,
+    number: usize,
+}
+
+impl GivenPairs {
+    /// The last that is said about a pair.
+    fn of(&self, from: usize, to: usize) -> Option<GivenLink> {
+        let place = self.places.get(from * self.stations + to)?.checked_sub(1)?;
+        Some(self.said[place as usize])
+    }
+
+    /// What was said last is about this pair.
+    fn insert(&mut self, from: usize, to: usize) {
+        self.places.resize(self.stations * self.stations, 0);
+        self.places[from * self.stations + to] = self.said.len() as u32;
+    }
+}
 
 fn given(
     links: &[RawLink],
@@ -135,7 +166,7 @@ fn given(
     names: &Names,
     problems: &mut Problems,
 ) -> GivenPairs {
-    let mut given = GivenPairs::new();
+    let mut given = GivenPairs { said: Vec::new(), stations: wifi.len(), places: Vec::new() };
     let mut named = 0;
     for (number, link) in links.iter().enumerate() {
         let what = match (&link.snr, &link.path_loss, &link.loss) {
@@ -185,13 +216,14 @@ fn given(
             problems.push(&link.at, message);
             return given;
         }
+        given.said.push(GivenLink { what, fading, number });
         let mut any = from.is_empty() || to.is_empty();
         for &from in &from {
             for &to in to.iter().filter(|&&to| to != from) {
                 any = true;
-                given.insert((from, to), (what, fading, number));
+                given.insert(from, to);
                 if link.between.is_some() {
-                    given.insert((to, from), (what, fading, number));
+                    given.insert(to, from);
                 }
             }
         }

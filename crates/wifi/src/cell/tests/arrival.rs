@@ -67,7 +67,7 @@ fn grid() -> Vec<(CellConfig, Vec<(StationId, Address)>)> {
     let uplink = |n: u16| (1..=n).map(|s| (StationId(s), Address::Station(AP))).collect::<Vec<_>>();
     let down = vec![(AP, Address::Station(STATION))];
     let lossy = |mut config: CellConfig| {
-        config.links_mut().iter_mut().for_each(|pair| pair.link.loss = Probability::new(0.2));
+        config.change_links(|pair| pair.link.loss = Probability::new(0.2));
         config
     };
     let one = |rate: Rate, ampdu| cell(1, rate, rate.width(), ampdu);
@@ -81,15 +81,15 @@ fn grid() -> Vec<(CellConfig, Vec<(StationId, Address)>)> {
     });
     bundled.stations.iter_mut().for_each(|s| s.aggregation.amsdu_bytes_max = 3_839);
     asking.stations.iter_mut().for_each(|s| s.rts_threshold = Some(1_000));
-    for pair in hidden.links_mut() {
+    hidden.change_links(|pair| {
         if pair.from != AP && pair.to != AP && (pair.from.0 + pair.to.0) % 2 == 1 {
             pair.link.snr = Db(-20.0);
         }
-    }
-    for pair in weak.links_mut() {
+    });
+    weak.change_links(|pair| {
         pair.link.snr = Db(17.5);
         pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 20.0 };
-    }
+    });
     vec![
         (one(fast, 65_535), down.clone()),
         (one(slow, 65_535), [down.clone(), uplink(1)].concat()),

@@ -142,7 +142,7 @@ fn downlink(stations: u16) -> Vec<Flow> {
 }
 
 fn lossy(mut config: CellConfig, loss: f64) -> CellConfig {
-    config.links_mut().iter_mut().for_each(|pair| pair.link.loss = Probability::new(loss));
+    config.change_links(|pair| pair.link.loss = Probability::new(loss));
     config
 }
 
@@ -185,11 +185,11 @@ fn losses_retries_and_reordering() {
 fn signal_levels() {
     // Far apart, so that errors, capture and EIFS follow from the levels.
     let mut config = narrow(6, 65_535);
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         let step = f64::from(pair.from.0.max(pair.to.0));
         pair.link.snr = Db(29.0 - 2.5 * step);
         pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 30.0 };
-    }
+    });
     assert_eq!(fingerprint(config.clone(), &uplink(6), 1500), 0x6083_2a06_1270_8dc3);
     for station in &mut config.stations {
         station.capabilities.rates =
@@ -217,11 +217,11 @@ fn hidden_stations() {
         [(None, 0xb17e_91d4_8d1b_59e7), (Some(500), 0x6980_ecf2_a143_fc26)]
     {
         let mut config = narrow(4, 16_000);
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             if pair.from != AP && pair.to != AP && (pair.from.0 + pair.to.0) % 2 == 1 {
                 pair.link.snr = Db(-20.0);
             }
-        }
+        });
         config.stations.iter_mut().for_each(|station| station.rts_threshold = rts_threshold);
         assert_eq!(fingerprint(config, &uplink(4), 1500), expected);
     }

@@ -67,9 +67,9 @@ proptest! {
         let rate = mcs(3, ChannelWidth::Mhz20, GuardInterval::Long);
         let mut config = cell(2, rate, ChannelWidth::Mhz20, if ampdu { 65_535 } else { 0 });
         config.record_events = records;
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.loss = Probability::new(loss);
-        }
+        });
         let station = &mut config.stations[AP.index()];
         station.queue = queues()[queue];
         station.aggregation.built_ahead = built_ahead;

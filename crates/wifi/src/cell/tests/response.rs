@@ -126,9 +126,9 @@ fn every_wake_up_says_why() {
         ),
     ] {
         let mut config = cell(1, rate, ChannelWidth::Mhz20, 0);
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.loss = Some(Probability::new(loss).expect("a probability"));
-        }
+        });
         let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
         let packet = Packet::new(0, 1_500, Instant::ZERO);
         cell.handle_packet(Instant::ZERO, AP, Address::Station(StationId(1)), packet);

@@ -29,9 +29,9 @@ fn lossy(rate: u8, loss: f64) -> CellConfig {
     let width = ChannelWidth::Mhz20;
     let mut config = cell(1, mcs(rate, width, GuardInterval::Long), width, 65_535);
     config.record_events = true;
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.loss = Probability::new(loss);
-    }
+    });
     config
 }
 

@@ -2,7 +2,7 @@
 
 use super::fingerprint::fingerprint;
 use super::*;
-use crate::air::{Air, Carried, Flight};
+use crate::air::{Air, Carried, Flight, Overlaps};
 use crate::phy::{Fading, SnrChange};
 use lasthop_packet::AccessCategory;
 use proptest::prelude::*;
@@ -17,10 +17,10 @@ fn change(millis: u64, snr: f64) -> SnrChange {
 fn two(changes: &[SnrChange]) -> CellConfig {
     let width = ChannelWidth::Mhz20;
     let mut config = cell(1, mcs(7, width, GuardInterval::Long), width, 65_535);
-    for pair in config.links_mut() {
+    config.change_links(|pair| {
         pair.link.snr = Db(30.0);
         pair.snr_changes = changes.to_vec();
-    }
+    });
     config
 }
 
@@ -77,7 +77,7 @@ fn rate_control_follows_down_and_up() {
 fn levels_follow_when_the_next_ppdu_begins() {
     let config = two(&[change(10, 20.0)]);
     let mut air = Air::new(&config, Seed::new(1, 0)).expect("a sound cell");
-    let noise = config.links[0].link.noise;
+    let noise = config.links.link(AP, StationId(1)).expect("a link").noise;
     let mut power_at = |millis: u64| {
         let start = Instant::ZERO + Duration::from_millis(millis);
         let flight = Flight {
@@ -89,7 +89,7 @@ fn levels_follow_when_the_next_ppdu_begins() {
             psdu_bytes: 100,
             reserves_until: start,
             carried: Carried::Ack,
-            interference: Vec::new(),
+            overlaps: Overlaps::NONE,
         };
         air.begin(flight.clone());
         assert_eq!(air.snr(&flight, STATION), if millis < 10 { Db(30.0) } else { Db(20.0) });
@@ -123,11 +123,11 @@ proptest! {
                 station.rate_control = RateControlConfig::minstrel_ht();
             }
         }
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.snr = Db(22.0 - 3.0 * f64::from(pair.from.0.max(pair.to.0)));
             pair.link.fading =
                 doppler_hz.map_or(Fading::None, |doppler_hz| Fading::Rayleigh { doppler_hz });
-        }
+        });
         let best_effort = AccessCategory::BestEffort;
         let mut flows = Vec::new();
         for station in (1..=3).map(StationId) {
@@ -135,11 +135,11 @@ proptest! {
             flows.push((AP, Address::Station(station), best_effort));
         }
         let steady = fingerprint(config.clone(), &flows, 1500);
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             let snr = pair.link.snr;
             let same = |&nanos: &u64| SnrChange { at: Instant::from_nanos(nanos), snr };
             pair.snr_changes = at.iter().map(same).collect();
-        }
+        });
         prop_assert_eq!(fingerprint(config, &flows, 1500), steady);
     }
 }

@@ -75,9 +75,9 @@ proptest! {
             station.rts_threshold = rts.then_some(500);
             station.aggregation.built_ahead = built_ahead;
         }
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.loss = Probability::new(loss);
-        }
+        });
         let run = Run::new(&config, from, Duration::from_micros(interval), ms(900));
         // Above the driver a packet waits for the flush, too.
         check(&run, |parts| parts.away, AROUND * 4 + ms(flush));
@@ -98,9 +98,9 @@ proptest! {
             station.driver_queue = driver;
             station.retry_limit = 255;
         }
-        for pair in config.links_mut() {
+        config.change_links(|pair| {
             pair.link.loss = Probability::new(loss);
-        }
+        });
         let run = Run::new(&config, from, Duration::from_micros(interval), ms(2_500));
         // A station that misses what a poll asks for, or a beacon, stays awake
         // up to the next one; its packets are held all the same.

@@ -1,0 +1,220 @@
+//! The page of a sweep: means over runs with 95 % confidence intervals (Student), as curves
+//! over one key, as a heat map of two, and as a table; what is shown is chosen there. It is
+//! one file and needs no network. A quantity is a number of a run, or the mean of a number
+//! over the flows of a run; a run counts once, however many flows it has.
+
+use crate::store::Asked;
+use crate::tables::{self, Column};
+use crate::value::{Value, ValueColumn};
+use lasthop_evidence::{page, plot::escaped};
+use lasthop_trace::{Cell, ColumnKind, Estimate};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// Most combinations that a page has.
+const COMBINATIONS_MAX: usize = 20_000;
+/// Most means that a page has: what a browser opens at once.
+const MEANS_MAX: usize = 300_000;
+/// Most flows whose numbers are quantities of their own.
+const FLOWS_MAX: usize = 6;
+
+/// What the runs of a sweep say, by quantity and combination.
+pub(crate) struct Page {
+    is_wanted: bool,
+    /// Columns of flows with numbers.
+    columns: Vec<Column>,
+    /// Flows whose numbers are quantities of their own.
+    flows: Vec<String>,
+    /// Names of quantities: totals; then, of each column, the mean of flows and each flow.
+    names: Vec<String>,
+    /// Of each quantity, what the runs of each combination say.
+    estimates: Vec<BTreeMap<u32, Estimate>>,
+    /// The combination whose runs come, and of each quantity the value of each run.
+    current: (u32, Vec<Vec<f64>>),
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    keys: Vec<Key<'a>>,
+    points: Vec<Vec<usize>>,
+    quantities: Vec<Quantity>,
+}
+
+/// A key: its values in order, and as numbers if they all are.
+#[derive(Serialize)]
+struct Key<'a> {
+    name: &'a str,
+    texts: Vec<String>,
+    numbers: Option<Vec<f64>>,
+}
+
+#[derive(Serialize)]
+struct Quantity {
+    name: String,
+    mean: Vec<Option<f64>>,
+    ci: Vec<Option<f64>>,
+    n: Vec<u32>,
+}
+
+impl Page {
+    /// A page for so many combinations, of runs with these flows.
+    pub fn new(combinations: usize, flows: impl ExactSizeIterator<Item = String>) -> Self {
+        let flows: Vec<String> = if flows.len() > FLOWS_MAX { Vec::new() } else { flows.collect() };
+        let is_number =
+            |column: &Column| matches!(column.kind, ColumnKind::Int | ColumnKind::Double);
+        let columns: Vec<Column> = tables::flow_columns().into_iter().filter(is_number).collect();
+        let mut names: Vec<String> =
+            tables::TOTALS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        for column in &columns {
+            names.push(format!("{}, mean of flows", column.name));
+            names.extend(flows.iter().map(|flow| format!("{flow}: {}", column.name)));
+        }
+        Self {
+            is_wanted: combinations <= COMBINATIONS_MAX,
+            columns,
+            flows,
+            estimates: vec![BTreeMap::new(); names.len()],
+            current: (0, vec![Vec::new(); names.len()]),
+            names,
+        }
+    }
+
+    /// Adds a run of the combination `values`. All runs of one combination come together, so
+    /// that only their values are in memory.
+    pub fn add(&mut self, values: u32, document: &Json) {
+        if !self.is_wanted {
+            return;
+        }
+        if self.current.0 != values {
+            self.close_combination();
+            self.current.0 = values;
+        }
+        let mut quantities = self.current.1.iter_mut();
+        let mut note = |value: Option<f64>| {
+            quantities.next().expect("there is one for each name").extend(value);
+        };
+        for total in tables::totals(document) {
+            note(match total {
+                Cell::Int(number) => Some(number as f64),
+                Cell::Double(number) => Some(number),
+                _ => None,
+            });
+        }
+        let Some(flows) = document["flows"].as_object() else { return };
+        // The only flow is its own mean.
+        let has_mean = self.flows.len() != 1;
+        for column in &self.columns {
+            let number = |flow: &Json| tables::at(flow, &column.path)?.as_f64();
+            let (sum, count) = flows
+                .values()
+                .filter_map(number)
+                .fold((0.0, 0), |(sum, count), number| (sum + number, count + 1));
+            note((has_mean && count > 0).then(|| sum / f64::from(count)));
+            for flow in &self.flows {
+                note(flows.get(flow).and_then(number));
+            }
+        }
+    }
+
+    fn close_combination(&mut self) {
+        let (combination, quantities) = &mut self.current;
+        for (values, estimates) in quantities.iter_mut().zip(&mut self.estimates) {
+            estimates.extend(Estimate::of(values).map(|estimate| (*combination, estimate)));
+            values.clear();
+        }
+    }
+
+    /// The page as HTML. `ordered` are the indices of combinations in the order of their
+    /// values, which `keys` has.
+    pub fn html(
+        mut self,
+        asked: &Asked,
+        keys: &[(ValueColumn, Vec<Value>)],
+        ordered: &[u32],
+    ) -> String {
+        self.close_combination();
+        let title = format!("{}: sweep", asked.file);
+        let what = format!(
+            "<h1>{}</h1>\n<p class=\"muted\">{} combinations of {}, {} runs each; lasthop {}.</p>\n",
+            escaped(&title),
+            ordered.len(),
+            escaped(
+                &keys.iter().map(|(column, _)| column.name.as_str()).collect::<Vec<_>>().join(", ")
+            ),
+            asked.runs,
+            escaped(&asked.version),
+        );
+        let command = format!(
+            "<section><h2>Made by</h2><pre>{}</pre></section>\n\
+             <section><details><summary>The scenario</summary><pre>{}</pre></details></section>",
+            escaped(&asked.command),
+            escaped(&asked.scenario)
+        );
+        if !self.is_wanted {
+            let much = format!(
+                "<p>There are more than {COMBINATIONS_MAX} combinations, too many for a page: \
+                 the tables beside it have them.</p>\n"
+            );
+            return page::document(&title, &[what, much, command].concat());
+        }
+        let json = serde_json::to_string(&self.data(keys, ordered)).expect("it is valid JSON");
+        // Nothing in a script ends it but this.
+        let json = json.replace("</", "<\\/");
+        let body = format!(
+            "<style>{}</style>\n{what}<div id=\"choice\"></div>\n<figure id=\"curves\"></figure>\n\
+             <p class=\"muted\">Means over runs; the bars are 95 % confidence intervals.</p>\n\
+             <section id=\"map\" hidden><h2>Both keys</h2><figure id=\"heat\"></figure></section>\n\
+             <section><h2>Table</h2><div class=\"scroll\" id=\"rows\"></div></section>\n{command}\n\
+             <script type=\"application/json\" id=\"data\">{json}</script>\n<script>\n{}</script>",
+            include_str!("page.css"),
+            include_str!("page.js"),
+        );
+        page::document(&title, &body)
+    }
+
+    fn data<'a>(self, keys: &'a [(ValueColumn, Vec<Value>)], ordered: &[u32]) -> Data<'a> {
+        let mut points = vec![Vec::new(); ordered.len()];
+        let keys = keys.iter().map(|(column, values)| {
+            let mut distinct: Vec<&Value> = Vec::new();
+            let mut sorted: Vec<&Value> = ordered.iter().map(|&at| &values[at as usize]).collect();
+            sorted.sort_by(|a, b| a.order(b));
+            for value in sorted {
+                if distinct.last().is_none_or(|last| last.order(value).is_ne()) {
+                    distinct.push(value);
+                }
+            }
+            for (point, &at) in points.iter_mut().zip(ordered) {
+                let place = distinct.binary_search_by(|other| other.order(&values[at as usize]));
+                point.push(place.expect("all values are there"));
+            }
+            Key {
+                name: &column.name,
+                texts: distinct.iter().map(|value| value.to_string()).collect(),
+                numbers: distinct.iter().map(|value| value.as_f64()).collect(),
+            }
+        });
+        let keys = keys.collect();
+        let most = MEANS_MAX / ordered.len().max(1);
+        let quantities = self.names.into_iter().zip(self.estimates);
+        let mut quantities: Vec<_> = quantities.filter(|(_, values)| !values.is_empty()).collect();
+        quantities.sort_by_key(|(name, _)| (interest(name), name.clone()));
+        let quantity = |(name, values): (String, BTreeMap<u32, Estimate>)| {
+            let estimates = ordered.iter().map(|at| values.get(at));
+            Quantity {
+                name,
+                mean: estimates.clone().map(|one| Some(one?.mean)).collect(),
+                ci: estimates.clone().map(|one| one?.ci95).collect(),
+                n: estimates.map(|one| one.map_or(0, |one| one.runs)).collect(),
+            }
+        };
+        Data { keys, points, quantities: quantities.into_iter().take(most).map(quantity).collect() }
+    }
+}
+
+/// What people look for stands first.
+fn interest(name: &str) -> usize {
+    const FIRST: [&str; 5] =
+        ["goodput_total", "goodput_mbps", "one_way_delay_mean", "rtt_mean", "one_way_delay_p99"];
+    FIRST.iter().position(|part| name.contains(part)).unwrap_or(FIRST.len())
+}

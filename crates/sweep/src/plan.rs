@@ -1,0 +1,345 @@
+//! What a sweep is: a scenario, the keys that vary, and how many runs each combination
+//! has. A plan says what every run is; it makes none.
+
+use crate::value::{Value, ValueColumn};
+use crate::vary::{Axis, VaryError};
+use lasthop_scenario::{Scenario, ScenarioError, SweepBase};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+/// Most combinations of values.
+pub const COMBINATIONS_MAX: usize = 1_000_000;
+/// Most runs of a sweep.
+pub const RUNS_MAX: usize = 10_000_000;
+
+/// What is asked for beside the scenario's own `[sweep]`, whose place it takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Keys and values (`path=values`); none: those of `[sweep]`.
+    pub vary: Vec<String>,
+    /// Take values together instead of every combination, too.
+    pub zip: bool,
+    /// Runs of each combination.
+    pub runs: Option<u32>,
+}
+
+/// A sweep of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// What the user calls the scenario file.
+    file: String,
+    text: String,
+    sets: Vec<String>,
+    base: SweepBase,
+    /// Digests of `base.attached`, in hexadecimal.
+    attached: Vec<String>,
+    axes: Vec<Axis>,
+    zip: bool,
+    runs: u32,
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// The scenario file, a `--set`, or a key of `[sweep]`.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Arguments of `--vary`, one a line.
+    #[error("{}", lines(.0))]
+    Vary(Vec<VaryError>),
+    /// What stands together.
+    #[error("{0}")]
+    Together(String),
+    /// Combinations that no run can have.
+    #[error(transparent)]
+    Combinations(#[from] Impossible),
+}
+
+fn lines(errors: &[VaryError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Combinations that the scenario does not allow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impossible {
+    /// How many.
+    pub combinations: usize,
+    /// Of so many.
+    pub of: usize,
+    /// What is wrong, with how many combinations it is wrong for, and the first of them.
+    pub faults: Vec<(String, usize, String)>,
+}
+
+impl std::error::Error for Impossible {}
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} combinations cannot be; nothing was run", self.combinations, self.of)?;
+        for (message, count, first) in &self.faults {
+            write!(f, "\n  {message}")?;
+            match count {
+                1 => write!(f, " (with {first})")?,
+                more => write!(f, " ({more} combinations, the first {first})")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// The sweep of the scenario `text`, which the user calls `file`, with `--set` arguments.
+    ///
+    /// # Errors
+    /// What is wrong with it before any combination is looked at.
+    pub fn new(
+        file: &str,
+        text: &str,
+        sets: &[String],
+        request: &Request,
+    ) -> Result<Self, PlanError> {
+        let base = lasthop_scenario::sweep_base(file, text, sets)?;
+        let vary = if request.vary.is_empty() { &base.vary } else { &request.vary };
+        if vary.is_empty() {
+            let message =
+                "nothing is varied: say what by --vary PATH=VALUES, or by vary in [sweep]";
+            return Err(PlanError::Together(message.into()));
+        }
+        let (axes, errors): (Vec<_>, Vec<_>) =
+            vary.iter().map(|argument| Axis::parse(argument)).partition(Result::is_ok);
+        let errors: Vec<VaryError> = errors.into_iter().filter_map(Result::err).collect();
+        if !errors.is_empty() {
+            return Err(PlanError::Vary(errors));
+        }
+        let attached = base.attached.iter().map(digest).collect::<Result<_, _>>()?;
+        let plan = Self {
+            file: file.to_owned(),
+            text: text.to_owned(),
+            sets: sets.to_vec(),
+            axes: axes.into_iter().filter_map(Result::ok).collect(),
+            zip: request.zip || base.zip && request.vary.is_empty(),
+            runs: request.runs.unwrap_or(base.runs),
+            base,
+            attached,
+        };
+        plan.check_axes().map_err(PlanError::Together)?;
+        Ok(plan)
+    }
+
+    fn check_axes(&self) -> Result<(), String> {
+        for (index, axis) in self.axes.iter().enumerate() {
+            if self.axes[..index].iter().any(|other| other.path == axis.path) {
+                return Err(format!("--vary {}: this key is varied twice", axis.path));
+            }
+            if axis.path == "sweep" || axis.path.starts_with("sweep.") {
+                return Err(format!(
+                    "--vary {}: this says what a sweep is, no run has it",
+                    axis.path
+                ));
+            }
+        }
+        let lengths = self.axes.iter().map(|axis| axis.values.len());
+        if self.zip && lengths.clone().any(|length| length != self.axes[0].values.len()) {
+            let said: Vec<String> = self
+                .axes
+                .iter()
+                .map(|axis| format!("{} has {}", axis.path, axis.values.len()))
+                .collect();
+            let said = said.join(", ");
+            return Err(format!("keys that are varied together need as many values: {said}"));
+        }
+        let combinations = match self.zip {
+            true => Some(self.axes[0].values.len()),
+            false => lengths.clone().try_fold(1_usize, usize::checked_mul),
+        };
+        let times = || lengths.map(|n| n.to_string()).collect::<Vec<_>>().join(" * ");
+        match combinations {
+            Some(n)
+                if n <= COMBINATIONS_MAX && n.saturating_mul(self.runs as usize) <= RUNS_MAX =>
+            {
+                Ok(())
+            }
+            Some(n) if n <= COMBINATIONS_MAX => Err(format!(
+                "{n} combinations with {} runs each: expected at most {RUNS_MAX} runs",
+                self.runs
+            )),
+            _ => Err(format!("expected at most {COMBINATIONS_MAX} combinations, got {}", times())),
+        }
+    }
+
+    /// The keys that vary.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Whether values are taken together.
+    pub fn zip(&self) -> bool {
+        self.zip
+    }
+
+    /// What the user calls the scenario file.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// `--set` arguments before those of a combination.
+    pub fn sets(&self) -> &[String] {
+        &self.sets
+    }
+
+    /// The scenario before anything is varied, as text.
+    pub fn base_text(&self) -> &str {
+        &self.base.text
+    }
+
+    /// Other files of the scenario, with the SHA-256 of their content in hexadecimal.
+    pub fn attached(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let paths = self.base.attached.iter().map(|path| path.display().to_string());
+        paths.zip(self.attached.iter().cloned())
+    }
+
+    /// Runs of each combination.
+    pub fn runs_each(&self) -> u32 {
+        self.runs
+    }
+
+    /// Number of combinations.
+    pub fn combinations(&self) -> usize {
+        match self.zip {
+            true => self.axes[0].values.len(),
+            false => self.axes.iter().map(|axis| axis.values.len()).product(),
+        }
+    }
+
+    /// Number of runs.
+    pub fn runs(&self) -> usize {
+        self.combinations() * self.runs as usize
+    }
+
+    /// The values of a combination, one for each key; of the last key they change first.
+    pub fn values(&self, combination: usize) -> Vec<&str> {
+        if self.zip {
+            return self.axes.iter().map(|axis| axis.values[combination].as_str()).collect();
+        }
+        let mut rest = combination;
+        let mut values: Vec<&str> = self
+            .axes
+            .iter()
+            .rev()
+            .map(|axis| {
+                let value = &axis.values[rest % axis.values.len()];
+                rest /= axis.values.len();
+                value.as_str()
+            })
+            .collect();
+        values.reverse();
+        values
+    }
+
+    /// A combination as a person reads it.
+    pub fn told(&self, combination: usize) -> String {
+        let values = self.values(combination);
+        let pairs =
+            self.axes.iter().zip(values).map(|(axis, value)| format!("{}={value}", axis.path));
+        pairs.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The scenario of a combination.
+    ///
+    /// # Errors
+    /// If the combination cannot be.
+    pub fn scenario(&self, combination: usize) -> Result<Scenario, ScenarioError> {
+        let values = self.values(combination);
+        let varied =
+            self.axes.iter().zip(values).map(|(axis, value)| format!("{}={value}", axis.path));
+        let sets: Vec<String> = self.sets.iter().cloned().chain(varied).collect();
+        lasthop_scenario::parse(&self.file, &self.text, &sets)
+    }
+
+    /// Reads the scenario of every combination, on so many threads, until `stop` is set.
+    ///
+    /// # Errors
+    /// All combinations that cannot be.
+    pub fn check(&self, threads: usize, stop: &AtomicBool) -> Result<(), Impossible> {
+        let combinations = self.combinations();
+        let next = AtomicUsize::new(0);
+        let faults: Mutex<BTreeMap<String, (usize, usize)>> = Mutex::default();
+        let wrong = AtomicUsize::new(0);
+        let look = || {
+            while !stop.load(Ordering::Relaxed) {
+                let combination = next.fetch_add(1, Ordering::Relaxed);
+                if combination >= combinations {
+                    break;
+                }
+                let Err(error) = self.scenario(combination) else { continue };
+                wrong.fetch_add(1, Ordering::Relaxed);
+                let mut faults = faults.lock().expect("no thread panics with it");
+                for problem in error.problems() {
+                    let known = faults.len() < Impossible::FAULTS_MAX;
+                    let message = told(problem);
+                    if let Some((count, first)) = faults.get_mut(&message) {
+                        (*count, *first) = (*count + 1, combination.min(*first));
+                    } else if known {
+                        faults.insert(message, (1, combination));
+                    }
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads.min(combinations) {
+                scope.spawn(look);
+            }
+            look();
+        });
+        let combinations_wrong = wrong.into_inner();
+        if combinations_wrong == 0 {
+            return Ok(());
+        }
+        let mut faults: Vec<_> =
+            faults.into_inner().expect("no thread panicked with it").into_iter().collect();
+        faults.sort_by_key(|(_, (_, first))| *first);
+        let told = |(message, (count, first))| (message, count, self.told(first));
+        Err(Impossible {
+            combinations: combinations_wrong,
+            of: combinations,
+            faults: faults.into_iter().map(told).collect(),
+        })
+    }
+
+    /// A column for each key, of all its values.
+    pub fn columns(&self) -> Vec<(ValueColumn, Vec<Value>)> {
+        let column =
+            |axis: &Axis| ValueColumn::of(&axis.path, axis.values.iter().map(String::as_str));
+        self.axes.iter().map(column).collect()
+    }
+}
+
+impl Impossible {
+    /// Nobody reads more than this.
+    const FAULTS_MAX: usize = 50;
+}
+
+/// A problem as `--vary` has it.
+fn told(problem: &lasthop_scenario::Problem) -> String {
+    match &problem.set {
+        Some(set) => {
+            let mut told = set.clone();
+            // The key is what the argument begins with, unless something inside is wrong.
+            if !problem.key.is_empty() && !set.starts_with(&format!("{}=", problem.key)) {
+                let _ = write!(told, ": {}", problem.key);
+            }
+            format!("{told}: {}", problem.message)
+        }
+        None => problem.to_string(),
+    }
+}
+
+fn digest(path: &PathBuf) -> Result<String, PlanError> {
+    let content = std::fs::read(path)
+        .map_err(|why| PlanError::Together(format!("{}: {why}", path.display())))?;
+    Ok(Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,601 @@
+//! A sweep in a folder: what was asked (`sweep.json`), a journal with a line for each run
+//! that ended, and the tables that are made of it.
+//!
+//! The journal is only ever appended to, so that a sweep can be killed at any moment: what
+//! is in it stays, and a line that was not finished is dropped. One process at a time writes
+//! it. Shards have a journal and tables each, beside each other; `merge` makes one of them.
+//! Leaves out what a run is (`plan`) and what the columns are (`tables`).
+
+use crate::engine::Task;
+use crate::page::Page;
+use crate::plan::Plan;
+use crate::record::{Ended, Outcome, Record};
+use crate::tables;
+use crate::value::ValueColumn;
+use lasthop_trace::{OutputDir, OutputError};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// The part `number` of `of` of a sweep's runs, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one.
+    pub number: u32,
+    /// Of how many.
+    pub of: u32,
+}
+
+/// What was asked for, as `sweep.json` has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Version of lasthop that makes the runs.
+    pub version: String,
+    /// The scenario file, as it was called.
+    pub file: String,
+    /// The scenario before anything is varied, as TOML.
+    pub scenario: String,
+    /// Other files that it names, with the SHA-256 of their content.
+    pub attached: BTreeMap<String, String>,
+    /// The keys that vary, and the columns that they are in the tables.
+    pub keys: Vec<AskedKey>,
+    /// Whether values are taken together instead of every combination.
+    pub zip: bool,
+    /// Runs of each combination.
+    pub runs: u32,
+    /// Number of combinations.
+    pub combinations: u64,
+    /// A command that makes the same.
+    pub command: String,
+}
+
+/// A key that varies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskedKey {
+    /// The key, as `--set` names it.
+    pub key: String,
+    /// Its column in the tables.
+    pub column: String,
+    /// Its values, as they were written.
+    pub values: Vec<String>,
+}
+
+/// What went wrong with the folder of a sweep.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file of it.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A file could not be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// It is another sweep's.
+    #[error("{}: the sweep in this folder is another one, and results of two are not mixed: {difference}", path.display())]
+    Another {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        difference: String,
+    },
+    /// Another process writes it.
+    #[error("{}: another process works on this sweep", path.display())]
+    Busy {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// Something in it that no sweep wrote.
+    #[error("{}: {message}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what is wrong.
+        message: String,
+    },
+}
+
+/// A run that ended: where its line is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// Index of its values.
+    values: u32,
+    run: u32,
+    offset: u64,
+    bytes: u32,
+    has_failed: bool,
+}
+
+/// The folder of a sweep, open to be written.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    asked: Asked,
+    shard: Option<Shard>,
+    journal: Journal,
+    writer: BufWriter<File>,
+    /// Runs in journals of other shards.
+    elsewhere: BTreeSet<(Vec<String>, u32)>,
+}
+
+/// The lines of a journal.
+#[derive(Debug)]
+struct Journal {
+    path: PathBuf,
+    /// Each combination that some run has, and its index.
+    values: BTreeMap<Vec<String>, u32>,
+    entries: Vec<Entry>,
+    /// Length of the file in bytes, without a line that was not finished.
+    length: u64,
+}
+
+impl Shard {
+    /// Reads `I/N`.
+    ///
+    /// # Errors
+    /// What was allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let numbers = text
+            .split_once('/')
+            .and_then(|(number, of)| Some((number.trim().parse().ok()?, of.trim().parse().ok()?)));
+        match numbers {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err("expected I/N with I from 1 to N, like 3/8".into()),
+        }
+    }
+
+    fn takes(self, task: usize) -> bool {
+        task % self.of as usize == self.number as usize - 1
+    }
+}
+
+/// What the names of a shard's files have before their extension.
+fn part(shard: Option<Shard>) -> String {
+    shard.map_or(String::new(), |shard| format!(".{}-of-{}", shard.number, shard.of))
+}
+
+impl Asked {
+    fn of(plan: &Plan, series: bool) -> Self {
+        let columns = plan.columns();
+        let keys = plan.axes().iter().zip(columns).map(|(axis, (column, _))| AskedKey {
+            key: axis.path.clone(),
+            column: column.name,
+            values: axis.values.clone(),
+        });
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            file: plan.file().to_owned(),
+            scenario: plan.base_text().to_owned(),
+            attached: plan.attached().collect(),
+            keys: keys.collect(),
+            zip: plan.zip(),
+            runs: plan.runs_each(),
+            combinations: plan.combinations() as u64,
+            command: command(plan, series),
+        }
+    }
+
+    /// What makes the results of another sweep not comparable with those of this one.
+    fn difference(&self, before: &Self) -> Option<String> {
+        if before.version != self.version {
+            let (was, is) = (&before.version, &self.version);
+            return Some(format!("it was made by version {was}, and this is version {is}"));
+        }
+        if before.scenario != self.scenario {
+            let number = (1..).zip(before.scenario.lines().zip(self.scenario.lines()));
+            let mut differing = number.filter(|(_, (was, is))| was != is);
+            return Some(match differing.next() {
+                Some((line, (was, is))) => {
+                    format!("line {line} of the scenario was {was:?} there, and is {is:?} here")
+                }
+                None => format!(
+                    "the scenario has {} lines there, and {} here",
+                    before.scenario.lines().count(),
+                    self.scenario.lines().count()
+                ),
+            });
+        }
+        if let Some((path, _)) = self
+            .attached
+            .iter()
+            .find(|&(path, digest)| before.attached.get(path).is_none_or(|before| before != digest))
+        {
+            return Some(format!("{path} has another content"));
+        }
+        let keys = |asked: &Self| {
+            let keys: Vec<&str> = asked.keys.iter().map(|key| key.key.as_str()).collect();
+            keys.join(", ")
+        };
+        let (was, is) = (keys(before), keys(self));
+        (was != is).then(|| format!("it varies {was}, and this one {is}"))
+    }
+}
+
+/// A command that makes the sweep, whatever the scenario file says under `[sweep]`.
+fn command(plan: &Plan, series: bool) -> String {
+    let mut words = vec!["lasthop".into(), "sweep".into(), quoted(plan.file())];
+    for set in plan.sets() {
+        words.extend(["--set".into(), quoted(set)]);
+    }
+    for axis in plan.axes() {
+        words
+            .extend(["--vary".into(), quoted(&format!("{}={}", axis.path, axis.values.join(",")))]);
+    }
+    if plan.zip() {
+        words.push("--zip".into());
+    }
+    if series {
+        words.push("--series".into());
+    }
+    words.extend(["--runs".into(), plan.runs_each().to_string()]);
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+impl Store {
+    /// Opens the folder of a sweep, which is made if it does not exist, and continues what is
+    /// there if it is of the same scenario, version and keys.
+    ///
+    /// # Errors
+    /// If it is another sweep's, if another process writes it, or if it cannot be written.
+    pub fn open(
+        folder: &Path,
+        plan: &Plan,
+        shard: Option<Shard>,
+        series: bool,
+    ) -> Result<Self, StoreError> {
+        let asked = Asked::of(plan, series);
+        let before = read_asked(folder)?;
+        if let Some(difference) = before.as_ref().and_then(|before| asked.difference(before)) {
+            return Err(StoreError::Another { path: folder.to_owned(), difference });
+        }
+        if before.is_none() && folder.is_dir() && !journals(folder)?.is_empty() {
+            let message = "there is a journal, but no sweep.json that says of what".to_owned();
+            return Err(StoreError::Damaged { path: folder.to_owned(), message });
+        }
+        if before.as_ref() != Some(&asked) {
+            let mut json = serde_json::to_string_pretty(&asked).expect("it is valid JSON");
+            json.push('\n');
+            let mut directory = OutputDir::create(folder)?;
+            directory.write("sweep.json", json.as_bytes())?;
+            directory.commit()?;
+        }
+        let path = folder.join(format!("journal{}.jsonl", part(shard)));
+        let error = |source| StoreError::File { path: path.clone(), source };
+        let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
+        let file = file.map_err(error)?;
+        if !file.metadata().map_err(error)?.is_file() {
+            let message = "expected a file".to_owned();
+            return Err(StoreError::Damaged { path, message });
+        }
+        file.try_lock().map_err(|_| StoreError::Busy { path: path.clone() })?;
+        let journal = Journal::read(&path)?;
+        file.set_len(journal.length).map_err(error)?;
+        let mut elsewhere = BTreeSet::new();
+        for other in journals(folder)?.into_iter().filter(|other| *other != path) {
+            elsewhere.extend(Journal::read(&other)?.runs());
+        }
+        let writer = BufWriter::new(file);
+        Ok(Self { folder: folder.to_owned(), asked, shard, journal, writer, elsewhere })
+    }
+
+    /// The runs of the plan that nobody made yet, of this shard.
+    pub fn missing(&self, plan: &Plan) -> Vec<Task> {
+        let done: BTreeSet<(u32, u32)> =
+            self.journal.entries.iter().map(|entry| (entry.values, entry.run)).collect();
+        let mut missing = Vec::new();
+        for combination in 0..plan.combinations() {
+            let values: Vec<String> =
+                plan.values(combination).into_iter().map(Into::into).collect();
+            let known = self.journal.values.get(&values);
+            let mut sought = (values, 0);
+            for run in 0..plan.runs_each() {
+                let task = combination * plan.runs_each() as usize + run as usize;
+                sought.1 = run;
+                let is_ours = self.shard.is_none_or(|shard| shard.takes(task));
+                let is_done = known.is_some_and(|&values| done.contains(&(values, run)))
+                    || !self.elsewhere.is_empty() && self.elsewhere.contains(&sought);
+                if is_ours && !is_done {
+                    missing.push(Task { combination: combination as u32, run });
+                }
+            }
+        }
+        missing
+    }
+
+    /// Number of runs in this journal.
+    pub fn len(&self) -> usize {
+        self.journal.entries.len()
+    }
+
+    /// Whether this journal has no runs.
+    pub fn is_empty(&self) -> bool {
+        self.journal.entries.is_empty()
+    }
+
+    /// Number of runs in it that failed.
+    pub fn failed(&self) -> usize {
+        self.journal.entries.iter().filter(|entry| entry.has_failed).count()
+    }
+
+    /// Appends a result; it is in the file after [`flush`](Self::flush) at the latest.
+    ///
+    /// # Errors
+    /// If the file does not take it, for example because the disk is full.
+    pub fn append(&mut self, record: &Record, line: &str) -> Result<(), StoreError> {
+        self.writer.write_all(line.as_bytes()).map_err(|source| self.error(source))?;
+        self.journal.note(
+            record.values.clone(),
+            record.run,
+            line.len(),
+            record.outcome.has_failed(),
+        );
+        Ok(())
+    }
+
+    /// Gives the file what was appended.
+    ///
+    /// # Errors
+    /// If the file does not take it.
+    pub fn flush(&mut self) -> Result<(), StoreError> {
+        self.writer.flush().map_err(|source| self.error(source))
+    }
+
+    fn error(&self, source: io::Error) -> StoreError {
+        StoreError::File { path: self.journal.path.clone(), source }
+    }
+
+    /// Makes the tables and, unless this is a shard, the page of all runs in the journal.
+    ///
+    /// # Errors
+    /// If they cannot be written; earlier ones stay.
+    pub fn finish(mut self) -> Result<PathBuf, StoreError> {
+        self.flush()?;
+        self.writer.get_ref().sync_data().map_err(|source| self.error(source))?;
+        write_tables(&self.folder, &self.asked, &self.journal, self.shard)?;
+        Ok(self.folder)
+    }
+}
+
+/// Makes one journal and one set of tables of those of all shards in a folder, whose files
+/// are then removed. Returns the number of runs.
+///
+/// # Errors
+/// If a shard is still being written, a file cannot be read or written, or there is no sweep.
+pub fn merge(folder: &Path) -> Result<usize, StoreError> {
+    let Some(asked) = read_asked(folder)? else {
+        let message = "there is no sweep.json here".to_owned();
+        return Err(StoreError::Damaged { path: folder.to_owned(), message });
+    };
+    let whole = folder.join("journal.jsonl");
+    let mut locks = Vec::new();
+    let mut known = BTreeSet::new();
+    let mut directory = OutputDir::create(folder)?;
+    let mut merged = BufWriter::new(directory.file("journal.jsonl")?);
+    let parts = journals(folder)?;
+    for path in &parts {
+        let error = |source| StoreError::File { path: path.clone(), source };
+        let file = File::open(path).map_err(error)?;
+        file.try_lock().map_err(|_| StoreError::Busy { path: path.clone() })?;
+        let journal = Journal::read(path)?;
+        let names = journal.names();
+        for entry in &journal.entries {
+            if known.insert((names[entry.values as usize].clone(), entry.run)) {
+                let line = line_of(&file, entry).map_err(error)?;
+                let written = merged.write_all(&line);
+                written.map_err(|source| StoreError::File { path: whole.clone(), source })?;
+            }
+        }
+        locks.push(file);
+    }
+    merged.flush().map_err(|source| StoreError::File { path: whole.clone(), source })?;
+    drop(merged);
+    directory.commit()?;
+    let journal = Journal::read(&whole)?;
+    write_tables(folder, &asked, &journal, None)?;
+    for path in parts.iter().filter(|path| **path != whole) {
+        remove_part(folder, path)?;
+    }
+    Ok(journal.entries.len())
+}
+
+/// Removes the journal of a shard and its tables.
+fn remove_part(folder: &Path, journal: &Path) -> Result<(), StoreError> {
+    let name = journal.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let part = name.trim_start_matches("journal").trim_end_matches(".jsonl");
+    let tables = tables::NAMES.iter().map(|table| folder.join(format!("{table}{part}.parquet")));
+    for path in tables.chain([journal.to_owned()]) {
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::File { path, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn read_asked(folder: &Path) -> Result<Option<Asked>, StoreError> {
+    let path = folder.join("sweep.json");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(StoreError::File { path, source }),
+    };
+    match serde_json::from_str(&text) {
+        Ok(asked) => Ok(Some(asked)),
+        Err(why) => {
+            Err(StoreError::Damaged { path, message: format!("this is no sweep's: {why}") })
+        }
+    }
+}
+
+/// The journals in a folder, in the order of their names.
+fn journals(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let error = |source| StoreError::File { path: folder.to_owned(), source };
+    let mut journals = Vec::new();
+    for entry in fs::read_dir(folder).map_err(error)? {
+        let path = entry.map_err(error)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with("journal.") && name.ends_with(".jsonl") {
+            journals.push(path);
+        }
+    }
+    journals.sort();
+    Ok(journals)
+}
+
+impl Journal {
+    fn read(path: &Path) -> Result<Self, StoreError> {
+        let error = |source| StoreError::File { path: path.to_owned(), source };
+        let file = File::open(path).map_err(error)?;
+        let mut lines = BufReader::new(file);
+        let mut journal =
+            Self { path: path.to_owned(), values: BTreeMap::new(), entries: Vec::new(), length: 0 };
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let bytes = lines.read_until(b'\n', &mut line).map_err(error)?;
+            // The process was killed in the middle of the last line.
+            if bytes == 0 || !line.ends_with(b"\n") {
+                return Ok(journal);
+            }
+            let head: Head = serde_json::from_slice(&line).map_err(|why| StoreError::Damaged {
+                path: path.to_owned(),
+                message: format!("line {} is no result: {why}", journal.entries.len() + 1),
+            })?;
+            journal.note(head.values, head.run, bytes, head.error.is_some());
+        }
+    }
+
+    fn note(&mut self, values: Vec<String>, run: u32, bytes: usize, has_failed: bool) {
+        let next = self.values.len() as u32;
+        let values = *self.values.entry(values).or_insert(next);
+        let bytes = u32::try_from(bytes).expect("a document is far below 4 GiB");
+        self.entries.push(Entry { values, run, offset: self.length, bytes, has_failed });
+        self.length += u64::from(bytes);
+    }
+
+    /// The values by their index.
+    fn names(&self) -> Vec<&Vec<String>> {
+        let mut names: Vec<(&Vec<String>, u32)> =
+            self.values.iter().map(|(values, &index)| (values, index)).collect();
+        names.sort_by_key(|&(_, index)| index);
+        names.into_iter().map(|(values, _)| values).collect()
+    }
+
+    fn runs(&self) -> Vec<(Vec<String>, u32)> {
+        let names = self.names();
+        let run = |entry: &Entry| (names[entry.values as usize].clone(), entry.run);
+        self.entries.iter().map(run).collect()
+    }
+}
+
+/// What is read of a line to know whose it is.
+#[derive(Deserialize)]
+struct Head {
+    values: Vec<String>,
+    run: u32,
+    #[serde(default)]
+    error: Option<serde::de::IgnoredAny>,
+}
+
+/// What is read of a line to know what its document has.
+#[derive(Deserialize)]
+struct SketchLine {
+    #[serde(default)]
+    document: tables::Sketch,
+}
+
+fn line_of(file: &File, entry: &Entry) -> io::Result<Vec<u8>> {
+    let mut line = vec![0; entry.bytes as usize];
+    file.read_exact_at(&mut line, entry.offset)?;
+    Ok(line)
+}
+
+/// Makes the tables of a journal, in the order of the values, and the page.
+fn write_tables(
+    folder: &Path,
+    asked: &Asked,
+    journal: &Journal,
+    shard: Option<Shard>,
+) -> Result<(), StoreError> {
+    let error = |source| StoreError::File { path: journal.path.clone(), source };
+    let file = File::open(&journal.path).map_err(error)?;
+    let names = journal.names();
+    // Of all that are there, so that more values give more rows, and no other ones.
+    let keys: Vec<_> = asked
+        .keys
+        .iter()
+        .enumerate()
+        .map(|(at, key)| {
+            ValueColumn::of(&key.key, names.iter().map(move |values| values[at].as_str()))
+        })
+        .collect();
+    let order = |a: u32, b: u32| {
+        let mut columns =
+            keys.iter().map(|(_, values)| values[a as usize].order(&values[b as usize]));
+        columns.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    };
+    let mut ordered: Vec<u32> = (0..names.len() as u32).collect();
+    ordered.sort_by(|&a, &b| order(a, b));
+    let mut place = vec![0_u32; names.len()];
+    for (at, &values) in (0..).zip(&ordered) {
+        place[values as usize] = at;
+    }
+    let mut entries = journal.entries.clone();
+    entries.sort_by_key(|entry| (place[entry.values as usize], entry.run));
+    entries.dedup_by_key(|entry| (entry.values, entry.run));
+    let line = |entry: &Entry| line_of(&file, entry).map_err(error);
+    let damaged = |entry: &Entry, why: serde_json::Error| StoreError::Damaged {
+        path: journal.path.clone(),
+        message: format!("at byte {}: {why}", entry.offset),
+    };
+    // Once for what there is, once for what it says.
+    let mut found = tables::Found::default();
+    for entry in &entries {
+        let sketch: SketchLine =
+            serde_json::from_slice(&line(entry)?).map_err(|why| damaged(entry, why))?;
+        found.add(&sketch.document);
+    }
+    let mut directory = OutputDir::create(folder)?;
+    let mut tables = tables::Tables::new(&mut directory, &part(shard), asked, &keys, &found)?;
+    let mut page = Page::new(names.len(), found.flows.iter().cloned());
+    for entry in &entries {
+        let ended: Ended =
+            serde_json::from_slice(&line(entry)?).map_err(|why| damaged(entry, why))?;
+        tables.add(entry.values as usize, entry.run, &ended)?;
+        if let (Some(document), None) = (&ended.document, shard) {
+            page.add(entry.values, document);
+        }
+    }
+    tables.close()?;
+    if shard.is_none() {
+        directory.write("index.html", page.html(asked, &keys, &ordered).as_bytes())?;
+    }
+    directory.commit()?;
+    Ok(())
+}
+
+impl Outcome {
+    /// Whether there is no document.
+    pub fn has_failed(&self) -> bool {
+        matches!(self, Self::Error(_))
+    }
+}

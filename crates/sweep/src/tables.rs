@@ -1,0 +1,512 @@
+//! The tables of a sweep: one row a run, and one row for each flow, link, node, wire of a
+//! run. Columns come from the schema of a run's document, so that they are the same in every
+//! shard and of every scenario; their names are the document's, one level after the other,
+//! the unit last (`rtt_ms` with `p95` is `rtt_p95_ms`).
+//!
+//! `runs` has totals over all flows beside, and the numbers of each flow if there are few
+//! flows. Lists are left out (the journal has them), except words, joined by commas, and the
+//! directions of a measured queue, which have a table.
+
+use crate::record::Ended;
+use crate::store::{Asked, StoreError};
+use crate::value::{Value, ValueColumn, ValueKind};
+use lasthop_trace::{Cell, ColumnKind, LossReason, OutputDir, RowsWriter, run_schema};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The tables that there may be.
+pub(crate) const NAMES: [&str; 8] =
+    ["runs", "flows", "links", "nodes", "wires", "apq", "franc_nodes", "franc_directions"];
+
+/// A table beside `runs`: where its rows are in a document, outermost first, each with the
+/// column for its name. Under a name with `[]` there is a list, whose elements have theirs.
+const TIDY: [(&str, &[(&str, &str)]); 7] = [
+    ("flows", &[("flows", "flow")]),
+    ("links", &[("links", "link")]),
+    ("nodes", &[("nodes", "node")]),
+    ("wires", &[("wires", "wire")]),
+    ("apq", &[("flows", "flow"), ("apq/directions[]", "direction")]),
+    ("franc_nodes", &[("franc", "franc"), ("nodes", "node")]),
+    ("franc_directions", &[("franc", "franc"), ("directions", "direction")]),
+];
+
+/// Tables that are written even without rows.
+const ALWAYS: usize = 3;
+
+/// Most columns that `runs` has for single flows.
+const FLOW_COLUMNS_MAX: usize = 1_000;
+
+/// Units that names end with: what is added to a name stands before them.
+const UNITS: [&str; 9] =
+    ["_ms", "_us", "_s", "_mbps", "_packets", "_bytes", "_fraction", "_db", "_dbm"];
+
+/// A column that a document fills.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub name: String,
+    /// Keys from the row's object inwards.
+    pub path: Vec<String>,
+    pub kind: ColumnKind,
+}
+
+/// The columns of objects of a schema.
+pub(crate) struct Schema(Json);
+
+impl Schema {
+    pub fn of_a_run() -> Self {
+        Self(run_schema())
+    }
+
+    /// Behind references and choices between something and nothing.
+    fn resolve<'a>(&'a self, schema: &'a Json) -> &'a Json {
+        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
+            return self.resolve(&self.0["$defs"][name]);
+        }
+        let choices = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema[key].as_array());
+        let something = choices.into_iter().flatten().find(|one| one["type"] != "null");
+        match something {
+            Some(one) if one.get("const").is_none() => self.resolve(one),
+            _ => schema,
+        }
+    }
+
+    /// The object that rows at `place` are.
+    fn row<'a>(&'a self, place: &[(&str, &str)]) -> &'a Json {
+        let mut object = &self.0;
+        for (path, _) in place {
+            for key in path.trim_end_matches("[]").split('/') {
+                object = self.resolve(&object["properties"][key]);
+            }
+            let inner = if path.ends_with("[]") { "items" } else { "additionalProperties" };
+            object = self.resolve(&object[inner]);
+        }
+        object
+    }
+
+    /// The columns of an object and of the objects in it.
+    fn columns(&self, object: &Json) -> Vec<Column> {
+        let mut columns = Vec::new();
+        self.add_columns(object, "", &mut Vec::new(), &mut columns);
+        columns
+    }
+
+    fn add_columns(&self, object: &Json, name: &str, path: &mut Vec<String>, to: &mut Vec<Column>) {
+        for (key, schema) in object["properties"].as_object().into_iter().flatten() {
+            let schema = self.resolve(schema);
+            let name = joined(name, key);
+            path.push(key.clone());
+            let mut add = |name: String, path: &[String], kind| {
+                to.push(Column { name, path: path.to_vec(), kind });
+            };
+            match kind(schema) {
+                Some(kind) => add(name, path, kind),
+                None if key.ends_with("_by_reason") => {
+                    for reason in loss_reasons() {
+                        path.push(reason.clone());
+                        add(format!("{name}_{reason}"), path, ColumnKind::Int);
+                        path.pop();
+                    }
+                }
+                None if schema["type"] == "object" => self.add_columns(schema, &name, path, to),
+                None => {}
+            }
+            path.pop();
+        }
+    }
+}
+
+/// The column of a value with this schema, if it is one.
+fn kind(schema: &Json) -> Option<ColumnKind> {
+    let is = |name: &str| match &schema["type"] {
+        Json::String(only) => only == name,
+        Json::Array(some) => some.iter().any(|one| one == name),
+        _ => false,
+    };
+    if is("integer") {
+        Some(ColumnKind::Int)
+    } else if is("number") {
+        Some(ColumnKind::Double)
+    } else if is("boolean") {
+        Some(ColumnKind::Bool)
+    } else if is("string")
+        || schema["oneOf"]
+            .as_array()
+            .is_some_and(|all| all.iter().all(|one| one["const"].is_string()))
+        || is("array") && schema["items"]["type"] == "string"
+    {
+        Some(ColumnKind::Text)
+    } else {
+        None
+    }
+}
+
+/// The columns of a flow.
+pub(crate) fn flow_columns() -> Vec<Column> {
+    let schema = Schema::of_a_run();
+    schema.columns(schema.row(TIDY[0].1))
+}
+
+/// The words of `packets_lost_by_reason`.
+fn loss_reasons() -> Vec<String> {
+    let schema = schemars::schema_for!(LossReason).to_value();
+    let words = schema["oneOf"].as_array().into_iter().flatten();
+    words.filter_map(|word| Some(word["const"].as_str()?.to_owned())).collect()
+}
+
+/// A name inside another, the unit last.
+fn joined(outer: &str, inner: &str) -> String {
+    match UNITS.iter().find_map(|unit| Some((outer.strip_suffix(unit)?, unit))) {
+        _ if outer.is_empty() => inner.to_owned(),
+        Some((before, unit)) if !inner.ends_with(unit) => format!("{before}_{inner}{unit}"),
+        _ => format!("{outer}_{inner}"),
+    }
+}
+
+/// What a document has at `path`.
+pub(crate) fn at<'a>(object: &'a Json, path: &[String]) -> Option<&'a Json> {
+    path.iter().try_fold(object, |object, key| object.get(key))
+}
+
+/// A cell, and the text that it borrows if it is made here.
+fn cell<'a>(value: Option<&'a Json>, kind: ColumnKind, text: &'a mut String) -> Cell<'a> {
+    match (value, kind) {
+        (Some(Json::Bool(truth)), ColumnKind::Bool) => Cell::Bool(*truth),
+        (Some(Json::Number(number)), ColumnKind::Int) => {
+            number.as_i64().map_or(Cell::Null, Cell::Int)
+        }
+        (Some(Json::Number(number)), ColumnKind::Double) => {
+            number.as_f64().map_or(Cell::Null, Cell::Double)
+        }
+        (Some(Json::String(value)), ColumnKind::Text) => Cell::Text(value),
+        (Some(Json::Array(words)), ColumnKind::Text) => {
+            let words: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
+            *text = words.join(", ");
+            if text.is_empty() { Cell::Null } else { Cell::Text(text) }
+        }
+        _ => Cell::Null,
+    }
+}
+
+fn value_cell(value: &Value) -> Cell<'_> {
+    match value {
+        Value::Int(number) => Cell::Int(*number),
+        Value::Float(number) => Cell::Double(*number),
+        Value::Bool(truth) => Cell::Bool(*truth),
+        Value::Text(text) => Cell::Text(text),
+    }
+}
+
+/// What the runs of a sweep have, which decides on tables and columns.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Names of flows.
+    pub flows: BTreeSet<String>,
+    /// Tables that have a row.
+    tables: BTreeSet<&'static str>,
+}
+
+impl Found {
+    pub fn add(&mut self, sketch: &Sketch) {
+        for (name, flow) in &sketch.flows {
+            if !self.flows.contains(name) {
+                self.flows.insert(name.clone());
+            }
+            if flow.apq.is_some() {
+                self.tables.insert("apq");
+            }
+        }
+        if !sketch.wires.is_empty() {
+            self.tables.insert("wires");
+        }
+        if !sketch.franc.is_empty() {
+            self.tables.extend(["franc_nodes", "franc_directions"]);
+        }
+    }
+}
+
+/// What is read of a document to know what it has.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Sketch {
+    flows: BTreeMap<String, FlowSketch>,
+    #[serde(default)]
+    wires: BTreeMap<String, IgnoredAny>,
+    #[serde(default)]
+    franc: BTreeMap<String, IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FlowSketch {
+    #[serde(default)]
+    apq: Option<IgnoredAny>,
+}
+
+/// The tables, being written.
+pub(crate) struct Tables<'a> {
+    keys: &'a [(ValueColumn, Vec<Value>)],
+    /// Whether a key is the seed, so that its column is there already.
+    has_seed: bool,
+    runs: Runs,
+    tidy: Vec<Tidy>,
+}
+
+/// The table of runs.
+struct Runs {
+    writer: RowsWriter,
+    columns: Vec<Column>,
+    /// The flows that have columns of their own, and these.
+    flows: Vec<String>,
+    flow_columns: Vec<Column>,
+}
+
+/// A table with a row for each of something in a run.
+struct Tidy {
+    place: &'static [(&'static str, &'static str)],
+    columns: Vec<Column>,
+    writer: Option<RowsWriter>,
+}
+
+/// Numbers over all flows of a run.
+pub(crate) const TOTALS: [(&str, ColumnKind); 7] = [
+    ("flows", ColumnKind::Int),
+    ("goodput_total_mbps", ColumnKind::Double),
+    ("goodput_least_mbps", ColumnKind::Double),
+    ("goodput_fairness", ColumnKind::Double),
+    ("packets_sent_total", ColumnKind::Int),
+    ("packets_received_total", ColumnKind::Int),
+    ("packets_lost_total", ColumnKind::Int),
+];
+
+impl<'a> Tables<'a> {
+    pub fn new(
+        directory: &mut OutputDir,
+        part: &str,
+        asked: &Asked,
+        keys: &'a [(ValueColumn, Vec<Value>)],
+        found: &Found,
+    ) -> Result<Self, StoreError> {
+        let schema = Schema::of_a_run();
+        let has_seed = keys.iter().any(|(column, _)| column.name == "seed");
+        let mut begin: Vec<(String, ColumnKind)> =
+            keys.iter().map(|(column, _)| (column.name.clone(), stored(column.kind))).collect();
+        if !has_seed {
+            begin.push(("seed".into(), ColumnKind::Int));
+        }
+        begin.push(("run".into(), ColumnKind::Int));
+        let metadata = [
+            ("lasthop.scenario", asked.scenario.clone()),
+            ("lasthop.command", asked.command.clone()),
+        ];
+        let mut writer = |name: &str, columns: &[(String, ColumnKind)]| {
+            let all: Vec<_> = begin.iter().chain(columns).cloned().collect();
+            let file = directory.file(&format!("{name}{part}.parquet"))?;
+            RowsWriter::new(file, &all, &metadata)
+        };
+        let named = |columns: &[Column]| -> Vec<(String, ColumnKind)> {
+            columns.iter().map(|column| (column.name.clone(), column.kind)).collect()
+        };
+        // What is the same in all runs, or in the columns before, says nothing.
+        let said = ["seed", "run", "scenario", "set", "version"];
+        let top = schema.columns(&schema.0);
+        let columns: Vec<Column> = top
+            .into_iter()
+            .filter(|column| !said.contains(&column.name.as_str()))
+            .filter(|column| !["emulation", "programs_left_out"].contains(&column.path[0].as_str()))
+            .collect();
+        let flow_columns = schema.columns(schema.row(TIDY[0].1));
+        let is_few = found.flows.len() * flow_columns.len() <= FLOW_COLUMNS_MAX;
+        let flows = if is_few { found.flows.iter().cloned().collect() } else { Vec::new() };
+        let mut all = vec![("error".to_owned(), ColumnKind::Text)];
+        all.extend(named(&columns));
+        all.extend(TOTALS.map(|(name, kind)| (name.to_owned(), kind)));
+        for flow in &flows {
+            let of_flow = |column: &Column| (format!("{flow}.{}", column.name), column.kind);
+            all.extend(flow_columns.iter().map(of_flow));
+        }
+        let runs = Runs { writer: writer("runs", &all)?, columns, flows, flow_columns };
+        let mut tidy = Vec::new();
+        for (index, (name, place)) in TIDY.into_iter().enumerate() {
+            let columns = schema.columns(schema.row(place));
+            let mut all: Vec<_> =
+                place.iter().map(|(_, label)| ((*label).to_owned(), ColumnKind::Text)).collect();
+            let columns: Vec<Column> = columns
+                .into_iter()
+                .filter(|column| all.iter().all(|(label, _)| *label != column.name))
+                .collect();
+            all.extend(named(&columns));
+            let writer = match index < ALWAYS || found.tables.contains(name) {
+                true => Some(writer(name, &all)?),
+                false => None,
+            };
+            tidy.push(Tidy { place, columns, writer });
+        }
+        Ok(Self { keys, has_seed, runs, tidy })
+    }
+
+    /// Adds a run, whose keys have their values at index `values`.
+    pub fn add(&mut self, values: usize, run: u32, ended: &Ended) -> Result<(), StoreError> {
+        let json = ended.document.as_ref();
+        let keys = self.keys.iter().map(|(_, of_key)| value_cell(&of_key[values]));
+        let seed = json.and_then(|json| json["seed"].as_i64()).map_or(Cell::Null, Cell::Int);
+        let seed = (!self.has_seed).then_some(seed);
+        let begin: Vec<Cell<'_>> = keys.chain(seed).chain([Cell::Int(i64::from(run))]).collect();
+        self.runs.add(&begin, ended.error.as_deref(), json)?;
+        let Some(json) = json else { return Ok(()) };
+        for tidy in &mut self.tidy {
+            let Some(writer) = &mut tidy.writer else { continue };
+            let mut labels = Vec::new();
+            add_rows(writer, &tidy.columns, tidy.place, json, &begin, &mut labels)?;
+        }
+        Ok(())
+    }
+
+    pub fn close(self) -> Result<(), StoreError> {
+        self.runs.writer.close()?;
+        for writer in self.tidy.into_iter().filter_map(|tidy| tidy.writer) {
+            writer.close()?;
+        }
+        Ok(())
+    }
+}
+
+impl Runs {
+    fn add(
+        &mut self,
+        begin: &[Cell<'_>],
+        error: Option<&str>,
+        json: Option<&Json>,
+    ) -> Result<(), StoreError> {
+        let count = self.columns.len() + self.flows.len() * self.flow_columns.len();
+        let mut texts = vec![String::new(); count];
+        let mut texts = texts.iter_mut();
+        let mut row: Vec<Cell<'_>> = begin.to_vec();
+        row.push(error.map_or(Cell::Null, Cell::Text));
+        for column in &self.columns {
+            let value = json.and_then(|json| at(json, &column.path));
+            row.push(cell(value, column.kind, texts.next().expect("one for each")));
+        }
+        row.extend(json.map_or([Cell::Null; TOTALS.len()], totals));
+        for flow in &self.flows {
+            let json = json.and_then(|json| json["flows"].get(flow));
+            for column in &self.flow_columns {
+                let value = json.and_then(|json| at(json, &column.path));
+                row.push(cell(value, column.kind, texts.next().expect("one for each")));
+            }
+        }
+        Ok(self.writer.row(row)?)
+    }
+}
+
+/// Adds the rows that are in `object` at `place`.
+fn add_rows(
+    writer: &mut RowsWriter,
+    columns: &[Column],
+    place: &[(&str, &str)],
+    object: &Json,
+    begin: &[Cell<'_>],
+    labels: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    let Some(((path, label), rest)) = place.split_first() else {
+        let mut texts = vec![String::new(); columns.len()];
+        let mut row: Vec<Cell<'_>> = begin.to_vec();
+        row.extend(labels.iter().map(|label| Cell::Text(label)));
+        for (column, text) in columns.iter().zip(&mut texts) {
+            row.push(cell(at(object, &column.path), column.kind, text));
+        }
+        return Ok(writer.row(row)?);
+    };
+    let path: Vec<String> = path.trim_end_matches("[]").split('/').map(Into::into).collect();
+    let within: Vec<(String, &Json)> = match at(object, &path) {
+        Some(Json::Object(map)) => map.iter().map(|(name, row)| (name.clone(), row)).collect(),
+        Some(Json::Array(list)) => {
+            let name = |row: &Json| row[*label].as_str().unwrap_or_default().to_owned();
+            list.iter().map(|row| (name(row), row)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (name, row) in within {
+        labels.push(name);
+        add_rows(writer, columns, rest, row, begin, labels)?;
+        labels.pop();
+    }
+    Ok(())
+}
+
+/// See [`TOTALS`]. Fairness is Jain's index of the goodputs, (Σx)² / (n Σx²).
+pub(crate) fn totals(document: &Json) -> [Cell<'static>; TOTALS.len()] {
+    let flows: Vec<&Json> =
+        document["flows"].as_object().into_iter().flat_map(|flows| flows.values()).collect();
+    let goodputs: Vec<f64> =
+        flows.iter().filter_map(|flow| flow["goodput_mbps"].as_f64()).collect();
+    let sum: f64 = goodputs.iter().sum();
+    let squares: f64 = goodputs.iter().map(|goodput| goodput * goodput).sum();
+    let number =
+        |value: Option<f64>| value.map_or(Cell::Null, |value| Cell::Double(rounded(value)));
+    let count =
+        |key: &str| Cell::Int(flows.iter().filter_map(|flow| flow[key].as_i64()).sum::<i64>());
+    [
+        Cell::Int(flows.len() as i64),
+        number((!goodputs.is_empty()).then_some(sum)),
+        number(goodputs.iter().copied().reduce(f64::min)),
+        number((squares > 0.0).then(|| sum * sum / (goodputs.len() as f64 * squares))),
+        count("packets_sent"),
+        count("packets_received"),
+        count("packets_lost"),
+    ]
+}
+
+/// Six decimal places, as documents have them.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+fn stored(kind: ValueKind) -> ColumnKind {
+    match kind {
+        ValueKind::Int => ColumnKind::Int,
+        ValueKind::Float => ColumnKind::Double,
+        ValueKind::Bool => ColumnKind::Bool,
+        ValueKind::Text => ColumnKind::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_with_their_unit() {
+        for (outer, inner, name) in [
+            ("", "rtt_ms", "rtt_ms"),
+            ("rtt_ms", "p95", "rtt_p95_ms"),
+            ("cwnd_packets", "mean", "cwnd_mean_packets"),
+            ("absences", "time_fraction", "absences_time_fraction"),
+            ("mpdus_per_ppdu", "max", "mpdus_per_ppdu_max"),
+            ("delay_parts_slowest_ms", "queue", "delay_parts_slowest_queue_ms"),
+        ] {
+            assert_eq!(joined(outer, inner), name);
+        }
+    }
+
+    #[test]
+    fn columns_are_those_of_the_document() {
+        let schema = Schema::of_a_run();
+        let columns = schema.columns(schema.row(TIDY[0].1));
+        let kind = |name: &str| {
+            columns.iter().find(|column| column.name == name).map(|column| column.kind)
+        };
+        assert_eq!(kind("goodput_mbps"), Some(ColumnKind::Double));
+        assert_eq!(kind("one_way_delay_p99_ms"), Some(ColumnKind::Double));
+        assert_eq!(kind("packets_lost_by_reason_queue_full"), Some(ColumnKind::Int));
+        assert_eq!(kind("kind"), Some(ColumnKind::Text));
+        assert_eq!(kind("absent_nodes"), Some(ColumnKind::Text));
+        for (_, place) in TIDY {
+            let columns = schema.columns(schema.row(place));
+            assert!(columns.len() >= 3, "{place:?}: {columns:?}");
+            let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), columns.len(), "{place:?}");
+        }
+    }
+}

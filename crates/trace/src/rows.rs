@@ -1,0 +1,200 @@
+//! A Parquet file whose columns are known only when it is written: rows of a sweep. As
+//! [`Table`](crate::table::Table) it holds one row group in memory; other than there, rows
+//! come whole, columns are any number, and none is faster than the others.
+
+use crate::output::{OutputError, PartFile};
+use crate::table::{Kind, field, io_error};
+use parquet::basic::Compression;
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+use std::sync::Arc;
+
+/// Cells in a row group, which is held in memory: about 16 bytes each.
+const GROUP_CELLS: usize = 500_000;
+
+/// What a column has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Truth values.
+    Bool,
+    /// Whole numbers.
+    Int,
+    /// Numbers.
+    Double,
+    /// Text.
+    Text,
+}
+
+/// One value of a row. An integer in a column of doubles is a double.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// None.
+    Null,
+    /// Of a column of truth values.
+    Bool(bool),
+    /// Of a column of whole numbers.
+    Int(i64),
+    /// Of a column of numbers.
+    Double(f64),
+    /// Of a column of text.
+    Text(&'a str),
+}
+
+/// Writes a table row by row.
+pub struct RowsWriter {
+    writer: SerializedFileWriter<PartFile>,
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+struct Column {
+    values: Values,
+    /// The definition level of each row: 1 if it has a value, else 0.
+    levels: Vec<i16>,
+}
+
+enum Values {
+    Bool(Vec<bool>),
+    Int(Vec<i64>),
+    Double(Vec<f64>),
+    Text(Vec<ByteArray>),
+}
+
+impl RowsWriter {
+    /// An empty table with these columns; `metadata` is stored in the footer.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn new(
+        file: PartFile,
+        columns: &[(String, ColumnKind)],
+        metadata: &[(&str, String)],
+    ) -> Result<Self, OutputError> {
+        let path = file.path().to_owned();
+        let metadata = metadata.iter().map(|(k, v)| KeyValue::new((*k).to_owned(), v.clone()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(format!("lasthop {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(metadata.collect()))
+            .build();
+        let fields = columns.iter().map(|(name, kind)| Arc::new(field(name, kind.stored())));
+        let schema = Type::group_type_builder("row").with_fields(fields.collect()).build();
+        let writer = schema
+            .and_then(|schema| {
+                SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
+            })
+            .map_err(|error| OutputError::File { path, source: io_error(error) })?;
+        let columns = columns.iter().map(|&(_, kind)| Column::new(kind)).collect();
+        Ok(Self { writer, columns, rows: 0 })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    ///
+    /// # Panics
+    /// If `cells` has not one value for each column, of its kind.
+    pub fn row<'a>(
+        &mut self,
+        cells: impl IntoIterator<Item = Cell<'a>>,
+    ) -> Result<(), OutputError> {
+        let mut number = 0;
+        for cell in cells {
+            self.columns[number].push(cell);
+            number += 1;
+        }
+        assert_eq!(number, self.columns.len(), "a row has a cell for each column");
+        self.rows += 1;
+        if self.rows * self.columns.len() >= GROUP_CELLS { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes the remaining rows and the footer.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn close(mut self) -> Result<(), OutputError> {
+        self.flush()?;
+        let finished = self.writer.finish().map(drop);
+        finished.map_err(|error| self.writer.inner().error(io_error(error)))
+    }
+
+    fn flush(&mut self) -> Result<(), OutputError> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.rows = 0;
+        let written = write_group(&mut self.writer, &mut self.columns);
+        written.map_err(|error| self.writer.inner().error(io_error(error)))
+    }
+}
+
+impl ColumnKind {
+    const fn stored(self) -> Kind {
+        match self {
+            Self::Bool => Kind::Bool,
+            Self::Int => Kind::Int64,
+            Self::Double => Kind::Double,
+            Self::Text => Kind::Text,
+        }
+    }
+}
+
+impl Column {
+    fn new(kind: ColumnKind) -> Self {
+        let values = match kind {
+            ColumnKind::Bool => Values::Bool(Vec::new()),
+            ColumnKind::Int => Values::Int(Vec::new()),
+            ColumnKind::Double => Values::Double(Vec::new()),
+            ColumnKind::Text => Values::Text(Vec::new()),
+        };
+        Self { values, levels: Vec::new() }
+    }
+
+    fn push(&mut self, cell: Cell<'_>) {
+        self.levels.push(i16::from(cell != Cell::Null));
+        match (&mut self.values, cell) {
+            (_, Cell::Null) => {}
+            (Values::Bool(values), Cell::Bool(value)) => values.push(value),
+            (Values::Int(values), Cell::Int(value)) => values.push(value),
+            (Values::Double(values), Cell::Double(value)) => values.push(value),
+            (Values::Double(values), Cell::Int(value)) => values.push(value as f64),
+            (Values::Text(values), Cell::Text(value)) => values.push(value.into()),
+            (_, cell) => panic!("{cell:?} is not of the column's kind"),
+        }
+    }
+}
+
+fn write_group(
+    writer: &mut SerializedFileWriter<PartFile>,
+    columns: &mut [Column],
+) -> Result<(), ParquetError> {
+    let mut group = writer.next_row_group()?;
+    for Column { values, levels } in columns {
+        match values {
+            Values::Bool(values) => write_column::<BoolType>(&mut group, values, levels)?,
+            Values::Int(values) => write_column::<Int64Type>(&mut group, values, levels)?,
+            Values::Double(values) => write_column::<DoubleType>(&mut group, values, levels)?,
+            Values::Text(values) => write_column::<ByteArrayType>(&mut group, values, levels)?,
+        }
+        levels.clear();
+    }
+    group.close().map(drop)
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, PartFile>,
+    values: &mut Vec<T::T>,
+    levels: &[i16],
+) -> Result<(), ParquetError> {
+    let mut column =
+        group.next_column()?.expect("there are as many columns as in the schema they come from");
+    column.typed::<T>().write_batch(values, Some(levels), None)?;
+    column.close()?;
+    values.clear();
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! What may be changed at a station while a cell runs, as drivers and hostapd change it: its
+//! contention windows, its rate, its queue. For agents that decide during a run; a scenario
+//! has no key for it.
+
+use super::Cell;
+use crate::mac::rate::RateControlConfig;
+use crate::phy::Rate;
+use crate::station::StationId;
+use lasthop_packet::AccessCategory;
+use lasthop_units::Duration;
+use thiserror::Error;
+
+/// A change at a station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Adjustment {
+    /// Contention windows of a category in slots, 2^n - 1, the smallest first (IEEE
+    /// 802.11-2020, 9.4.2.28). A backoff that runs goes on, as when hardware's registers
+    /// change; the next one is drawn from the new window.
+    ContentionWindow {
+        /// The category.
+        access_category: AccessCategory,
+        /// CWmin.
+        cw_min: u16,
+        /// CWmax.
+        cw_max: u16,
+    },
+    /// From now on every data frame is sent at this rate; whatever rate control there was is
+    /// gone. What is built already goes out as it was built.
+    Rate(Rate),
+    /// Most packets of each of its queues. Packets beyond it stay.
+    QueuePackets(u32),
+    /// Acceptable standing delay of its queues whose delay is managed.
+    QueueTarget(Duration),
+}
+
+/// Why a change is refused; nothing was changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AdjustError {
+    /// Not two windows of 2^n - 1 slots up to 32 767, the smaller one first.
+    #[error("expected windows of 2^n - 1 slots from 0 to 32767, the smallest first")]
+    Windows,
+    /// Some station of the cell cannot receive it, or this one cannot send it.
+    #[error("the station and its peers do not share that rate")]
+    Rate,
+    /// The queue counts bytes, has no bound in packets, or would have none.
+    #[error("the queue has no bound in packets that could be this one")]
+    QueuePackets,
+    /// Its delay is not managed, or the target would be zero.
+    #[error("the queue has no target that could be this one")]
+    QueueTarget,
+}
+
+impl Cell {
+    /// Changes something at a station from now on.
+    ///
+    /// # Errors
+    /// See [`AdjustError`].
+    pub fn adjust(&mut self, id: StationId, what: Adjustment) -> Result<(), AdjustError> {
+        if let Adjustment::Rate(rate) = what {
+            self.check_rate(id, rate)?;
+        }
+        let station = &mut self.stations[id.index()];
+        match what {
+            Adjustment::ContentionWindow { access_category, cw_min, cw_max } => {
+                let is_window = |window: u16| window <= 32_767 && (window & (window + 1)) == 0;
+                if !is_window(cw_min) || !is_window(cw_max) || cw_min > cw_max {
+                    return Err(AdjustError::Windows);
+                }
+                let category = access_category.index();
+                let parameters = &mut station.config.access[category];
+                (parameters.cw_min, parameters.cw_max) = (cw_min, cw_max);
+                let parameters = *parameters;
+                if let Some(edcaf) = &mut station.edcafs[category] {
+                    edcaf.parameters = parameters;
+                    edcaf.backoff.set_limits((cw_min, cw_max));
+                }
+            }
+            Adjustment::Rate(rate) => {
+                station.config.rate_control = RateControlConfig::Fixed { rate };
+                let edcafs = station.edcafs.iter_mut().flatten();
+                let originators = edcafs.flat_map(|edcaf| &mut edcaf.originators);
+                for control in originators.filter_map(|one| one.rate_control.as_mut()) {
+                    control.fix(rate);
+                }
+            }
+            Adjustment::QueuePackets(packets) => {
+                let config = station.config.queue.with_packets_max(packets);
+                station.config.queue = config.ok_or(AdjustError::QueuePackets)?;
+                for edcaf in station.edcafs.iter_mut().flatten() {
+                    edcaf.queue.set_packets_max(packets);
+                }
+            }
+            Adjustment::QueueTarget(target) => {
+                let config = station.config.queue.with_target(target);
+                station.config.queue = config.ok_or(AdjustError::QueueTarget)?;
+                for edcaf in station.edcafs.iter_mut().flatten() {
+                    edcaf.queue.set_target(target);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_rate(&self, id: StationId, rate: Rate) -> Result<(), AdjustError> {
+        let peers = &self.settings.peers;
+        let access_point = self.settings.access_point;
+        let can = |station: usize| peers[station].1.rates.contains(&rate);
+        // A station talks to its access point, the access point to all.
+        let is_shared = match id == access_point {
+            true => (0..peers.len()).all(can),
+            false => can(id.index()) && can(access_point.index()),
+        };
+        is_shared.then_some(()).ok_or(AdjustError::Rate)
+    }
+}
