@@ -62,12 +62,23 @@ fn what_is_for_tests_is_built_into_tests_only() {
 }
 
 #[test]
-fn only_trace_knows_arrow_and_parquet() {
-    let column_stores = |name: &str| name == "parquet" || name.starts_with("arrow");
+fn only_trace_knows_parquet_and_only_py_knows_arrow() {
     for (name, package) in cargo::crates() {
-        let uses = package.dependencies.iter().any(|dependency| column_stores(dependency));
-        assert!(!uses || name == "trace", "{name} writes columns; that is trace's work");
+        let uses = |prefix: &str| package.dependencies.iter().any(|d| d.starts_with(prefix));
+        assert!(!uses("parquet") || name == "trace", "{name} writes columns: trace's work");
+        assert!(!uses("arrow") || name == "py", "{name} hands over columns: py's work");
     }
+}
+
+/// A build of the command, and what `cargo build` builds, has nothing of Python's.
+#[test]
+fn the_command_links_nothing_of_python() {
+    let linked = cargo::linked("lasthop");
+    assert!(linked.iter().any(|package| package.name == "lasthop-run"));
+    let strange = linked
+        .iter()
+        .find(|package| package.name.starts_with("pyo3") || package.name.starts_with("arrow"));
+    assert!(strange.is_none(), "it links {:?}", strange.map(|package| &package.name));
 }
 
 #[test]

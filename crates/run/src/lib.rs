@@ -15,7 +15,7 @@ pub use records::{air, files, info, names, recording};
 use lasthop_hosts::{HostsError, Sink};
 use lasthop_net::network::NetworkStats;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{OutputError, Recorder, RunDocument};
+use lasthop_trace::{Columns, OutputError, Recorder, RunDocument, Tables};
 use lasthop_units::{Instant, Seed};
 use std::ops::ControlFlow;
 
@@ -68,4 +68,23 @@ pub fn simulate(
     let stats = observe(scenario, number, &mut recorder, progress)?;
     let info = info(scenario, number, begin.elapsed().as_secs_f64());
     Ok(recorder.finish(&info, &stats)?)
+}
+
+/// Makes run `number` of `scenario`; returns its document, and those of `tables` that
+/// are wanted.
+///
+/// # Errors
+/// See [`RunError`], except errors of files.
+pub fn tabulate(
+    scenario: &Scenario,
+    number: u64,
+    tables: &Tables<bool>,
+    progress: Progress<'_>,
+) -> Result<(RunDocument, Tables<Option<Columns>>), RunError> {
+    let mut recorder = Recorder::with_tables(names(scenario), recording(scenario), tables)?;
+    #[expect(clippy::disallowed_methods, reason = "how long a run took is part of its document")]
+    let begin = std::time::Instant::now();
+    let stats = observe(scenario, number, &mut recorder, progress)?;
+    let info = info(scenario, number, begin.elapsed().as_secs_f64());
+    Ok(recorder.finish_with_tables(&info, &stats)?)
 }

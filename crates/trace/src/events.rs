@@ -4,8 +4,8 @@
 //! describes; a test compares.
 
 use crate::names::Names;
-use crate::output::{OutputError, PartFile};
-use crate::table::{Kind, Row, Table, Word, columns};
+use crate::output::OutputError;
+use crate::table::{Columns, Destination, Kind, Row, Table, Word, columns};
 use crate::value::LossReason;
 use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
@@ -83,8 +83,11 @@ struct Words {
 }
 
 impl EventsWriter {
-    pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
-        let mut table = Table::new(file, COLUMNS, &[("lasthop.schema", "events 2".into())])?;
+    pub(crate) fn new(
+        destination: impl Into<Destination>,
+        names: &Names,
+    ) -> Result<Self, OutputError> {
+        let mut table = Table::new(destination, COLUMNS, &[("lasthop.schema", "events 2".into())])?;
         Ok(Self {
             nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
             stations: names.stations.clone(),
@@ -95,8 +98,9 @@ impl EventsWriter {
         })
     }
 
-    pub(crate) fn close(self) -> Result<(), OutputError> {
-        self.table.close()
+    /// Completes the table; returns it if it is in memory.
+    pub(crate) fn finish(self) -> Result<Option<Columns>, OutputError> {
+        self.table.finish()
     }
 
     /// Adds the name of the flow that has the next number.

@@ -11,6 +11,7 @@ use crate::pcapng::{Address, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
+use crate::table::{Columns, Destination};
 use lasthop_hosts::{FrameDirection, TcpSample};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
@@ -41,6 +42,15 @@ pub enum NodeFrames {
     Real,
     /// Frames made up for the packets that the node sent and received: simulation.
     MadeUp,
+}
+
+/// Tables that a recorder keeps in memory, with the columns of the files of that name.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Tables<T = Columns> {
+    /// `events.parquet`: 270 bytes for each event.
+    pub events: T,
+    /// `series.parquet`.
+    pub series: T,
 }
 
 /// The files that a recorder is writing.
@@ -103,6 +113,16 @@ impl Writers {
         Ok(Self { air: Some(air), ..Self::default() })
     }
 
+    /// Keeps these tables in memory, and writes no file.
+    pub(crate) fn tables(tables: &Tables<bool>, names: &Names) -> Result<Self, OutputError> {
+        let kept = || Destination::Memory;
+        Ok(Self {
+            events: tables.events.then(|| EventsWriter::new(kept(), names)).transpose()?,
+            series: tables.series.then(|| SeriesWriter::new(kept(), names)).transpose()?,
+            ..Self::default()
+        })
+    }
+
     /// Whether a file needs the events of the cell.
     pub(crate) fn want_events(&self) -> bool {
         self.events.is_some() || self.series.is_some() || self.air.is_some()
@@ -118,14 +138,18 @@ impl Writers {
         self.error.is_some()
     }
 
-    pub(crate) fn close(self) -> Result<(), OutputError> {
+    /// Completes the files; returns the tables that are in memory.
+    pub(crate) fn close(self) -> Result<Tables<Option<Columns>>, OutputError> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        self.events.map_or(Ok(()), EventsWriter::close)?;
-        self.series.map_or(Ok(()), SeriesWriter::close)?;
+        let tables = Tables {
+            events: self.events.map_or(Ok(None), EventsWriter::finish)?,
+            series: self.series.map_or(Ok(None), SeriesWriter::finish)?,
+        };
         self.air.map_or(Ok(()), AirWriter::close)?;
-        self.nodes.into_iter().try_for_each(Capture::close)
+        self.nodes.into_iter().try_for_each(Capture::close)?;
+        Ok(tables)
     }
 
     /// Keeps the TCP header of the packet of `flow` with this tag.

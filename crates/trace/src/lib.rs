@@ -7,6 +7,7 @@
 //! | the summary of several runs | [`RunSet`] |
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
+//! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all | [`OutputDir`] |
@@ -45,6 +46,7 @@ mod snapshot;
 mod summary;
 mod table;
 mod tally;
+mod tidy;
 mod value;
 
 pub use air::{AirInfo, AirStream};
@@ -60,7 +62,7 @@ pub use document::{
     NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
     run_schema,
 };
-pub use files::{Files, NodeFrames};
+pub use files::{Files, NodeFrames, Tables};
 pub use franc::{
     FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
 };
@@ -75,4 +77,6 @@ pub use rows::{Cell, ColumnKind, RowsWriter};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
+pub use table::memory::{Column, ColumnValues, Columns};
+pub use tidy::Tidy;
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};

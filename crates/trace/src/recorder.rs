@@ -11,7 +11,7 @@ use crate::air::AirStream;
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
 use crate::ethernet;
-use crate::files::{Files, Writers};
+use crate::files::{Files, Tables, Writers};
 use crate::histogram::Histogram;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
@@ -122,6 +122,23 @@ impl Recorder {
         directory: &mut OutputDir,
     ) -> Result<Self, OutputError> {
         let writers = Box::new(Writers::new(files, &names, directory)?);
+        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
+    }
+
+    /// A recorder that also keeps tables in memory, for
+    /// [`finish_with_tables`](Self::finish_with_tables).
+    ///
+    /// # Errors
+    /// None: memory takes everything.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_tables(
+        names: Names,
+        recording: Recording,
+        tables: &Tables<bool>,
+    ) -> Result<Self, OutputError> {
+        let writers = Box::new(Writers::tables(tables, &names)?);
         Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
     }
 

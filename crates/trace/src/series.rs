@@ -4,9 +4,9 @@
 //! columns, which `docs/files.md` describes; a test compares.
 
 use crate::names::Names;
-use crate::output::{OutputError, PartFile};
+use crate::output::OutputError;
 use crate::snapshot::Snapshot;
-use crate::table::{Kind, Table, Word, columns};
+use crate::table::{Columns, Destination, Kind, Table, Word, columns};
 use lasthop_wifi::StationId;
 
 columns! {
@@ -39,8 +39,11 @@ pub(crate) struct SeriesWriter {
 }
 
 impl SeriesWriter {
-    pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
-        let mut table = Table::new(file, COLUMNS, &[("lasthop.schema", "series 1".into())])?;
+    pub(crate) fn new(
+        destination: impl Into<Destination>,
+        names: &Names,
+    ) -> Result<Self, OutputError> {
+        let mut table = Table::new(destination, COLUMNS, &[("lasthop.schema", "series 1".into())])?;
         Ok(Self {
             flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
             nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
@@ -49,8 +52,9 @@ impl SeriesWriter {
         })
     }
 
-    pub(crate) fn close(self) -> Result<(), OutputError> {
-        self.table.close()
+    /// Completes the table; returns it if it is in memory.
+    pub(crate) fn finish(self) -> Result<Option<Columns>, OutputError> {
+        self.table.finish()
     }
 
     pub(crate) fn interval(

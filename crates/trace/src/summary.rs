@@ -7,12 +7,14 @@ use crate::document::{
     AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
     NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
 };
+use crate::files::Tables;
 use crate::histogram::Histogram;
 use crate::names::FlowName;
 use crate::output::OutputError;
 use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
+use crate::table::Columns;
 use crate::tally::FlowTally;
 use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
 use lasthop_hosts::ProgramsLeftOut;
@@ -66,14 +68,37 @@ impl Recorder {
         info: &RunInfo,
         stats: &NetworkStats,
     ) -> Result<(RunDocument, Vec<Snapshot>), OutputError> {
-        let duration = self.lasted(info.duration);
-        self.close_until(Instant::ZERO + duration);
+        self.complete(info)?;
         let intervals = self.take_intervals();
-        self.writers.take().map_or(Ok(()), |writers| writers.close())?;
+        Ok((self.document(info, stats), intervals))
+    }
+
+    /// As [`finish`](Self::finish), and returns the tables that were
+    /// [kept in memory](Self::with_tables).
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_tables(
+        mut self,
+        info: &RunInfo,
+        stats: &NetworkStats,
+    ) -> Result<(RunDocument, Tables<Option<Columns>>), OutputError> {
+        let tables = self.complete(info)?;
+        Ok((self.document(info, stats), tables))
+    }
+
+    /// Closes the last interval and completes the files.
+    fn complete(&mut self, info: &RunInfo) -> Result<Tables<Option<Columns>>, OutputError> {
+        self.close_until(Instant::ZERO + self.lasted(info.duration));
+        self.writers.take().map_or_else(|| Ok(Tables::default()), |writers| writers.close())
+    }
+
+    fn document(&self, info: &RunInfo, stats: &NetworkStats) -> RunDocument {
+        let duration = self.lasted(info.duration);
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);
-        let document = RunDocument {
+        RunDocument {
             scenario: info.scenario.clone(),
             seed: info.seed,
             run: info.run,
@@ -123,8 +148,7 @@ impl Recorder {
                 .filter_map(|(name, tally)| Some((name.clone(), tally.summary(&self.names)?)))
                 .collect(),
             emulation: info.lateness_max.map(|limit| emulation(&self.lateness, limit)),
-        };
-        Ok((document, intervals))
+        }
     }
 }
 

@@ -1,17 +1,20 @@
 //! Writes a Parquet file one row group at a time, so memory does not grow with the
-//! number of rows. Columns are optional (a row may leave out any of them). Who fills rows
+//! number of rows; or keeps all rows in memory (`memory`). Columns are optional (a row may leave out any of them). Who fills rows
 //! only notes their values one after the other; a batch of them is encoded
 //! (`encoding`) and written (`groups`) on a thread of its own, if there is more than one
 //! core and one batch.
 
 mod encoding;
 mod groups;
+pub(crate) mod memory;
 #[cfg(test)]
 mod tests;
 
 use crate::output::{OutputError, PartFile};
 use groups::Groups;
 pub(crate) use groups::{field, io_error};
+use memory::Builder;
+pub(crate) use memory::Columns;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
@@ -52,7 +55,21 @@ pub(crate) use columns;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word(u32);
 
-/// A table that is being written to a file.
+/// Where the rows of a table go.
+pub(crate) enum Destination {
+    /// Into a Parquet file.
+    File(PartFile),
+    /// Nowhere else: [`Table::finish`] returns them.
+    Memory,
+}
+
+impl From<PartFile> for Destination {
+    fn from(file: PartFile) -> Self {
+        Self::File(file)
+    }
+}
+
+/// A table that is being written.
 pub(crate) struct Table {
     batch: Batch,
     words: BTreeMap<Box<str>, Word>,
@@ -80,6 +97,8 @@ enum Writing {
     Here(Box<Groups>),
     /// A thread of its own.
     Beside(Beside),
+    /// Nobody: they stay in memory.
+    Kept(Builder),
 }
 
 struct Beside {
@@ -92,16 +111,22 @@ struct Beside {
 impl Table {
     /// An empty table; `metadata` is stored in the footer of the file.
     pub(crate) fn new(
-        file: PartFile,
+        destination: impl Into<Destination>,
         columns: &[(&str, Kind)],
         metadata: &[(&str, String)],
     ) -> Result<Self, OutputError> {
         assert!(columns.len() <= COLUMNS_MAX, "a row has a bit for each column");
+        let writing = match destination.into() {
+            Destination::File(file) => {
+                Writing::Here(Box::new(Groups::new(file, columns, metadata)?))
+            }
+            Destination::Memory => Writing::Kept(Builder::new(columns.iter().copied(), metadata)),
+        };
         Ok(Self {
             batch: Batch::new(),
             words: BTreeMap::new(),
             kinds: columns.iter().map(|&(_, kind)| kind).collect(),
-            writing: Some(Writing::Here(Box::new(Groups::new(file, columns, metadata)?))),
+            writing: Some(writing),
         })
     }
 
@@ -136,14 +161,23 @@ impl Table {
     }
 
     /// Writes the remaining rows and the footer.
-    pub(crate) fn close(mut self) -> Result<(), OutputError> {
+    pub(crate) fn close(self) -> Result<(), OutputError> {
+        self.finish().map(drop)
+    }
+
+    /// The same; returns the rows if they are in memory.
+    pub(crate) fn finish(mut self) -> Result<Option<Columns>, OutputError> {
         let mut groups = match self.writing.take() {
             Some(Writing::Here(groups)) => groups,
             Some(Writing::Beside(beside)) => beside.join()?,
-            None => return Ok(()),
+            Some(Writing::Kept(mut columns)) => {
+                columns.add(&mut self.batch);
+                return Ok(Some(columns.finish()));
+            }
+            None => return Ok(None),
         };
         groups.add(&mut self.batch)?;
-        groups.close()
+        groups.close().map(|()| None)
     }
 
     /// Passes the batch on, and takes an empty one.
@@ -155,6 +189,11 @@ impl Table {
             Some(Writing::Here(mut groups)) => {
                 groups.add(&mut self.batch)?;
                 self.writing = Some(Writing::Here(groups));
+                return Ok(());
+            }
+            Some(Writing::Kept(mut columns)) => {
+                columns.add(&mut self.batch);
+                self.writing = Some(Writing::Kept(columns));
                 return Ok(());
             }
             Some(Writing::Beside(beside)) => beside,

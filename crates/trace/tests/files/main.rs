@@ -9,6 +9,7 @@ mod air;
 mod apq;
 mod cell;
 mod cut;
+mod kept;
 mod scene;
 mod stream;
 mod tables;

@@ -1,0 +1,40 @@
+//! The Python package `lasthop`, what of it is compiled: the module `lasthop._lasthop`.
+//! `python/lasthop` gives it its documentation, its types and what needs no speed.
+//!
+//! | module | content |
+//! |---|---|
+//! | `scenario` | scenario files, changed by key (`toml`: Python's values as TOML) |
+//! | `simulate` | one run, without the interpreter's lock, ended by Ctrl-C |
+//! | `table` | tables in memory through the Arrow PyCapsule interface, without a copy |
+//! | `rlnc` | network coding on buffers |
+//!
+//! Built for the stable ABI of Python 3.10, in which there is no buffer protocol: `bytes`
+//! are read where they are, every other buffer is made `bytes` first. Leaves out
+//! emulation and everything else that the command does.
+
+#![forbid(unsafe_code)]
+
+mod rlnc;
+mod scenario;
+mod simulate;
+mod table;
+mod toml;
+
+#[pyo3::pymodule]
+mod _lasthop {
+    #[pymodule_export]
+    use crate::rlnc::{Code, Decoder, Encoder, Recoder, Vector, WindowDecoder, WindowEncoder};
+    #[pymodule_export]
+    use crate::scenario::Scenario;
+    #[pymodule_export]
+    use crate::simulate::{RawRun, simulate};
+    #[pymodule_export]
+    use crate::table::Table;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("run_schema", lasthop_trace::run_schema().to_string())
+    }
+}

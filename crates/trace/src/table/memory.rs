@@ -1,0 +1,260 @@
+//! A table in memory, as Arrow's columnar format (1.4) lays it out: the values of a
+//! column without gaps, one bit a row that says whether there is a value, and texts as
+//! views of 16 bytes (`Utf8View`), of which those up to 12 bytes need no other memory.
+//! Whoever hands it to an Arrow library copies nothing. Arrow itself is not linked: its
+//! crates would be built into every command. Leaves out nested types and several batches.
+
+use super::{Batch, Kind};
+
+/// A table whose rows are all in memory. A million rows of events take 270 MB.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Columns {
+    /// Number of rows.
+    pub rows: usize,
+    /// The columns, each with as many rows.
+    pub columns: Vec<Column>,
+    /// The texts that do not fit in views, in UTF-8.
+    pub text: Vec<u8>,
+    /// What the footer of the Parquet file would have, as key and value.
+    pub metadata: Vec<(String, String)>,
+}
+
+/// A column of [`Columns`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name, with the unit.
+    pub name: String,
+    /// A value for each row; of a row without one it is zero, and means nothing.
+    pub values: ColumnValues,
+    /// Whether a row has a value: a bit each, the lowest bit of the first byte is row 0.
+    pub valid: Vec<u8>,
+    /// Number of rows without a value.
+    pub nulls: usize,
+}
+
+/// The values of a [`Column`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnValues {
+    /// A bit for each row, as [`Column::valid`].
+    Bool(Vec<u8>),
+    /// Counts.
+    Int32(Vec<i32>),
+    /// Counts, and times in ns.
+    Int64(Vec<i64>),
+    /// Numbers.
+    Double(Vec<f64>),
+    /// Texts as views: from its lowest bits on, a view has 32 bits of length and the text,
+    /// if it has at most 12 bytes; otherwise its first 4 bytes, 32 bits of zero, and 32 bits
+    /// that say where in [`Columns::text`] it begins.
+    Text(Vec<u128>),
+}
+
+/// Longest text in bytes that is in its view.
+const INLINE_BYTES_MAX: usize = 12;
+
+/// [`Columns`] that are being filled.
+pub(crate) struct Builder {
+    columns: Columns,
+    /// The view of each word of the table.
+    words: Vec<u128>,
+}
+
+impl Builder {
+    pub(crate) fn new<'a>(
+        columns: impl IntoIterator<Item = (&'a str, Kind)>,
+        metadata: &[(&str, String)],
+    ) -> Self {
+        let columns = columns.into_iter().map(|(name, kind)| Column::new(name, kind)).collect();
+        let metadata = metadata.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+        let columns = Columns { rows: 0, columns, text: Vec::new(), metadata };
+        Self { columns, words: Vec::new() }
+    }
+
+    /// Takes the rows of a batch.
+    pub(super) fn add(&mut self, batch: &mut Batch) {
+        for word in &batch.words {
+            let view = view(word, &mut self.columns.text);
+            self.words.push(view);
+        }
+        let cells = ..batch.cells;
+        let mut values = batch.columns[cells].iter().zip(&batch.values[cells]);
+        for (row, present) in (self.columns.rows..).zip(&batch.rows) {
+            for (&column, &bits) in values.by_ref().take(present.count_ones() as usize) {
+                let column = &mut self.columns.columns[usize::from(column)];
+                match &mut column.values {
+                    ColumnValues::Bool(values) => set_bit(values, row, bits != 0),
+                    ColumnValues::Int32(values) => put(values, row, (bits as u32).cast_signed()),
+                    ColumnValues::Int64(values) => put(values, row, bits.cast_signed()),
+                    ColumnValues::Double(values) => put(values, row, f64::from_bits(bits)),
+                    ColumnValues::Text(views) => put(views, row, self.words[bits as usize]),
+                }
+                set_bit(&mut column.valid, row, true);
+            }
+        }
+        self.columns.rows += batch.rows.len();
+        batch.clear();
+    }
+
+    /// Starts a row.
+    pub(crate) fn row(&mut self) {
+        self.columns.rows += 1;
+    }
+
+    /// Sets a number in the last row.
+    pub(crate) fn number(&mut self, column: usize, value: f64) {
+        let (row, column) = self.last(column);
+        if let ColumnValues::Double(values) = &mut column.values {
+            put(values, row, value);
+        }
+    }
+
+    /// Sets a count in the last row.
+    pub(crate) fn count(&mut self, column: usize, value: i64) {
+        let (row, column) = self.last(column);
+        if let ColumnValues::Int64(values) = &mut column.values {
+            put(values, row, value);
+        }
+    }
+
+    /// Sets a truth in the last row.
+    pub(crate) fn bool(&mut self, column: usize, value: bool) {
+        let (row, column) = self.last(column);
+        if let ColumnValues::Bool(values) = &mut column.values {
+            set_bit(values, row, value);
+        }
+    }
+
+    /// Sets a text in the last row.
+    pub(crate) fn text(&mut self, column: usize, value: &str) {
+        let view = view(value, &mut self.columns.text);
+        let (row, column) = self.last(column);
+        if let ColumnValues::Text(views) = &mut column.values {
+            put(views, row, view);
+        }
+    }
+
+    /// The last row and a column, in which it has a value from now on.
+    fn last(&mut self, column: usize) -> (usize, &mut Column) {
+        let (row, column) = (self.columns.rows - 1, &mut self.columns.columns[column]);
+        set_bit(&mut column.valid, row, true);
+        (row, column)
+    }
+
+    pub(crate) fn finish(mut self) -> Columns {
+        let rows = self.columns.rows;
+        self.columns.columns.iter_mut().for_each(|column| column.finish(rows));
+        self.columns
+    }
+}
+
+impl Column {
+    fn new(name: &str, kind: Kind) -> Self {
+        let values = match kind {
+            Kind::Bool => ColumnValues::Bool(Vec::new()),
+            Kind::Int32 => ColumnValues::Int32(Vec::new()),
+            Kind::Int64 => ColumnValues::Int64(Vec::new()),
+            Kind::Double => ColumnValues::Double(Vec::new()),
+            Kind::Text => ColumnValues::Text(Vec::new()),
+        };
+        Self { name: name.to_owned(), values, valid: Vec::new(), nulls: 0 }
+    }
+
+    /// Completes the rows after the last value.
+    fn finish(&mut self, rows: usize) {
+        let bytes = rows.div_ceil(8);
+        match &mut self.values {
+            ColumnValues::Bool(values) => values.resize(bytes, 0),
+            ColumnValues::Int32(values) => complete(values, rows, 0),
+            ColumnValues::Int64(values) => complete(values, rows, 0),
+            ColumnValues::Double(values) => complete(values, rows, 0.0),
+            ColumnValues::Text(views) => complete(views, rows, 0),
+        }
+        self.valid.resize(bytes, 0);
+        let valid: u32 = self.valid.iter().map(|byte| byte.count_ones()).sum();
+        self.nulls = rows - valid as usize;
+    }
+}
+
+/// The view of a text, which is added to `texts` if it is too long for one.
+fn view(text: &str, texts: &mut Vec<u8>) -> u128 {
+    let bound = |bytes: usize| i32::try_from(bytes).expect("names are far shorter than 2 GiB");
+    let mut bytes = [0; 16];
+    bytes[..4].copy_from_slice(&bound(text.len()).to_le_bytes());
+    if text.len() <= INLINE_BYTES_MAX {
+        bytes[4..4 + text.len()].copy_from_slice(text.as_bytes());
+    } else {
+        bytes[4..8].copy_from_slice(&text.as_bytes()[..4]);
+        bytes[12..].copy_from_slice(&bound(texts.len()).to_le_bytes());
+        texts.extend_from_slice(text.as_bytes());
+    }
+    u128::from_le_bytes(bytes)
+}
+
+/// Writes the value of a row, after zeros for the rows before it that have none.
+fn put<T: Copy + Default>(values: &mut Vec<T>, row: usize, value: T) {
+    values.resize(row, T::default());
+    values.push(value);
+}
+
+/// Fills up with zeros. A column without any value takes no memory that is written.
+fn complete<T: Copy + Default>(values: &mut Vec<T>, rows: usize, zero: T) {
+    if values.is_empty() {
+        *values = vec![zero; rows];
+    } else {
+        values.resize(rows, zero);
+        values.shrink_to_fit();
+    }
+}
+
+fn set_bit(bits: &mut Vec<u8>, row: usize, value: bool) {
+    if bits.len() <= row / 8 {
+        bits.resize(row / 8 + 1, 0);
+    }
+    bits[row / 8] |= u8::from(value) << (row % 8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Destination, Table};
+    use super::*;
+
+    /// The layout of `Utf8View` in Arrow's format: length, then text, or prefix, buffer and
+    /// offset.
+    #[test]
+    fn a_text_is_in_its_view_up_to_twelve_bytes() {
+        let mut table = Table::new(Destination::Memory, &[("text", Kind::Text)], &[]).unwrap();
+        for text in ["", "twelve bytes", "thirteen byte", "thirteen byte"] {
+            let word = table.word(text);
+            table.row().unwrap().text(0, word);
+        }
+        table.row().unwrap();
+        let columns = table.finish().unwrap().unwrap();
+        let column = &columns.columns[0];
+        let ColumnValues::Text(views) = &column.values else { panic!("it is text") };
+        let bytes: Vec<[u8; 16]> = views.iter().map(|view| view.to_le_bytes()).collect();
+        assert_eq!(bytes[0], [0; 16]);
+        assert_eq!(&bytes[1], b"\x0c\0\0\0twelve bytes");
+        assert_eq!(&bytes[2], b"\x0d\0\0\0thir\0\0\0\0\0\0\0\0");
+        assert_eq!(bytes[2], bytes[3]);
+        assert_eq!(columns.text, b"thirteen byte", "it is kept once");
+        assert_eq!((column.valid.as_slice(), column.nulls), (&[0b1111][..], 1));
+    }
+
+    #[test]
+    fn rows_without_a_value_are_null() {
+        let names = [("count", Kind::Int64), ("truth", Kind::Bool), ("never", Kind::Double)];
+        let mut table = Table::new(Destination::Memory, &names, &[]).unwrap();
+        table.row().unwrap().int64(0, 7);
+        table.row().unwrap().bool(1, true);
+        table.row().unwrap();
+        table.row().unwrap().bool(1, false).int64(0, 3);
+        let columns = table.finish().unwrap().unwrap();
+        let [count, truth, never] = &columns.columns[..] else { panic!("three columns") };
+        assert_eq!(columns.rows, 4);
+        assert_eq!(count.values, ColumnValues::Int64(vec![7, 0, 0, 3]));
+        assert_eq!((count.valid.as_slice(), count.nulls), (&[0b1001][..], 2));
+        assert_eq!(truth.values, ColumnValues::Bool(vec![0b0010]));
+        assert_eq!((truth.valid.as_slice(), truth.nulls), (&[0b1010][..], 2));
+        assert_eq!((&never.values, never.nulls), (&ColumnValues::Double(vec![0.0; 4]), 4));
+    }
+}

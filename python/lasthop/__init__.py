@@ -1,0 +1,18 @@
+"""Simulate a Wi-Fi cell and the hosts and wires around it.
+
+    >>> import lasthop
+    >>> scenario = lasthop.Scenario.load("scenarios/hello.toml")
+    >>> run = lasthop.simulate(scenario.with_(duration="2s"), seed=7)
+    >>> run.summary["flows"]["upload"]["goodput_mbps"]
+
+A run is a pure function of scenario, seed, number of the run and version. Its tables
+(``run.flows``, ``run.series``, ``run.events`` ...) are read by polars, pandas, pyarrow and
+DuckDB as they are, without a copy. ``lasthop.rlnc`` is the network coding by itself.
+Times are in the units that names say; ``lasthop`` at a shell is the command.
+"""
+
+from lasthop._lasthop import Scenario, Table, __version__
+from lasthop._run import Run, simulate
+from lasthop._scenario import Problem, ScenarioError
+
+__all__ = ["Problem", "Run", "Scenario", "ScenarioError", "Table", "__version__", "simulate"]

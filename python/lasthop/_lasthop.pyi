@@ -1,0 +1,316 @@
+"""The compiled part of the package; public names are in ``lasthop`` and ``lasthop.rlnc``."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, final
+
+from lasthop._scenario import Problem
+
+__version__: str
+run_schema: str
+
+class _Buffer(Protocol):
+    """``collections.abc.Buffer``, which Python has from 3.12 on."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class Scenario:
+    """A scenario file, with what was set since. It does not change.
+
+    ``load``, ``parse`` and ``with_`` raise ``ScenarioError`` if anything is wrong with it,
+    with everything that is. With ``check=False`` they, and all that is made from what they
+    return, raise nothing: ``problems`` tells then, and ``simulate`` raises.
+    """
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], *, check: bool = True) -> Scenario:
+        """The scenario file at ``path``. Raises ``ScenarioError``, also if it cannot be read."""
+
+    @staticmethod
+    def parse(
+        text: str, *, file: str = "scenario.toml", set: Sequence[str] = (), check: bool = True
+    ) -> Scenario:
+        """The scenario in ``text``, TOML.
+
+        Messages call it ``file``, other files that it names are looked for beside that, and
+        its name is the default name of the scenario. ``set`` has changes as ``path=value``.
+        """
+
+    def with_(self, changes: Mapping[str, object] | None = None, /, **keys: object) -> Scenario:
+        """The same with other values of keys, as ``lasthop --set`` sets them.
+
+        Keys are paths: ``s.with_(duration="2s")``, ``s.with_({"node.*.queue.packets": 50})``.
+        Values are text with a unit, numbers, truths, lists and dictionaries.
+        """
+
+    def problems(self) -> list[Problem]:
+        """What is wrong with it; not empty only if it was not checked."""
+
+    def warnings(self) -> list[str]:
+        """What makes results other than one might expect."""
+
+    @property
+    def file(self) -> str:
+        """What messages call its file."""
+
+    @property
+    def set(self) -> tuple[str, ...]:
+        """What was set, as ``path=value``, in order."""
+
+    @property
+    def text(self) -> str:
+        """The file with all that was set."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of its random numbers."""
+
+    @property
+    def duration_s(self) -> float:
+        """How long it lasts, in seconds."""
+
+    @property
+    def warmup_s(self) -> float:
+        """What is left out of results at the beginning, in seconds."""
+
+    @property
+    def nodes(self) -> list[str]:
+        """The names of its nodes."""
+
+    @property
+    def flows(self) -> list[str]:
+        """The names of its flows."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Table:
+    """A table in memory, for every library that reads Arrow.
+
+    ``polars.DataFrame(table)``, ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``
+    and DuckDB's ``FROM table`` take it as it is, without a copy of its values.
+    """
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __len__(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]:
+        """The names of its columns, with units."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+
+    def column(self, name: str) -> list[Any]:
+        """The values of a column; None where there is none. Raises ``KeyError``."""
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """All columns as lists."""
+
+    def _repr_html_(self) -> str: ...
+
+@final
+class RawRun:
+    """What ``lasthop.Run`` is made of."""
+
+    @property
+    def events(self) -> Table | None: ...
+    @property
+    def series(self) -> Table | None: ...
+    def json(self) -> str: ...
+    def flows(self) -> Table: ...
+    def nodes(self) -> Table: ...
+    def links(self) -> Table: ...
+
+def simulate(scenario: Scenario, run: int, series: bool, events: bool) -> RawRun: ...
+@final
+class Code:
+    """What sender and receiver of a code share.
+
+    ``symbols`` is the number of symbols in a block, or most in a window, 1 to 65535;
+    ``symbol_bytes`` the length of a symbol, at least 1; ``field`` the number of elements of
+    the field: 2, 16 or 256. Raises ``ValueError`` if a decoder would need over 2^28 bytes.
+    """
+
+    def __new__(cls, symbols: int, symbol_bytes: int, *, field: int = 256) -> Code: ...
+    @property
+    def symbols(self) -> int: ...
+    @property
+    def symbol_bytes(self) -> int: ...
+    @property
+    def field(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Vector:
+    """Which combination of symbols a packet is. Sender and receiver exchange its numbers."""
+
+    @staticmethod
+    def source(index: int) -> Vector:
+        """The symbol with this number, uncoded."""
+
+    @staticmethod
+    def seeded(seed: int, *, count: int, first: int = 0, density: int = 65535) -> Vector:
+        """Coefficients drawn from ``seed``, of ``count`` symbols from number ``first`` on."""
+
+    @staticmethod
+    def full(packed: _Buffer, *, count: int, first: int = 0) -> Vector:
+        """Coefficients in full: 1, 4 or 8 bits each, the lowest bits first."""
+
+    @property
+    def kind(self) -> str:
+        """``source``, ``seeded`` or ``full``."""
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def density(self) -> int | None: ...
+    @property
+    def packed(self) -> bytes | None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class Encoder:
+    """The sender of a block: takes symbols, returns combinations of those it has."""
+
+    def __new__(cls, code: Code) -> Encoder: ...
+    @property
+    def code(self) -> Code: ...
+    def push(self, symbol: _Buffer) -> int:
+        """Takes the next symbol and returns its number; shorter data is padded with zeros.
+
+        Raises ``ValueError`` if the block is full or the data is longer than a symbol.
+        """
+
+    def extend(self, data: _Buffer) -> int:
+        """Takes ``data`` cut into symbols, and returns how many; the last one is padded.
+
+        Raises ``ValueError`` if the block has no room for all of them; none is taken then.
+        """
+
+    def __len__(self) -> int: ...
+    def source(self, index: int) -> tuple[Vector, bytes]:
+        """The packet with symbol ``index`` itself. Raises ``IndexError``."""
+
+    def coded(self, seed: int, *, density: int = 65535) -> tuple[Vector, bytes]:
+        """A combination of all symbols so far. Raises ``ValueError`` if there is none."""
+
+    def coded_many(
+        self, seeds: Sequence[int], *, density: int = 65535
+    ) -> list[tuple[Vector, bytes]]:
+        """A combination for each seed; faster than one by one."""
+
+    def clear(self) -> None:
+        """Starts the next block."""
+
+@final
+class Decoder:
+    """The receiver of a block."""
+
+    def __new__(cls, code: Code) -> Decoder: ...
+    @property
+    def code(self) -> Code: ...
+    def push(self, vector: Vector, payload: _Buffer) -> bool:
+        """Takes a packet; returns whether it says something new.
+
+        Raises ``ValueError`` if it does not fit the code; nothing changes then.
+        """
+
+    @property
+    def rank(self) -> int:
+        """Number of independent packets so far."""
+
+    @property
+    def known(self) -> int:
+        """Number of known symbols."""
+
+    @property
+    def is_complete(self) -> bool: ...
+    def next_known(self) -> int | None:
+        """The number of the next symbol that has become known; each is told once."""
+
+    def symbol(self, index: int) -> bytes | None:
+        """Symbol ``index``, if it is known."""
+
+    def data(self) -> bytes:
+        """All symbols, one after the other. Raises ``ValueError`` if one is not known."""
+
+    def clear(self) -> None:
+        """Starts the next block."""
+
+@final
+class Recoder:
+    """A node between sender and receiver of a block: combines packets without decoding."""
+
+    def __new__(cls, code: Code) -> Recoder: ...
+    @property
+    def code(self) -> Code: ...
+    def push(self, vector: Vector, payload: _Buffer) -> bool:
+        """As ``Decoder.push``."""
+
+    @property
+    def rank(self) -> int: ...
+    def recode(self, seed: int, *, density: int = 65535) -> tuple[Vector, bytes]:
+        """A combination of all packets so far. Raises ``ValueError`` if there is none."""
+
+    def clear(self) -> None:
+        """Starts the next block."""
+
+@final
+class WindowEncoder:
+    """The sender of a stream, whose symbols are numbered from 0."""
+
+    def __new__(cls, code: Code) -> WindowEncoder: ...
+    @property
+    def range(self) -> tuple[int, int]:
+        """The numbers of the symbols in the window: the first, and one past the last."""
+
+    def push(self, symbol: _Buffer) -> int:
+        """As ``Encoder.push``."""
+
+    def slide(self, first: int) -> None:
+        """Removes the symbols before ``first``."""
+
+    def source(self, index: int) -> tuple[Vector, bytes]:
+        """As ``Encoder.source``."""
+
+    def coded(self, seed: int, *, density: int = 65535) -> tuple[Vector, bytes]:
+        """As ``Encoder.coded``, of the symbols in the window."""
+
+@final
+class WindowDecoder:
+    """The receiver of a stream."""
+
+    def __new__(cls, code: Code) -> WindowDecoder: ...
+    @property
+    def range(self) -> tuple[int, int]:
+        """The numbers that the window covers: the first, and one past the last."""
+
+    def push(self, vector: Vector, payload: _Buffer) -> bool:
+        """As ``Decoder.push``; newer symbols slide the window, and older ones are given up."""
+
+    def slide(self, first: int) -> None:
+        """Gives up the symbols before ``first``."""
+
+    @property
+    def rank(self) -> int: ...
+    def next_known(self) -> int | None:
+        """As ``Decoder.next_known``."""
+
+    def symbol(self, index: int) -> bytes | None:
+        """As ``Decoder.symbol``, while it is in the window."""
