@@ -335,7 +335,7 @@ pub fn batch_table(batches: &[Batch]) -> Table {
         notes: vec![
             "Runs share nothing but the scenario and a count of what was simulated. Amdahl's law \
              leaves out what cores share: caches, the bandwidth of memory, and a last run that \
-             is alone."
+             is alone. Wall times, here and above, depend on what else the machine does."
                 .into(),
         ],
     }
