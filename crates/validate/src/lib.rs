@@ -4,10 +4,11 @@
 //! [`setting`] is one experiment in a Wi-Fi cell, [`closed_forms`] the theory.
 //! [`kernel`] and [`losses`] are comparisons with the kernel's TCP; [`links`],
 //! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
-//! outside; [`instructions`] counts what a packet costs, [`pace`] measures what an emulated
-//! one does and how late it is, [`speed`] compares what simulated ones cost with ns-3's,
-//! [`recording`] measures what files add, and batches of runs. [`minstrel`] and [`fq_codel`]
-//! replay what mac80211 did. [`chapters`] has the tables, which `lasthop_evidence` renders.
+//! outside; [`instructions`] counts what a packet costs, [`memory`] what many stations take,
+//! [`pace`] measures what an emulated packet does and how late it is, [`speed`] compares what
+//! simulated ones cost with ns-3's, [`recording`] measures what files add, and batches of
+//! runs. [`minstrel`] and [`fq_codel`] replay what mac80211 did. [`chapters`] has the tables,
+//! which `lasthop_evidence` renders.
 
 pub mod chapters;
 pub mod closed_forms;
@@ -18,6 +19,7 @@ mod kept;
 pub mod kernel;
 pub mod links;
 pub mod losses;
+pub mod memory;
 pub mod minstrel;
 pub mod pace;
 pub mod paths;

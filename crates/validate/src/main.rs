@@ -19,13 +19,13 @@ use std::process::ExitCode;
 use validate::chapters::links::{flood_of, hops_of, loaded_of, sparse_of};
 use validate::chapters::{ALL, Chapter, SEED};
 use validate::fq_codel;
-use validate::instructions;
 use validate::links::{Case, LOSSES};
 use validate::minstrel::{Comparison, Share, Trace, TraceError};
 use validate::pace::{self, Case as PaceCase};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
 use validate::recording::{self, Runner};
 use validate::speed::{self, Speed};
+use validate::{instructions, memory};
 
 /// Compare the 802.11 model with what others measured and derived.
 #[derive(Parser)]
@@ -73,6 +73,10 @@ Example: cargo run --release -p validate -- tunnels --again udp")]
     #[command(after_help = "Needs valgrind: apt-get install valgrind
 Example: cargo run --release -p validate -- instructions --check")]
     Instructions(InstructionsOptions),
+    /// Memory that many stations take, against what is kept
+    #[command(after_help = "Needs valgrind: apt-get install valgrind
+Example: cargo run --release -p validate -- memory --check")]
+    Memory(MemoryOptions),
     /// What a simulated packet costs the CPU, beside ns-3 if it is installed
     #[command(after_help = "With ns-3: apt-get install libns3-dev libgsl-dev pkg-config g++
 Example: cargo run --release -p validate -- speed --write")]
@@ -88,7 +92,7 @@ Example: cargo run --release -p validate -- recording --write")]
 Without SCHED_FIFO, as root: setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice, before the
 program. What else the machine does is in the figures.")]
     Pace(PaceOptions),
-    /// Runs a workload; what `instructions` counts
+    /// Runs a workload; what `instructions` and `memory` count
     #[command(hide = true)]
     Work {
         /// Its name.
@@ -256,6 +260,16 @@ struct InstructionsOptions {
 }
 
 #[derive(Args)]
+struct MemoryOptions {
+    /// Exit with 1 if it has grown by more than 3 %, or is above 100 MB
+    #[arg(long)]
+    check: bool,
+    /// Keep what is measured, in crates/validate/data/memory.csv
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Args)]
 struct SpeedOptions {
     /// Runs of each workload
     #[arg(long, default_value = "3", value_parser = clap::value_parser!(u32).range(1..))]
@@ -376,6 +390,7 @@ fn main() -> ExitCode {
         }
         Against::Minstrel { trace } => return minstrel(&trace),
         Against::Instructions(options) => return count(&options),
+        Against::Memory(options) => return heap(&options),
         Against::Speed(options) => return speed(&options),
         Against::Recording(options) => return recording(&options),
         Against::Pace(options) => return pace(&options),
@@ -444,14 +459,7 @@ fn count(options: &InstructionsOptions) -> ExitCode {
     progress.finish_and_clear();
     let costs = match counted {
         Ok(costs) => costs,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            println!("skipped, because there is no valgrind: apt-get install valgrind");
-            return if options.write { ExitCode::from(2) } else { ExitCode::SUCCESS };
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(2);
-        }
+        Err(error) => return without(&error, options.write),
     };
     let table = instructions::table(&costs);
     print!("{}", table.markdown());
@@ -461,10 +469,49 @@ fn count(options: &InstructionsOptions) -> ExitCode {
         eprintln!("error: crates/validate/data/instructions.csv: {error}");
         return ExitCode::from(2);
     }
-    if table.count(Verdict::Listed) > 0 && !options.write {
+    judge(&table, options.check, options.write)
+}
+
+/// Measures what many stations take and prints how it compares.
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn heap(options: &MemoryOptions) -> ExitCode {
+    let measured = std::env::current_exe().and_then(|program| {
+        let measure = |workload| memory::measure(&program, workload);
+        memory::WORKLOADS.into_iter().map(measure).collect::<std::io::Result<Vec<_>>>()
+    });
+    let peaks = match measured {
+        Ok(peaks) => peaks,
+        Err(error) => return without(&error, options.write),
+    };
+    let table = memory::table(&peaks);
+    print!("{}", table.markdown());
+    if options.write
+        && let Err(error) = memory::keep(&peaks)
+    {
+        eprintln!("error: crates/validate/data/memory.csv: {error}");
+        return ExitCode::from(2);
+    }
+    judge(&table, options.check, options.write)
+}
+
+/// Nothing was counted: for want of Valgrind that is no fault, unless it was to be kept.
+#[expect(clippy::print_stdout, reason = "what is skipped is said where the table would be")]
+fn without(error: &std::io::Error, write: bool) -> ExitCode {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        eprintln!("error: {error}");
+        return ExitCode::from(2);
+    }
+    println!("skipped, because there is no valgrind: apt-get install valgrind");
+    if write { ExitCode::from(2) } else { ExitCode::SUCCESS }
+}
+
+/// What follows from a table of what Valgrind counted.
+#[expect(clippy::print_stdout, reason = "it is below the table")]
+fn judge(table: &Table, check: bool, write: bool) -> ExitCode {
+    if table.count(Verdict::Listed) > 0 && !write {
         println!("\nNot judged: those kept are of another compiler, or there are none.");
     }
-    match options.check && table.count(Verdict::Fail) > 0 {
+    match check && table.count(Verdict::Fail) > 0 {
         true => ExitCode::FAILURE,
         false => ExitCode::SUCCESS,
     }
@@ -474,7 +521,7 @@ fn count(options: &InstructionsOptions) -> ExitCode {
 const SPEED_INTRODUCTION: &str = "\
 # Speed
 
-What a simulated packet costs. Written by `cargo run --release -p validate -- speed --write`; do not \
+What a simulated packet costs, and what many stations take. Written by `cargo run --release -p validate -- speed --write`; do not \
 edit. What files add is in [recording](recording.md), how fast emulations are in [what is not \
 modelled](not-modelled.md#emulation-live), the codec's speed in [its page](codec.md).
 
@@ -508,7 +555,9 @@ fn speed(options: &SpeedOptions) -> ExitCode {
         Ok(speed::table(&speeds, version.map_err(String::as_str)))
     });
     let page = match measured {
-        Ok(table) => format!("{SPEED_INTRODUCTION}{}", table.markdown()),
+        Ok(table) => {
+            format!("{SPEED_INTRODUCTION}{}\n{}", table.markdown(), memory::kept().markdown())
+        }
         Err(error) => {
             eprintln!("error: {error}");
             return ExitCode::from(2);
