@@ -34,7 +34,7 @@ class Run:
 
     @cached_property
     def flows(self) -> Table:
-        """A row for each flow, a column for each number of its summary (``rtt_ms_p95``)."""
+        """A row for each flow, a column for each number of its summary (``rtt_p95_ms``)."""
         return self._raw.flows()
 
     @cached_property

@@ -4,10 +4,10 @@
 //! over the flows of a run; a run counts once, however many flows it has.
 
 use crate::store::Asked;
-use crate::tables::{self, Column};
+use crate::tables;
 use crate::value::{Value, ValueColumn};
 use lasthop_evidence::{page, plot::escaped};
-use lasthop_trace::{Cell, ColumnKind, Estimate};
+use lasthop_trace::{Cell, ColumnKind, DocumentColumn, Estimate};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const FLOWS_MAX: usize = 6;
 pub(crate) struct Page {
     is_wanted: bool,
     /// Columns of flows with numbers.
-    columns: Vec<Column>,
+    columns: Vec<DocumentColumn>,
     /// Flows whose numbers are quantities of their own.
     flows: Vec<String>,
     /// Names of quantities: totals; then, of each column, the mean of flows and each flow.
@@ -62,8 +62,9 @@ impl Page {
     pub fn new(combinations: usize, flows: impl ExactSizeIterator<Item = String>) -> Self {
         let flows: Vec<String> = if flows.len() > FLOWS_MAX { Vec::new() } else { flows.collect() };
         let is_number =
-            |column: &Column| matches!(column.kind, ColumnKind::Int | ColumnKind::Double);
-        let columns: Vec<Column> = tables::flow_columns().into_iter().filter(is_number).collect();
+            |column: &DocumentColumn| matches!(column.kind, ColumnKind::Int | ColumnKind::Double);
+        let columns: Vec<DocumentColumn> =
+            tables::flow_columns().into_iter().filter(is_number).collect();
         let mut names: Vec<String> =
             tables::TOTALS.iter().map(|(name, _)| (*name).to_owned()).collect();
         for column in &columns {
@@ -105,7 +106,7 @@ impl Page {
         // The only flow is its own mean.
         let has_mean = self.flows.len() != 1;
         for column in &self.columns {
-            let number = |flow: &Json| tables::at(flow, &column.path)?.as_f64();
+            let number = |flow: &Json| column.value(flow)?.as_f64();
             let (sum, count) = flows
                 .values()
                 .filter_map(number)

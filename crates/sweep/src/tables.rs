@@ -1,16 +1,15 @@
 //! The tables of a sweep: one row a run, and one row for each flow, link, node, wire of a
-//! run. Columns come from the schema of a run's document, so that they are the same in every
-//! shard and of every scenario; their names are the document's, one level after the other,
-//! the unit last (`rtt_ms` with `p95` is `rtt_p95_ms`).
+//! run. Columns come from the schema of a run's document ([`DocumentSchema`]), so that they are
+//! the same in every shard and of every scenario.
 //!
 //! `runs` has totals over all flows beside, and the numbers of each flow if there are few
-//! flows. Lists are left out (the journal has them), except words, joined by commas, and the
-//! directions of a measured queue, which have a table.
+//! flows. Lists are left out (the journal has them), except words and the directions of a
+//! measured queue, which have a table.
 
 use crate::record::Ended;
 use crate::store::{Asked, StoreError};
 use crate::value::{Value, ValueColumn, ValueKind};
-use lasthop_trace::{Cell, ColumnKind, LossReason, OutputDir, RowsWriter, run_schema};
+use lasthop_trace::{Cell, ColumnKind, DocumentColumn, DocumentSchema, OutputDir, RowsWriter};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value as Json;
@@ -38,135 +37,9 @@ const ALWAYS: usize = 3;
 /// Most columns that `runs` has for single flows.
 const FLOW_COLUMNS_MAX: usize = 1_000;
 
-/// Units that names end with: what is added to a name stands before them.
-const UNITS: [&str; 9] =
-    ["_ms", "_us", "_s", "_mbps", "_packets", "_bytes", "_fraction", "_db", "_dbm"];
-
-/// A column that a document fills.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
-    pub name: String,
-    /// Keys from the row's object inwards.
-    pub path: Vec<String>,
-    pub kind: ColumnKind,
-}
-
-/// The columns of objects of a schema.
-pub(crate) struct Schema(Json);
-
-impl Schema {
-    pub fn of_a_run() -> Self {
-        Self(run_schema())
-    }
-
-    /// Behind references and choices between something and nothing.
-    fn resolve<'a>(&'a self, schema: &'a Json) -> &'a Json {
-        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
-            return self.resolve(&self.0["$defs"][name]);
-        }
-        let choices = ["anyOf", "oneOf", "allOf"].iter().find_map(|key| schema[key].as_array());
-        let something = choices.into_iter().flatten().find(|one| one["type"] != "null");
-        match something {
-            Some(one) if one.get("const").is_none() => self.resolve(one),
-            _ => schema,
-        }
-    }
-
-    /// The object that rows at `place` are.
-    fn row<'a>(&'a self, place: &[(&str, &str)]) -> &'a Json {
-        let mut object = &self.0;
-        for (path, _) in place {
-            for key in path.trim_end_matches("[]").split('/') {
-                object = self.resolve(&object["properties"][key]);
-            }
-            let inner = if path.ends_with("[]") { "items" } else { "additionalProperties" };
-            object = self.resolve(&object[inner]);
-        }
-        object
-    }
-
-    /// The columns of an object and of the objects in it.
-    fn columns(&self, object: &Json) -> Vec<Column> {
-        let mut columns = Vec::new();
-        self.add_columns(object, "", &mut Vec::new(), &mut columns);
-        columns
-    }
-
-    fn add_columns(&self, object: &Json, name: &str, path: &mut Vec<String>, to: &mut Vec<Column>) {
-        for (key, schema) in object["properties"].as_object().into_iter().flatten() {
-            let schema = self.resolve(schema);
-            let name = joined(name, key);
-            path.push(key.clone());
-            let mut add = |name: String, path: &[String], kind| {
-                to.push(Column { name, path: path.to_vec(), kind });
-            };
-            match kind(schema) {
-                Some(kind) => add(name, path, kind),
-                None if key.ends_with("_by_reason") => {
-                    for reason in loss_reasons() {
-                        path.push(reason.clone());
-                        add(format!("{name}_{reason}"), path, ColumnKind::Int);
-                        path.pop();
-                    }
-                }
-                None if schema["type"] == "object" => self.add_columns(schema, &name, path, to),
-                None => {}
-            }
-            path.pop();
-        }
-    }
-}
-
-/// The column of a value with this schema, if it is one.
-fn kind(schema: &Json) -> Option<ColumnKind> {
-    let is = |name: &str| match &schema["type"] {
-        Json::String(only) => only == name,
-        Json::Array(some) => some.iter().any(|one| one == name),
-        _ => false,
-    };
-    if is("integer") {
-        Some(ColumnKind::Int)
-    } else if is("number") {
-        Some(ColumnKind::Double)
-    } else if is("boolean") {
-        Some(ColumnKind::Bool)
-    } else if is("string")
-        || schema["oneOf"]
-            .as_array()
-            .is_some_and(|all| all.iter().all(|one| one["const"].is_string()))
-        || is("array") && schema["items"]["type"] == "string"
-    {
-        Some(ColumnKind::Text)
-    } else {
-        None
-    }
-}
-
 /// The columns of a flow.
-pub(crate) fn flow_columns() -> Vec<Column> {
-    let schema = Schema::of_a_run();
-    schema.columns(schema.row(TIDY[0].1))
-}
-
-/// The words of `packets_lost_by_reason`.
-fn loss_reasons() -> Vec<String> {
-    let schema = schemars::schema_for!(LossReason).to_value();
-    let words = schema["oneOf"].as_array().into_iter().flatten();
-    words.filter_map(|word| Some(word["const"].as_str()?.to_owned())).collect()
-}
-
-/// A name inside another, the unit last.
-fn joined(outer: &str, inner: &str) -> String {
-    match UNITS.iter().find_map(|unit| Some((outer.strip_suffix(unit)?, unit))) {
-        _ if outer.is_empty() => inner.to_owned(),
-        Some((before, unit)) if !inner.ends_with(unit) => format!("{before}_{inner}{unit}"),
-        _ => format!("{outer}_{inner}"),
-    }
-}
-
-/// What a document has at `path`.
-pub(crate) fn at<'a>(object: &'a Json, path: &[String]) -> Option<&'a Json> {
-    path.iter().try_fold(object, |object, key| object.get(key))
+pub(crate) fn flow_columns() -> Vec<DocumentColumn> {
+    DocumentSchema::of_a_run().columns_at(&["flows"])
 }
 
 /// A cell, and the text that it borrows if it is made here.
@@ -180,10 +53,10 @@ fn cell<'a>(value: Option<&'a Json>, kind: ColumnKind, text: &'a mut String) -> 
             number.as_f64().map_or(Cell::Null, Cell::Double)
         }
         (Some(Json::String(value)), ColumnKind::Text) => Cell::Text(value),
-        (Some(Json::Array(words)), ColumnKind::Text) => {
-            let words: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
-            *text = words.join(", ");
-            if text.is_empty() { Cell::Null } else { Cell::Text(text) }
+        (Some(list @ Json::Array(_)), ColumnKind::Text) => {
+            let Some(words) = DocumentColumn::words(list) else { return Cell::Null };
+            *text = words;
+            Cell::Text(text)
         }
         _ => Cell::Null,
     }
@@ -254,16 +127,16 @@ pub(crate) struct Tables<'a> {
 /// The table of runs.
 struct Runs {
     writer: RowsWriter,
-    columns: Vec<Column>,
+    columns: Vec<DocumentColumn>,
     /// The flows that have columns of their own, and these.
     flows: Vec<String>,
-    flow_columns: Vec<Column>,
+    flow_columns: Vec<DocumentColumn>,
 }
 
 /// A table with a row for each of something in a run.
 struct Tidy {
     place: &'static [(&'static str, &'static str)],
-    columns: Vec<Column>,
+    columns: Vec<DocumentColumn>,
     writer: Option<RowsWriter>,
 }
 
@@ -286,7 +159,7 @@ impl<'a> Tables<'a> {
         keys: &'a [(ValueColumn, Vec<Value>)],
         found: &Found,
     ) -> Result<Self, StoreError> {
-        let schema = Schema::of_a_run();
+        let schema = DocumentSchema::of_a_run();
         let has_seed = keys.iter().any(|(column, _)| column.name == "seed");
         let mut begin: Vec<(String, ColumnKind)> =
             keys.iter().map(|(column, _)| (column.name.clone(), stored(column.kind))).collect();
@@ -303,34 +176,36 @@ impl<'a> Tables<'a> {
             let file = directory.file(&format!("{name}{part}.parquet"))?;
             RowsWriter::new(file, &all, &metadata)
         };
-        let named = |columns: &[Column]| -> Vec<(String, ColumnKind)> {
+        let named = |columns: &[DocumentColumn]| -> Vec<(String, ColumnKind)> {
             columns.iter().map(|column| (column.name.clone(), column.kind)).collect()
         };
         // What is the same in all runs, or in the columns before, says nothing.
         let said = ["seed", "run", "scenario", "set", "version"];
-        let top = schema.columns(&schema.0);
-        let columns: Vec<Column> = top
+        let top = schema.columns();
+        let columns: Vec<DocumentColumn> = top
             .into_iter()
             .filter(|column| !said.contains(&column.name.as_str()))
             .filter(|column| !["emulation", "programs_left_out"].contains(&column.path[0].as_str()))
             .collect();
-        let flow_columns = schema.columns(schema.row(TIDY[0].1));
+        let flow_columns = flow_columns();
         let is_few = found.flows.len() * flow_columns.len() <= FLOW_COLUMNS_MAX;
         let flows = if is_few { found.flows.iter().cloned().collect() } else { Vec::new() };
         let mut all = vec![("error".to_owned(), ColumnKind::Text)];
         all.extend(named(&columns));
         all.extend(TOTALS.map(|(name, kind)| (name.to_owned(), kind)));
         for flow in &flows {
-            let of_flow = |column: &Column| (format!("{flow}.{}", column.name), column.kind);
+            let of_flow =
+                |column: &DocumentColumn| (format!("{flow}.{}", column.name), column.kind);
             all.extend(flow_columns.iter().map(of_flow));
         }
         let runs = Runs { writer: writer("runs", &all)?, columns, flows, flow_columns };
         let mut tidy = Vec::new();
         for (index, (name, place)) in TIDY.into_iter().enumerate() {
-            let columns = schema.columns(schema.row(place));
+            let path: Vec<&str> = place.iter().map(|(path, _)| *path).collect();
+            let columns = schema.columns_at(&path);
             let mut all: Vec<_> =
                 place.iter().map(|(_, label)| ((*label).to_owned(), ColumnKind::Text)).collect();
-            let columns: Vec<Column> = columns
+            let columns: Vec<DocumentColumn> = columns
                 .into_iter()
                 .filter(|column| all.iter().all(|(label, _)| *label != column.name))
                 .collect();
@@ -383,14 +258,14 @@ impl Runs {
         let mut row: Vec<Cell<'_>> = begin.to_vec();
         row.push(error.map_or(Cell::Null, Cell::Text));
         for column in &self.columns {
-            let value = json.and_then(|json| at(json, &column.path));
+            let value = json.and_then(|json| column.value(json));
             row.push(cell(value, column.kind, texts.next().expect("one for each")));
         }
         row.extend(json.map_or([Cell::Null; TOTALS.len()], totals));
         for flow in &self.flows {
             let json = json.and_then(|json| json["flows"].get(flow));
             for column in &self.flow_columns {
-                let value = json.and_then(|json| at(json, &column.path));
+                let value = json.and_then(|json| column.value(json));
                 row.push(cell(value, column.kind, texts.next().expect("one for each")));
             }
         }
@@ -401,7 +276,7 @@ impl Runs {
 /// Adds the rows that are in `object` at `place`.
 fn add_rows(
     writer: &mut RowsWriter,
-    columns: &[Column],
+    columns: &[DocumentColumn],
     place: &[(&str, &str)],
     object: &Json,
     begin: &[Cell<'_>],
@@ -412,12 +287,12 @@ fn add_rows(
         let mut row: Vec<Cell<'_>> = begin.to_vec();
         row.extend(labels.iter().map(|label| Cell::Text(label)));
         for (column, text) in columns.iter().zip(&mut texts) {
-            row.push(cell(at(object, &column.path), column.kind, text));
+            row.push(cell(column.value(object), column.kind, text));
         }
         return Ok(writer.row(row)?);
     };
-    let path: Vec<String> = path.trim_end_matches("[]").split('/').map(Into::into).collect();
-    let within: Vec<(String, &Json)> = match at(object, &path) {
+    let keys = path.trim_end_matches("[]").split('/');
+    let within: Vec<(String, &Json)> = match keys.fold(Some(object), |at, key| at?.get(key)) {
         Some(Json::Object(map)) => map.iter().map(|(name, row)| (name.clone(), row)).collect(),
         Some(Json::Array(list)) => {
             let name = |row: &Json| row[*label].as_str().unwrap_or_default().to_owned();
@@ -467,46 +342,5 @@ fn stored(kind: ValueKind) -> ColumnKind {
         ValueKind::Float => ColumnKind::Double,
         ValueKind::Bool => ColumnKind::Bool,
         ValueKind::Text => ColumnKind::Text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_end_with_their_unit() {
-        for (outer, inner, name) in [
-            ("", "rtt_ms", "rtt_ms"),
-            ("rtt_ms", "p95", "rtt_p95_ms"),
-            ("cwnd_packets", "mean", "cwnd_mean_packets"),
-            ("absences", "time_fraction", "absences_time_fraction"),
-            ("mpdus_per_ppdu", "max", "mpdus_per_ppdu_max"),
-            ("delay_parts_slowest_ms", "queue", "delay_parts_slowest_queue_ms"),
-        ] {
-            assert_eq!(joined(outer, inner), name);
-        }
-    }
-
-    #[test]
-    fn columns_are_those_of_the_document() {
-        let schema = Schema::of_a_run();
-        let columns = schema.columns(schema.row(TIDY[0].1));
-        let kind = |name: &str| {
-            columns.iter().find(|column| column.name == name).map(|column| column.kind)
-        };
-        assert_eq!(kind("goodput_mbps"), Some(ColumnKind::Double));
-        assert_eq!(kind("one_way_delay_p99_ms"), Some(ColumnKind::Double));
-        assert_eq!(kind("packets_lost_by_reason_queue_full"), Some(ColumnKind::Int));
-        assert_eq!(kind("kind"), Some(ColumnKind::Text));
-        assert_eq!(kind("absent_nodes"), Some(ColumnKind::Text));
-        for (_, place) in TIDY {
-            let columns = schema.columns(schema.row(place));
-            assert!(columns.len() >= 3, "{place:?}: {columns:?}");
-            let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-            names.sort_unstable();
-            names.dedup();
-            assert_eq!(names.len(), columns.len(), "{place:?}");
-        }
     }
 }

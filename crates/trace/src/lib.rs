@@ -78,5 +78,5 @@ pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
 pub use table::memory::{Column, ColumnValues, Columns};
-pub use tidy::Tidy;
+pub use tidy::{DocumentColumn, DocumentSchema, Tidy};
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};

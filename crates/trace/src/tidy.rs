@@ -1,10 +1,12 @@
-//! The flows, nodes or links of a summary as a table: a row each, a column for every
-//! number, truth and word that the schema of the document knows, whether or not it
-//! applies to some row. Names of nested keys are joined with `_` (`rtt_ms_mean`). Types
-//! and names follow from the schema, so that a new key of the document is a new column.
-//! Leaves out lists (`absent_nodes`, the directions of an APQ flow).
+//! Parts of a summary as tables: a row for each flow, node or link, a column for every
+//! number, truth and word that the schema of the document knows, whether or not it applies
+//! to some row. Names of nested keys are joined, the unit last (`rtt_ms` with `p95` is
+//! `rtt_p95_ms`). Types and names follow from the schema, so that a new key of the document
+//! is a new column. Of lists, those of words are words joined by commas; the others are left
+//! out.
 
 use crate::document::{RunDocument, run_schema};
+use crate::rows::ColumnKind;
 use crate::table::memory::Builder;
 use crate::table::{Columns, Kind};
 use crate::value::LossReason;
@@ -21,42 +23,193 @@ pub enum Tidy {
     Links,
 }
 
-/// A column: where in an entry its value is.
-struct Leaf {
-    name: String,
-    kind: Kind,
-    path: Vec<String>,
+/// A column that an object of a document fills.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DocumentColumn {
+    /// Its name.
+    pub name: String,
+    /// Keys from the row's object inwards.
+    pub path: Vec<String>,
+    /// What it has.
+    pub kind: ColumnKind,
+}
+
+/// The schema of a run's document, for the columns of tables.
+#[derive(Clone, Debug)]
+pub struct DocumentSchema(Value);
+
+/// Units that names end with: what is added to a name stands before them.
+const UNITS: [&str; 9] =
+    ["_ms", "_us", "_s", "_mbps", "_packets", "_bytes", "_fraction", "_db", "_dbm"];
+
+impl DocumentColumn {
+    /// The value in `object`, if it has one.
+    pub fn value<'a>(&self, object: &'a Value) -> Option<&'a Value> {
+        self.path.iter().try_fold(object, |object, key| object.get(key))
+    }
+
+    /// The words of a list, joined; `None` of other values and empty lists.
+    pub fn words(value: &Value) -> Option<String> {
+        let words: Vec<&str> = value.as_array()?.iter().filter_map(Value::as_str).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+impl DocumentSchema {
+    /// That of a run.
+    pub fn of_a_run() -> Self {
+        Self(run_schema())
+    }
+
+    /// The columns of the document itself.
+    pub fn columns(&self) -> Vec<DocumentColumn> {
+        self.columns_of(&self.0)
+    }
+
+    /// The columns of the rows at `place`: maps of the document, outermost first, whose
+    /// entries are rows, each a path of keys with `/` between; `[]` ends that of a list.
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub fn columns_at(&self, place: &[&str]) -> Vec<DocumentColumn> {
+        let mut object = &self.0;
+        for path in place {
+            for key in path.trim_end_matches("[]").split('/') {
+                object = self.resolve(&object["properties"][key]);
+            }
+            let inner = if path.ends_with("[]") { "items" } else { "additionalProperties" };
+            object = self.resolve(&object[inner]);
+        }
+        assert!(object["properties"].is_object(), "{place:?} is not in a document");
+        self.columns_of(object)
+    }
+
+    fn columns_of(&self, object: &Value) -> Vec<DocumentColumn> {
+        let mut columns = Vec::new();
+        self.collect(object, "", &mut Vec::new(), &mut columns);
+        columns
+    }
+
+    /// Behind references and choices between something and nothing.
+    fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
+        if let Some(target) = schema["$ref"].as_str() {
+            let target = self.0.pointer(target.trim_start_matches('#'));
+            return self.resolve(target.expect("the schema is whole"));
+        }
+        match schema["anyOf"].as_array() {
+            Some(choices) => {
+                let there = choices.iter().find(|choice| choice["type"] != "null");
+                self.resolve(there.expect("a value that may be absent"))
+            }
+            None => schema,
+        }
+    }
+
+    /// Adds the columns of an object. Keys that are always there come first, in the order of
+    /// the document.
+    fn collect(
+        &self,
+        object: &Value,
+        name: &str,
+        path: &mut Vec<String>,
+        to: &mut Vec<DocumentColumn>,
+    ) {
+        let none = Map::new();
+        let properties = object["properties"].as_object().unwrap_or(&none);
+        let always = object["required"].as_array().map_or(&[][..], Vec::as_slice);
+        let first = always.iter().filter_map(Value::as_str);
+        let others = properties.keys().filter(|key| !always.contains(&Value::from(key.as_str())));
+        for key in first.chain(others.map(String::as_str)) {
+            let schema = self.resolve(&properties[key]);
+            let name = joined(name, key);
+            path.push(key.to_owned());
+            match kind(schema) {
+                Some(kind) => to.push(DocumentColumn { name, path: path.clone(), kind }),
+                // The only map of numbers in a row: packets by reason.
+                None if key.ends_with("_by_reason") => {
+                    for reason in LossReason::ALL {
+                        let (name, mut path) = (joined(&name, reason.as_str()), path.clone());
+                        path.push(reason.as_str().to_owned());
+                        to.push(DocumentColumn { name, path, kind: ColumnKind::Int });
+                    }
+                }
+                None => self.collect(schema, &name, path, to),
+            }
+            path.pop();
+        }
+    }
+}
+
+/// The column of a value with this schema, if it is one.
+fn kind(schema: &Value) -> Option<ColumnKind> {
+    let is = |name: &str| match &schema["type"] {
+        Value::Array(types) => types.contains(&Value::from(name)),
+        kind => kind == name,
+    };
+    if is("integer") {
+        Some(ColumnKind::Int)
+    } else if is("number") {
+        Some(ColumnKind::Double)
+    } else if is("boolean") {
+        Some(ColumnKind::Bool)
+    } else if is("string")
+        || schema["oneOf"].is_array()
+        || schema["enum"].is_array()
+        || is("array") && schema["items"]["type"] == "string"
+    {
+        Some(ColumnKind::Text)
+    } else {
+        None
+    }
+}
+
+/// A name inside another, the unit last.
+fn joined(outer: &str, inner: &str) -> String {
+    match UNITS.iter().find_map(|unit| Some((outer.strip_suffix(unit)?, unit))) {
+        _ if outer.is_empty() => inner.to_owned(),
+        Some((before, unit)) if !inner.ends_with(unit) => format!("{before}_{inner}{unit}"),
+        _ => format!("{outer}_{inner}"),
+    }
 }
 
 impl Tidy {
     /// The table of one run; rows are in the order of their names.
     pub fn table(self, document: &RunDocument) -> Columns {
-        let schema = run_schema();
         let document = serde_json::to_value(document).expect("a document has string keys");
         let (part, key) = match self {
             Self::Flows => ("flows", "flow"),
             Self::Nodes => ("nodes", "node"),
             Self::Links => ("links", "link"),
         };
-        let entry = &schema["properties"][part]["additionalProperties"];
-        let mut leaves = Vec::new();
-        collect(&schema, entry, &mut Vec::new(), &mut leaves);
-        let names = leaves.iter().map(|leaf| (leaf.name.as_str(), leaf.kind));
+        let columns = DocumentSchema::of_a_run().columns_at(&[part]);
+        let names = columns.iter().map(|column| {
+            let kind = match column.kind {
+                ColumnKind::Bool => Kind::Bool,
+                ColumnKind::Int => Kind::Int64,
+                ColumnKind::Double => Kind::Double,
+                ColumnKind::Text => Kind::Text,
+            };
+            (column.name.as_str(), kind)
+        });
         let mut table = Builder::new([(key, Kind::Text)].into_iter().chain(names), &[]);
         let none = Map::new();
         for (name, entry) in document[part].as_object().unwrap_or(&none) {
             table.row();
             table.text(0, name);
-            for (column, leaf) in (1..).zip(&leaves) {
-                let value = leaf.path.iter().try_fold(entry, |value, key| value.get(key));
-                match (value, leaf.kind) {
-                    (Some(Value::Bool(value)), Kind::Bool) => table.bool(column, *value),
-                    (Some(Value::String(value)), Kind::Text) => table.text(column, value),
-                    (Some(Value::Number(value)), Kind::Double) => {
-                        table.number(column, value.as_f64().unwrap_or(f64::NAN));
+            for (index, column) in (1..).zip(&columns) {
+                match (column.value(entry), column.kind) {
+                    (Some(Value::Bool(value)), ColumnKind::Bool) => table.bool(index, *value),
+                    (Some(Value::String(value)), ColumnKind::Text) => table.text(index, value),
+                    (Some(value @ Value::Array(_)), ColumnKind::Text) => {
+                        if let Some(words) = DocumentColumn::words(value) {
+                            table.text(index, &words);
+                        }
+                    }
+                    (Some(Value::Number(value)), ColumnKind::Double) => {
+                        table.number(index, value.as_f64().unwrap_or(f64::NAN));
                     }
                     (Some(Value::Number(value)), _) => {
-                        table.count(column, value.as_i64().unwrap_or(i64::MAX));
+                        table.count(index, value.as_i64().unwrap_or(i64::MAX));
                     }
                     _ => {}
                 }
@@ -66,48 +219,52 @@ impl Tidy {
     }
 }
 
-/// Adds the columns of what `schema` describes, which is in `root`. Keys that are
-/// always there come first, in the order of the document.
-fn collect(root: &Value, schema: &Value, path: &mut Vec<String>, leaves: &mut Vec<Leaf>) {
-    if let Some(target) = schema["$ref"].as_str() {
-        let target = root.pointer(target.trim_start_matches('#'));
-        return collect(root, target.expect("the schema is whole"), path, leaves);
-    }
-    if let Some(choices) = schema["anyOf"].as_array() {
-        let there = choices.iter().find(|choice| choice["type"] != "null");
-        return collect(root, there.expect("a value that may be absent"), path, leaves);
-    }
-    if let Some(properties) = schema["properties"].as_object() {
-        let always = schema["required"].as_array().map_or(&[][..], Vec::as_slice);
-        let first = always.iter().filter_map(Value::as_str);
-        let others = properties.keys().filter(|key| !always.contains(&Value::from(key.as_str())));
-        for key in first.chain(others.map(String::as_str)) {
-            path.push(key.to_owned());
-            collect(root, &properties[key], path, leaves);
-            path.pop();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_with_their_unit() {
+        for (outer, inner, name) in [
+            ("", "rtt_ms", "rtt_ms"),
+            ("rtt_ms", "p95", "rtt_p95_ms"),
+            ("cwnd_packets", "mean", "cwnd_mean_packets"),
+            ("absences", "time_fraction", "absences_time_fraction"),
+            ("mpdus_per_ppdu", "max", "mpdus_per_ppdu_max"),
+            ("delay_parts_slowest_ms", "queue", "delay_parts_slowest_queue_ms"),
+        ] {
+            assert_eq!(joined(outer, inner), name);
         }
-        return;
     }
-    let is = |name: &str| match &schema["type"] {
-        Value::Array(types) => types.contains(&Value::from(name)),
-        kind => kind == name,
-    };
-    let mut leaf = |kind, path: &[String]| {
-        leaves.push(Leaf { name: path.join("_"), kind, path: path.to_vec() });
-    };
-    if is("object") {
-        // The only map of an entry: packets by reason.
-        for reason in LossReason::ALL {
-            let path: Vec<_> = path.iter().cloned().chain([reason.as_str().to_owned()]).collect();
-            leaf(Kind::Int64, &path);
+
+    #[test]
+    fn columns_are_those_of_the_document() {
+        let schema = DocumentSchema::of_a_run();
+        let columns = schema.columns_at(&["flows"]);
+        let kind = |name: &str| {
+            columns.iter().find(|column| column.name == name).map(|column| column.kind)
+        };
+        assert_eq!(kind("goodput_mbps"), Some(ColumnKind::Double));
+        assert_eq!(kind("one_way_delay_p99_ms"), Some(ColumnKind::Double));
+        assert_eq!(kind("packets_lost_by_reason_queue_full"), Some(ColumnKind::Int));
+        assert_eq!(kind("kind"), Some(ColumnKind::Text));
+        assert_eq!(kind("absent_nodes"), Some(ColumnKind::Text));
+        let places: [&[&str]; 7] = [
+            &["flows"],
+            &["links"],
+            &["nodes"],
+            &["wires"],
+            &["flows", "apq/directions[]"],
+            &["franc", "nodes"],
+            &["franc", "directions"],
+        ];
+        for place in places {
+            let columns = schema.columns_at(place);
+            assert!(columns.len() >= 3, "{place:?}: {columns:?}");
+            let mut names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), columns.len(), "{place:?}");
         }
-    } else if is("integer") {
-        leaf(Kind::Int64, path);
-    } else if is("number") {
-        leaf(Kind::Double, path);
-    } else if is("boolean") {
-        leaf(Kind::Bool, path);
-    } else if is("string") || schema["oneOf"].is_array() || schema["enum"].is_array() {
-        leaf(Kind::Text, path);
     }
 }

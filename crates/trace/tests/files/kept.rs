@@ -128,8 +128,8 @@ fn columns_follow_from_the_schema() {
         ..document
     };
     for (tidy, some) in [
-        (Tidy::Nodes, ["node", "airtime_fraction", "queue_packets_p95", "absences_count"]),
-        (Tidy::Links, ["link", "ppdus", "data_rate_mbps_mean", "mpdu_error_rate"]),
+        (Tidy::Nodes, ["node", "airtime_fraction", "queue_p95_packets", "absences_count"]),
+        (Tidy::Links, ["link", "ppdus", "data_rate_mean_mbps", "mpdu_error_rate"]),
     ] {
         let table = tidy.table(&document);
         let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
@@ -142,9 +142,21 @@ fn leaves(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(entries) => {
             for (key, inner) in entries {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}_{key}") };
+                // The unit is the last word of a name.
+                let units = ["_ms", "_mbps", "_packets", "_fraction"];
+                let unit = units.into_iter().find(|unit| path.ends_with(unit));
+                let path = match (path, unit) {
+                    ("", _) => key.clone(),
+                    (path, Some(unit)) => format!("{}_{key}{unit}", path.trim_end_matches(unit)),
+                    (path, None) => format!("{path}_{key}"),
+                };
                 leaves(inner, &path, found);
             }
+        }
+        // Words; of other lists nothing is a column.
+        Value::Array(list) if list.first().is_some_and(Value::is_string) => {
+            let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
+            found.push((path.to_owned(), words.join(", ").into()));
         }
         Value::Array(_) => {}
         plain => found.push((path.to_owned(), plain.clone())),
