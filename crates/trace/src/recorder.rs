@@ -138,8 +138,10 @@ impl Recorder {
         recording: Recording,
         tables: &Tables<bool>,
     ) -> Result<Self, OutputError> {
-        let writers = Box::new(Writers::tables(tables, &names)?);
-        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
+        // Where no table is wanted, nothing is asked for each packet.
+        let wanted = tables.events || tables.series;
+        let writers = wanted.then(|| Writers::tables(tables, &names)).transpose()?;
+        Ok(Self { writers: writers.map(Box::new), ..Self::new(names, recording) })
     }
 
     /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
