@@ -17,7 +17,7 @@ use crate::in_flight::InFlight;
 use crate::{FrancLink, FrancMachine, FrancNodeReport, FrancReport, Sink};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use bytes::{Made, Mark};
@@ -77,7 +77,7 @@ struct Datagram {
 struct Link {
     config: FrancLink,
     /// The identity of each node of the network.
-    identities: Rc<[Identity]>,
+    identities: Arc<[Identity]>,
     members: Vec<Member>,
     seed: Seed,
     /// The packets inside the link, by number.
@@ -162,7 +162,7 @@ impl Francs {
         let mut members = vec![None; hosts.nodes.len()];
         let mut links = Vec::new();
         let mut wakes = Vec::new();
-        let identities: Rc<[Identity]> = hosts.nodes.iter().copied().collect();
+        let identities: Arc<[Identity]> = hosts.nodes.iter().copied().collect();
         for (index, config) in hosts.francs.iter().enumerate() {
             for (member, node) in config.nodes.iter().enumerate() {
                 members[node.node.index()] = Some((index, member));
@@ -170,7 +170,7 @@ impl Francs {
             let ends = [config.nodes[0].node, config.nodes[config.path - 1].node];
             network.divert(ends[0], ends[1], config.mtu);
             network.divert(ends[1], ends[0], config.mtu);
-            links.push(Link::new(config, Rc::clone(&identities), seed)?);
+            links.push(Link::new(config, Arc::clone(&identities), seed)?);
         }
         let mut order: Vec<usize> = (0..links.len()).collect();
         order.sort_by(|&one, &other| links[one].config.name.cmp(&links[other].config.name));
@@ -420,7 +420,11 @@ fn address(index: usize) -> Address {
 }
 
 impl Link {
-    fn new(config: &FrancLink, identities: Rc<[Identity]>, seed: Seed) -> Result<Self, HostsError> {
+    fn new(
+        config: &FrancLink,
+        identities: Arc<[Identity]>,
+        seed: Seed,
+    ) -> Result<Self, HostsError> {
         let mut link = Self {
             config: config.clone(),
             identities,
