@@ -291,8 +291,8 @@ fn add_rows(
         }
         return Ok(writer.row(row)?);
     };
-    let keys = path.trim_end_matches("[]").split('/');
-    let within: Vec<(String, &Json)> = match keys.fold(Some(object), |at, key| at?.get(key)) {
+    let mut keys = path.trim_end_matches("[]").split('/');
+    let within: Vec<(String, &Json)> = match keys.try_fold(object, |at, key| at.get(key)) {
         Some(Json::Object(map)) => map.iter().map(|(name, row)| (name.clone(), row)).collect(),
         Some(Json::Array(list)) => {
             let name = |row: &Json| row[*label].as_str().unwrap_or_default().to_owned();
