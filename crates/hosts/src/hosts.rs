@@ -222,6 +222,13 @@ impl Hosts {
         self.network.adjust(node, what)
     }
 
+    /// Reports what has arrived by `now` and nothing reacted to; to be called before counters
+    /// are read.
+    pub fn take_arrived<S: Sink>(&mut self, now: Instant, sink: &mut S) {
+        self.network.take_arrived(now);
+        self.drain(sink, &|_| None);
+    }
+
     /// The network, to read what its nodes count.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network

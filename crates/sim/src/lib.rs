@@ -74,12 +74,16 @@ impl Simulation {
         self.now >= self.end || self.hosts.is_done()
     }
 
-    /// Lets everything happen before `until`, or before the end of the scenario.
+    /// Lets everything happen before `until`, or before the end of the scenario, and reports
+    /// what has arrived by then.
     pub fn advance<S: Sink>(&mut self, until: Instant, sink: &mut S) {
         let until = until.min(self.end);
         let last = until.saturating_sub(Duration::from_nanos(1));
         while !self.hosts.is_done() && self.hosts.step(last, sink, &|_| None).is_some() {}
-        self.now = self.now.max(until);
+        if until > self.now {
+            self.now = until;
+            self.hosts.take_arrived(until, sink);
+        }
     }
 
     /// The hosts, to read what they count and to change their radios.
