@@ -133,6 +133,56 @@ class RawRun:
 
 def simulate(scenario: Scenario, run: int, series: bool, events: bool) -> RawRun: ...
 @final
+class Steps:
+    """A run that goes on step by step.
+
+    ``advance`` lets time pass; ``link``, ``queue_packets`` and ``flows`` tell what was
+    counted since the start; ``set_...`` changes a radio from then on, and raises
+    ``ValueError`` if that cannot be, ``KeyError`` for a node that there is not.
+    """
+
+    def __new__(cls, scenario: Scenario, run: int) -> Steps: ...
+
+    def advance(self, seconds: float) -> bool:
+        """Lets so much pass, or what is left; whether something is left then."""
+
+    @property
+    def now(self) -> float:
+        """The time that passed, in seconds."""
+
+    @property
+    def radios(self) -> list[str]:
+        """The nodes with a radio, the access point among them."""
+
+    def link(self, from_: str, to: str, /) -> tuple[int, int, int, int, int, int, float]:
+        """What a radio sent to another one so far.
+
+        Data PPDUs, MPDUs, of these retransmitted, acknowledged, not acknowledged and given
+        up, and the seconds that they were on the air.
+        """
+
+    def queue_packets(self, node: str, /) -> int:
+        """The packets in the queues of a radio and in flight."""
+
+    def flows(self) -> list[tuple[str, int, int, float]]:
+        """By flow: name, packets and bytes that arrived, and the sum of their delays in seconds.
+
+        Bytes are those of IP packets; delays are one-way.
+        """
+
+    def set_contention_window(self, node: str, cw_min: int, cw_max: int, /) -> None:
+        """The windows of a radio's best-effort traffic in slots, 2^n - 1."""
+
+    def set_mcs(self, node: str, mcs: int, /) -> None:
+        """The HT MCS of all data frames of a radio."""
+
+    def set_queue_packets(self, node: str, packets: int, /) -> None:
+        """Most packets of each queue of a radio."""
+
+    def set_queue_target(self, node: str, seconds: float, /) -> None:
+        """Acceptable standing delay of a radio's CoDel or FQ-CoDel, in seconds."""
+
+@final
 class Code:
     """What sender and receiver of a code share.
 

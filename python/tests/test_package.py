@@ -100,7 +100,7 @@ def examples() -> list[tuple[int, str]]:
 def test_an_example_of_the_page_runs(
     line: int, code: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    needs = re.findall(r"^import (polars|duckdb|pandas|numpy|pyarrow)", code, re.MULTILINE)
+    needs = re.findall(r"^import (polars|duckdb|pandas|numpy|pyarrow|gymnasium)", code, re.MULTILINE)
     for name in needs:
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"the example needs {name}")

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `scenario` | scenario files, changed by key (`toml`: Python's values as TOML) |
 //! | `simulate` | one run, without the interpreter's lock, ended by Ctrl-C |
+//! | `steps` | a run that goes on step by step, whose radios can be changed |
 //! | `table` | tables in memory through the Arrow PyCapsule interface, without a copy |
 //! | `rlnc` | network coding on buffers |
 //!
@@ -17,6 +18,7 @@
 mod rlnc;
 mod scenario;
 mod simulate;
+mod steps;
 mod table;
 mod toml;
 
@@ -28,6 +30,8 @@ mod _lasthop {
     use crate::scenario::Scenario;
     #[pymodule_export]
     use crate::simulate::{RawRun, simulate};
+    #[pymodule_export]
+    use crate::steps::Steps;
     #[pymodule_export]
     use crate::table::Table;
     use pyo3::prelude::*;
