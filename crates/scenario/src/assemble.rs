@@ -32,7 +32,7 @@ use mtu::NodeMtu;
 use std::collections::BTreeMap;
 
 /// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them.
-/// Each pair of those with a radio has links of its own, some 30 bytes.
+/// Each pair of those with a radio has links of its own, some 22 bytes.
 pub(crate) const NODES_MAX: usize = 1_024;
 
 /// Shortest interval of the series: shorter than most frame exchanges, and a
