@@ -133,6 +133,7 @@ impl Parts {
         Self { kept: Vec::new(), free: Vec::new() }
     }
 
+    #[inline]
     fn keep(&mut self, parts: DelayParts) -> u32 {
         match self.free.pop() {
             Some(place) => {
@@ -146,6 +147,7 @@ impl Parts {
         }
     }
 
+    #[inline]
     fn take(&mut self, place: u32) -> DelayParts {
         let parts = core::mem::take(&mut self.kept[place as usize]);
         self.free.push(place);
