@@ -101,7 +101,7 @@ pub struct Sweep {
     /// What to run.
     #[command(flatten)]
     pub scenario: Option<ScenarioArgs>,
-    /// A key and its values; several keys give every combination [default: the scenario's [sweep]]
+    /// A key and its values; several keys give every combination [default: those of the scenario's table sweep]
     #[arg(long, value_name = "PATH=VALUES")]
     pub vary: Vec<String>,
     /// Take the first values of all keys together, then the second ones, and so on
