@@ -93,7 +93,7 @@ more values or more runs. The exit status is 1 if a run failed (its row says why
 
 Examples:
   lasthop sweep scenarios/contention.toml --vary node.sta.count=1,2,5,10,20 --runs 10 --out results
-  lasthop sweep scenarios/hello.toml --vary wire.*.delay=log:1ms..100ms:5 --vary seed=1..3 --out results
+  lasthop sweep scenarios/upload.toml --vary wire.*.delay=log:1ms..100ms:5 --vary seed=1..3 --out results
   lasthop sweep scenarios/contention.toml --vary node.sta.count=1..50 --shard 3/8 --out results
   lasthop sweep --merge results"
 )]
