@@ -87,7 +87,11 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
 }
 
 fn merge(folder: &Path, is_json: bool) -> Result<u8, Failure> {
-    let runs = lasthop_sweep::merge(folder).map_err(Failure::message)?;
+    let (runs, asked) = lasthop_sweep::merge(folder).map_err(Failure::message)?;
+    let missing = asked.saturating_sub(runs as u64);
+    if missing > 0 {
+        console::error(&format!("{missing} of {asked} runs that were asked for are missing\n"));
+    }
     let folder = folder.display();
     console::print(&match is_json {
         true => format!("{:#}\n", json!({ "out": folder.to_string(), "runs": runs })),

@@ -374,11 +374,11 @@ impl Store {
 }
 
 /// Makes one journal and one set of tables of those of all shards in a folder, whose files
-/// are then removed. Returns the number of runs.
+/// are then removed. Returns the number of runs, and how many were asked for.
 ///
 /// # Errors
 /// If a shard is still being written, a file cannot be read or written, or there is no sweep.
-pub fn merge(folder: &Path) -> Result<usize, StoreError> {
+pub fn merge(folder: &Path) -> Result<(usize, u64), StoreError> {
     let Some(asked) = read_asked(folder)? else {
         let message = "there is no sweep.json here".to_owned();
         return Err(StoreError::Damaged { path: folder.to_owned(), message });
@@ -412,7 +412,7 @@ pub fn merge(folder: &Path) -> Result<usize, StoreError> {
     for path in parts.iter().filter(|path| **path != whole) {
         remove_part(folder, path)?;
     }
-    Ok(journal.entries.len())
+    Ok((journal.entries.len(), asked.combinations * u64::from(asked.runs)))
 }
 
 /// Removes the journal of a shard and its tables.

@@ -93,6 +93,13 @@ fn threads_shards_and_more_runs_give_the_same() {
     }
     assert_eq!(rows(one.path()), rows(shards.path()));
     assert!(shards.names().contains(&"runs.2-of-3.parquet".to_owned()), "{:?}", shards.names());
+    // A part that is missing is told.
+    let part = Scratch::new("sweep-part");
+    let third = [&SWEEP[..], &["--runs", "3", "--shard", "1/3", "--out", part.text()]].concat();
+    sweep(&third, 0);
+    let merged = run(&["sweep", "--merge", part.text()]);
+    let told = String::from_utf8_lossy(&merged.stderr);
+    assert_eq!(told, "24 of 36 runs that were asked for are missing\n");
     // What shards made is not made again.
     let whole = [&SWEEP[..], &["--runs", "3", "--json", "--out", shards.text()]].concat();
     let document: Value = serde_json::from_str(&sweep(&whole, 0)).expect("it is JSON");
