@@ -1,9 +1,11 @@
-//! A Parquet file whose columns are known only when it is written: rows of a sweep. As
-//! [`Table`](crate::table::Table) it holds one row group in memory; other than there, rows
-//! come whole, columns are any number, and none is faster than the others.
+//! A table whose columns are known only when it is written: rows of a sweep, in a Parquet
+//! file or in memory. As [`Table`](crate::table::Table) it holds one row group of a file in
+//! memory; other than there, rows come whole, columns are any number, and none is faster
+//! than the others.
 
 use crate::output::{OutputError, PartFile};
-use crate::table::{Kind, field, io_error};
+use crate::table::memory::Builder;
+use crate::table::{Columns, Kind, field, io_error};
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -46,6 +48,18 @@ pub enum Cell<'a> {
 
 /// Writes a table row by row.
 pub struct RowsWriter {
+    columns: usize,
+    place: Place,
+}
+
+/// Where rows go.
+enum Place {
+    File(Box<FileRows>),
+    Memory(Builder),
+}
+
+/// Rows for a Parquet file.
+struct FileRows {
     writer: SerializedFileWriter<PartFile>,
     columns: Vec<Column>,
     rows: usize,
@@ -65,11 +79,69 @@ enum Values {
 }
 
 impl RowsWriter {
-    /// An empty table with these columns; `metadata` is stored in the footer.
+    /// An empty table with these columns in a file; `metadata` is stored in the footer.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn new(
+        file: PartFile,
+        columns: &[(String, ColumnKind)],
+        metadata: &[(&str, String)],
+    ) -> Result<Self, OutputError> {
+        let rows = FileRows::new(file, columns, metadata)?;
+        Ok(Self { columns: columns.len(), place: Place::File(Box::new(rows)) })
+    }
+
+    /// The same in memory; [`finish`](Self::finish) returns it.
+    pub fn in_memory(columns: &[(String, ColumnKind)], metadata: &[(&str, String)]) -> Self {
+        let named = columns.iter().map(|(name, kind)| (name.as_str(), kind.stored()));
+        let place = Place::Memory(Builder::new(named, metadata));
+        Self { columns: columns.len(), place }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    ///
+    /// # Panics
+    /// If `cells` has not one value for each column, of its kind.
+    pub fn row<'a>(
+        &mut self,
+        cells: impl IntoIterator<Item = Cell<'a>>,
+    ) -> Result<(), OutputError> {
+        if let Place::Memory(table) = &mut self.place {
+            table.row();
+        }
+        let mut number = 0;
+        for cell in cells {
+            match &mut self.place {
+                Place::File(rows) => rows.columns[number].push(cell),
+                Place::Memory(table) => table.cell(number, cell),
+            }
+            number += 1;
+        }
+        assert_eq!(number, self.columns, "a row has a cell for each column");
+        match &mut self.place {
+            Place::File(rows) => rows.end_row(),
+            Place::Memory(_) => Ok(()),
+        }
+    }
+
+    /// Writes the remaining rows and the footer; returns the table if it is in memory.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(self) -> Result<Option<Columns>, OutputError> {
+        match self.place {
+            Place::File(rows) => rows.close().map(|()| None),
+            Place::Memory(table) => Ok(Some(table.finish())),
+        }
+    }
+}
+
+impl FileRows {
+    fn new(
         file: PartFile,
         columns: &[(String, ColumnKind)],
         metadata: &[(&str, String)],
@@ -92,32 +164,12 @@ impl RowsWriter {
         Ok(Self { writer, columns, rows: 0 })
     }
 
-    /// Adds a row.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    ///
-    /// # Panics
-    /// If `cells` has not one value for each column, of its kind.
-    pub fn row<'a>(
-        &mut self,
-        cells: impl IntoIterator<Item = Cell<'a>>,
-    ) -> Result<(), OutputError> {
-        let mut number = 0;
-        for cell in cells {
-            self.columns[number].push(cell);
-            number += 1;
-        }
-        assert_eq!(number, self.columns.len(), "a row has a cell for each column");
+    fn end_row(&mut self) -> Result<(), OutputError> {
         self.rows += 1;
         if self.rows * self.columns.len() >= GROUP_CELLS { self.flush() } else { Ok(()) }
     }
 
-    /// Writes the remaining rows and the footer.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn close(mut self) -> Result<(), OutputError> {
+    fn close(mut self) -> Result<(), OutputError> {
         self.flush()?;
         let finished = self.writer.finish().map(drop);
         finished.map_err(|error| self.writer.inner().error(io_error(error)))
@@ -130,6 +182,19 @@ impl RowsWriter {
         self.rows = 0;
         let written = write_group(&mut self.writer, &mut self.columns);
         written.map_err(|error| self.writer.inner().error(io_error(error)))
+    }
+}
+
+impl Builder {
+    /// Sets a value in the last row.
+    fn cell(&mut self, column: usize, cell: Cell<'_>) {
+        match cell {
+            Cell::Null => {}
+            Cell::Bool(value) => self.bool(column, value),
+            Cell::Int(value) => self.count(column, value),
+            Cell::Double(value) => self.number(column, value),
+            Cell::Text(value) => self.text(column, value),
+        }
     }
 }
 
@@ -197,4 +262,42 @@ fn write_column<T: DataType>(
     column.close()?;
     values.clear();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ColumnValues;
+
+    #[test]
+    fn rows_in_memory_are_what_was_added() {
+        let column = |name: &str, kind| (name.to_owned(), kind);
+        let columns = [
+            column("text", ColumnKind::Text),
+            column("number", ColumnKind::Double),
+            column("count", ColumnKind::Int),
+            column("truth", ColumnKind::Bool),
+        ];
+        let mut rows = RowsWriter::in_memory(&columns, &[("key", "value".into())]);
+        let long = "longer than twelve bytes";
+        rows.row([Cell::Text(long), Cell::Int(3), Cell::Int(-1), Cell::Null]).unwrap();
+        rows.row([Cell::Null, Cell::Null, Cell::Null, Cell::Bool(true)]).unwrap();
+        rows.row([Cell::Text(long), Cell::Double(0.5), Cell::Int(7), Cell::Null]).unwrap();
+        let table = rows.finish().unwrap().expect("it is in memory");
+        assert_eq!(table.rows, 3);
+        assert_eq!(table.text, long.as_bytes(), "it is kept once");
+        assert_eq!(table.metadata, [("key".into(), "value".into())]);
+        let [text, number, count, truth] = &table.columns[..] else { panic!("four columns") };
+        assert_eq!((text.valid.as_slice(), text.nulls), (&[0b101][..], 1));
+        assert_eq!(number.values, ColumnValues::Double(vec![3.0, 0.0, 0.5]));
+        assert_eq!(count.values, ColumnValues::Int64(vec![-1, 0, 7]));
+        assert_eq!((&truth.values, truth.nulls), (&ColumnValues::Bool(vec![0b010]), 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "number has no texts")]
+    fn a_cell_is_of_its_columns_kind() {
+        let mut rows = RowsWriter::in_memory(&[("number".into(), ColumnKind::Double)], &[]);
+        rows.row([Cell::Text("no number")]).unwrap();
+    }
 }

@@ -5,6 +5,7 @@
 //! crates would be built into every command. Leaves out nested types and several batches.
 
 use super::{Batch, Kind};
+use std::collections::BTreeMap;
 
 /// A table whose rows are all in memory. A million rows of events take 270 MB.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +58,8 @@ pub(crate) struct Builder {
     columns: Columns,
     /// The view of each word of the table.
     words: Vec<u128>,
+    /// The views of texts that came one by one, each of which is kept once.
+    texts: BTreeMap<Box<str>, u128>,
 }
 
 impl Builder {
@@ -67,7 +70,7 @@ impl Builder {
         let columns = columns.into_iter().map(|(name, kind)| Column::new(name, kind)).collect();
         let metadata = metadata.iter().map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
         let columns = Columns { rows: 0, columns, text: Vec::new(), metadata };
-        Self { columns, words: Vec::new() }
+        Self { columns, words: Vec::new(), texts: BTreeMap::new() }
     }
 
     /// Takes the rows of a batch.
@@ -103,33 +106,45 @@ impl Builder {
     /// Sets a number in the last row.
     pub(crate) fn number(&mut self, column: usize, value: f64) {
         let (row, column) = self.last(column);
-        if let ColumnValues::Double(values) = &mut column.values {
-            put(values, row, value);
+        match &mut column.values {
+            ColumnValues::Double(values) => put(values, row, value),
+            _ => panic!("{} has no numbers", column.name),
         }
     }
 
-    /// Sets a count in the last row.
+    /// Sets a count in the last row; in a column of numbers it is one.
     pub(crate) fn count(&mut self, column: usize, value: i64) {
         let (row, column) = self.last(column);
-        if let ColumnValues::Int64(values) = &mut column.values {
-            put(values, row, value);
+        match &mut column.values {
+            ColumnValues::Int64(values) => put(values, row, value),
+            ColumnValues::Double(values) => put(values, row, value as f64),
+            _ => panic!("{} has no counts", column.name),
         }
     }
 
     /// Sets a truth in the last row.
     pub(crate) fn bool(&mut self, column: usize, value: bool) {
         let (row, column) = self.last(column);
-        if let ColumnValues::Bool(values) = &mut column.values {
-            set_bit(values, row, value);
+        match &mut column.values {
+            ColumnValues::Bool(values) => set_bit(values, row, value),
+            _ => panic!("{} has no truths", column.name),
         }
     }
 
     /// Sets a text in the last row.
     pub(crate) fn text(&mut self, column: usize, value: &str) {
-        let view = view(value, &mut self.columns.text);
+        let view = match self.texts.get(value) {
+            Some(&view) => view,
+            None => {
+                let view = view(value, &mut self.columns.text);
+                self.texts.insert(value.into(), view);
+                view
+            }
+        };
         let (row, column) = self.last(column);
-        if let ColumnValues::Text(views) = &mut column.values {
-            put(views, row, view);
+        match &mut column.values {
+            ColumnValues::Text(views) => put(views, row, view),
+            _ => panic!("{} has no texts", column.name),
         }
     }
 
