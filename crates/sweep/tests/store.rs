@@ -1,60 +1,14 @@
 //! Runs that fail, runs that are stopped, and what a folder keeps of them.
 
+mod common;
+
+use common::{Folder, plan};
 use lasthop_sweep::{
     Asked, Engine, Outcome, Plan, PlanError, Record, Request, Shard, Store, Task, Told,
 };
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
-
-const SCENARIO: &str = r#"
-duration = "20ms"
-[[node]]
-name = "ap"
-role = "access-point"
-[[node]]
-name = "sta"
-role = "station"
-[[flow]]
-name = "up"
-from = "sta"
-to = "ap"
-kind = "udp"
-rate = "1Mb/s"
-"#;
-
-fn plan(vary: &[&str], runs: u32) -> Plan {
-    let vary = vary.iter().map(|one| (*one).to_owned()).collect();
-    let request = Request { vary, zip: false, runs: Some(runs) };
-    Plan::new("cell.toml", SCENARIO, &[], &request).expect("it is right")
-}
-
-/// A folder that is removed again.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("lasthop-sweep-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(&self.0).expect("it is there");
-        let name = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-        let mut names: Vec<String> =
-            entries.map(|entry| name(entry.expect("it is read"))).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn open(folder: &Path, plan: &Plan) -> Store {
     Store::open(folder, plan, None, false).expect("it is this sweep's")
