@@ -6,6 +6,7 @@
 //! | [`value`](mod@value) | values as columns of tables have them: typed, with a unit |
 //! | [`plan`] | which runs a sweep has; whether all combinations can be |
 //! | [`engine`] | makes runs on threads |
+//! | [`afar`] | makes runs in other processes |
 //! | [`record`] | the result of a run |
 //! | [`store`] | a sweep in a folder: journal, continuation, shards, tables |
 //! | `page` | the page that shows curves |
@@ -17,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod afar;
 pub mod engine;
 mod page;
 pub mod plan;
@@ -26,10 +28,12 @@ mod tables;
 pub mod value;
 pub mod vary;
 
+pub use afar::{AfarError, Blueprint, Made, Pending};
 pub use engine::{Engine, Task, Told};
 pub use plan::{Impossible, Plan, PlanError, Request};
 pub use record::{Outcome, Record};
-pub use store::{Asked, Shard, Store, StoreError, merge};
+pub use store::{Asked, Shard, Store, StoreError, merge, read_tables};
+pub use tables::NamedTables;
 
 /// The JSON Schema (2020-12) of `sweep.json`.
 pub fn schema() -> serde_json::Value {

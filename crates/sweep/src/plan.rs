@@ -1,6 +1,7 @@
 //! What a sweep is: a scenario, the keys that vary, and how many runs each combination
 //! has. A plan says what every run is; it makes none.
 
+use crate::engine::Task;
 use crate::value::{Value, ValueColumn};
 use crate::vary::{Axis, VaryError};
 use lasthop_scenario::{Scenario, ScenarioError, SweepBase};
@@ -115,14 +116,46 @@ impl Plan {
         if !errors.is_empty() {
             return Err(PlanError::Vary(errors));
         }
+        let axes = axes.into_iter().filter_map(Result::ok).collect();
+        let zip = request.zip || base.zip && request.vary.is_empty();
+        let runs = request.runs.unwrap_or(base.runs);
+        Self::with(base, file, text, sets, axes, zip, runs)
+    }
+
+    /// The same with keys that vary instead of arguments that say so.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn of(
+        file: &str,
+        text: &str,
+        sets: &[String],
+        axes: Vec<Axis>,
+        zip: bool,
+        runs: Option<u32>,
+    ) -> Result<Self, PlanError> {
+        let base = lasthop_scenario::sweep_base(file, text, sets)?;
+        let runs = runs.unwrap_or(base.runs);
+        Self::with(base, file, text, sets, axes, zip, runs)
+    }
+
+    fn with(
+        base: SweepBase,
+        file: &str,
+        text: &str,
+        sets: &[String],
+        axes: Vec<Axis>,
+        zip: bool,
+        runs: u32,
+    ) -> Result<Self, PlanError> {
         let attached = base.attached.iter().map(digest).collect::<Result<_, _>>()?;
         let plan = Self {
             file: file.to_owned(),
             text: text.to_owned(),
             sets: sets.to_vec(),
-            axes: axes.into_iter().filter_map(Result::ok).collect(),
-            zip: request.zip || base.zip && request.vary.is_empty(),
-            runs: request.runs.unwrap_or(base.runs),
+            axes,
+            zip,
+            runs,
             base,
             attached,
         };
@@ -186,6 +219,11 @@ impl Plan {
         &self.file
     }
 
+    /// The scenario file, as it is.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// `--set` arguments before those of a combination.
     pub fn sets(&self) -> &[String] {
         &self.sets
@@ -218,6 +256,21 @@ impl Plan {
     /// Number of runs.
     pub fn runs(&self) -> usize {
         self.combinations() * self.runs as usize
+    }
+
+    /// The run with this number, counted through all combinations.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn task(&self, number: usize) -> Task {
+        assert!(number < self.runs(), "there are {} runs", self.runs());
+        let each = self.runs as usize;
+        Task { combination: (number / each) as u32, run: (number % each) as u32 }
+    }
+
+    /// The number of a run, counted through all combinations.
+    pub fn number(&self, task: Task) -> usize {
+        task.combination as usize * self.runs as usize + task.run as usize
     }
 
     /// The values of a combination, one for each key; of the last key they change first.

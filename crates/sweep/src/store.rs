@@ -10,9 +10,10 @@ use crate::engine::Task;
 use crate::page::Page;
 use crate::plan::Plan;
 use crate::record::{Ended, Outcome, Record};
-use crate::tables;
-use crate::value::ValueColumn;
+use crate::tables::{self, NamedTables};
+use crate::value::{Value, ValueColumn};
 use lasthop_trace::{OutputDir, OutputError};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -339,13 +340,24 @@ impl Store {
     /// # Errors
     /// If the file does not take it, for example because the disk is full.
     pub fn append(&mut self, record: &Record, line: &str) -> Result<(), StoreError> {
+        let has_failed = record.outcome.has_failed();
+        self.append_line(record.values.clone(), record.run, has_failed, line)
+    }
+
+    /// The same with a line that another process made of a record, of which this says what is
+    /// in it.
+    ///
+    /// # Errors
+    /// See [`append`](Self::append).
+    pub(crate) fn append_line(
+        &mut self,
+        values: Vec<String>,
+        run: u32,
+        has_failed: bool,
+        line: &str,
+    ) -> Result<(), StoreError> {
         self.writer.write_all(line.as_bytes()).map_err(|source| self.error(source))?;
-        self.journal.note(
-            record.values.clone(),
-            record.run,
-            line.len(),
-            record.outcome.has_failed(),
-        );
+        self.journal.note(values, run, line.len(), has_failed);
         Ok(())
     }
 
@@ -509,11 +521,11 @@ impl Journal {
 
 /// What is read of a line to know whose it is.
 #[derive(Deserialize)]
-struct Head {
-    values: Vec<String>,
-    run: u32,
+pub(crate) struct Head {
+    pub values: Vec<String>,
+    pub run: u32,
     #[serde(default)]
-    error: Option<serde::de::IgnoredAny>,
+    pub error: Option<serde::de::IgnoredAny>,
 }
 
 /// What is read of a line to know what its document has.
@@ -529,68 +541,120 @@ fn line_of(file: &File, entry: &Entry) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Makes the tables of a journal, in the order of the values, and the page.
+/// The tables of a sweep's folder by name, in memory, and what was asked for.
+///
+/// # Errors
+/// If there is no sweep, if it is in shards that were not merged, or a file cannot be read.
+pub fn read_tables(folder: &Path) -> Result<(Asked, NamedTables), StoreError> {
+    let Some(asked) = read_asked(folder)? else {
+        let message = "there is no sweep.json here".to_owned();
+        return Err(StoreError::Damaged { path: folder.to_owned(), message });
+    };
+    let whole = folder.join("journal.jsonl");
+    if journals(folder)?.iter().any(|path| *path != whole) {
+        let message = "there are shards: make one of them by lasthop sweep --merge".to_owned();
+        return Err(StoreError::Damaged { path: folder.to_owned(), message });
+    }
+    let journal = Journal::read(&whole)?;
+    let tables = Results::new(&asked, &journal)?.fill(tables::Destination::Memory, None)?;
+    Ok((asked, tables))
+}
+
+/// Makes the tables of a journal, and the page.
 fn write_tables(
     folder: &Path,
     asked: &Asked,
     journal: &Journal,
     shard: Option<Shard>,
 ) -> Result<(), StoreError> {
-    let error = |source| StoreError::File { path: journal.path.clone(), source };
-    let file = File::open(&journal.path).map_err(error)?;
-    let names = journal.names();
-    // Of all that are there, so that more values give more rows, and no other ones.
-    let keys: Vec<_> = asked
-        .keys
-        .iter()
-        .enumerate()
-        .map(|(at, key)| {
-            ValueColumn::of(&key.key, names.iter().map(move |values| values[at].as_str()))
-        })
-        .collect();
-    let order = |a: u32, b: u32| {
-        let mut columns =
-            keys.iter().map(|(_, values)| values[a as usize].order(&values[b as usize]));
-        columns.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
-    };
-    let mut ordered: Vec<u32> = (0..names.len() as u32).collect();
-    ordered.sort_by(|&a, &b| order(a, b));
-    let mut place = vec![0_u32; names.len()];
-    for (at, &values) in (0..).zip(&ordered) {
-        place[values as usize] = at;
-    }
-    let mut entries = journal.entries.clone();
-    entries.sort_by_key(|entry| (place[entry.values as usize], entry.run));
-    entries.dedup_by_key(|entry| (entry.values, entry.run));
-    let line = |entry: &Entry| line_of(&file, entry).map_err(error);
-    let damaged = |entry: &Entry, why: serde_json::Error| StoreError::Damaged {
-        path: journal.path.clone(),
-        message: format!("at byte {}: {why}", entry.offset),
-    };
-    // Once for what there is, once for what it says.
-    let mut found = tables::Found::default();
-    for entry in &entries {
-        let sketch: SketchLine =
-            serde_json::from_slice(&line(entry)?).map_err(|why| damaged(entry, why))?;
-        found.add(&sketch.document);
-    }
+    let results = Results::new(asked, journal)?;
     let mut directory = OutputDir::create(folder)?;
-    let mut tables = tables::Tables::new(&mut directory, &part(shard), asked, &keys, &found)?;
-    let mut page = Page::new(names.len(), found.flows.iter().cloned());
-    for entry in &entries {
-        let ended: Ended =
-            serde_json::from_slice(&line(entry)?).map_err(|why| damaged(entry, why))?;
-        tables.add(entry.values as usize, entry.run, &ended)?;
-        if let (Some(document), None) = (&ended.document, shard) {
-            page.add(entry.values, document);
-        }
-    }
-    tables.close()?;
-    if shard.is_none() {
-        directory.write("index.html", page.html(asked, &keys, &ordered).as_bytes())?;
+    let flows = results.found.flows.iter().cloned();
+    let mut page = shard.is_none().then(|| Page::new(results.places.len(), flows));
+    let files = tables::Destination::Files(&mut directory, part(shard));
+    results.fill(files, page.as_mut())?;
+    if let Some(page) = page {
+        let html = page.html(asked, &results.keys, &results.places);
+        directory.write("index.html", html.as_bytes())?;
     }
     directory.commit()?;
     Ok(())
+}
+
+/// What is in a journal, in the order of the values.
+struct Results<'a> {
+    asked: &'a Asked,
+    path: &'a Path,
+    file: File,
+    /// A column for each key, with what each combination has there.
+    keys: Vec<(ValueColumn, Vec<Value>)>,
+    /// The combinations in order.
+    places: Vec<u32>,
+    /// The runs in order, each once.
+    entries: Vec<Entry>,
+    found: tables::Found,
+}
+
+impl<'a> Results<'a> {
+    fn new(asked: &'a Asked, journal: &'a Journal) -> Result<Self, StoreError> {
+        let path = journal.path.as_path();
+        let file = File::open(path)
+            .map_err(|source| StoreError::File { path: path.to_owned(), source })?;
+        let names = journal.names();
+        // Of all that are there, so that more values give more rows, and no other ones.
+        let column = |(at, key): (usize, &AskedKey)| {
+            ValueColumn::of(&key.key, names.iter().map(move |values| values[at].as_str()))
+        };
+        let keys: Vec<_> = asked.keys.iter().enumerate().map(column).collect();
+        let order = |a: u32, b: u32| {
+            let mut columns =
+                keys.iter().map(|(_, values)| values[a as usize].order(&values[b as usize]));
+            columns.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+        };
+        let mut places: Vec<u32> = (0..names.len() as u32).collect();
+        places.sort_by(|&a, &b| order(a, b));
+        let mut place = vec![0_u32; names.len()];
+        for (at, &values) in (0..).zip(&places) {
+            place[values as usize] = at;
+        }
+        let mut entries = journal.entries.clone();
+        entries.sort_by_key(|entry| (place[entry.values as usize], entry.run));
+        entries.dedup_by_key(|entry| (entry.values, entry.run));
+        let found = tables::Found::default();
+        let mut results = Self { asked, path, file, keys, places, entries, found };
+        for entry in &results.entries {
+            let sketch: SketchLine = results.read(entry)?;
+            results.found.add(&sketch.document);
+        }
+        Ok(results)
+    }
+
+    /// Makes the tables; tells a page of every run, too.
+    fn fill(
+        &self,
+        to: tables::Destination<'_>,
+        mut page: Option<&mut Page>,
+    ) -> Result<NamedTables, StoreError> {
+        let mut tables = tables::Tables::new(to, self.asked, &self.keys, &self.found)?;
+        for entry in &self.entries {
+            let ended: Ended = self.read(entry)?;
+            tables.add(entry.values as usize, entry.run, &ended)?;
+            if let (Some(document), Some(page)) = (&ended.document, &mut page) {
+                page.add(entry.values, document);
+            }
+        }
+        tables.finish()
+    }
+
+    fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<T, StoreError> {
+        let path = || self.path.to_owned();
+        let line = line_of(&self.file, entry)
+            .map_err(|source| StoreError::File { path: path(), source })?;
+        serde_json::from_slice(&line).map_err(|why| StoreError::Damaged {
+            path: path(),
+            message: format!("at byte {}: {why}", entry.offset),
+        })
+    }
 }
 
 impl Outcome {

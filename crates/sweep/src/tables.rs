@@ -9,15 +9,21 @@
 use crate::record::Ended;
 use crate::store::{Asked, StoreError};
 use crate::value::{Value, ValueColumn, ValueKind};
-use lasthop_trace::{Cell, ColumnKind, DocumentColumn, DocumentSchema, OutputDir, RowsWriter};
+use lasthop_trace::{
+    Cell, ColumnKind, Columns, DocumentColumn, DocumentSchema, OutputDir, RowsWriter,
+};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
+
+/// The table with a row for each run.
+const RUNS: &str = "runs";
 
 /// The tables that there may be.
 pub(crate) const NAMES: [&str; 8] =
-    ["runs", "flows", "links", "nodes", "wires", "apq", "franc_nodes", "franc_directions"];
+    [RUNS, "flows", "links", "nodes", "wires", "apq", "franc_nodes", "franc_directions"];
 
 /// A table beside `runs`: where its rows are in a document, outermost first, each with the
 /// column for its name. Under a name with `[]` there is a list, whose elements have theirs.
@@ -115,6 +121,17 @@ struct FlowSketch {
     apq: Option<IgnoredAny>,
 }
 
+/// Tables in memory by name.
+pub type NamedTables = Vec<(&'static str, Columns)>;
+
+/// Where tables go.
+pub(crate) enum Destination<'a> {
+    /// Parquet files in a folder, whose names have this before their extension.
+    Files(&'a mut OutputDir, String),
+    /// Nowhere: [`Tables::finish`] returns them.
+    Memory,
+}
+
 /// The tables, being written.
 pub(crate) struct Tables<'a> {
     keys: &'a [(ValueColumn, Vec<Value>)],
@@ -153,8 +170,7 @@ pub(crate) const TOTALS: [(&str, ColumnKind); 7] = [
 
 impl<'a> Tables<'a> {
     pub fn new(
-        directory: &mut OutputDir,
-        part: &str,
+        mut to: Destination<'_>,
         asked: &Asked,
         keys: &'a [(ValueColumn, Vec<Value>)],
         found: &Found,
@@ -173,8 +189,13 @@ impl<'a> Tables<'a> {
         ];
         let mut writer = |name: &str, columns: &[(String, ColumnKind)]| {
             let all: Vec<_> = begin.iter().chain(columns).cloned().collect();
-            let file = directory.file(&format!("{name}{part}.parquet"))?;
-            RowsWriter::new(file, &all, &metadata)
+            match &mut to {
+                Destination::Files(directory, part) => {
+                    let file = directory.file(&format!("{name}{part}.parquet"))?;
+                    RowsWriter::new(file, &all, &metadata)
+                }
+                Destination::Memory => Ok(RowsWriter::in_memory(&all, &metadata)),
+            }
         };
         let named = |columns: &[DocumentColumn]| -> Vec<(String, ColumnKind)> {
             columns.iter().map(|column| (column.name.clone(), column.kind)).collect()
@@ -198,7 +219,7 @@ impl<'a> Tables<'a> {
                 |column: &DocumentColumn| (format!("{flow}.{}", column.name), column.kind);
             all.extend(flow_columns.iter().map(of_flow));
         }
-        let runs = Runs { writer: writer("runs", &all)?, columns, flows, flow_columns };
+        let runs = Runs { writer: writer(RUNS, &all)?, columns, flows, flow_columns };
         let mut tidy = Vec::new();
         for (index, (name, place)) in TIDY.into_iter().enumerate() {
             let path: Vec<&str> = place.iter().map(|(path, _)| *path).collect();
@@ -236,12 +257,15 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    pub fn close(self) -> Result<(), StoreError> {
-        self.runs.writer.close()?;
-        for writer in self.tidy.into_iter().filter_map(|tidy| tidy.writer) {
-            writer.close()?;
+    /// Completes the tables; returns those that are in memory, by name.
+    pub fn finish(self) -> Result<NamedTables, StoreError> {
+        let tidy = TIDY.into_iter().zip(self.tidy);
+        let tidy = tidy.filter_map(|((name, _), tidy)| Some((name, tidy.writer?)));
+        let mut tables = Vec::new();
+        for (name, writer) in iter::once((RUNS, self.runs.writer)).chain(tidy) {
+            tables.extend(writer.finish()?.map(|columns| (name, columns)));
         }
-        Ok(())
+        Ok(tables)
     }
 }
 

@@ -12,13 +12,14 @@
 //! error, `0.0..1:5` is not). Other values are rounded to six digits.
 
 use crate::value::{Value, split_number};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Most values of one key.
 pub const VALUES_MAX: usize = 100_000;
 
 /// A key and its values, as `--set` takes them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
     /// The key, as `--set` names it.
     pub path: String,
@@ -54,13 +55,40 @@ impl Axis {
             Some(range) => range.map_err(error)?,
             None => list(values).map_err(error)?,
         };
-        if let Some((again, first)) = repeated(&values) {
-            return Err(error(match again == first {
-                true => format!("{again} is there twice"),
-                false => format!("{again} and {first} are the same"),
-            }));
-        }
+        check(&values).map_err(error)?;
         Ok(Self { path: path.to_owned(), values })
+    }
+
+    /// A key with these values, each as `--set` takes it, without a comma outside of quotes
+    /// and brackets.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn of(path: &str, values: Vec<String>) -> Result<Self, VaryError> {
+        let error = |message: String| VaryError { argument: path.to_owned(), message };
+        if path.is_empty() || path.contains('=') {
+            return Err(error("expected a key, like node.sta.count".into()));
+        }
+        match values.len() {
+            0 => return Err(error("expected one value at least".into())),
+            1..=VALUES_MAX => {}
+            more => return Err(error(too_many(more))),
+        }
+        check(&values).map_err(error)?;
+        Ok(Self { path: path.to_owned(), values })
+    }
+}
+
+fn too_many(values: usize) -> String {
+    format!("expected at most {VALUES_MAX} values, got {values}")
+}
+
+/// Says which value is there twice.
+fn check(values: &[String]) -> Result<(), String> {
+    match repeated(values) {
+        Some((again, first)) if again == first => Err(format!("{again} is there twice")),
+        Some((again, first)) => Err(format!("{again} and {first} are the same")),
+        None => Ok(()),
     }
 }
 
@@ -106,9 +134,7 @@ fn list(text: &str) -> Result<Vec<String>, String> {
         values if values.iter().any(String::is_empty) => {
             Err("expected values between commas, like 1,2,5, but one is empty".into())
         }
-        values if values.len() > VALUES_MAX => {
-            Err(format!("expected at most {VALUES_MAX} values, got {}", values.len()))
-        }
+        values if values.len() > VALUES_MAX => Err(too_many(values.len())),
         values => Ok(values),
     }
 }
