@@ -5,7 +5,8 @@
     >>> run = lasthop.simulate(scenario.with_(duration="2s"), seed=7)
     >>> run.summary["flows"]["upload"]["goodput_mbps"]
 
-A run is a pure function of scenario, seed, number of the run and version. Its tables
+A run is a pure function of scenario, seed, number of the run and version; ``lasthop.sweep``
+makes many, on threads or on a Dask cluster. Their tables
 (``run.flows``, ``run.series``, ``run.events`` ...) are read by polars, pandas, pyarrow and
 DuckDB as they are, without a copy. ``lasthop.rlnc`` is the network coding by itself.
 Times are in the units that names say; ``lasthop`` at a shell is the command.
@@ -14,5 +15,17 @@ Times are in the units that names say; ``lasthop`` at a shell is the command.
 from lasthop._lasthop import Scenario, Table, __version__
 from lasthop._run import Run, simulate
 from lasthop._scenario import Problem, ScenarioError
+from lasthop._sweep import Sweep, SweepError, sweep
 
-__all__ = ["Problem", "Run", "Scenario", "ScenarioError", "Table", "__version__", "simulate"]
+__all__ = [
+    "Problem",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Sweep",
+    "SweepError",
+    "Table",
+    "__version__",
+    "simulate",
+    "sweep",
+]

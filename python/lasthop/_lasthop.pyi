@@ -1,7 +1,7 @@
 """The compiled part of the package; public names are in ``lasthop`` and ``lasthop.rlnc``."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, final
 
 from lasthop._scenario import Problem
@@ -130,6 +130,80 @@ class RawRun:
     def flows(self) -> Table: ...
     def nodes(self) -> Table: ...
     def links(self) -> Table: ...
+
+@final
+class SweepPlan:
+    """What a sweep is; see ``lasthop.sweep``."""
+
+    def __new__(
+        cls,
+        scenario: Scenario,
+        vary: dict[str, str | Iterable[object]] | None,
+        zip: bool,
+        runs: int | None,
+    ) -> SweepPlan: ...
+    @property
+    def combinations(self) -> int:
+        """Number of combinations."""
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+
+    def check(self, threads: int) -> None:
+        """Reads every combination; raises with all that cannot be."""
+
+    def blueprint(self) -> bytes:
+        """What another process needs to make its runs."""
+
+    def open(self, folder: str | os.PathLike[str], series: bool) -> SweepWork:
+        """Opens its folder, which is made if there is none."""
+
+@final
+class SweepWork:
+    """A sweep that is being made, with its folder."""
+
+    @property
+    def there(self) -> int:
+        """Number of runs that are there."""
+
+    @property
+    def failed(self) -> int:
+        """Number of them that failed."""
+
+    @property
+    def left(self) -> int:
+        """Number of runs that are missing and that nobody was told to make."""
+
+    def make(self, threads: int, progress: Callable[[int], None] | None) -> None:
+        """Makes all that is left on threads; calls ``progress`` with how many are made."""
+
+    def take(self, most: int) -> list[int]:
+        """Gives out so many missing runs at most, by number."""
+
+    def add(self, batch: bytes) -> tuple[int, float]:
+        """Takes what ``make_runs`` returned; the number of runs that were new, and the seconds
+        that they took."""
+
+    def fail(self, number: int, message: str) -> None:
+        """Notes that a run cannot be made."""
+
+    def close(self, tables: bool) -> None:
+        """Ends it: what is there is kept, and tables and page are made of it if ``tables``."""
+
+def make_runs(blueprint: bytes, numbers: list[int]) -> bytes:
+    """Makes runs of a sweep by number; a batch of Arrow's IPC stream, for ``SweepWork.add``.
+
+    On a thread that is not the main one Python sees no signals, as nowhere in such threads.
+    """
+
+def sweep_tables(folder: str | os.PathLike[str]) -> tuple[str, list[tuple[str, Table]]]:
+    """What was asked for, as JSON, and the tables of a sweep's folder by name."""
+
+def mean_ci(table: Table, by: list[str], of: list[str]) -> Table:
+    """The mean of ``of`` over the rows that have the same values of ``by``, with the half width
+    of its 95 % confidence interval from Student's distribution; rows without a value, or
+    whose value is not finite, count nothing. Groups are in the order in which they begin."""
 
 def simulate(scenario: Scenario, run: int, series: bool, events: bool) -> RawRun: ...
 @final

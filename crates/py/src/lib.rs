@@ -5,8 +5,10 @@
 //! |---|---|
 //! | `scenario` | scenario files, changed by key (`toml`: Python's values as TOML) |
 //! | `simulate` | one run, without the interpreter's lock, ended by Ctrl-C |
+//! | `sweep` | the runs of a sweep: which are missing, made here or in other processes |
 //! | `steps` | a run that goes on step by step, whose radios can be changed |
 //! | `table` | tables in memory through the Arrow PyCapsule interface, without a copy |
+//! | `mean` | means over rows, with confidence intervals |
 //! | `rlnc` | network coding on buffers |
 //!
 //! Built for the stable ABI of Python 3.10, in which there is no buffer protocol: `bytes`
@@ -15,15 +17,19 @@
 
 #![forbid(unsafe_code)]
 
+mod mean;
 mod rlnc;
 mod scenario;
 mod simulate;
 mod steps;
+mod sweep;
 mod table;
 mod toml;
 
 #[pyo3::pymodule]
 mod _lasthop {
+    #[pymodule_export]
+    use crate::mean::mean_ci;
     #[pymodule_export]
     use crate::rlnc::{Code, Decoder, Encoder, Recoder, Vector, WindowDecoder, WindowEncoder};
     #[pymodule_export]
@@ -32,6 +38,8 @@ mod _lasthop {
     use crate::simulate::{RawRun, simulate};
     #[pymodule_export]
     use crate::steps::Steps;
+    #[pymodule_export]
+    use crate::sweep::{SweepPlan, SweepWork, make_runs, sweep_tables};
     #[pymodule_export]
     use crate::table::Table;
     use pyo3::prelude::*;

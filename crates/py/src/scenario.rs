@@ -51,6 +51,11 @@ impl Scenario {
         self.file.clone()
     }
 
+    /// What messages call it, its text, and what was set.
+    pub fn parts(&self) -> (&str, &str, &[String]) {
+        (&self.file, &self.text, &self.sets)
+    }
+
     fn found(&self) -> &[Problem] {
         self.parsed.as_ref().map_or_else(ScenarioError::problems, |_| &[])
     }
@@ -278,7 +283,7 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// The exception `lasthop.ScenarioError` with every problem.
-fn raised(py: Python<'_>, error: &ScenarioError) -> PyErr {
+pub fn raised(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let make = || error_type(py)?.call1((error.to_string(), problems(py, error.problems())?));
     make().map_or_else(|why| why, PyErr::from_value)
 }

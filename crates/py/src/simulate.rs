@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::time;
 
 /// Interval between two looks for signals, each of which waits for the lock.
-const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
+pub const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 
 /// What ``lasthop.Run`` is made of.
 #[pyclass(frozen, module = "lasthop._lasthop")]
@@ -83,6 +83,6 @@ pub fn simulate(
 }
 
 #[expect(clippy::disallowed_methods, reason = "a person waits for Ctrl-C in real time")]
-fn now() -> time::Instant {
+pub fn now() -> time::Instant {
     time::Instant::now()
 }

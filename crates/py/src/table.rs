@@ -31,7 +31,7 @@ const ROWS_SHOWN: usize = 10;
 /// and DuckDB's ``FROM table`` take it as it is, without a copy of its values.
 #[pyclass(frozen, module = "lasthop")]
 pub struct Table {
-    batch: RecordBatch,
+    pub batch: RecordBatch,
 }
 
 impl Table {
@@ -40,7 +40,8 @@ impl Table {
         batch(columns).map(|batch| Self { batch }).map_err(bug)
     }
 
-    fn column_at(&self, name: &str) -> PyResult<&ArrayRef> {
+    /// The column with this name.
+    pub fn column_at(&self, name: &str) -> PyResult<&ArrayRef> {
         self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 }
@@ -123,7 +124,7 @@ impl Table {
 }
 
 /// Columns are laid out as Arrow has them, so that this fails only if they are not.
-fn bug(error: ArrowError) -> PyErr {
+pub fn bug(error: ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 

@@ -24,6 +24,19 @@ fn reads_as_itself(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && text.parse::<Value>().is_err()
 }
 
+/// A value of `vary`: the same, with quotes around text that the argument `--vary` would take
+/// for several values or for a range.
+pub fn varied(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let separates =
+        |text: &str| text.contains([',', '[', ']', '{', '}', '"', '\'']) || text.contains("..");
+    match value.cast::<PyString>() {
+        Ok(text) if reads_as_itself(text.to_str()?) && !separates(text.to_str()?) => {
+            Ok(text.to_str()?.to_owned())
+        }
+        _ => Ok(toml(value)?.to_string().trim().to_owned()),
+    }
+}
+
 fn toml(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     // A truth is a whole number in Python, too.
     if let Ok(truth) = value.cast::<PyBool>() {
