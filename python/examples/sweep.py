@@ -13,8 +13,7 @@ flow = [{ name = "up", from = "sta*", to = "ap", kind = "udp", rate = "saturated
 """
 STATIONS, AGGREGATE = "node.sta.count", "node_defaults.aggregation.ampdu_bytes_max"
 
-made = lasthop.sweep(
-    lasthop.Scenario.parse(CELL), {STATIONS: [1, 2, 5, 10, 20], AGGREGATE: [0, 65535]}, runs=100
-)
+vary = {STATIONS: [1, 2, 5, 10, 20], AGGREGATE: [0, 65535]}
+made = lasthop.sweep(lasthop.Scenario.parse(CELL), vary, runs=100)
 made.plot(x=STATIONS, y="goodput_total_mbps", hue=AGGREGATE)
 pyplot.savefig("stations.svg")
