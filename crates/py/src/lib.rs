@@ -6,6 +6,7 @@
 //! | `scenario` | scenario files, changed by key (`toml`: Python's values as TOML) |
 //! | `simulate` | one run, without the interpreter's lock, ended by Ctrl-C |
 //! | `steps` | a run that goes on step by step, whose radios can be changed |
+//! | `figures` | the figures of papers, made again |
 //! | `table` | tables in memory through the Arrow PyCapsule interface, without a copy |
 //! | `rlnc` | network coding on buffers |
 //!
@@ -15,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod figures;
 mod rlnc;
 mod scenario;
 mod simulate;
@@ -24,6 +26,8 @@ mod toml;
 
 #[pyo3::pymodule]
 mod _lasthop {
+    #[pymodule_export]
+    use crate::figures::{RawFigures, RawPaper, papers, reproduce};
     #[pymodule_export]
     use crate::rlnc::{Code, Decoder, Encoder, Recoder, Vector, WindowDecoder, WindowEncoder};
     #[pymodule_export]
