@@ -23,6 +23,7 @@ import html
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, overload
@@ -39,8 +40,8 @@ __all__ = ["Figure", "FigureInfo", "Figures", "Paper", "make", "papers"]
 
 Verdict = Literal["pass", "fail"]
 
-#: Width of the bar of progress, in characters.
-_BAR = 40
+#: Width of the bar of progress, in characters, and how long none is shown, in seconds.
+_BAR, _QUIET_S = 40, 1.0
 
 
 class FigureInfo(NamedTuple):
@@ -368,15 +369,12 @@ class _Bar:
     """A bar on standard error."""
 
     def __init__(self, what: str, at_once: bool) -> None:
-        import time
-
         self._what = what
-        self._begin = time.monotonic() + (0.0 if at_once else 1.0)
-        self._clock = time.monotonic
+        self._begin = time.monotonic() + (0.0 if at_once else _QUIET_S)
         self._shown = ""
 
     def __call__(self, simulated: float, total: float) -> None:
-        if self._clock() < self._begin or total <= 0:
+        if time.monotonic() < self._begin or total <= 0:
             return
         share = min(simulated / total, 1.0)
         full = int(share * _BAR)
@@ -525,7 +523,7 @@ def _draw_panel(figure: Figure, number: int, panel: list[_Series], left: Axes) -
         ncols=4,
         frameon=False,
         fontsize="small",
-        borderaxespad=0.2,
+        borderaxespad=0.5,
         borderpad=0,
     )
 

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ import pytest
 import lasthop
 from lasthop import figures
 
-#: Figures that take a fraction of a second together: tables, a drawing without time, curves.
-QUICK = ("retryout/table1", "retryout/fig4", "jumbo/fig7")
+#: Figures that take a second at most: a curve, names at axes, bars, bands, a shade.
+QUICK = ("retryout/table1", "retryout/fig4", "jumbo/fig7", "jumbo/fig4", "franc/vanish")
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,21 @@ def test_names_stand_at_axes_in_place_of_numbers() -> None:
     ends = example.axes.to_dict()
     top, bottom = ends["from"][1], ends["to"][1]
     assert ends["axis"] == ["x", "left"] and (bottom, top) == (-0.5, 10.5), "the first is at the top"
+
+
+def test_bands_behind_a_series_are_those_of_its_quantities() -> None:
+    (fig4,) = figures.make("jumbo/fig4")
+    bands, quantities = fig4.bands.to_dict(), fig4.quantities.to_dict()
+    assert bands["series"] == ["jumbo frames"] * 2
+    around, at_least = zip(bands["y_from"], bands["y_to"], strict=True)
+    assert around == (quantities["band_from"][0], quantities["band_to"][0])
+    assert at_least[0] == quantities["band_from"][1] and quantities["band_to"][1] is None
+    top = fig4.axes.column("to")[1]
+    assert at_least[1] == top, "an open side ends with the axis"
+    points = fig4.points.to_dict()
+    own = [n for n, series in enumerate(points["series"]) if series == "jumbo frames"]
+    first = points["x"][own[0]], points["y"][own[0]]
+    assert first == (1500, pytest.approx(quantities["ours_from"][0], rel=1e-5))
 
 
 def test_tables_are_taken_by_polars(jumbo7: figures.Figure) -> None:
@@ -194,6 +210,17 @@ def test_progress_is_told_and_changes_nothing(table1: figures.Figure) -> None:
     assert told == sorted(told) and told[-1][0] == told[-1][1] == 60
 
 
+def test_other_threads_go_on_meanwhile() -> None:
+    made: list[figures.Figures] = []
+    worker = threading.Thread(target=lambda: made.append(figures.make("jumbo/fig4")))
+    worker.start()
+    looks = 0
+    while worker.is_alive():
+        time.sleep(0.001)
+        looks += 1
+    assert looks > 50 and made[0].names == ("jumbo/fig4",)
+
+
 def test_an_exception_of_progress_ends_it() -> None:
     def fail(simulated: float, total: float) -> None:
         raise RuntimeError(f"enough after {simulated < total}")
@@ -260,6 +287,9 @@ def test_a_plot_has_every_series(name: str, tmp_path: Path) -> None:
     assert set(shown) == {*figure.series.column("series"), *filter(None, bands)}
     drawn = {tuple(line.get_xydata().ravel()) for axes in canvas.axes for line in axes.lines}
     points = figure.points.to_dict()
+    heights = [bar.get_height() for axes in canvas.axes for bar in axes.patches]
+    if set(figure.series.column("mark")) == {"bars"}:
+        assert heights == points["y"]
     for number, (series, mark) in enumerate(
         zip(*(figure.series.column(name) for name in ("series", "mark")), strict=True)
     ):
