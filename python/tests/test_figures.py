@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import signal
@@ -21,16 +22,20 @@ from lasthop import figures
 QUICK = ("retryout/table1", "retryout/fig4", "jumbo/fig7", "jumbo/fig4", "franc/vanish")
 
 
-@pytest.fixture(scope="module")
+@functools.cache
+def made_once(name: str) -> figures.Figures:
+    return figures.make(name, jobs=1)
+
+
+@pytest.fixture
 def table1() -> figures.Figure:
-    (table1,) = figures.make("retryout/table1")
+    (table1,) = made_once("retryout/table1")
     return table1
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def jumbo7() -> figures.Figure:
-    """With a mean of runs, bars and bands."""
-    return figures.make("jumbo/fig7")["fig7"]
+    return made_once("jumbo/fig7")["fig7"]
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -39,7 +44,7 @@ def test_it_is_what_the_command_makes(name: str, command: Path, tmp_path: Path) 
     arguments = ["reproduce", name, "--json", "--out", str(tmp_path / "command")]
     run = subprocess.run([command, *arguments], check=True, capture_output=True, text=True)
     printed = run.stdout
-    made = figures.make(name, jobs=1)
+    made = made_once(name)
     assert made.json == printed
     assert made.report == json.loads(printed)
     made.write(tmp_path / "python")
@@ -53,7 +58,7 @@ def test_it_is_what_the_command_makes(name: str, command: Path, tmp_path: Path) 
 
 
 def test_quantities_are_those_of_the_report(jumbo7: figures.Figure) -> None:
-    report = figures.make("jumbo/fig7").report["figures"]
+    report = made_once("jumbo/fig7").report["figures"]
     rows = jumbo7.quantities.to_dict()
     assert rows["quantity"] == [entry["quantity"] for entry in report]
     assert rows["unit"] == [entry["unit"] for entry in report]
@@ -92,7 +97,7 @@ def test_the_numbers_of_a_table_of_a_paper(table1: figures.Figure) -> None:
 
 
 def test_names_stand_at_axes_in_place_of_numbers() -> None:
-    (example,) = figures.make("retryout/fig4")
+    (example,) = made_once("retryout/fig4")
     points = example.points.to_dict()
     numbers = zip(points["y"], points["y_name"], strict=True)
     assert {(y, name) for y, name in numbers} >= {(4.0, "4"), (10.0, "10")}
@@ -102,7 +107,7 @@ def test_names_stand_at_axes_in_place_of_numbers() -> None:
 
 
 def test_bands_behind_a_series_are_those_of_its_quantities() -> None:
-    (fig4,) = figures.make("jumbo/fig4")
+    (fig4,) = made_once("jumbo/fig4")
     bands, quantities = fig4.bands.to_dict(), fig4.quantities.to_dict()
     assert bands["series"] == ["jumbo frames"] * 2
     around, at_least = zip(bands["y_from"], bands["y_to"], strict=True)
@@ -264,13 +269,13 @@ def test_notebooks_show_plot_and_quantities(table1: figures.Figure) -> None:
     for tag in ("table", "tr", "td", "p", "h3"):
         assert page.count(f"<{tag}>") == page.count(f"</{tag}>") > 0
     assert "Retry-out index by smoothed data rate" in page
-    assert "5 of 5 agree" in figures.make("retryout/table1")._repr_html_()
+    assert "5 of 5 agree" in made_once("retryout/table1")._repr_html_()
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_plot_has_every_series(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    (figure,) = figures.make(name)
+    (figure,) = made_once(name)
     canvas: Any = figure.plot()
     canvas.savefig(tmp_path / "plot.png")
     ends = list(zip(*figure.axes.to_dict().values(), strict=True))
@@ -312,7 +317,8 @@ def test_it_draws_on_a_canvas_that_is_given(table1: figures.Figure) -> None:
 def test_a_missing_matplotlib_is_named(
     table1: figures.Figure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for name in ("matplotlib", "matplotlib.axes", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.delitem(sys.modules, "lasthop._draw", raising=False)
     with pytest.raises(ImportError, match=r"pip install 'lasthop\[plot\]'"):
         table1.plot()
