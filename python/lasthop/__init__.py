@@ -8,7 +8,8 @@
 A run is a pure function of scenario, seed, number of the run and version; ``lasthop.sweep``
 makes many, on threads or on a Dask cluster. Their tables
 (``run.flows``, ``run.series``, ``run.events`` ...) are read by polars, pandas, pyarrow and
-DuckDB as they are, without a copy. ``lasthop.rlnc`` is the network coding by itself.
+DuckDB as they are, without a copy. ``lasthop.rlnc`` is the network coding by itself,
+``lasthop.figures`` makes the figures of papers.
 Times are in the units that names say; ``lasthop`` at a shell is the command.
 """
 

@@ -46,7 +46,7 @@ def test_the_command_is_the_program_itself(command: Path) -> None:
 
 def test_nothing_else_is_imported() -> None:
     program = (
-        "import sys; before = set(sys.modules); import lasthop, lasthop.rlnc\n"
+        "import sys; before = set(sys.modules); import lasthop, lasthop.figures, lasthop.rlnc\n"
         "roots = {name.split('.')[0] for name in set(sys.modules) - before}\n"
         "print(*sorted(roots - set(sys.stdlib_module_names)))"
     )
@@ -83,9 +83,10 @@ def test_stubs_and_module_say_the_same() -> None:
 
 
 def test_every_public_name_is_documented() -> None:
+    import lasthop.figures
     import lasthop.rlnc
 
-    for module in (lasthop, lasthop.rlnc):
+    for module in (lasthop, lasthop.figures, lasthop.rlnc):
         for name in module.__all__:
             assert inspect.getdoc(getattr(module, name)), name
 
@@ -101,6 +102,8 @@ def test_an_example_of_the_page_runs(
     line: int, code: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs = re.findall(r"^import (polars|duckdb|pandas|numpy|pyarrow|gymnasium)", code, re.MULTILINE)
+    if ".plot(" in code:
+        needs.append("matplotlib")
     for name in needs:
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"the example needs {name}")

@@ -13,8 +13,8 @@ use lasthop_evidence::{Verdict, plot};
 use lasthop_live::os::clock::Clock;
 use lasthop_reproduce::run::Progress;
 use lasthop_reproduce::words::figure_name;
-use lasthop_reproduce::{Outcome, Report, ReproduceError, markdown, page, plot_name, select};
-use lasthop_trace::{OutputDir, OutputError};
+use lasthop_reproduce::{Outcome, Report, ReproduceError, files, plot_name, select};
+use lasthop_trace::OutputDir;
 use lasthop_units::Instant;
 use std::fmt::Write;
 use std::sync::OnceLock;
@@ -38,7 +38,9 @@ pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     let outcomes = make(&figures, args, &interrupt)?;
     let report = Report::new(&outcomes);
     if let Some(mut directory) = out.take() {
-        write(&outcomes, &report, &mut directory).map_err(Failure::message)?;
+        for (name, content) in files(&outcomes, &report) {
+            directory.write(&name, &content).map_err(Failure::message)?;
+        }
         interrupt.check()?;
         directory.commit().map_err(Failure::message)?;
     }
@@ -117,22 +119,6 @@ fn new_bar(total_ms: u64, figures: usize) -> ProgressBar {
         several => format!("{several} figures"),
     });
     bar
-}
-
-fn write(
-    outcomes: &[Outcome],
-    report: &Report,
-    directory: &mut OutputDir,
-) -> Result<(), OutputError> {
-    for outcome in outcomes {
-        let (name, panels) = (plot_name(outcome), &outcome.findings.panels);
-        directory.write(&format!("{name}.svg"), plot::svg(panels).as_bytes())?;
-        directory.write(&format!("{name}.png"), &plot::png(panels))?;
-    }
-    for (name, text) in page::pages(outcomes).into_iter().chain(markdown::pages(outcomes)) {
-        directory.write(&name, text.as_bytes())?;
-    }
-    directory.write("reproduce.json", report.to_json().as_bytes())
 }
 
 /// A table per paper; below it, failures again with their reasons.

@@ -22,6 +22,7 @@ mod svg;
 mod ticks;
 
 pub use check::faults;
+pub use layout::{Ends, ends};
 pub use png::png;
 pub use svg::{escaped, inline_svg, svg};
 
@@ -31,32 +32,44 @@ pub type Point = (f64, f64);
 /// A coordinate system with the data drawn in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    pub(crate) title: String,
-    pub(crate) x: Axis,
-    pub(crate) left: Axis,
-    pub(crate) right: Option<Axis>,
-    pub(crate) series: Vec<Series>,
-    pub(crate) targets: Vec<Target>,
-    pub(crate) shades: Vec<Shade>,
+    /// Which panel of the figure it is; may be empty if there is only one.
+    pub title: String,
+    /// The axis of x.
+    pub x: Axis,
+    /// The left axis of y.
+    pub left: Axis,
+    /// The right axis of y; `None` if all series use the left one.
+    pub right: Option<Axis>,
+    /// The series, in the order in which they are painted.
+    pub series: Vec<Series>,
+    /// The bands behind the series.
+    pub targets: Vec<Target>,
+    /// The shaded ranges of x.
+    pub shades: Vec<Shade>,
 }
 
 /// An axis: its label, and its ends or names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    pub(crate) label: String,
-    /// The ends of the axis; `None`: from zero, or the least x if all are far from zero,
-    /// to the greatest value.
-    pub(crate) range: Option<(f64, f64)>,
+    /// Its label, which ends in the unit: `time, s`.
+    pub label: String,
+    /// The ends of the axis, which data beyond them extend; `None`: from zero, or the
+    /// least x if all are far from zero, to the greatest value. [`ends`] has the result.
+    pub range: Option<(f64, f64)>,
     /// Names in place of numbers, at 0, 1, 2 ..
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
 }
 
 /// How the points of a series are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub enum Mark {
+    /// A line from point to point.
     Line,
+    /// A line with a dot at each point.
     DottedLine,
+    /// A dot at each point.
     Dots,
+    /// Bars from zero.
     Bars,
     /// Horizontal bars: points are start and end in turn; the height is y.
     Intervals,
@@ -65,26 +78,49 @@ pub(crate) enum Mark {
 /// Points that are drawn together, with one entry in the legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    pub(crate) name: String,
-    pub(crate) points: Vec<Point>,
-    pub(crate) mark: Mark,
-    pub(crate) on_right: bool,
+    /// Its name in the legend.
+    pub name: String,
+    /// Its points; those that are not finite are not drawn.
+    pub points: Vec<Point>,
+    /// How they are drawn.
+    pub mark: Mark,
+    /// Whether the right axis is theirs, if the panel has one.
+    pub on_right: bool,
 }
 
 /// A band behind a series: what the paper states.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Target {
-    pub(crate) series: usize,
-    pub(crate) y: (f64, f64),
-    pub(crate) x: Option<(f64, f64)>,
-    pub(crate) label: String,
+pub struct Target {
+    /// Index of the series, whose colour and axis it has.
+    pub series: usize,
+    /// From and to; equal for a line.
+    pub y: (f64, f64),
+    /// From and to; `None`: from end to end.
+    pub x: Option<(f64, f64)>,
+    /// Its name in the legend; bands with the same one share an entry.
+    pub label: String,
 }
 
 /// A shaded range of x.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Shade {
-    pub(crate) x: (f64, f64),
-    pub(crate) label: String,
+pub struct Shade {
+    /// From and to.
+    pub x: (f64, f64),
+    /// Its name in the legend; shades with the same one share an entry.
+    pub label: String,
+}
+
+impl Mark {
+    /// The mark in a word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::DottedLine => "dotted-line",
+            Self::Dots => "dots",
+            Self::Bars => "bars",
+            Self::Intervals => "intervals",
+        }
+    }
 }
 
 impl Axis {

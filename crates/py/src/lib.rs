@@ -7,6 +7,7 @@
 //! | `simulate` | one run, without the interpreter's lock, ended by Ctrl-C |
 //! | `sweep` | the runs of a sweep: which are missing, made here or in other processes |
 //! | `steps` | a run that goes on step by step, whose radios can be changed |
+//! | `figures` | the figures of papers, made again |
 //! | `table` | tables in memory through the Arrow PyCapsule interface, without a copy |
 //! | `mean` | means over rows, with confidence intervals |
 //! | `rlnc` | network coding on buffers |
@@ -17,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod figures;
 mod mean;
 mod rlnc;
 mod scenario;
@@ -28,6 +30,8 @@ mod toml;
 
 #[pyo3::pymodule]
 mod _lasthop {
+    #[pymodule_export]
+    use crate::figures::{RawFigures, RawPaper, papers, reproduce};
     #[pymodule_export]
     use crate::mean::mean_ci;
     #[pymodule_export]

@@ -40,6 +40,13 @@ impl Table {
         batch(columns).map(|batch| Self { batch }).map_err(bug)
     }
 
+    /// A table of columns with their names, all of one length.
+    pub fn of<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> PyResult<Self> {
+        let columns = columns.into_iter().map(|(name, values)| (name, values, true));
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(bug)?;
+        Ok(Self { batch })
+    }
+
     /// The column with this name.
     pub fn column_at(&self, name: &str) -> PyResult<&ArrayRef> {
         self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
@@ -121,6 +128,27 @@ impl Table {
         let count = self.batch.num_rows();
         Ok(format!("<table><tr>{head}</tr>{rows}</table><p>{count} rows</p>"))
     }
+}
+
+/// A column of texts; None is a row without one.
+pub fn texts<T: AsRef<str>>(values: impl IntoIterator<Item = Option<T>>) -> ArrayRef {
+    Arc::new(StringViewArray::from_iter(values))
+}
+
+/// A column of numbers.
+pub fn numbers(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
+    Arc::new(Float64Array::from_iter(values))
+}
+
+/// A column of counts, or of other whole numbers below 2^63.
+pub fn counts<T: TryInto<i64>>(values: impl IntoIterator<Item = Option<T>>) -> ArrayRef {
+    let values = values.into_iter().map(|value| value.and_then(|value| value.try_into().ok()));
+    Arc::new(Int64Array::from_iter(values))
+}
+
+/// A column of truths.
+pub fn truths(values: impl IntoIterator<Item = Option<bool>>) -> ArrayRef {
+    Arc::new(BooleanArray::from_iter(values))
 }
 
 /// Columns are laid out as Arrow has them, so that this fails only if they are not.

@@ -14,6 +14,7 @@
 //! | [`report`] | the JSON document and its schema |
 //! | [`page`] | one HTML page per paper |
 //! | [`markdown`] | one Markdown page per paper |
+//! | [`files`](mod@files) | all of them, and the plots, as files |
 //! | [`words`] | quantities as text |
 //!
 //! Nothing here reads a clock or writes a file: the caller does.
@@ -23,6 +24,7 @@
 pub mod air;
 pub mod data;
 pub mod figure;
+pub mod files;
 pub mod heard;
 pub mod markdown;
 pub mod page;
@@ -36,6 +38,7 @@ pub use data::RunData;
 pub use figure::{
     Calibrated, Claim, Figure, Findings, LEFT_OPEN, Ours, Paper, Quantity, Statement, Tested,
 };
+pub use files::files;
 pub use papers::{PAPERS, UnknownFigure, select};
 pub use report::{Report, schema};
 pub use run::{Outcome, ReproduceError, reproduce};

@@ -110,6 +110,26 @@ pub fn layout_with_frames(panels: &[Panel]) -> (Drawing, Vec<Frame>) {
     (drawing, frames)
 }
 
+/// Where the axes of a panel start and end, in their units. An axis of y with names has
+/// them from top to bottom, so that it ends below its start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ends {
+    /// The axis of x.
+    pub x: (f64, f64),
+    /// The left axis of y.
+    pub left: (f64, f64),
+    /// The right axis of y, if there is one.
+    pub right: Option<(f64, f64)>,
+}
+
+/// Returns the ends of the axes with which a panel is drawn.
+pub fn ends(panel: &Panel) -> Ends {
+    let left = y_scale(panel, false);
+    let right = right_scale(panel, left.ticks.len() - 1);
+    let of = |scale: &Scale| (scale.from, scale.to);
+    Ends { x: of(&x_scale(panel)), left: of(&left), right: right.as_ref().map(of) }
+}
+
 /// The positions of the parts of a panel.
 struct Plan<'a> {
     panel: &'a Panel,
@@ -140,17 +160,7 @@ enum Key {
 impl<'a> Plan<'a> {
     fn new(panel: &'a Panel, top: f64) -> Self {
         let left = y_scale(panel, false);
-        let steps = left.ticks.len() - 1;
-        let right = panel.right.as_ref().map(|axis| match axis.range {
-            Some((from, to)) => {
-                let (least, greatest) = (least_y(panel, true), greatest_y(panel, true));
-                Scale::between(least.min(from), greatest.max(to), steps)
-            }
-            None if least_y(panel, true) < 0.0 => {
-                Scale::covering(least_y(panel, true), greatest_y(panel, true), steps)
-            }
-            None => Scale::in_steps(greatest_y(panel, true), steps),
-        });
+        let right = right_scale(panel, left.ticks.len() - 1);
         let label = style::LABEL_SIZE + style::GAP;
         let room = |axis: &Axis, scale: &Scale| {
             label
@@ -506,6 +516,17 @@ fn y_scale(panel: &Panel, on_right: bool) -> Scale {
     }
 }
 
+/// The scale of the right axis, with a number at each of the `steps` of the left one unless
+/// its ends are given.
+fn right_scale(panel: &Panel, steps: usize) -> Option<Scale> {
+    let (least, greatest) = (least_y(panel, true), greatest_y(panel, true));
+    panel.right.as_ref().map(|axis| match axis.range {
+        Some((from, to)) => Scale::between(least.min(from), greatest.max(to), steps),
+        None if least < 0.0 => Scale::covering(least, greatest, steps),
+        None => Scale::in_steps(greatest, steps),
+    })
+}
+
 /// The least y of the data.
 fn least_y(panel: &Panel, on_right: bool) -> f64 {
     let data = panel.series.iter().filter(|series| is_read_at(panel, series, on_right));
@@ -699,6 +720,18 @@ mod tests {
                 Shape::Text { x, y, text, .. } => assert!(inside(*x, *y), "{text}"),
             }
         }
+    }
+
+    #[test]
+    fn axes_end_where_the_numbers_do() {
+        let ends_of = ends(&panel());
+        assert_eq!(ends_of.x, (0.0, 300.0));
+        assert_eq!((ends_of.left, ends_of.right), ((0.0, 200.0), Some((0.0, 1000.0))));
+        let lanes = Axis::new("station").names(["first", "second"]);
+        let lanes = Panel::new("", Axis::new("time, s").range(5.0, 9.0), lanes)
+            .with(Series::intervals("away", [(6.0, 12.0, 1.0)]));
+        let expected = Ends { x: (5.0, 12.0), left: (1.5, -0.5), right: None };
+        assert_eq!(ends(&lanes), expected, "the first name is at the top");
     }
 
     #[test]
