@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from lasthop import _lasthop
 
 TASK_S = 1.0
-"""How long a task shall last: so long that the scheduler's millisecond for it is nothing."""
+"""How long a task shall last: long beside what the scheduler needs for it."""
+
+THREAD_S = 0.008
+"""How much longer for each thread of workers: client and scheduler need about 4 ms of CPU for
+a task (`python/benches/sweep.py`), and shall be busy with all threads half of the time."""
 
 TASK_BYTES = 4_000_000
 """What a task returns at most, if its runs are like those before."""
@@ -168,7 +172,8 @@ class _Tasks:
         """Runs of the next task: fewer at the end, where all shall end together."""
         if self._run_s is None:
             return 1
-        size = min(TASK_S / max(self._run_s, 1e-6), TASK_BYTES / self._run_bytes)
+        task_s = max(TASK_S, THREAD_S * self.threads)
+        size = min(task_s / max(self._run_s, 1e-6), TASK_BYTES / self._run_bytes)
         fair = self.work.left / (4 * max(1, self.threads))
         return max(1, int(min(size, fair)))
 

@@ -417,6 +417,18 @@ def test_dask_makes_the_same(
         lasthop.sweep(cell, VARY, on=client, threads=2)
 
 
+def test_the_page_on_clusters_runs(root: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    page = (root / "docs/clusters.md").read_text(encoding="utf-8")
+    script = tmp_path / "clusters.py"
+    script.write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    os.symlink(root / "scenarios", tmp_path / "scenarios")
+    ran = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "'goodput_total_mbps.n': [4, 4, 4]" in ran.stdout
+    assert len(lasthop.Sweep(tmp_path / "results")) == 12
+
+
 def test_a_dead_scheduler_loses_nothing(cell: lasthop.Scenario, tmp_path: Path) -> None:
     import threading
 
