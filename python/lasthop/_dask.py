@@ -28,13 +28,16 @@ TASK_S = 1.0
 
 THREAD_S = 0.008
 """How much longer for each thread of workers: client and scheduler need about 4 ms of CPU for
-a task (`python/benches/sweep.py`), and shall be busy with all threads half of the time."""
+a task (`python/benches/sweeps.py`), and shall be busy with all threads half of the time."""
 
 TASK_BYTES = 4_000_000
 """What a task returns at most, if its runs are like those before."""
 
 AHEAD = 3
 """Tasks for each thread that the scheduler knows, so that none waits for the next."""
+
+FIRST = 16
+"""Tasks of one run each that say how long a run takes, before others are given."""
 
 AT_ONCE = 8
 """Results that are fetched together."""
@@ -92,7 +95,8 @@ class _Tasks:
         """Gives the scheduler as many tasks as it shall know."""
         if time.monotonic() >= self._looked + LOOK_S:
             self._look()
-        while len(self.out) < max(1, AHEAD * self.threads):
+        ahead = AHEAD * self.threads if self._run_s else min(FIRST, self.threads)
+        while len(self.out) < max(1, ahead):
             numbers = self.work.take(self._size())
             if not numbers and self._suspects and not self.out:
                 numbers = self._suspects.pop()
@@ -169,13 +173,16 @@ class _Tasks:
         self._run_bytes = max(run_bytes, (self._run_bytes + run_bytes) / 2)
 
     def _size(self) -> int:
-        """Runs of the next task: fewer at the end, where all shall end together."""
+        """Runs of the next task."""
         if self._run_s is None:
             return 1
-        task_s = max(TASK_S, THREAD_S * self.threads)
+        # At the end fewer, but not so few that the scheduler is what all wait for.
+        least_s = THREAD_S * self.threads
+        most_s = max(TASK_S, least_s)
+        fair_s = self._run_s * self.work.left / (4 * max(1, self.threads))
+        task_s = min(max(fair_s, least_s / 4), most_s)
         size = min(task_s / max(self._run_s, 1e-6), TASK_BYTES / self._run_bytes)
-        fair = self.work.left / (4 * max(1, self.threads))
-        return max(1, int(min(size, fair)))
+        return max(1, int(size))
 
     def _look(self) -> None:
         with self._connected():

@@ -1,12 +1,12 @@
 """What a sweep costs over its runs: on threads, and on a local Dask cluster.
 
-    python python/benches/sweep.py [--runs 1000] [--ms 10] [--repeats 5]
+    python python/benches/sweeps.py [--runs 1000] [--ms 10] [--repeats 5]
 
 Makes the same runs three ways in turn, with as many threads or workers as there are
 processors: bare (`lasthop.simulate` in threads, results thrown away), as a sweep on threads,
-as a sweep on Dask. Prints medians, and ratios to the bare runs. Then tasks of one run each
-say what a task costs the process that has the client and the scheduler. It is no test: times
-depend on what else the machine does.
+as a sweep on Dask. Prints medians of wall and CPU time (of all processes), and ratios to the
+bare runs; where other programs take the processors away, only CPU time says something. Then
+tasks of one run each say what a task costs the process that has the client and the scheduler.
 """
 
 from __future__ import annotations
@@ -77,15 +77,24 @@ def main() -> None:
         }
         # Workers load the package with their first task.
         lasthop.sweep(cell, vary, runs=threads, on=client, progress=False)
+        def processors() -> float:
+            """CPU time of this process and the workers."""
+            of_workers: dict[str, float] = client.run(time.process_time)
+            return time.process_time() + sum(of_workers.values())
+
         walls: dict[str, list[float]] = {name: [] for name in ways}
+        cpus: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(arguments.repeats):
             for name, work in ways.items():
+                before = processors()
                 walls[name].append(seconds(work))
+                cpus[name].append(processors() - before)
         print(f"{arguments.runs} runs, {threads} threads or workers, {arguments.repeats} times")
-        for name, times in walls.items():
-            ratios = [took / of for took, of in zip(times, walls["bare"])]
-            median, ratio = statistics.median(times), statistics.median(ratios)
-            print(f"{name}: {median:.2f} s, {ratio:.3f} of the bare runs")
+        for what, measured in (("wall", walls), ("CPU", cpus)):
+            for name, times in measured.items():
+                ratios = [took / of for took, of in zip(times, measured["bare"])]
+                median, ratio = statistics.median(times), statistics.median(ratios)
+                print(f"{name}: {median:.2f} s of {what}, {ratio:.3f} of the bare runs")
 
         _dask.TASK_S = _dask.THREAD_S = 0.0
         short = cell.with_(duration="10ms")
