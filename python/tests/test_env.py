@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-import numpy as np
 import pytest
 
 import lasthop
@@ -13,6 +12,8 @@ from lasthop._lasthop import Steps
 
 gymnasium = pytest.importorskip("gymnasium")
 env_checker = pytest.importorskip("gymnasium.utils.env_checker")
+
+import numpy as np  # noqa: E402
 
 import lasthop.env  # noqa: E402
 

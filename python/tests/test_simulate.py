@@ -74,8 +74,10 @@ def test_a_path_is_taken_as_well(root: Path, tmp_path: Path) -> None:
 
 
 def test_control_c_ends_it(root: Path) -> None:
+    # A shell that starts tests in the background has SIGINT ignored.
     program = (
-        "import lasthop\n"
+        "import lasthop, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"s = lasthop.Scenario.load({str(root / 'scenarios/hello.toml')!r})\n"
         "print('ready', flush=True)\n"
         "lasthop.simulate(s.with_(duration='30min'), series=False)\n"

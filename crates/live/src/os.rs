@@ -47,9 +47,9 @@ pub mod terminal;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::FromRawFd;
 
 /// A system call that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,8 +95,14 @@ impl<T> Call<T> for io::Result<T> {
 }
 
 /// A file in memory that a program can write to; every write goes to its end.
+#[expect(unsafe_code, reason = "memfd_create")]
 pub fn output_file() -> Result<File, OsError> {
-    let file: File = memfd_create("output", MFdFlags::MFD_CLOEXEC).call("memfd_create")?.into();
+    // glibc has a function of this name from 2.27 on only; wheels run with 2.17.
+    // SAFETY: the kernel reads a string that ends; the descriptor is new, nobody else has it.
+    let file = unsafe {
+        let fd = libc::syscall(libc::SYS_memfd_create, c"output".as_ptr(), libc::MFD_CLOEXEC);
+        File::from_raw_fd(Errno::result(fd).call("memfd_create")? as libc::c_int)
+    };
     fcntl(&file, FcntlArg::F_SETFL(OFlag::O_APPEND)).call("fcntl(O_APPEND)")?;
     Ok(file)
 }

@@ -16,8 +16,11 @@ const SECRET_BYTES: usize = 32;
 pub fn secret() -> Result<[u8; SECRET_BYTES], OsError> {
     const CALL: &str = "getrandom";
     let mut bytes = [0; SECRET_BYTES];
+    let flags: libc::c_uint = 0;
+    // glibc has a function of this name from 2.25 on only; wheels run with 2.17.
     // SAFETY: the kernel writes at most so many bytes.
-    let result = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    let result =
+        unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), flags) };
     match Errno::result(result).call(CALL)? as usize {
         SECRET_BYTES => Ok(bytes),
         _ => Err(OsError::new(CALL, Errno::EIO)),
