@@ -87,8 +87,7 @@ def test_the_command_makes_the_same(
 def test_files_are_those_of_the_command(
     command: Path, cell: lasthop.Scenario, file: Path, tmp_path: Path, expected: Rows
 ) -> None:
-    import polars
-
+    polars = pytest.importorskip("polars")
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     made = lasthop.sweep(cell, VARY, runs=RUNS, out=ours)
     commanded(command, file, *COMMAND, "--runs", RUNS, "--out", theirs)
