@@ -172,8 +172,13 @@ impl Reader<'_> {
         let Some(node) = node.child(key) else { return Some(Vec::new()) };
         let Value::Array(elements) = &node.value else {
             let got = shown(&node.value);
-            self.problems
-                .push(&place, format!("expected [[{key}]], got {got} (one pair of brackets?)"));
+            // A change of what is inside makes a table where there was nothing.
+            let hint = match place.origin {
+                Origin::Set(_) if got == "a table" => format!("is there a [[{key}]] to change?"),
+                _ => "one pair of brackets?".into(),
+            };
+            let message = format!("expected [[{key}]], got {got} ({hint})");
+            self.problems.push(&place, message);
             return None;
         };
         let read = |(index, element): (usize, &Node)| {

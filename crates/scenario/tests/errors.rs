@@ -76,6 +76,7 @@ const SETS: &[&str] = &[
     "flow.up.start=2026-11-20",
     "franc=[{ name = \"f\", ends = [\"ap\"], mode = \"papr\", field = \"gf4\", helpers = [], relaying = \"guess\", loss = [{ loss = 2 }], outage = [{}] }]",
     "node=5",
+    "franc.*.mode=plain",
     // Combinations.
     "warmup=10s",
     "duration=0s",
