@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use crate::simulate::{QUIET, wall_s};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
-use lasthop_sweep::{Engine, Plan, Request, Store, StoreError, Told};
+use lasthop_sweep::{Engine, Plan, Progress, Request, Store, StoreError};
 use lasthop_units::Instant;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -49,7 +49,7 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
     let series = args.series.then(|| folder.join("series"));
     let engine = Engine { plan: &plan, threads, series };
     let mut watch = Watch::new(&mut store, tasks.len(), &interrupt);
-    let made = engine.make(&tasks, &mut |told| watch.told(told));
+    let made = engine.make(&tasks, &mut |progress| watch.note(progress));
     let Watch { clock, done, failure, bar, .. } = watch;
     if let Some(bar) = bar {
         bar.finish_and_clear();
@@ -81,7 +81,7 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
         });
         console::print(&format!("{document:#}\n"))?;
     } else {
-        console::print(&told(folder, args, done, there, failed, wall_s))?;
+        console::print(&report(folder, args, done, there, failed, wall_s))?;
     }
     Ok(if failed > 0 { RUN_FAILED } else { 0 })
 }
@@ -152,7 +152,7 @@ fn announced(plan: &Plan, args: &Sweep, missing: usize, there: usize, threads: u
     )
 }
 
-fn told(
+fn report(
     folder: &Path,
     args: &Sweep,
     done: usize,
@@ -204,12 +204,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn told(&mut self, told: Told<'_>) -> ControlFlow<()> {
+    fn note(&mut self, progress: Progress<'_>) -> ControlFlow<()> {
         if self.failure.is_some() {
             return ControlFlow::Break(());
         }
         let mut kept = Ok(());
-        if let Told::Record(record, line) = told {
+        if let Progress::Record(record, line) = progress {
             self.done += 1;
             kept = self.store.append(record, line);
         }
@@ -237,7 +237,7 @@ impl<'a> Watch<'a> {
             self.is_estimated = true;
             let all_s = now_s / self.done as f64 * self.total as f64;
             let memory = memory_mb().map_or(String::new(), |mb| format!(" and {mb:.0} MB"));
-            console::error(&format!("about {}{memory}\n", duration_told(all_s)));
+            console::error(&format!("about {}{memory}\n", shown_duration(all_s)));
         }
         if self.clock.now() - Instant::ZERO >= QUIET {
             let total = self.total;
@@ -260,7 +260,7 @@ fn bar(total: usize) -> ProgressBar {
 }
 
 /// A time in the unit that a person would say.
-fn duration_told(seconds: f64) -> String {
+fn shown_duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{s:.1} s"),
         s if s < 7_200.0 => format!("{:.0} min", s / 60.0),

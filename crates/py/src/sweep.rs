@@ -17,7 +17,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use lasthop_sweep::afar::{self, AfarError, Blueprint, Made, Pending};
 use lasthop_sweep::vary::{Axis, VaryError};
-use lasthop_sweep::{Engine, Plan, PlanError, Store, StoreError, Told};
+use lasthop_sweep::{Engine, Plan, PlanError, Progress, Store, StoreError};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyType};
@@ -162,7 +162,7 @@ impl SweepWork {
         threads: usize,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let progress = progress.map(|progress| progress.clone().unbind());
+        let callback = progress.map(|progress| progress.clone().unbind());
         let tasks = self.pending.take_here();
         let Some(store) = &mut self.store else { return Err(closed(py)) };
         let engine =
@@ -170,8 +170,8 @@ impl SweepWork {
         let (mut made, mut failure, mut raised) = (0_usize, None, None);
         let result = py.detach(|| {
             let mut looked = now();
-            engine.make(&tasks, &mut |told| {
-                if let Told::Record(record, line) = told {
+            engine.make(&tasks, &mut |progress| {
+                if let Progress::Record(record, line) = progress {
                     match store.append(record, line) {
                         Ok(()) => made += 1,
                         Err(why) => {
@@ -190,11 +190,11 @@ impl SweepWork {
                     failure = Some(why);
                     return ControlFlow::Break(());
                 }
-                let told = Python::attach(|py| {
+                let heard = Python::attach(|py| {
                     py.check_signals()?;
-                    progress.as_ref().map_or(Ok(()), |call| call.call1(py, (made,)).map(drop))
+                    callback.as_ref().map_or(Ok(()), |call| call.call1(py, (made,)).map(drop))
                 });
-                match told {
+                match heard {
                     Ok(()) => ControlFlow::Continue(()),
                     Err(error) => {
                         raised = Some(error);
@@ -392,8 +392,8 @@ fn not_planned(py: Python<'_>, why: PlanError) -> PyErr {
     match why {
         PlanError::Scenario(error) => raised(py, &error),
         PlanError::Vary(errors) => {
-            let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            sweep_error(py, told.join("\n"))
+            let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            sweep_error(py, lines.join("\n"))
         }
         why => sweep_error(py, why.to_string().replace("--vary ", "vary ")),
     }

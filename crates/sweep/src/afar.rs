@@ -2,7 +2,7 @@
 //! ([`Blueprint`]), what comes back ([`Made`]), and which runs nobody has or makes yet
 //! ([`Pending`]). Leaves out how bytes get there and back, and who is alive.
 
-use crate::engine::{Engine, Task, Told};
+use crate::engine::{Engine, Progress, Task};
 use crate::plan::{Plan, PlanError};
 use crate::record::{Outcome, Record};
 use crate::store::{Head, Store, StoreError};
@@ -153,8 +153,8 @@ pub fn make(
     let tasks: Vec<Task> = numbers.iter().map(|&number| plan.task(number as usize)).collect();
     let mut made = Vec::with_capacity(tasks.len());
     let engine = Engine { plan, threads: 1, series: None };
-    let done = engine.make(&tasks, &mut |told| {
-        if let Told::Record(_, line) = told {
+    let done = engine.make(&tasks, &mut |progress| {
+        if let Progress::Record(_, line) = progress {
             // One thread makes them in order.
             made.push(Made { number: numbers[made.len()], line: line.to_owned() });
         }

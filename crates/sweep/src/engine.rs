@@ -42,8 +42,8 @@ pub struct Task {
     pub run: u32,
 }
 
-/// What the engine tells.
-pub enum Told<'a> {
+/// What the engine reports.
+pub enum Progress<'a> {
     /// A run ended: its result, and the line of the journal that it is.
     Record(&'a Record, &'a str),
     /// Some time passed.
@@ -51,7 +51,7 @@ pub enum Told<'a> {
 }
 
 impl Engine<'_> {
-    /// Makes `tasks`; tells every result, in the order in which they come. Stops early when
+    /// Makes `tasks`; reports every result, in the order in which they come. Stops early when
     /// `watch` returns [`ControlFlow::Break`]; a run that was stopped has no result.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Engine<'_> {
     pub fn make(
         &self,
         tasks: &[Task],
-        watch: &mut dyn FnMut(Told<'_>) -> ControlFlow<()>,
+        watch: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<(), OutputError> {
         let stop = AtomicBool::new(false);
         let next = AtomicUsize::new(0);
@@ -100,12 +100,12 @@ impl Engine<'_> {
             drop(sender);
             loop {
                 let flow = match receiver.recv_timeout(LOOK_EVERY) {
-                    Ok(Ok((record, line))) => watch(Told::Record(&record, &line)),
+                    Ok(Ok((record, line))) => watch(Progress::Record(&record, &line)),
                     Ok(Err(why)) => {
                         failure.get_or_insert(why);
                         ControlFlow::Break(())
                     }
-                    Err(RecvTimeoutError::Timeout) => watch(Told::Time),
+                    Err(RecvTimeoutError::Timeout) => watch(Progress::Time),
                     Err(RecvTimeoutError::Disconnected) => break,
                 };
                 if flow.is_break() {

@@ -29,7 +29,7 @@ pub mod value;
 pub mod vary;
 
 pub use afar::{AfarError, Blueprint, Made, Pending};
-pub use engine::{Engine, Task, Told};
+pub use engine::{Engine, Progress, Task};
 pub use plan::{Impossible, Plan, PlanError, Request};
 pub use record::{Outcome, Record};
 pub use store::{Asked, Shard, Store, StoreError, merge, read_tables};

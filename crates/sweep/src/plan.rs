@@ -294,7 +294,7 @@ impl Plan {
     }
 
     /// A combination as a person reads it.
-    pub fn told(&self, combination: usize) -> String {
+    pub fn describe(&self, combination: usize) -> String {
         let values = self.values(combination);
         let pairs =
             self.axes.iter().zip(values).map(|(axis, value)| format!("{}={value}", axis.path));
@@ -333,7 +333,7 @@ impl Plan {
                 let mut faults = faults.lock().expect("no thread panics with it");
                 for problem in error.problems() {
                     let known = faults.len() < Impossible::FAULTS_MAX;
-                    let message = told(problem);
+                    let message = shown(problem);
                     if let Some((count, first)) = faults.get_mut(&message) {
                         (*count, *first) = (*count + 1, combination.min(*first));
                     } else if known {
@@ -355,11 +355,11 @@ impl Plan {
         let mut faults: Vec<_> =
             faults.into_inner().expect("no thread panicked with it").into_iter().collect();
         faults.sort_by_key(|(_, (_, first))| *first);
-        let told = |(message, (count, first))| (message, count, self.told(first));
+        let fault = |(message, (count, first))| (message, count, self.describe(first));
         Err(Impossible {
             combinations: combinations_wrong,
             of: combinations,
-            faults: faults.into_iter().map(told).collect(),
+            faults: faults.into_iter().map(fault).collect(),
         })
     }
 
@@ -377,15 +377,15 @@ impl Impossible {
 }
 
 /// A problem as `--vary` has it.
-fn told(problem: &lasthop_scenario::Problem) -> String {
+fn shown(problem: &lasthop_scenario::Problem) -> String {
     match &problem.set {
         Some(set) => {
-            let mut told = set.clone();
+            let mut shown = set.clone();
             // The key is what the argument begins with, unless something inside is wrong.
             if !problem.key.is_empty() && !set.starts_with(&format!("{}=", problem.key)) {
-                let _ = write!(told, ": {}", problem.key);
+                let _ = write!(shown, ": {}", problem.key);
             }
-            format!("{told}: {}", problem.message)
+            format!("{shown}: {}", problem.message)
         }
         None => problem.to_string(),
     }

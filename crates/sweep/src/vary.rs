@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told() {
-        for (argument, told) in [
+        for (argument, message_part) in [
             ("a", "expected PATH=VALUES"),
             ("=1", "a key before the ="),
             ("a=", "one is empty"),
@@ -316,7 +316,7 @@ mod tests {
             ("a=1.0..1.000001:9", "six digits"),
         ] {
             let message = wrong(argument);
-            assert!(message.contains(told), "{argument}: {message}");
+            assert!(message.contains(message_part), "{argument}: {message}");
         }
     }
 

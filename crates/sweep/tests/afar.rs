@@ -5,7 +5,7 @@ mod common;
 use common::{Folder, plan};
 use lasthop_sweep::afar::{self, AfarError, Blueprint, Made, Pending};
 use lasthop_sweep::vary::Axis;
-use lasthop_sweep::{Engine, Plan, Store, Told, read_tables};
+use lasthop_sweep::{Engine, Plan, Progress, Store, read_tables};
 use std::ops::ControlFlow;
 
 const VARY: [&str; 2] = ["flow.up.rate=1Mb/s,2Mb/s,3Mb/s", "channel.width=20MHz,40MHz"];
@@ -26,8 +26,8 @@ fn another_process_makes_the_same_runs() {
     let mut store = Store::open(&here.0, &plan, None, false).expect("it can be made");
     let engine = Engine { plan: &plan, threads: 2, series: None };
     let tasks = store.missing(&plan);
-    let mut watch = |told: Told<'_>| {
-        if let Told::Record(record, line) = told {
+    let mut watch = |progress: Progress<'_>| {
+        if let Progress::Record(record, line) = progress {
             store.append(record, line).expect("there is room");
         }
         ControlFlow::Continue(())

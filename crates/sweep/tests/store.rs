@@ -4,7 +4,7 @@ mod common;
 
 use common::{Folder, plan};
 use lasthop_sweep::{
-    Asked, Engine, Outcome, Plan, PlanError, Record, Request, Shard, Store, Task, Told,
+    Asked, Engine, Outcome, Plan, PlanError, Progress, Record, Request, Shard, Store, Task,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -17,8 +17,8 @@ fn open(folder: &Path, plan: &Plan) -> Store {
 fn make(plan: &Plan, tasks: &[Task], threads: usize, most: usize) -> Vec<(Record, String)> {
     let mut made = Vec::new();
     let engine = Engine { plan, threads, series: None };
-    let kept = engine.make(tasks, &mut |told| {
-        if let Told::Record(record, line) = told {
+    let kept = engine.make(tasks, &mut |progress| {
+        if let Progress::Record(record, line) = progress {
             made.push((record.clone(), line.to_owned()));
         }
         if made.len() >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
