@@ -4,7 +4,9 @@
 
 use crate::apq::address::{Host, parse_bind};
 use crate::franc::flags::KeyFlags;
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::ValueParser};
+use clap::builder::ValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use lasthop_live::apq::Bind;
 use lasthop_scenario::quantity::Quantity;
 use lasthop_sweep::Shard;
@@ -17,8 +19,8 @@ use std::path::PathBuf;
 #[command(name = "lasthop", version, max_term_width = 96, subcommand_required = true)]
 #[command(after_help = "Examples:
   lasthop demo
-  lasthop simulate scenarios/hello.toml
-  lasthop emulate scenarios/upload.toml -- ping -c 10 server")]
+  lasthop simulate hello
+  lasthop emulate upload -- ping -c 10 server")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -48,6 +50,9 @@ pub enum Verb {
     Medium(Medium),
     /// Read a capture of the air, and say what is wrong with the link
     Capture(Capture),
+    /// List, show and copy the scenarios that are inside the program
+    #[command(subcommand)]
+    Scenario(ScenarioVerb),
     /// Print a JSON Schema
     Schema(Schema),
     /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
@@ -59,9 +64,9 @@ pub enum Verb {
 /// `lasthop simulate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  lasthop simulate scenarios/hello.toml
-  lasthop simulate scenarios/contention.toml --set node.sta.count=50 --runs 10
-  lasthop simulate scenarios/hello.toml --seed 7 --out results --pcap")]
+  lasthop simulate hello
+  lasthop simulate contention --set node.sta.count=50 --runs 10
+  lasthop simulate hello --seed 7 --out results --pcap")]
 pub struct Simulate {
     /// What to run.
     #[command(flatten)]
@@ -92,9 +97,9 @@ The same command goes on where it was stopped, and makes only what is missing wh
 more values or more runs. The exit status is 1 if a run failed (its row says why).
 
 Examples:
-  lasthop sweep scenarios/contention.toml --vary node.sta.count=1,2,5,10,20 --runs 10 --out results
-  lasthop sweep scenarios/upload.toml --vary wire.*.delay=log:1ms..100ms:5 --vary seed=1..3 --out results
-  lasthop sweep scenarios/contention.toml --vary node.sta.count=1..50 --shard 3/8 --out results
+  lasthop sweep contention --vary node.sta.count=1,2,5,10,20 --runs 10 --out results
+  lasthop sweep upload --vary wire.*.delay=log:1ms..100ms:5 --vary seed=1..3 --out results
+  lasthop sweep contention --vary node.sta.count=1..50 --shard 3/8 --out results
   lasthop sweep --merge results"
 )]
 pub struct Sweep {
@@ -139,9 +144,9 @@ The exit status is that of COMMAND, else 0; 130 after an interrupt, 2 after an e
 An interrupt ends it early; what was measured until then is reported all the same.
 
 Examples:
-  lasthop emulate scenarios/upload.toml
-  lasthop emulate scenarios/upload.toml -- ping -c 10 server
-  lasthop emulate scenarios/upload.toml --in server --out results -- bash"
+  lasthop emulate upload
+  lasthop emulate upload -- ping -c 10 server
+  lasthop emulate upload --in server --out results -- bash"
 )]
 pub struct Emulate {
     /// What to run.
@@ -197,8 +202,8 @@ pub struct Reproduce {
 runs without TCP small queues, because a TAP device takes packets from the kernel's at once.
 
 Examples:
-  lasthop compare scenarios/upload.toml
-  lasthop compare scenarios/upload.toml --set flow.upload.congestion_control=reno --runs 3"
+  lasthop compare upload
+  lasthop compare upload --set flow.upload.congestion_control=reno --runs 3"
 )]
 pub struct Compare {
     /// What to run.
@@ -424,17 +429,61 @@ pub enum ApqMethodName {
     Fast,
 }
 
+/// `lasthop scenario`.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "Examples:
+  lasthop scenario list
+  lasthop scenario show hello
+  lasthop scenario init my.toml --from upload")]
+pub enum ScenarioVerb {
+    /// List the scenarios inside the program, each with what it shows
+    #[command(after_help = "Example:
+  lasthop scenario list")]
+    List,
+    /// Print one of them
+    Show(ScenarioShow),
+    /// Write a scenario to start from to a new file
+    Init(ScenarioInit),
+}
+
+/// `lasthop scenario show`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  lasthop scenario show hello")]
+pub struct ScenarioShow {
+    /// Its name, as lasthop scenario list has it
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+/// `lasthop scenario init`.
+#[derive(Debug, Args)]
+#[command(after_help = "A file that exists stays as it is, and the exit status is 2.
+
+Examples:
+  lasthop scenario init my.toml
+  lasthop scenario init my.toml --from upload")]
+pub struct ScenarioInit {
+    /// The new file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Copy this one, as lasthop scenario list has it [default: a commented one of its own]
+    #[arg(long, value_name = "NAME")]
+    pub from: Option<String>,
+}
+
 /// Which scenario, and what to change in it.
 #[derive(Debug, Args)]
 pub struct ScenarioArgs {
-    /// Scenario file
-    #[arg(value_name = "SCENARIO.toml")]
+    /// Scenario: a file, or the name of one inside the program (see lasthop scenario list), or
+    /// - for standard input
+    #[arg(value_name = "SCENARIO")]
     pub file: PathBuf,
     /// Change a key of the scenario, such as node.laptop.queue.kind=fq-codel
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Seed of all random numbers [default: the scenario's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, value_name = "N", value_parser = ValueParser::new(seed))]
     pub seed: Option<u64>,
 }
 
@@ -471,8 +520,8 @@ An interrupt is its usual end, with status 0.
 
 Examples:
   modprobe mac80211_hwsim radios=0
-  lasthop medium scenarios/hello.toml
-  lasthop medium scenarios/hello.toml --radio laptop=phy0 --set link.snr=12dB"
+  lasthop medium hello
+  lasthop medium hello --radio laptop=phy0 --set link.snr=12dB"
 )]
 pub struct Medium {
     /// What to run.
@@ -599,6 +648,11 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
+    seed.ok_or_else(|| format!("expected a whole number from 0 to {}", i64::MAX))
+}
+
 fn positive_rate(text: &str) -> Result<Bitrate, String> {
     let expected = |why: &dyn std::fmt::Display| {
         format!("expected a bit rate, such as 50Mb/s (units: {}): {why}", Bitrate::UNITS.join(", "))
@@ -629,13 +683,87 @@ fn precision(text: &str) -> Result<f64, String> {
     number_in(text, |number| number > 0.0 && number <= 0.5, "above 0, up to 0.5")
 }
 
+/// Stands for a space of an example until the help is printed: no line is broken there.
+const UNBROKEN: char = '\u{a0}';
+
+/// The command with what holds for every verb: numbers may be negative, so that each flag says
+/// itself what it allows; examples keep their lines, so that they can be pasted.
+fn prepared(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let is_valued = !arg.is_positional() && arg.get_action().takes_values();
+        if is_valued { arg.allow_negative_numbers(true) } else { arg }
+    });
+    let command = match command.get_after_help().map(ToString::to_string) {
+        Some(help) => command.after_help(unbroken(&help)),
+        None => command,
+    };
+    command.mut_subcommands(prepared)
+}
+
+/// The text with sentences on one line, which is wrapped as wide as the terminal is, and with
+/// no place to break lines that are indented.
+fn unbroken(help: &str) -> String {
+    let mut out = String::new();
+    let mut is_sentence = false;
+    for line in help.lines() {
+        let is_next = !line.is_empty() && !line.starts_with(' ');
+        match (out.is_empty(), is_sentence && is_next) {
+            (true, _) => {}
+            (_, true) => out.push(' '),
+            (_, false) => out.push('\n'),
+        }
+        is_sentence = is_next;
+        match line.starts_with(' ') {
+            true => out.extend(line.chars().map(|c| if c == ' ' { UNBROKEN } else { c })),
+            false => out.push_str(line),
+        }
+    }
+    out
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// If it is wrong, or asks for help; [`printed`] has the text.
+pub fn parse() -> Result<Cli, clap::Error> {
+    let mut command = prepared(Cli::command());
+    let matches =
+        command.try_get_matches_from_mut(std::env::args_os()).map_err(without_wrong_tip)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Without the tip to put what looks like a negative quantity, as in `--duration -5s`, behind
+/// `--`: there it would be another argument.
+fn without_wrong_tip(mut usage: clap::Error) -> clap::Error {
+    let is_quantity = match usage.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(text)) => text
+            .strip_prefix('-')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())),
+        _ => false,
+    };
+    if is_quantity {
+        usage.remove(ContextKind::Suggested);
+    }
+    usage
+}
+
+/// A text of clap's as it is printed.
+pub fn printed(usage: &clap::Error, is_plain: bool) -> String {
+    let text = usage.render();
+    let text = if is_plain { text.to_string() } else { text.ansi().to_string() };
+    let is_help = matches!(
+        usage.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if is_help { text.replace(UNBROKEN, " ") } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        prepared(Cli::command()).debug_assert();
     }
 }

@@ -8,6 +8,7 @@ use crate::console::{self, Stream};
 use crate::emulate::{self, Show};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::scenario;
 use crate::simulate;
 use crate::table::{self, alone, number, text, value};
 use lasthop_live::EmulateOptions;
@@ -25,7 +26,7 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     let mut sets = args.scenario.sets();
     sets.extend(args.duration.map(|duration| format!("duration=\"{duration}\"")));
-    let scenario = lasthop_scenario::load(&args.scenario.file, &sets)?;
+    let scenario = scenario::load(&args.scenario, &sets)?;
     let runs = u64::from(args.runs);
     let as_kernel = scenario.clone().without_small_queues();
     let mut simulated = Vec::new();

@@ -25,11 +25,14 @@ impl Stream {
     }
 
     /// Whether text has to be without escape sequences: the stream is no terminal, or a
-    /// dumb one, or `NO_COLOR` is set (<https://no-color.org>).
+    /// dumb one, and `CLICOLOR_FORCE` is not set to something other than 0
+    /// (<https://bixense.com/clicolors>); or `NO_COLOR` is set, which wins
+    /// (<https://no-color.org>).
     pub fn is_plain(self) -> bool {
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_forced = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        is_set("NO_COLOR") || is_dumb || !self.is_terminal()
+        set("NO_COLOR").is_some() || !is_forced && (is_dumb || !self.is_terminal())
     }
 
     /// The text in bold, unless the stream is plain.

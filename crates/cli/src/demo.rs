@@ -114,8 +114,8 @@ fn story(before: &RunDocument, after: &RunDocument) -> String {
     }
     let _ = writeln!(
         out,
-        "\nNext: lasthop emulate scenarios/demo.toml -- ping -c 20 server\n\
-         \x20     lasthop simulate scenarios/hello.toml"
+        "\nNext: lasthop emulate demo -- ping -c 20 server\n\
+         \x20     lasthop simulate hello"
     );
     out
 }

@@ -9,6 +9,7 @@ use crate::dashboard::Dashboard;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::report;
+use crate::scenario;
 use crate::simulate::wall_s;
 use crate::view::View;
 use lasthop_live::os::clock::Clock;
@@ -26,7 +27,7 @@ use std::os::fd::OwnedFd;
 /// Runs the command; returns the exit status.
 pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
-    let scenario = lasthop_scenario::load(&args.scenario.file, &args.scenario.sets())?;
+    let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
     let out = args.output.out.as_ref();
     let mut directory = out.map(OutputDir::create).transpose().map_err(Failure::message)?;
     let has_command = !args.command.is_empty();

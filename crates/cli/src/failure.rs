@@ -76,7 +76,7 @@ fn print_error(message: &str) {
 /// The errors of a scenario: on a terminal with the lines of the file, otherwise one
 /// line per error, for editors and logs.
 fn scenario_text(error: &ScenarioError) -> String {
-    if !Stream::Error.is_plain() {
+    if Stream::Error.is_terminal() && !Stream::Error.is_plain() {
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode())
             .with_width(console::width())
             .without_cause_chain();

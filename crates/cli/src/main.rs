@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `demo` | the verbs |
+//! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `demo` | the verbs |
 //! | `report`, `table` | a run as tables |
 //! | `dashboard`, `view` | the live view of a run |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
@@ -25,19 +25,19 @@ mod interrupt;
 mod medium;
 mod report;
 mod reproduce;
+mod scenario;
 mod simulate;
 mod sweep;
 mod table;
 mod view;
 
-use args::{Cli, SchemaOf, Verb};
-use clap::Parser;
+use args::{SchemaOf, Verb};
 use console::Stream;
 use failure::{ERROR_STATUS, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let status = match Cli::try_parse() {
+    let status = match args::parse() {
         Ok(cli) => run(&cli.verb),
         Err(usage) => tell_usage(&usage),
     };
@@ -55,6 +55,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Franc(verb) => franc::franc(verb),
         Verb::Medium(args) => medium::medium(args).map(|()| 0),
         Verb::Capture(args) => capture::capture(args).map(|()| 0),
+        Verb::Scenario(verb) => scenario::scenario(verb).map(|()| 0),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
     }
@@ -83,8 +84,6 @@ fn tell_usage(usage: &clap::Error) -> Result<u8, Failure> {
         true => (Stream::Error, ERROR_STATUS),
         false => (Stream::Output, 0),
     };
-    let text = usage.render();
-    let text = if stream.is_plain() { text.to_string() } else { text.ansi().to_string() };
-    stream.write(&text)?;
+    stream.write(&args::printed(usage, stream.is_plain()))?;
     Ok(status)
 }

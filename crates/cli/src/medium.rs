@@ -4,6 +4,7 @@
 use crate::args::{AggregationBy, Medium};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
+use crate::scenario;
 use crate::table::{self, number, text};
 use lasthop_live::Scheduling;
 use lasthop_live::medium::{
@@ -15,7 +16,7 @@ use lasthop_wifi::medium::RadioStats;
 
 /// Runs the command.
 pub fn medium(args: &Medium) -> Result<(), Failure> {
-    let scenario = lasthop_scenario::load(&args.scenario.file, &args.scenario.sets())?;
+    let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
     let existing = args.radio.iter().map(|pair| node_and_radio(pair)).collect::<Result<_, _>>()?;
     let aggregation = match args.aggregation {
         AggregationBy::Radio => Aggregation::Radio,

@@ -24,10 +24,10 @@ use std::thread;
 /// Exit status if a figure fails, with `--check`.
 const FAILED_STATUS: u8 = 1;
 
-/// Longest name of a quantity in the table, in characters; pages and JSON have all of
-/// it.
+/// Longest name of a quantity in the table on a terminal, in characters; pipes, pages and
+/// JSON have all of it.
 const NAME_MAX: usize = 48;
-/// Longest statement of a paper in the table, in characters.
+/// Longest statement of a paper in the table on a terminal, in characters.
 const WORDS_MAX: usize = 28;
 
 /// Runs the command; returns the exit status.
@@ -132,6 +132,11 @@ fn tables(outcomes: &[Outcome], stream: Stream) -> String {
         number("", "band"),
         text("verdict"),
     ];
+    // A screen is narrow; what reads a pipe has all.
+    let shortened = |text: &str, letters_max| match stream.is_terminal() {
+        true => shortened(text, letters_max),
+        false => text.to_owned(),
+    };
     let mut out = String::new();
     let mut notes = String::new();
     let (mut passed, mut all) = (0, 0);

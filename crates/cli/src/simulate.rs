@@ -7,6 +7,7 @@ use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::report;
+use crate::scenario;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
 use lasthop_run::RunError;
@@ -28,7 +29,7 @@ const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 /// Runs the command.
 pub fn simulate(args: &Simulate) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
-    let scenario = lasthop_scenario::load(&args.scenario.file, &args.scenario.sets())?;
+    let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
     let mut top =
         args.output.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
     if !scenario.programs.is_empty() {
@@ -239,7 +240,7 @@ pub fn run(
     lasthop_run::simulate(scenario, number, recorder, progress).map_err(|why| match why {
         RunError::Stopped => Failure::Stopped,
         RunError::Output(why) => Failure::message(why),
-        RunError::Hosts(why) => Failure::Message(format!("{}: {why}", file.display())),
+        RunError::Hosts(why) => Failure::Message(format!("{}: {why}", scenario::label(file))),
     })
 }
 

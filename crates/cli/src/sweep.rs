@@ -5,6 +5,7 @@ use crate::args::{ScenarioArgs, Sweep};
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::scenario;
 use crate::simulate::{QUIET, wall_s};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
@@ -100,11 +101,11 @@ fn merge(folder: &Path, is_json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn plan(args: &Sweep, scenario: &ScenarioArgs) -> Result<Plan, Failure> {
-    let text = lasthop_scenario::read_text(&scenario.file)?;
+fn plan(args: &Sweep, asked: &ScenarioArgs) -> Result<Plan, Failure> {
+    let text = scenario::read_text(&asked.file)?;
     let request = Request { vary: args.vary.clone(), zip: args.zip, runs: args.runs };
-    let file = scenario.file.display().to_string();
-    Plan::new(&file, &text, &scenario.sets(), &request).map_err(|error| match error {
+    let file = scenario::label(&asked.file);
+    Plan::new(&file, &text, &asked.sets(), &request).map_err(|error| match error {
         lasthop_sweep::PlanError::Scenario(error) => Failure::from(error),
         error => Failure::message(error),
     })

@@ -123,6 +123,27 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
+/// Text in lines of at most `width` columns, the first behind `head`, others indented as far.
+pub fn wrapped(head: &str, text: &str, width: usize) -> String {
+    let mut out = head.to_owned();
+    let mut column = head.len();
+    for (index, word) in text.split_whitespace().enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > width {
+            out.push('\n');
+            out.push_str(&" ".repeat(head.len()));
+            column = head.len();
+        } else if index > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out.push('\n');
+    out
+}
+
 /// A number with about four digits.
 pub fn value(number: f64) -> String {
     let decimals = match number.abs() {

@@ -69,6 +69,7 @@ pub mod retryout;
 pub mod scan;
 
 use crate::figure::{Figure, Paper};
+use lasthop_scenario::did_you_mean;
 
 /// All papers, in the order in which they are shown.
 pub const PAPERS: [&Paper; 5] =
@@ -76,10 +77,12 @@ pub const PAPERS: [&Paper; 5] =
 
 /// Why [`select`] found nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no {wanted:?}; there is {there}")]
+#[error("there is no {wanted:?}; {}there is {there}", near.as_ref().map_or(String::new(), |near| format!("{near} ")))]
 pub struct UnknownFigure {
     /// The paper or figure that was asked for.
     pub wanted: String,
+    /// What was meant, perhaps, as a question.
+    pub near: Option<String>,
     /// The papers or figures that exist.
     pub there: String,
 }
@@ -108,7 +111,11 @@ pub fn select(
             let papers = PAPERS.iter().filter(|paper| !paper.figures.is_empty());
             let there: Vec<String> = papers.map(|paper| what_there_is(paper)).collect();
             let there = there.join(", ");
-            Err(UnknownFigure { wanted: wanted.to_owned(), there })
+            let keys = PAPERS.iter().map(|paper| paper.key.to_owned());
+            let figures = all().map(|(paper, figure)| format!("{}/{}", paper.key, figure.id));
+            let names: Vec<String> = keys.chain(figures).collect();
+            let near = did_you_mean(wanted, names.iter().map(String::as_str));
+            Err(UnknownFigure { wanted: wanted.to_owned(), near, there })
         }
         _ => Ok(selected),
     }
@@ -207,6 +214,11 @@ mod tests {
         for wanted in ["jumbo/fig99", "nonsense", "", "/", "jumbo/"] {
             let why = select(Some(wanted)).expect_err("there is none").to_string();
             assert!(why.contains("jumbo (/fig4"), "{why}");
+        }
+        for (wanted, near) in [("jumob", "jumbo"), ("jumbo/fg4", "jumbo/fig4")] {
+            let why = select(Some(wanted)).expect_err("there is none").to_string();
+            let told = format!("there is no {wanted:?}; did you mean {near:?}? there is ");
+            assert!(why.starts_with(&told), "{why}");
         }
     }
 }

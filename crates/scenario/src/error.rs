@@ -171,8 +171,8 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// A scenario of which there is no text to show.
-    pub(crate) fn unreadable(file: &str, message: String) -> Self {
+    /// A scenario that is called `file` and of which there is no text to show.
+    pub fn unreadable(file: &str, message: String) -> Self {
         let place = Place::new("", Origin::Absent);
         let problem = Problem::new(file, "", &[], place, message);
         Self { problems: vec![problem], source: NamedSource::new(file, String::new()) }

@@ -23,7 +23,7 @@ pub enum Accepts {
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The system refuses.
-    #[error("cannot be read: {0}")]
+    #[error("cannot be read: {}", plain(.0))]
     Io(#[from] io::Error),
     /// It is something else.
     #[error("expected {expected}, got {got}")]
@@ -51,6 +51,15 @@ pub enum FileError {
     },
 }
 
+/// What the system says, without the number that only programmers know.
+fn plain(why: &io::Error) -> String {
+    if why.kind() == io::ErrorKind::NotFound {
+        return "there is no such file".into();
+    }
+    let told = why.to_string();
+    told.split_once(" (os error ").map_or(told.as_str(), |(words, _)| words).to_owned()
+}
+
 fn got(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "more".into(), |bytes| bytes.to_string())
 }
@@ -75,16 +84,27 @@ pub fn open(path: &Path, accepts: Accepts) -> Result<File, FileError> {
 pub fn read(path: &Path, accepts: Accepts, bytes_max: u64) -> Result<Vec<u8>, FileError> {
     let file = open(path, accepts)?;
     let about = file.metadata()?;
-    let too_long = |bytes| FileError::TooLong { bytes_max, what: " of text", bytes };
     if about.is_file() && about.len() > bytes_max {
-        return Err(too_long(Some(about.len())));
+        return Err(too_long(bytes_max, Some(about.len())));
     }
+    read_from(file, bytes_max)
+}
+
+/// All that `input` gives until its end, up to `bytes_max` bytes.
+///
+/// # Errors
+/// If it cannot be read, or is longer.
+pub fn read_from(input: impl Read, bytes_max: u64) -> Result<Vec<u8>, FileError> {
     let mut bytes = Vec::new();
-    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > bytes_max {
-        return Err(too_long(None));
+    input.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > bytes_max {
+        true => Err(too_long(bytes_max, None)),
+        false => Ok(bytes),
     }
-    Ok(bytes)
+}
+
+fn too_long(bytes_max: u64, bytes: Option<u64>) -> FileError {
+    FileError::TooLong { bytes_max, what: " of text", bytes }
 }
 
 /// `bytes` as text.
@@ -135,7 +155,15 @@ mod tests {
         let error = reads(4).expect_err("it is longer").to_string();
         assert_eq!(error, "expected at most 4 bytes of text, got 5");
         fs::remove_file(&path).expect("it is there");
-        assert!(matches!(reads(5), Err(FileError::Io(_))));
+        let error = reads(5).expect_err("it is gone").to_string();
+        assert_eq!(error, "cannot be read: there is no such file");
+    }
+
+    #[test]
+    fn what_the_system_says_has_no_number() {
+        let path = Path::new("/dev/null/inside");
+        let error = open(path, Accepts::Files).expect_err("no folder").to_string();
+        assert_eq!(error, "cannot be read: Not a directory");
     }
 
     #[test]

@@ -35,6 +35,7 @@ mod tree;
 mod warnings;
 
 pub use error::{Problem, ScenarioError};
+pub use scalar::did_you_mean;
 
 use crate::error::{Place, Problems};
 use crate::file::Accepts;

@@ -440,11 +440,8 @@ pub(crate) fn not_modelled(text: &str) -> Option<String> {
     is_one.then(|| format!("lasthop does not model {text}"))
 }
 
-/// `did you mean "x"?`, if one of the words is near.
-pub(crate) fn did_you_mean<'a>(
-    text: &str,
-    words: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+/// `did you mean "x"?`, if one of the words is near to `text`.
+pub fn did_you_mean<'a>(text: &str, words: impl IntoIterator<Item = &'a str>) -> Option<String> {
     const SIMILARITY_MIN: f64 = 0.8;
     // A key can be as long as a file; nothing that long is a misspelt word.
     const BYTES_MAX: usize = 100;

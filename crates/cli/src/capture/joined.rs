@@ -1,9 +1,8 @@
 //! Several captures together as text: the clocks, where the time went, what was lost where, and the
 //! slowest segments.
 
-use super::report::wrapped;
 use crate::console::{self, Stream};
-use crate::table::{self, Column, count, number, text, value};
+use crate::table::{self, Column, count, number, text, value, wrapped};
 use lasthop_capture::document::{DelaySummary, JoinedSummary, PartsSummary};
 use std::fmt::Write;
 

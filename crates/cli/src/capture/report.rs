@@ -3,7 +3,7 @@
 
 use super::joined;
 use crate::console::{self, Stream};
-use crate::table::{self, count, number, percent, text, value};
+use crate::table::{self, count, number, percent, text, value, wrapped};
 use lasthop_capture::document::{
     BssSummary, CaptureDocument, DecryptionSummary, DirectionSummary, FlowDirectionSummary,
     FlowSummary, InterfaceSummary, StationSummary,
@@ -162,27 +162,6 @@ fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
             let _ = writeln!(out, "{}", stream.dim(line));
         }
     }
-    out
-}
-
-/// Text in lines of at most `width` columns, the first behind `head`, others indented as far.
-pub fn wrapped(head: &str, text: &str, width: usize) -> String {
-    let mut out = head.to_owned();
-    let mut column = head.len();
-    for (index, word) in text.split_whitespace().enumerate() {
-        let length = word.chars().count();
-        if index > 0 && column + 1 + length > width {
-            out.push('\n');
-            out.push_str(&" ".repeat(head.len()));
-            column = head.len();
-        } else if index > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += length;
-    }
-    out.push('\n');
     out
 }
 

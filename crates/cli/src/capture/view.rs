@@ -2,8 +2,7 @@
 //! flows), findings below, those that are new marked. Columns for which the terminal is too narrow are left out, the least
 //! important ones first. Keys are read from the terminal, also if packets come from a pipe.
 
-use super::report::wrapped;
-use crate::table::{count, value};
+use crate::table::{count, value, wrapped};
 use crate::view::is_end;
 use lasthop_capture::live::{Order, Reading, Row, State, Traffic};
 use lasthop_capture::rate::{Format, Rate};

@@ -69,12 +69,16 @@ fn bad_scenarios() {
 #[test]
 fn bad_arguments() {
     let hello = "scenarios/hello.toml";
-    let cases: [&[&str]; 14] = [
+    let cases: [&[&str]; 18] = [
         &["simulate"],
         &["simulat", hello],
         &["simulate", "missing.toml"],
         &["simulate", "scenarios"],
         &["simulate", hello, "--runs", "0"],
+        &["simulate", hello, "--runs", "-1"],
+        &["simulate", hello, "--seed", "-1"],
+        &["emulate", hello, "--duration", "-1"],
+        &["emulate", hello, "--duration", "-5s"],
         &["simulate", hello, "--seed", "x"],
         &["simulate", hello, "--pcap"],
         &["simulate", hello, "--events"],
@@ -261,4 +265,33 @@ fn scenarios_come_by_pipes_too() {
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{line}: {errors}");
     }
+}
+
+/// `CLICOLOR_FORCE` paints what goes into a pipe, `NO_COLOR` wins, and 0 is as if it was not
+/// set. Errors of scenarios stay one a line.
+#[test]
+fn colours_can_be_forced() {
+    let painted = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = lasthop(arguments);
+        let output = command.envs(variables.iter().copied()).output().expect("it can be run");
+        let all = [output.stdout, output.stderr].concat();
+        String::from_utf8(all).expect("it prints text")
+    };
+    let cases: [&[&str]; 3] =
+        [&["simulate", "--help"], &["simulate", "--nonsense"], &["reproduce", "nonsense"]];
+    for arguments in cases {
+        let has_colour = |variables: &[_]| painted(variables, arguments).contains("\x1b[");
+        assert!(has_colour(&[("CLICOLOR_FORCE", "1")]), "{arguments:?}");
+        assert!(has_colour(&[("CLICOLOR_FORCE", "1"), ("TERM", "dumb")]), "{arguments:?}");
+        for off in [
+            &[][..],
+            &[("CLICOLOR_FORCE", "0")],
+            &[("CLICOLOR_FORCE", "")],
+            &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")],
+        ] {
+            assert!(!has_colour(off), "{arguments:?} {off:?}");
+        }
+    }
+    let wrong = ["simulate", "hello", "--set", "duration=1"];
+    assert_eq!(painted(&[("CLICOLOR_FORCE", "1")], &wrong), painted(&[], &wrong));
 }

@@ -1,28 +1,34 @@
 //! The output of `--help`: that of every verb ends in an example.
 
-use crate::lasthop::output;
+use crate::lasthop::{lasthop, output};
+
+const VERBS: [&str; 20] = [
+    "simulate",
+    "sweep",
+    "emulate",
+    "compare",
+    "reproduce",
+    "apq",
+    "apq serve",
+    "apq measure",
+    "franc",
+    "franc run",
+    "franc stats",
+    "franc key",
+    "medium",
+    "capture",
+    "scenario",
+    "scenario list",
+    "scenario show",
+    "scenario init",
+    "schema",
+    "demo",
+];
 
 #[test]
 fn help_of_all_verbs() {
     let mut text = output(&["--help"]);
-    let verbs = [
-        "simulate",
-        "sweep",
-        "emulate",
-        "compare",
-        "reproduce",
-        "apq",
-        "apq serve",
-        "apq measure",
-        "franc",
-        "franc run",
-        "franc stats",
-        "franc key",
-        "capture",
-        "schema",
-        "demo",
-    ];
-    for verb in verbs {
+    for verb in VERBS {
         let arguments: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
         let help = output(&arguments);
         let (_, examples) = help.split_once("\nExample").expect("there is an example");
@@ -30,4 +36,26 @@ fn help_of_all_verbs() {
         text += &format!("\n==> {verb}\n{help}");
     }
     insta::assert_snapshot!(text);
+}
+
+/// What is pasted from a narrow terminal is what was meant.
+#[test]
+fn examples_are_broken_at_no_width() {
+    let examples = |verb: &str, columns: &str| {
+        let arguments = verb.split(' ').filter(|word| !word.is_empty()).chain(["--help"]);
+        let arguments: Vec<&str> = arguments.collect();
+        let told = lasthop(&arguments).env("COLUMNS", columns).output().expect("it can be run");
+        let help = String::from_utf8(told.stdout).expect("it prints text");
+        assert!(!help.contains('\u{a0}'), "{verb}: a shell knows one space");
+        let (_, examples) = help.split_once("\nExample").expect("there is an example");
+        let commands: Vec<String> =
+            examples.lines().filter(|line| line.starts_with("  ")).map(str::to_owned).collect();
+        (help, commands)
+    };
+    for verb in VERBS.into_iter().chain([""]) {
+        let (wide, commands) = examples(verb, "200");
+        let (narrow, broken) = examples(verb, "40");
+        assert_ne!(wide, narrow, "{verb}: sentences are as wide as the terminal");
+        assert_eq!(commands, broken, "{verb}");
+    }
 }

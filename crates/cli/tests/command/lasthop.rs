@@ -21,6 +21,7 @@ fn as_in_a_pipe(mut command: Command, arguments: &[&str]) -> Command {
         .args(arguments)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

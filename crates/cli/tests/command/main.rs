@@ -13,6 +13,7 @@ mod help;
 mod interrupts;
 mod lasthop;
 mod reproduce;
+mod scenario;
 mod simulate;
 mod sweep;
 mod units;

@@ -44,12 +44,29 @@ fn a_figure_fills_a_directory() {
 }
 
 #[test]
+fn a_pipe_has_the_table_in_full() {
+    // Its quantities have long names.
+    let figure = "jumbo/fig5";
+    let text = output(&["reproduce", figure]);
+    let json: Value =
+        serde_json::from_str(&output(&["reproduce", figure, "--json"])).expect("one JSON document");
+    let rows = json["figures"].as_array().expect("a list");
+    let names = rows.iter().map(|row| row["quantity"].as_str().expect("a name"));
+    let long: Vec<&str> = names.filter(|name| name.len() > 48).collect();
+    assert!(!long.is_empty() && long.iter().all(|name| text.contains(name)), "{text}");
+    assert!(!text.contains('\u{2026}'), "{text}");
+}
+
+#[test]
 fn what_there_is_is_told() {
-    for wanted in ["jumbo/fig99", "nonsense"] {
+    for (wanted, near) in
+        [("jumbo/fig99", "mean \"jumbo/fig"), ("jumob", "mean \"jumbo\"?"), ("nonsense", "")]
+    {
         let output = run(&["reproduce", wanted]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{errors}");
         assert!(errors.contains(wanted) && errors.contains("jumbo (/fig4"), "{errors}");
+        assert!(errors.contains(near), "{errors}");
     }
 }
 

@@ -163,7 +163,9 @@ fn what_cannot_be_is_told_and_leaves_nothing() {
         assert_eq!(told, format!("franc.toml:{expected}\n"));
     }
     assert!(
-        stage.complaint(&["franc", "run", "none.toml"]).contains("cannot be read: No such file")
+        stage
+            .complaint(&["franc", "run", "none.toml"])
+            .contains("cannot be read: there is no such file")
     );
     assert!(!Path::new("/sys/class/net/lhwrong0").exists());
 }

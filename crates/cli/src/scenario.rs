@@ -1,0 +1,171 @@
+//! `lasthop scenario`, and where the scenario of a command comes from: a file, standard input
+//! (`-`), or the program itself (`shipped`). A file wins over a name inside the program. What
+//! is read from each is text, and the rest is the same: results name neither.
+
+mod shipped;
+
+use crate::args::{ScenarioArgs, ScenarioInit, ScenarioVerb};
+use crate::console::{self, Stream};
+use crate::failure::Failure;
+use crate::table::wrapped;
+use lasthop_scenario::file::{read_from, text};
+use lasthop_scenario::{Scenario, ScenarioError, TEXT_BYTES_MAX, did_you_mean};
+use std::borrow::Cow;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// What `init` writes unless told otherwise.
+const START: &str = include_str!("scenario/start.toml");
+/// Most files of a folder that may have been meant.
+const NEAR_FILES_MAX: usize = 1000;
+
+/// Runs the command.
+pub fn scenario(verb: &ScenarioVerb) -> Result<(), Failure> {
+    match verb {
+        ScenarioVerb::List => console::print(&list(Stream::Output)),
+        ScenarioVerb::Show(args) => console::print(named(&args.name)?),
+        ScenarioVerb::Init(args) => init(args),
+    }
+}
+
+/// A line for each; on a terminal, sentences are wrapped beside their names.
+fn list(stream: Stream) -> String {
+    let names = shipped::ALL.iter().map(|shipped| shipped.name.len());
+    let longest = names.max().unwrap_or_default();
+    let width = if stream.is_terminal() { console::width() } else { usize::MAX };
+    let line = |shipped: &shipped::Shipped| {
+        wrapped(&format!("{:longest$}  ", shipped.name), &shipped.first_sentence(), width)
+    };
+    shipped::ALL.iter().map(line).collect()
+}
+
+/// The text of the scenario inside the program that is called `name`.
+fn named(name: &str) -> Result<&'static str, Failure> {
+    shipped::find(name).map(|shipped| shipped.text).ok_or_else(|| {
+        let near = did_you_mean(name, shipped::ALL.iter().map(|shipped| shipped.name));
+        let near = near.map_or(String::new(), |near| format!("; {near}"));
+        Failure::Message(format!(
+            "there is no scenario {name:?} inside the program{near} (`lasthop scenario list` has all)"
+        ))
+    })
+}
+
+/// Writes a new file.
+fn init(args: &ScenarioInit) -> Result<(), Failure> {
+    let text = args.from.as_deref().map_or(Ok(START), named)?;
+    let file = args.file.display();
+    let failed = |why: io::Error| match why.kind() {
+        ErrorKind::AlreadyExists => {
+            Failure::Message(format!("{file}: it is there already, and stays as it is"))
+        }
+        ErrorKind::NotFound => Failure::Message(format!("{file}: there is no such folder")),
+        _ => Failure::Message(format!("{file}: {why}")),
+    };
+    let mut new =
+        OpenOptions::new().write(true).create_new(true).open(&args.file).map_err(failed)?;
+    let written = new.write_all(text.as_bytes()).and_then(|()| new.sync_all());
+    written.map_err(|why| {
+        // Half a file is none. It is ours, so nothing of anybody's is lost.
+        let _ = fs::remove_file(&args.file);
+        failed(why)
+    })?;
+    console::error(&format!("{file} is written; next: lasthop simulate {file}\n"));
+    Ok(())
+}
+
+/// What messages call the scenario that is asked for as `asked`.
+pub fn label(asked: &Path) -> Cow<'_, str> {
+    match is_standard_input(asked) {
+        true => "stdin".into(),
+        false => asked.to_string_lossy(),
+    }
+}
+
+/// Reads the scenario with all changes.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load(args: &ScenarioArgs, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    lasthop_scenario::parse(&label(&args.file), &read_text(&args.file)?, sets)
+}
+
+/// Reads the text of the scenario that is asked for as `asked`.
+///
+/// # Errors
+/// If there is none, or it is no text; with what may have been meant.
+pub fn read_text(asked: &Path) -> Result<Cow<'static, str>, ScenarioError> {
+    let unreadable =
+        |why: &dyn std::fmt::Display| ScenarioError::unreadable(&label(asked), why.to_string());
+    if is_standard_input(asked) {
+        let bytes =
+            read_from(io::stdin().lock(), TEXT_BYTES_MAX as u64).map_err(|why| unreadable(&why))?;
+        return text(&bytes).map(|text| text.to_owned().into()).map_err(|why| unreadable(&why));
+    }
+    let about = fs::metadata(asked);
+    // A folder is no scenario: that of results may be called as the scenario is.
+    if about.as_ref().map_or(true, |about| about.is_dir())
+        && let Some(shipped) = asked.to_str().and_then(shipped::find)
+    {
+        return Ok(shipped.text.into());
+    }
+    if about.is_err_and(|why| why.kind() == ErrorKind::NotFound) {
+        let near = near(asked).map_or(String::new(), |near| format!("; {near}"));
+        return Err(unreadable(&format!(
+            "there is no such file, and no scenario of this name inside the program{near} \
+             (`lasthop scenario list` has all)"
+        )));
+    }
+    lasthop_scenario::read_text(asked).map(Cow::Owned)
+}
+
+fn is_standard_input(asked: &Path) -> bool {
+    asked.as_os_str() == "-"
+}
+
+/// What may have been meant, among the files beside it and the names inside the program.
+fn near(asked: &Path) -> Option<String> {
+    let asked_text = asked.to_str()?;
+    let bare = asked_text.strip_suffix(".toml").unwrap_or(asked_text);
+    let bare = bare.strip_prefix("scenarios/").unwrap_or(bare);
+    if let Some(shipped) = shipped::find(bare) {
+        return Some(format!("did you mean {:?}?", shipped.name));
+    }
+    let files = files_beside(asked);
+    let names = shipped::ALL.iter().map(|shipped| shipped.name);
+    did_you_mean(asked_text, files.iter().map(String::as_str).chain(names))
+        .or_else(|| did_you_mean(bare, shipped::ALL.iter().map(|shipped| shipped.name)))
+}
+
+/// The TOML files in the folder of `asked`, as one would write them there, in order.
+fn files_beside(asked: &Path) -> Vec<String> {
+    let folder = asked.parent().unwrap_or(Path::new(""));
+    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = fs::read_dir(listed).into_iter().flatten().flatten().take(NEAR_FILES_MAX);
+    let paths = entries.map(|entry| folder.join(entry.file_name()));
+    let is_toml = |path: &PathBuf| path.extension().is_some_and(|end| end == "toml");
+    let mut files: Vec<String> =
+        paths.filter(is_toml).filter_map(|path| path.to_str().map(str::to_owned)).collect();
+    files.sort_unstable();
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As it is, and with each key that it offers.
+    #[test]
+    fn what_init_writes_is_valid() {
+        lasthop_scenario::parse("start.toml", START, &[]).expect("it is valid");
+        let is_offered =
+            |line: &str| line.starts_with(|c: char| c == '[' || c.is_ascii_lowercase());
+        let all: Vec<&str> = START
+            .lines()
+            .map(|line| line.strip_prefix('#').filter(|key| is_offered(key)).unwrap_or(line))
+            .collect();
+        let all = all.join("\n");
+        assert_ne!(all, START.trim_end(), "it offers some");
+        lasthop_scenario::parse("start.toml", &all, &[]).unwrap_or_else(|why| panic!("{why}"));
+    }
+}

@@ -1,0 +1,149 @@
+//! The scenarios that are inside the program: every file below `scenarios/` of the repository,
+//! as it is there (a test compares). Its name is its path without the extension. All of them
+//! together are 56 kB, so they are not compressed.
+
+/// A scenario inside the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipped {
+    /// Its name, such as `hello` or `apq/cisco`.
+    pub name: &'static str,
+    /// The TOML text.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($name:literal) => {
+        Shipped {
+            name: $name,
+            text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
+        }
+    };
+}
+
+/// All of them, in the order of their names.
+pub const ALL: [Shipped; 40] = [
+    shipped!("apq"),
+    shipped!("apq/adapting"),
+    shipped!("apq/capacity"),
+    shipped!("apq/cisco"),
+    shipped!("apq/d-link"),
+    shipped!("apq/d-link-home"),
+    shipped!("apq/linksys"),
+    shipped!("apq/linksys-old"),
+    shipped!("apq/linksys-old-busy"),
+    shipped!("apq/netgear"),
+    shipped!("apq/netgear-home"),
+    shipped!("apq/validation"),
+    shipped!("contention"),
+    shipped!("demo"),
+    shipped!("doze"),
+    shipped!("edca"),
+    shipped!("fading"),
+    shipped!("franc"),
+    shipped!("franc/backlog"),
+    shipped!("franc/beyond"),
+    shipped!("franc/corridor"),
+    shipped!("franc/hops"),
+    shipped!("franc/tcp"),
+    shipped!("franc/udp"),
+    shipped!("hello"),
+    shipped!("hidden"),
+    shipped!("jumbo"),
+    shipped!("jumbo/adaptive"),
+    shipped!("jumbo/fig4"),
+    shipped!("jumbo/fig5"),
+    shipped!("jumbo/fig7"),
+    shipped!("link"),
+    shipped!("retryout/upload"),
+    shipped!("scan"),
+    shipped!("scan/fig3"),
+    shipped!("scan/fig6"),
+    shipped!("scan/fig7"),
+    shipped!("scan/fig9"),
+    shipped!("upload"),
+    shipped!("video"),
+];
+
+/// The one called `name`.
+pub fn find(name: &str) -> Option<&'static Shipped> {
+    ALL.iter().find(|shipped| shipped.name == name)
+}
+
+impl Shipped {
+    /// The first sentence of the comment at its beginning. A sentence ends at a full stop or
+    /// question mark before a capital letter or a flag, or with its paragraph; so
+    /// `Figs. 3 and 4` is inside one.
+    pub fn first_sentence(&self) -> String {
+        let comment = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        let paragraph: Vec<&str> =
+            comment.map(str::trim).take_while(|line| !line.is_empty()).collect();
+        let paragraph = paragraph.join(" ");
+        let end = paragraph.match_indices(['.', '?']).map(|(stop, _)| stop + 1).find(|&end| {
+            let next = paragraph[end..].strip_prefix(' ').unwrap_or_default();
+            next.starts_with(char::is_uppercase) || next.starts_with("--")
+        });
+        paragraph[..end.unwrap_or(paragraph.len())].to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).expect("it is there") {
+            let path = entry.expect("it can be read").path();
+            match path.is_dir() {
+                true => files(&path, found),
+                false => found.push(path),
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_is_inside() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let mut found = Vec::new();
+        files(&folder, &mut found);
+        let there: BTreeMap<String, String> = found
+            .iter()
+            .map(|path| {
+                let name = path.strip_prefix(&folder).expect("below it").with_extension("");
+                let text = fs::read_to_string(path).expect("text");
+                (name.to_str().expect("ASCII").to_owned(), text)
+            })
+            .collect();
+        let inside: Vec<_> =
+            ALL.iter().map(|shipped| (shipped.name.to_owned(), shipped.text.to_owned())).collect();
+        assert_eq!(inside, there.into_iter().collect::<Vec<_>>());
+    }
+
+    /// Each is valid by itself, and says what it shows.
+    #[test]
+    fn each_needs_no_other_file() {
+        for Shipped { name, text } in ALL {
+            lasthop_scenario::parse(name, text, &[]).unwrap_or_else(|why| panic!("{why}"));
+            let base = lasthop_scenario::sweep_base(name, text, &[]).expect("it was just read");
+            assert_eq!(base.attached, Vec::<PathBuf>::new(), "{name}");
+        }
+    }
+
+    #[test]
+    fn first_sentences() {
+        for shipped in ALL {
+            let sentence = shipped.first_sentence();
+            assert!(sentence.ends_with(['.', '?']), "{}: {sentence}", shipped.name);
+        }
+        let sentence = |name| find(name).expect("it is there").first_sentence();
+        assert_eq!(
+            sentence("scan/fig3"),
+            "Upload with TCP small queues while the station scans (Figs. 3, 4 and 5)."
+        );
+        assert_eq!(sentence("apq"), "How many packets does an access point hold?");
+        assert!(sentence("franc/backlog").ends_with("while it is loaded."));
+        assert!(sentence("apq/cisco").ends_with("1500 bytes and 67.1 of 750."));
+    }
+}
