@@ -12,11 +12,12 @@ pub fn applicable(text: &str, finding: &Finding) -> Vec<String> {
     let mut sets: Vec<String> = Vec::new();
     let mut last = before;
     for set in &finding.remedy {
-        let taken = [Some(set.clone()), without_number(set)].into_iter().flatten().find_map(|set| {
-            let tried: Vec<String> = sets.iter().cloned().chain([set.clone()]).collect();
-            let after = bare(text, &tried)?;
-            (after != last).then_some((set, after))
-        });
+        let taken =
+            [Some(set.clone()), without_number(set)].into_iter().flatten().find_map(|set| {
+                let tried: Vec<String> = sets.iter().cloned().chain([set.clone()]).collect();
+                let after = bare(text, &tried)?;
+                (after != last).then_some((set, after))
+            });
         if let Some((set, after)) = taken {
             sets.push(set);
             last = after;

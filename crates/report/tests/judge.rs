@@ -60,10 +60,8 @@ fn grid() -> Vec<Case> {
 /// The kinds of the findings of a case, in their order.
 fn found(case: &Case) -> Vec<&'static str> {
     let text = data(&format!("{}.toml", case.base));
-    let scenario =
-        lasthop_scenario::parse(&case.base, &text, &case.sets).unwrap_or_else(|error| {
-            panic!("{} {:?}: {error}", case.base, case.sets)
-        });
+    let scenario = lasthop_scenario::parse(&case.base, &text, &case.sets)
+        .unwrap_or_else(|error| panic!("{} {:?}: {error}", case.base, case.sets));
     let recorder = Recorder::new(names(&scenario), recording(&scenario));
     let run = simulate(&scenario, 0, recorder, &mut |_| ControlFlow::Continue(()));
     findings(&run.expect("it runs")).iter().map(|finding| finding.kind.as_str()).collect()

@@ -52,9 +52,8 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
             senders.len(),
             percent(collided),
         ),
-        weight: collided.max(waiting.map_or(0.0, |flow| {
-            super::weight(flow.mean.contention, flow.mean)
-        })),
+        weight: collided
+            .max(waiting.map_or(0.0, |flow| super::weight(flow.mean.contention, flow.mean))),
         remedy: vec!["node_defaults.rts_threshold=0".to_owned()],
     })
 }
@@ -67,9 +66,9 @@ pub(super) fn retries(run: &RunDocument) -> Option<Finding> {
     }
     let cost = |link: &LinkSummary| failed(link) * link.airtime_fraction;
     let (name, link) = run.links.iter().max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
-    let rate = link.data_rate_mbps.map_or(String::new(), |rate| {
-        format!(", at a mean PHY rate of {:.0} Mb/s", rate.mean)
-    });
+    let rate = link
+        .data_rate_mbps
+        .map_or(String::new(), |rate| format!(", at a mean PHY rate of {:.0} Mb/s", rate.mean));
     let given_up = match link.mpdus_lost {
         0 => String::new(),
         lost => format!("; {lost} were given up"),

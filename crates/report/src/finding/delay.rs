@@ -55,16 +55,24 @@ pub(super) fn own_queue(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding
 
 /// Stations that scan.
 pub(super) fn scan(flows: &[Flow<'_>]) -> Option<Finding> {
-    absence(flows, Kind::Scan, |parts| parts.away, "leaves its channel to scan", |name| {
-        vec![format!("node.{name}.scan.channels=1")]
-    })
+    absence(
+        flows,
+        Kind::Scan,
+        |parts| parts.away,
+        "leaves its channel to scan",
+        |name| vec![format!("node.{name}.scan.channels=1")],
+    )
 }
 
 /// Stations that save power.
 pub(super) fn sleep(flows: &[Flow<'_>]) -> Option<Finding> {
-    absence(flows, Kind::Sleep, |parts| parts.asleep, "dozes to save power", |name| {
-        vec![format!("node.{name}.power_save.idle=1s")]
-    })
+    absence(
+        flows,
+        Kind::Sleep,
+        |parts| parts.asleep,
+        "dozes to save power",
+        |name| vec![format!("node.{name}.power_save.idle=1s")],
+    )
 }
 
 fn absence(

@@ -25,14 +25,12 @@ pub(super) fn window(run: &RunDocument) -> Option<Finding> {
         return None;
     }
     let limited = |(name, flow): (&String, &FlowSummary)| {
-        let (cwnd, rtt, goodput) =
-            (flow.cwnd_packets?.mean, flow.rtt_ms?.mean, flow.goodput_mbps?);
+        let (cwnd, rtt, goodput) = (flow.cwnd_packets?.mean, flow.rtt_ms?.mean, flow.goodput_mbps?);
         let flight_bytes = goodput * 1e6 / 8.0 * rtt / 1e3;
         let flight = flight_bytes / SEGMENT_BYTES;
         let is_bulk = flow.kind == FlowKind::Tcp && flow.application_delay_ms.is_none();
         let is_clean = flow.packets_lost == 0 && flow.retransmissions == Some(0);
-        let is_in_no_queue =
-            flow.delay_parts_ms.is_some_and(|parts| parts.queue < QUEUE_MEAN_MS);
+        let is_in_no_queue = flow.delay_parts_ms.is_some_and(|parts| parts.queue < QUEUE_MEAN_MS);
         let [least, most] = CWND_PER_FLIGHT.map(|ratio| ratio * flight);
         let is_limited = flight >= 1.0 && (least..=most).contains(&cwnd);
         (is_bulk && is_clean && is_in_no_queue && is_limited)

@@ -40,10 +40,9 @@ fn lossy(run: &RunDocument) -> Option<Finding> {
 }
 
 fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
-    let flow = delay::worst(
-        flows.iter().filter(|flow| flow.mean.wire > WIRE_MEAN_MS),
-        |parts| parts.wire,
-    )?;
+    let flow = delay::worst(flows.iter().filter(|flow| flow.mean.wire > WIRE_MEAN_MS), |parts| {
+        parts.wire
+    })?;
     let drops = run.wires.iter().max_by_key(|(_, wire)| wire.queue_drops);
     let dropped = drops.filter(|(_, wire)| wire.queue_drops > 0);
     let is_queue = dropped.is_some() || flow.slowest.wire > QUEUE_RISE * flow.mean.wire;
