@@ -9,6 +9,10 @@ use lasthop_evidence::plot::{escaped, inline_svg};
 use lasthop_trace::{RunDocument, SeriesReading};
 use std::fmt::Write;
 
+/// What the page has beside the style of all pages. On a narrow screen a plot keeps a
+/// size at which its text can be read, and scrolls.
+const STYLE: &str = include_str!("page.css");
+
 /// What a page is made of.
 #[derive(Clone, Debug)]
 pub struct Content<'a> {
@@ -35,7 +39,7 @@ pub fn html(content: &Content<'_>) -> String {
     let title = format!("{}: run {}", run.scenario, run.run);
     let how = if run.emulation.is_some() { "emulated" } else { "simulated" };
     let mut body = format!(
-        "<header><h1>{}</h1><p class=\"muted\">{how}, {} s, seed {}, run {}; lasthop {}</p>\
+        "<style>{STYLE}</style>\n<header><h1>{}</h1><p class=\"muted\">{how}, {} s, seed {}, run {}; lasthop {}</p>\
          </header>\n",
         escaped(&title),
         run.duration_s,
@@ -95,7 +99,7 @@ fn told(finding: &Finding, scenario: Option<Source<'_>>) -> String {
         let sets: Vec<String> = sets.iter().map(|set| format!("--set {}", quoted(set))).collect();
         let _ = write!(
             out,
-            "<p class=\"muted\">Worth a try:</p><pre>lasthop simulate {} {}</pre>",
+            "<p class=\"muted\">Worth a try:</p><pre class=\"command\">lasthop simulate {} {}</pre>",
             escaped(&quoted(scenario.path)),
             escaped(&sets.join(" "))
         );
@@ -182,7 +186,7 @@ fn made_by(content: &Content<'_>) -> String {
         ),
     };
     format!(
-        "<section><h2>Made by</h2><pre>{}</pre>{note}{set}</section>\n\
+        "<section><h2>Made by</h2><pre class=\"command\">{}</pre>{note}{set}</section>\n\
          <section><details><summary>The scenario</summary><pre>{}</pre></details></section>\n",
         escaped(&command),
         escaped(scenario.text)

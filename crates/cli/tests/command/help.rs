@@ -10,6 +10,7 @@ fn help_of_all_verbs() {
         "sweep",
         "emulate",
         "compare",
+        "report",
         "reproduce",
         "apq",
         "apq serve",
