@@ -36,6 +36,8 @@ pub enum Verb {
     Sweep(Sweep),
     /// Run real programs and the kernel's TCP over the scenario's hop, in real time
     Emulate(Emulate),
+    /// Say what is wrong with a run, and why: its folder as one HTML page
+    Report(Report),
     /// Reproduce the figures of papers: theirs, ours, verdict
     Reproduce(Reproduce),
     /// Run a scenario in virtual time and in real time, and show both side by side
@@ -164,6 +166,26 @@ pub struct Emulate {
     /// Program to run behind the hop, and its arguments; the emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `lasthop report`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The page has what is wrong with the run and what may help, plots, and the scenario. It needs
+no network. DIR needs run.json; series.parquet and scenario.toml are used if they are there.
+
+Examples, a run and its page:
+  lasthop simulate scenarios/upload.toml --out results
+  lasthop report results
+  lasthop report results --output upload.html"
+)]
+pub struct Report {
+    /// Folder of a run, which `simulate` or `emulate` wrote with --out
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The page [default: DIR/report.html]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// `lasthop reproduce`.

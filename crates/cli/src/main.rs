@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `args` | every verb and flag |
 //! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `demo` | the verbs |
+//! | `page` | the verb `report` |
 //! | `report`, `table` | a run as tables |
 //! | `dashboard`, `view` | the live view of a run |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
@@ -23,6 +24,7 @@ mod failure;
 mod franc;
 mod interrupt;
 mod medium;
+mod page;
 mod report;
 mod reproduce;
 mod scenario;
@@ -50,6 +52,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Sweep(args) => sweep::sweep(args),
         Verb::Emulate(args) => emulate::emulate(args),
         Verb::Reproduce(args) => reproduce::reproduce(args),
+        Verb::Report(args) => page::report(args).map(|()| 0),
         Verb::Compare(args) => compare::compare(args).map(|()| 0),
         Verb::Apq(verb) => apq::apq(verb),
         Verb::Franc(verb) => franc::franc(verb),

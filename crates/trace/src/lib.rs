@@ -7,6 +7,7 @@
 //! | the summary of several runs | [`RunSet`] |
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
+//! | series read back | [`SeriesReading`] |
 //! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
@@ -75,6 +76,7 @@ pub use output::{OutputDir, OutputError, PartFile};
 pub use recorder::{Recorder, Recording};
 pub use rows::{Cell, ColumnKind, RowsWriter};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
+pub use series::read::{SeriesError, SeriesOf, SeriesReading};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
 pub use table::memory::{Column, ColumnValues, Columns};

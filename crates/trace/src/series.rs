@@ -3,6 +3,8 @@
 //! transmit has no row, nor has a link without data. Units are in the names of the
 //! columns, which `docs/files.md` describes; a test compares.
 
+pub(crate) mod read;
+
 use crate::names::Names;
 use crate::output::OutputError;
 use crate::snapshot::Snapshot;

@@ -2,11 +2,12 @@
 
 use crate::lasthop::{lasthop, output};
 
-const VERBS: [&str; 20] = [
+const VERBS: [&str; 21] = [
     "simulate",
     "sweep",
     "emulate",
     "compare",
+    "report",
     "reproduce",
     "apq",
     "apq serve",

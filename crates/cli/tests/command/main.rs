@@ -12,6 +12,7 @@ mod errors;
 mod help;
 mod interrupts;
 mod lasthop;
+mod report;
 mod reproduce;
 mod scenario;
 mod simulate;

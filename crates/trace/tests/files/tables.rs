@@ -8,7 +8,7 @@ use lasthop_net::network::NetworkStats;
 use lasthop_packet::NodeId;
 use lasthop_trace::{
     AbsenceRow, Files, Heard, HeardWriter, OutputDir, Recorder, SecondReading, SegmentRow,
-    SegmentWriter,
+    SegmentWriter, SeriesOf, SeriesReading,
 };
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
@@ -105,6 +105,34 @@ fn series_have_a_row_for_every_flow_and_interval() {
     let link = series.iter().find(|row| field(row, "link") == "laptop->ap").unwrap();
     // An A-MPDU with three MPDUs and a PPDU with one.
     assert_eq!((field(link, "ppdus"), field(link, "mpdus_per_ppdu")), (2.into(), 2.0.into()));
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn series_are_read_back_and_broken_files_are_errors() {
+    let path = scene::scratch("series-back");
+    scene::record(&path, &scene::files(), scene::play);
+    let file = path.join("series.parquet");
+    let readings = SeriesReading::read(&file).unwrap();
+    assert_eq!(readings.len(), rows(&file).len());
+    let up = SeriesOf::Flow("up".to_owned());
+    let sixth = readings.iter().filter(|reading| reading.of == up).nth(5).unwrap();
+    assert_eq!((sixth.at_s, sixth.throughput_mbps), (0.06, Some(0.7776)));
+    assert_eq!((sixth.one_way_delay_ms, sixth.queue_packets), (Some(4.0), None));
+    let link = SeriesOf::Link("laptop->ap".to_owned());
+    let link = readings.iter().find(|reading| reading.of == link).unwrap();
+    assert_eq!(link.mpdus_per_ppdu, Some(2.0));
+    let whole = fs::read(&file).unwrap();
+    for length in [0, 3, whole.len() / 2, whole.len() - 1] {
+        fs::write(&file, &whole[..length]).unwrap();
+        let error = SeriesReading::read(&file).unwrap_err().to_string();
+        assert!(error.contains("series.parquet: expected a whole Parquet file"), "{error}");
+    }
+    fs::remove_file(&file).unwrap();
+    assert!(SeriesReading::read(&file).unwrap_err().to_string().contains("cannot read"));
+    // A table of another kind has no row of ours.
+    let error = SeriesReading::read(&path.join("events.parquet")).unwrap_err().to_string();
+    assert!(error.contains("row 0: expected at_ns, and one of"), "{error}");
     fs::remove_dir_all(path).unwrap();
 }
 

@@ -1,0 +1,184 @@
+//! Findings: what is wrong with a run, each with the numbers that show it. A pure function
+//! of the run's document. Thresholds were chosen on one half of a grid of scenarios with
+//! known causes (`tests/judge.rs`); below them there is no finding. Delays are one-way, in
+//! milliseconds; shares are 0 to 1. What the document does not tell apart is not told
+//! apart here: a receive window from a send buffer, a long path from a slow host on it.
+
+mod air;
+mod delay;
+mod tcp;
+mod wire;
+
+use lasthop_trace::{DelayPartsSummary, RunDocument};
+
+/// Something that is wrong with a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What it is.
+    pub kind: Kind,
+    /// What is wrong and what shows it, in one or two sentences without the last full stop.
+    pub sentence: String,
+    /// What it costs, 0 to 1; findings are in descending order of it.
+    pub weight: f64,
+    /// A change of the scenario that may help, as `PATH=VALUE`; several belong together.
+    /// The scenario may not take it ([`remedy::applicable`](crate::remedy::applicable)).
+    pub remedy: Vec<String>,
+}
+
+/// The kinds of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Packets wait behind others in a queue of the Wi-Fi hop (bufferbloat).
+    OwnQueue,
+    /// Packets wait for a station that scans.
+    Scan,
+    /// Packets wait for a station that saves power.
+    Sleep,
+    /// Transmissions collide, or wait long for the channel.
+    Contention,
+    /// Much of the airtime goes into frames that fail without a collision.
+    Retries,
+    /// A station with a low rate takes most of the airtime.
+    SlowStation,
+    /// Wires lose packets or hold them long.
+    Wire,
+    /// TCP sends less than its congestion window and the path allow.
+    TcpWindow,
+}
+
+impl Kind {
+    /// The kind as a word for programs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OwnQueue => "own_queue",
+            Self::Scan => "scan",
+            Self::Sleep => "sleep",
+            Self::Contention => "contention",
+            Self::Retries => "retries",
+            Self::SlowStation => "slow_station",
+            Self::Wire => "wire",
+            Self::TcpWindow => "tcp_window",
+        }
+    }
+
+    /// The kind as a heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::OwnQueue => "A queue that is too long (bufferbloat)",
+            Self::Scan => "A station that scans",
+            Self::Sleep => "A station that saves power",
+            Self::Contention => "Contention and collisions",
+            Self::Retries => "Retransmissions on the air",
+            Self::SlowStation => "A slow station that takes the air",
+            Self::Wire => "The wire",
+            Self::TcpWindow => "TCP's window",
+        }
+    }
+}
+
+/// The findings of a run in descending order of weight; none if nothing is wrong.
+pub fn findings(run: &RunDocument) -> Vec<Finding> {
+    let flows = Flow::all(run);
+    let mut found: Vec<Finding> = Vec::new();
+    found.extend(delay::scan(&flows));
+    found.extend(delay::sleep(&flows));
+    found.extend(air::retries(run));
+    found.extend(wire::wire(run, &flows));
+    found.extend(tcp::window(run));
+    let mut queue = delay::own_queue(run, &flows);
+    // What takes the air fills the queue: it comes first, and with the weight of both.
+    for mut cause in air::contention(run, &flows).into_iter().chain(air::slow_station(run, &flows))
+    {
+        if let Some(queue) = &mut queue {
+            cause.weight = cause.weight.max(queue.weight);
+            queue.weight = queue.weight.min(cause.weight / 2.0);
+        }
+        found.push(cause);
+    }
+    found.extend(queue);
+    found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.kind.cmp(&b.kind)));
+    found
+}
+
+/// A flow of the scenario or of a program, with the parts of its delay.
+struct Flow<'a> {
+    name: &'a str,
+    mean: &'a DelayPartsSummary,
+    slowest: &'a DelayPartsSummary,
+    absent_nodes: &'a [String],
+}
+
+impl<'a> Flow<'a> {
+    fn all(run: &'a RunDocument) -> Vec<Self> {
+        let flows = run.flows.iter().filter_map(|(name, flow)| {
+            let (mean, slowest) =
+                (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref()?);
+            Some(Self { name, mean, slowest, absent_nodes: &flow.absent_nodes })
+        });
+        let programs = run.programs.iter().filter_map(|(name, flow)| {
+            let (mean, slowest) =
+                (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref()?);
+            Some(Self { name, mean, slowest, absent_nodes: &flow.absent_nodes })
+        });
+        flows.chain(programs).collect()
+    }
+}
+
+/// The sum of the parts of a delay.
+fn total(parts: &DelayPartsSummary) -> f64 {
+    let DelayPartsSummary { queue, away, asleep, contention, retries, reorder, air, wire, other } =
+        *parts;
+    queue + away + asleep + contention + retries + reorder + air + wire + other.unwrap_or(0.0)
+}
+
+/// What a part of a delay costs: its share of the delay, and less the shorter it is.
+fn weight(part: f64, parts: &DelayPartsSummary) -> f64 {
+    /// Delay that costs half, in ms: an eighth of what a call bears (ITU-T G.114 has 150
+    /// ms one way as good, and 400 ms as the most that is planned with).
+    const HALF_MS: f64 = 50.0;
+    let total = total(parts);
+    if total <= 0.0 { 0.0 } else { part / total * part / (part + HALF_MS) }
+}
+
+/// A share as whole per cent.
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// Milliseconds with as many decimals as say something.
+fn ms(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1} ms") } else { format!("{value:.0} ms") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_traffic_has_no_finding() {
+        let json = r#"{"scenario": "empty", "seed": 1, "run": 0, "duration_s": 1.0,
+            "warmup_s": 0.0, "wall_s": 0.0, "version": "0", "flows": {}, "nodes": {},
+            "links": {}}"#;
+        let run: RunDocument = serde_json::from_str(json).expect("a document");
+        assert_eq!(findings(&run), []);
+    }
+
+    #[test]
+    fn a_long_part_costs_more_than_a_short_one() {
+        let parts = |queue, wire| DelayPartsSummary {
+            queue,
+            wire,
+            away: 0.0,
+            asleep: 0.0,
+            contention: 0.0,
+            retries: 0.0,
+            reorder: 0.0,
+            air: 0.0,
+            other: None,
+        };
+        assert_eq!(weight(50.0, &parts(50.0, 0.0)), 0.5);
+        assert_eq!(weight(50.0, &parts(50.0, 50.0)), 0.25);
+        assert!(weight(500.0, &parts(500.0, 0.0)) > 0.9);
+        assert_eq!(weight(0.0, &parts(0.0, 0.0)), 0.0);
+    }
+}

@@ -1,0 +1,188 @@
+//! Findings about the air: collisions and waiting for the channel, frames that fail, and a
+//! slow station. They compare airtimes of data PPDUs with each other, and never with the
+//! length of the run.
+
+use super::{Finding, Flow, Kind, delay, ms, percent};
+use lasthop_trace::{LinkSummary, RunDocument};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Share of the airtime in PPDUs that overlap with another one at their receiver, from
+/// which it is a finding. Two stations that hear each other and always have something to
+/// send collide in about a tenth of their PPDUs (Bianchi's model with a least contention
+/// window of 16 gives 0.11).
+const COLLIDED: f64 = 0.2;
+/// Mean wait for the channel in ms from which it is one.
+const CONTENTION_MEAN_MS: f64 = 15.0;
+/// Share of the airtime in MPDUs that fail without a collision, from which it is one:
+/// above what Minstrel-HT's probes cost on a link with an SNR for its rate.
+const WASTED: f64 = 0.22;
+/// Share of the airtime that a slow station takes at least.
+const SLOW_AIRTIME: f64 = 0.4;
+/// That share relative to its share of the MPDUs that get across.
+const SLOW_EXCESS: f64 = 1.8;
+/// How many times higher the rates of the others are.
+const SLOW_RATE: f64 = 2.5;
+/// Time that packets wait in the queue of the hop, of the slowest 1 %, below which nobody
+/// suffers from a slow station, in ms.
+const SLOW_QUEUE_MS: f64 = 15.0;
+/// Data PPDUs below which nothing is said.
+const PPDUS_MIN: u64 = 50;
+
+/// Collisions, and waiting for the channel.
+pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let senders: BTreeSet<&str> =
+        run.links.keys().filter_map(|link| Some(link.split_once("->")?.0)).collect();
+    let collided = share_of_airtime(run, collided);
+    let waiting = delay::worst(
+        flows.iter().filter(|flow| flow.mean.contention > CONTENTION_MEAN_MS),
+        |parts| parts.contention,
+    );
+    let many = senders.len() > 1 && ppdus(run) >= PPDUS_MIN;
+    if !many || (collided < COLLIDED && waiting.is_none()) {
+        return None;
+    }
+    let waits = waiting.map_or(String::new(), |flow| {
+        format!("; packets of {} wait {} for the channel", flow.name, ms(flow.mean.contention))
+    });
+    Some(Finding {
+        kind: Kind::Contention,
+        sentence: format!(
+            "{} nodes share the channel, and {} of the airtime of data goes into PPDUs that \
+             overlap with another one at their receiver{waits}",
+            senders.len(),
+            percent(collided),
+        ),
+        weight: collided
+            .max(waiting.map_or(0.0, |flow| super::weight(flow.mean.contention, flow.mean))),
+        remedy: vec!["node_defaults.rts_threshold=0".to_owned()],
+    })
+}
+
+/// Frames that fail without a collision.
+pub(super) fn retries(run: &RunDocument) -> Option<Finding> {
+    let wasted = share_of_airtime(run, failed);
+    if wasted < WASTED || ppdus(run) < PPDUS_MIN {
+        return None;
+    }
+    let cost = |link: &LinkSummary| failed(link) * link.airtime_fraction;
+    let (name, link) = run.links.iter().max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
+    let rate = link
+        .data_rate_mbps
+        .map_or(String::new(), |rate| format!(", at a mean PHY rate of {:.0} Mb/s", rate.mean));
+    let given_up = match link.mpdus_lost {
+        0 => String::new(),
+        lost => format!("; {lost} were given up"),
+    };
+    let sender = name.split_once("->")?.0;
+    Some(Finding {
+        kind: Kind::Retries,
+        sentence: format!(
+            "{} of the airtime of data goes into frames that fail without a collision; on {name} \
+             {} of {} MPDUs were not acknowledged{rate}{given_up}",
+            percent(wasted),
+            percent(link.mpdu_error_rate.unwrap_or(0.0)),
+            link.mpdus,
+        ),
+        weight: wasted,
+        remedy: vec![format!("node.{sender}.rate_control={{kind=\"minstrel-ht\"}}")],
+    })
+}
+
+/// A station with a low rate that takes most of the airtime from others.
+pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let waited = flows.iter().map(|flow| flow.slowest.queue).fold(0.0, f64::max);
+    let hub = hub(run)?;
+    let mut stations: BTreeMap<&str, Station> = BTreeMap::new();
+    for (name, link) in &run.links {
+        let Some((from, to)) = name.split_once("->") else { continue };
+        let station = stations.entry(if from == hub { to } else { from }).or_default();
+        let rate = link.data_rate_mbps.map_or(0.0, |rate| rate.mean);
+        station.airtime += link.airtime_fraction;
+        station.rate_airtime += rate * link.airtime_fraction;
+        station.mpdus += link.mpdus.saturating_sub(link.mpdus_failed) as f64;
+    }
+    let mut all = Station::default();
+    stations.values().for_each(|station| all.add(station));
+    let (name, slow) = stations.iter().max_by(|(_, a), (_, b)| a.airtime.total_cmp(&b.airtime))?;
+    let others = Station {
+        airtime: all.airtime - slow.airtime,
+        rate_airtime: all.rate_airtime - slow.rate_airtime,
+        mpdus: all.mpdus - slow.mpdus,
+    };
+    let (airtime, mpdus) = (slow.airtime / all.airtime, slow.mpdus / all.mpdus);
+    let is_slow = airtime >= SLOW_AIRTIME
+        && airtime >= SLOW_EXCESS * mpdus
+        && others.rate() >= SLOW_RATE * slow.rate();
+    if ppdus(run) < PPDUS_MIN || !is_slow || waited < SLOW_QUEUE_MS {
+        return None;
+    }
+    Some(Finding {
+        kind: Kind::SlowStation,
+        sentence: format!(
+            "{name} takes {} of the airtime of data for {} of the frames: its mean PHY rate is \
+             {:.0} Mb/s, that of the others {:.0} Mb/s, and meanwhile packets wait up to {} in \
+             the queue (mean of the slowest 1 %)",
+            percent(airtime),
+            percent(mpdus),
+            slow.rate(),
+            others.rate(),
+            ms(waited),
+        ),
+        weight: airtime - mpdus,
+        remedy: vec![format!("node.{hub}.queue.kind=fq-codel")],
+    })
+}
+
+/// What a station, or several, and the access point send each other.
+#[derive(Clone, Copy, Default)]
+struct Station {
+    airtime: f64,
+    /// PHY rates in Mb/s, weighted by airtime.
+    rate_airtime: f64,
+    /// MPDUs that were acknowledged.
+    mpdus: f64,
+}
+
+impl Station {
+    fn add(&mut self, other: &Self) {
+        self.airtime += other.airtime;
+        self.rate_airtime += other.rate_airtime;
+        self.mpdus += other.mpdus;
+    }
+
+    fn rate(&self) -> f64 {
+        if self.airtime > 0.0 { self.rate_airtime / self.airtime } else { 0.0 }
+    }
+}
+
+/// The access point: the node with the most peers, two or more.
+fn hub(run: &RunDocument) -> Option<&str> {
+    let mut peers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (from, to) in run.links.keys().filter_map(|link| link.split_once("->")) {
+        peers.entry(from).or_default().insert(to);
+        peers.entry(to).or_default().insert(from);
+    }
+    let (hub, peers) = peers.into_iter().max_by_key(|(_, peers)| peers.len())?;
+    (peers.len() > 1).then_some(hub)
+}
+
+fn ppdus(run: &RunDocument) -> u64 {
+    run.links.values().map(|link| link.ppdus).sum()
+}
+
+/// Share of a link's PPDUs that collided.
+fn collided(link: &LinkSummary) -> f64 {
+    if link.ppdus == 0 { 0.0 } else { link.collisions as f64 / link.ppdus as f64 }
+}
+
+/// Share of a link's MPDUs that failed beyond those in PPDUs that collided.
+fn failed(link: &LinkSummary) -> f64 {
+    (link.mpdu_error_rate.unwrap_or(0.0) - collided(link)).max(0.0)
+}
+
+/// The mean of `share` over links, weighted by airtime.
+fn share_of_airtime(run: &RunDocument, share: impl Fn(&LinkSummary) -> f64) -> f64 {
+    let airtime: f64 = run.links.values().map(|link| link.airtime_fraction).sum();
+    let shares = run.links.values().map(|link| link.airtime_fraction * share(link)).sum::<f64>();
+    if airtime > 0.0 { shares / airtime } else { 0.0 }
+}

@@ -1,0 +1,123 @@
+//! Findings about where packets wait: the queue of the Wi-Fi hop, and stations that cannot
+//! be reached. The flow that suffers most gives the numbers. Delays in ms.
+
+use super::{Finding, Flow, Kind, ms, percent, total, weight};
+use lasthop_trace::{DelayPartsSummary, RunDocument};
+
+/// Mean time in the queue from which it is too long: above the target of FQ-CoDel on the
+/// air, 20 ms.
+const QUEUE_MEAN_MS: f64 = 25.0;
+/// The same of the slowest 1 %, where the mean hides it.
+const QUEUE_SLOWEST_MS: f64 = 60.0;
+/// Mean time in the queue below which the slowest 1 % are a single burst.
+const QUEUE_STANDING_MS: f64 = 5.0;
+/// If an absence takes more than this share of the time in the queue, it is the cause of
+/// the queue: packets that arrive during an absence wait behind each other when it ends.
+const ABSENCE_SHARE: f64 = 0.1;
+/// Wait of the slowest 1 % for a station, from which it is a finding.
+const ABSENCE_SLOWEST_MS: f64 = 15.0;
+
+/// The queue of the Wi-Fi hop.
+pub(super) fn own_queue(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let is_long = |flow: &&Flow<'_>| {
+        let (mean, slowest) = (flow.mean, flow.slowest);
+        let absent = slowest.away + slowest.asleep;
+        let standing = mean.queue > QUEUE_STANDING_MS && slowest.queue > QUEUE_SLOWEST_MS;
+        (mean.queue > QUEUE_MEAN_MS || standing) && absent <= ABSENCE_SHARE * slowest.queue
+    };
+    let flow = worst(flows.iter().filter(is_long), |parts| parts.queue)?;
+    let longest = run
+        .nodes
+        .iter()
+        .filter_map(|(name, node)| Some((name, node.queue_packets?)))
+        .max_by_key(|(_, queue)| queue.p95);
+    let (place, remedy) = match longest {
+        Some((name, queue)) if queue.p95 > 0 => (
+            format!("; the queue of {name} holds {:.0} packets on average", queue.mean),
+            vec![format!("node.{name}.queue.kind=fq-codel")],
+        ),
+        _ => (String::new(), Vec::new()),
+    };
+    Some(Finding {
+        kind: Kind::OwnQueue,
+        sentence: format!(
+            "Packets of {} wait {} behind other packets of the hop, {} of their one-way delay, and \
+             the slowest 1 % wait {}{place}",
+            flow.name,
+            ms(flow.mean.queue),
+            percent(flow.mean.queue / total(flow.mean)),
+            ms(flow.slowest.queue),
+        ),
+        weight: weight(flow.slowest.queue, flow.slowest),
+        remedy,
+    })
+}
+
+/// Stations that scan.
+pub(super) fn scan(flows: &[Flow<'_>]) -> Option<Finding> {
+    absence(
+        flows,
+        Kind::Scan,
+        |parts| parts.away,
+        "leaves its channel to scan",
+        |name| vec![format!("node.{name}.scan.channels=1")],
+    )
+}
+
+/// Stations that save power.
+pub(super) fn sleep(flows: &[Flow<'_>]) -> Option<Finding> {
+    absence(
+        flows,
+        Kind::Sleep,
+        |parts| parts.asleep,
+        "dozes to save power",
+        |name| vec![format!("node.{name}.power_save.idle=1s")],
+    )
+}
+
+fn absence(
+    flows: &[Flow<'_>],
+    kind: Kind,
+    part: fn(&DelayPartsSummary) -> f64,
+    does: &str,
+    remedy: fn(&str) -> Vec<String>,
+) -> Option<Finding> {
+    let is_long = |flow: &&Flow<'_>| part(flow.slowest) > ABSENCE_SLOWEST_MS;
+    let flow = worst(flows.iter().filter(is_long), part)?;
+    let (who, does) = match flow.absent_nodes {
+        [one] => (one.clone(), does.to_owned()),
+        [] => ("A station".to_owned(), does.to_owned()),
+        many => (format!("One of {}", many.join(", ")), does.to_owned()),
+    };
+    // What waits in the queue behind an absence is its doing, too.
+    let (waited, queue) = (part(flow.slowest), flow.slowest.queue);
+    let behind = if queue > waited / 10.0 {
+        format!(", and {} in the queue that it leaves", ms(queue))
+    } else {
+        String::new()
+    };
+    Some(Finding {
+        kind,
+        sentence: format!(
+            "{who} {does}: the slowest 1 % of the packets of {} wait {} for it{behind}, {} of \
+             their one-way delay; the mean is {}",
+            flow.name,
+            ms(waited),
+            percent((waited + queue) / total(flow.slowest)),
+            ms(part(flow.mean)),
+        ),
+        weight: weight(waited + queue, flow.slowest),
+        remedy: flow.absent_nodes.first().map_or_else(Vec::new, |name| remedy(name)),
+    })
+}
+
+/// The flow whose slowest 1 % have the greatest part.
+pub(super) fn worst<'a, 'b>(
+    flows: impl Iterator<Item = &'b Flow<'a>>,
+    part: impl Fn(&DelayPartsSummary) -> f64,
+) -> Option<&'b Flow<'a>>
+where
+    'a: 'b,
+{
+    flows.max_by(|a, b| part(a.slowest).total_cmp(&part(b.slowest)))
+}

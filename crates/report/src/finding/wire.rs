@@ -1,0 +1,69 @@
+//! Findings about wires: packets that they lose, queues before them, long paths. The
+//! document has the time on all wires of a flow together.
+
+use super::{Finding, Flow, Kind, delay, ms, percent, total, weight};
+use lasthop_trace::{RunDocument, WireSummary};
+
+/// Share of the packets of a direction that are lost on the way, from which it is a
+/// finding. TCP's throughput falls with the root of it (Mathis et al., 1997).
+const LOST: f64 = 0.004;
+/// Mean time on wires from which it is one, in ms.
+const WIRE_MEAN_MS: f64 = 60.0;
+/// The slowest 1 % relative to the mean from which a queue makes the difference.
+const QUEUE_RISE: f64 = 1.1;
+
+/// Wires that lose packets, or hold them.
+pub(super) fn wire(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    held(run, flows).into_iter().chain(lossy(run)).max_by(|a, b| a.weight.total_cmp(&b.weight))
+}
+
+fn lossy(run: &RunDocument) -> Option<Finding> {
+    let lost = |wire: &WireSummary| {
+        wire.packets_lost as f64 / (wire.packets + wire.packets_lost).max(1) as f64
+    };
+    let (name, wire) = run.wires.iter().max_by(|(_, a), (_, b)| lost(a).total_cmp(&lost(b)))?;
+    if lost(wire) < LOST {
+        return None;
+    }
+    Some(Finding {
+        kind: Kind::Wire,
+        sentence: format!(
+            "The wire {name} loses {:.1} % of its packets ({} of {}), which TCP takes for \
+             congestion; the Wi-Fi hop has no part in that",
+            100.0 * lost(wire),
+            wire.packets_lost,
+            wire.packets + wire.packets_lost,
+        ),
+        weight: (0.5 + 10.0 * lost(wire)).min(0.95),
+        remedy: Vec::new(),
+    })
+}
+
+fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let flow = delay::worst(flows.iter().filter(|flow| flow.mean.wire > WIRE_MEAN_MS), |parts| {
+        parts.wire
+    })?;
+    let drops = run.wires.iter().max_by_key(|(_, wire)| wire.queue_drops);
+    let dropped = drops.filter(|(_, wire)| wire.queue_drops > 0);
+    let is_queue = dropped.is_some() || flow.slowest.wire > QUEUE_RISE * flow.mean.wire;
+    let why = match dropped {
+        Some((name, wire)) => {
+            format!("; the queue before {name} is full and drops {} packets", wire.queue_drops)
+        }
+        None if is_queue => {
+            format!("; the slowest 1 % spend {} there, so a queue builds up", ms(flow.slowest.wire))
+        }
+        None => "; the slowest 1 % spend no more, so it is the length of the path".to_owned(),
+    };
+    Some(Finding {
+        kind: Kind::Wire,
+        sentence: format!(
+            "Packets of {} spend {} on wires, {} of their one-way delay{why}",
+            flow.name,
+            ms(flow.mean.wire),
+            percent(flow.mean.wire / total(flow.mean)),
+        ),
+        weight: weight(flow.mean.wire, flow.mean),
+        remedy: if is_queue { vec!["wire.*.queue.kind=fq-codel".to_owned()] } else { Vec::new() },
+    })
+}

@@ -1,0 +1,18 @@
+//! What is wrong with a run, and why.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`finding`] | findings, by a pure function of a run's document |
+//! | [`remedy`] | which remedies a scenario takes |
+//! | [`plots`] | series and delays as panels |
+//! | [`page`] | all of it as one HTML page |
+//!
+//! Simulated and emulated runs have the same document, and the same function judges both. The
+//! crate runs nothing and reads and writes no file.
+
+#![forbid(unsafe_code)]
+
+pub mod finding;
+pub mod page;
+pub mod plots;
+pub mod remedy;

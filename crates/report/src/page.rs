@@ -1,0 +1,223 @@
+//! The page of a run: what is wrong and what may help, the plots, the scenario and the
+//! command that repeats it. One HTML file without scripts that needs no network.
+
+use crate::finding::{Finding, findings};
+use crate::plots::{Figure, causes, over_time};
+use crate::remedy;
+use lasthop_evidence::page::document;
+use lasthop_evidence::plot::{escaped, inline_svg};
+use lasthop_trace::{RunDocument, SeriesReading};
+use std::fmt::Write;
+
+/// What the page has beside the style of all pages. On a narrow screen a plot keeps a
+/// size at which its text can be read, and scrolls.
+const STYLE: &str = include_str!("page.css");
+
+/// What a page is made of.
+#[derive(Clone, Debug)]
+pub struct Content<'a> {
+    /// The document of the run.
+    pub run: &'a RunDocument,
+    /// Its series; `None` if there is no such file.
+    pub series: Option<&'a [SeriesReading]>,
+    /// The scenario as it was run; `None` if there is no such file.
+    pub scenario: Option<Source<'a>>,
+}
+
+/// The scenario of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The path of the file, for commands.
+    pub path: &'a str,
+    /// Its text.
+    pub text: &'a str,
+}
+
+/// The page as HTML.
+pub fn html(content: &Content<'_>) -> String {
+    let run = content.run;
+    let title = format!("{}: run {}", run.scenario, run.run);
+    let how = if run.emulation.is_some() { "emulated" } else { "simulated" };
+    let mut body = format!(
+        "<style>{STYLE}</style>\n<header><h1>{}</h1><p class=\"muted\">{how}, {} s, seed {}, run {}; lasthop {}</p>\
+         </header>\n",
+        escaped(&title),
+        run.duration_s,
+        run.seed,
+        run.run,
+        escaped(&run.version),
+    );
+    for warning in &run.warnings {
+        let _ = write!(body, "<p><strong>Warning:</strong> {}.</p>", escaped(warning));
+    }
+    if run.emulation.as_ref().is_some_and(|emulation| emulation.late) {
+        body.push_str(
+            "<p><strong>Warning:</strong> the emulation was late too often: do not trust the \
+             delays, and what follows from them.</p>",
+        );
+    }
+    body.push_str(&wrong(content));
+    if let Some(figure) = causes(run) {
+        body.push_str(&section(&figure));
+    }
+    match content.series {
+        Some(series) => {
+            over_time(series).iter().for_each(|figure| body.push_str(&section(figure)));
+        }
+        None => body.push_str(
+            "<section><p class=\"muted\">There is no series.parquet, so nothing is shown over \
+             time.</p></section>\n",
+        ),
+    }
+    body.push_str(&flows(run));
+    body.push_str(&made_by(content));
+    document(&title, &body)
+}
+
+fn wrong(content: &Content<'_>) -> String {
+    let found = findings(content.run);
+    let mut out = String::from("<section id=\"findings\"><h2>What is wrong, worst first</h2>");
+    if found.is_empty() {
+        out.push_str("<p>Nothing that lasthop looks for.</p>");
+    } else {
+        out.push_str("<ol>");
+        found.iter().for_each(|finding| out.push_str(&told(finding, content.scenario)));
+        out.push_str("</ol>");
+    }
+    out.push_str("</section>\n");
+    out
+}
+
+fn told(finding: &Finding, scenario: Option<Source<'_>>) -> String {
+    let mut out = format!(
+        "<li><h3>{}</h3><p>{}.</p>",
+        escaped(finding.kind.title()),
+        escaped(&finding.sentence)
+    );
+    let sets = scenario.map_or_else(Vec::new, |it| remedy::applicable(it.text, finding));
+    if let (Some(scenario), false) = (scenario, sets.is_empty()) {
+        let sets: Vec<String> = sets.iter().map(|set| format!("--set {}", quoted(set))).collect();
+        let _ = write!(
+            out,
+            "<p class=\"muted\">Worth a try:</p><pre class=\"command\">lasthop simulate {} {}</pre>",
+            escaped(&quoted(scenario.path)),
+            escaped(&sets.join(" "))
+        );
+    }
+    out.push_str("</li>");
+    out
+}
+
+fn section(figure: &Figure) -> String {
+    format!(
+        "<section><h2>{}</h2><p>{}</p><figure class=\"plot\">{}</figure></section>\n",
+        figure.title,
+        figure.shows,
+        inline_svg(&figure.panels, &format!("{}. {}", figure.title, figure.shows))
+    )
+}
+
+/// The numbers of flows; of many, the first in the order of their names.
+fn flows(run: &RunDocument) -> String {
+    const ROWS_MAX: usize = 200;
+    if run.flows.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from(
+        "<section><h2>Flows</h2><div class=\"scroll\"><table><thead><tr><th>Flow</th>\
+         <th class=\"number\">Mb/s</th><th class=\"number\">Delay, ms</th>\
+         <th class=\"number\">p99</th><th class=\"number\">RTT, ms</th>\
+         <th class=\"number\">p99</th><th class=\"number\">Lost</th>\
+         <th class=\"number\">of packets</th></tr></thead><tbody>",
+    );
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+    for (name, flow) in run.flows.iter().take(ROWS_MAX) {
+        let cells = [
+            number(flow.goodput_mbps),
+            number(flow.one_way_delay_ms.map(|it| it.mean)),
+            number(flow.one_way_delay_ms.map(|it| it.p99)),
+            number(flow.rtt_ms.map(|it| it.mean)),
+            number(flow.rtt_ms.map(|it| it.p99)),
+            flow.packets_lost.to_string(),
+            flow.packets_sent.to_string(),
+        ];
+        let _ = write!(out, "<tr><td>{}</td>", escaped(name));
+        for cell in cells {
+            let _ = write!(out, "<td class=\"number\">{cell}</td>");
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+    if run.flows.len() > ROWS_MAX {
+        let _ = write!(out, "<p>The first {ROWS_MAX} of {} flows.</p>", run.flows.len());
+    }
+    out.push_str("</section>\n");
+    out
+}
+
+fn made_by(content: &Content<'_>) -> String {
+    let run = content.run;
+    let Some(scenario) = content.scenario else {
+        return "<section><p class=\"muted\">There is no scenario.toml, so remedies and the \
+                command that repeats the run are not shown.</p></section>\n"
+            .to_owned();
+    };
+    let path = quoted(scenario.path);
+    let (command, note) = match (&run.emulation, run.run) {
+        (Some(_), _) => (
+            format!("lasthop emulate {path}"),
+            "<p>An emulation is not the same twice. A COMMAND that it ran is not in its files: \
+             add it after --.</p>",
+        ),
+        (None, 0) => (format!("lasthop simulate {path}"), ""),
+        (None, number) => (
+            format!("lasthop simulate {path} --runs {}", number + 1),
+            "<p>Runs are numbered from 0; this is the last of these.</p>",
+        ),
+    };
+    let set = match &run.set[..] {
+        [] => String::new(),
+        sets => format!(
+            "<p>It was made with {}, which the scenario below already has.</p>",
+            sets.iter()
+                .map(|set| format!("<code>{}</code>", escaped(set)))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    };
+    format!(
+        "<section><h2>Made by</h2><pre class=\"command\">{}</pre>{note}{set}</section>\n\
+         <section><details><summary>The scenario</summary><pre>{}</pre></details></section>\n",
+        escaped(&command),
+        escaped(scenario.text)
+    )
+}
+
+/// `text` as one word of a shell.
+fn quoted(text: &str) -> String {
+    let plain = |it: char| it.is_ascii_alphanumeric() || "-_./=:,@%+".contains(it);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_files_is_escaped_and_quoted() {
+        let json = r#"{"scenario": "<b>", "seed": 1, "run": 2, "duration_s": 1.0,
+            "warmup_s": 0.0, "wall_s": 0.0, "version": "0", "flows": {}, "nodes": {},
+            "links": {}, "set": ["a=<i>"]}"#;
+        let run: RunDocument = serde_json::from_str(json).expect("a document");
+        let scenario = Some(Source { path: "my dir/scenario.toml", text: "# </pre><script>" });
+        let page = html(&Content { run: &run, series: None, scenario });
+        assert!(!page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>"));
+        assert!(page.contains("lasthop simulate 'my dir/scenario.toml' --runs 3"), "{page}");
+        assert!(page.contains("Nothing that lasthop looks for."));
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted("node.ap.queue.kind=fq-codel"), "node.ap.queue.kind=fq-codel");
+    }
+}
