@@ -20,8 +20,8 @@ macro_rules! shipped {
     };
 }
 
-/// All of them, in the order of their names.
-pub const ALL: [Shipped; 40] = [
+/// All of them, in the order of their names; static, so that their text is in the program once.
+pub static ALL: [Shipped; 40] = [
     shipped!("apq"),
     shipped!("apq/adapting"),
     shipped!("apq/capacity"),
@@ -124,7 +124,7 @@ mod tests {
     /// Each is valid by itself, and says what it shows.
     #[test]
     fn each_needs_no_other_file() {
-        for Shipped { name, text } in ALL {
+        for Shipped { name, text } in &ALL {
             lasthop_scenario::parse(name, text, &[]).unwrap_or_else(|why| panic!("{why}"));
             let base = lasthop_scenario::sweep_base(name, text, &[]).expect("it was just read");
             assert_eq!(base.attached, Vec::<PathBuf>::new(), "{name}");
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn first_sentences() {
-        for shipped in ALL {
+        for shipped in &ALL {
             let sentence = shipped.first_sentence();
             assert!(sentence.ends_with(['.', '?']), "{}: {sentence}", shipped.name);
         }
