@@ -3,7 +3,7 @@
     >>> import lasthop
     >>> scenario = lasthop.Scenario.load("scenarios/hello.toml")
     >>> run = lasthop.simulate(scenario.with_(duration="2s"), seed=7)
-    >>> run.summary["flows"]["upload"]["goodput_mbps"]
+    >>> run.summary["flows"]["up"]["goodput_mbps"]
 
 A run is a pure function of scenario, seed, number of the run and version; ``lasthop.sweep``
 makes many, on threads or on a Dask cluster. Their tables
