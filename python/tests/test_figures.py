@@ -195,7 +195,7 @@ def test_figures_are_found_by_name_and_place() -> None:
 
 
 def test_what_is_wrong_is_told(tmp_path: Path) -> None:
-    with pytest.raises(LookupError, match=r"no \"retryout/fig99\"; there is .*table1"):
+    with pytest.raises(LookupError, match=r"no \"retryout/fig99\"; did you mean .*there is .*table1"):
         figures.make("retryout/fig99")
     with pytest.raises(ValueError, match="jobs"):
         figures.make("jumbo/fig7", jobs=0)

@@ -10,6 +10,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A column that every series has, and no other table of a run.
+const SIGN: &str = "throughput_mbps";
+
 /// Why a series cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
@@ -28,6 +31,12 @@ pub enum SeriesError {
         path: PathBuf,
         /// What its reader says.
         source: ParquetError,
+    },
+    /// It is another table.
+    #[error("{}: expected a table of series, got one without the column {SIGN}", path.display())]
+    Table {
+        /// Path of the file.
+        path: PathBuf,
     },
     /// A row does not have what every row has.
     #[error("{}: row {row}: expected at_ns, and one of flow, node and link", path.display())]
@@ -87,6 +96,10 @@ impl SeriesReading {
             fs::read(path).map_err(|source| SeriesError::File { path: path.to_owned(), source })?;
         let broken = |source| SeriesError::Parquet { path: path.to_owned(), source };
         let reader = SerializedFileReader::new(Bytes::from(bytes)).map_err(broken)?;
+        let schema = reader.metadata().file_metadata().schema_descr();
+        if schema.columns().iter().all(|column| column.name() != SIGN) {
+            return Err(SeriesError::Table { path: path.to_owned() });
+        }
         let rows = reader.get_row_iter(None).map_err(broken)?;
         let mut readings = Vec::new();
         for (number, row) in rows.enumerate() {
