@@ -154,9 +154,12 @@ fn link(reading: &SeriesReading) -> Option<&str> {
     }
 }
 
+/// A part of a delay, or several together.
+type Part = fn(&DelayPartsSummary) -> f64;
+
 /// The causes of delay that are told apart by colour, in the order in which they are
 /// stacked.
-const CAUSES: [(&str, fn(&DelayPartsSummary) -> f64); 6] = [
+const CAUSES: [(&str, Part); 6] = [
     ("queue", |parts| parts.queue),
     ("away, asleep", |parts| parts.away + parts.asleep),
     ("contention", |parts| parts.contention),

@@ -89,8 +89,8 @@ fn score(is_judge: bool) -> (usize, Vec<String>) {
 
 fn check(is_judge: bool) {
     let (cases, wrong): (usize, Vec<String>) = score(is_judge);
-    println!("{} of {cases} right", cases - wrong.len());
-    wrong.iter().for_each(|line| println!("wrong: {line}"));
+    eprintln!("{} of {cases} right", cases - wrong.len());
+    wrong.iter().for_each(|line| eprintln!("wrong: {line}"));
     assert!(cases >= 60, "{cases} cases");
     let is_healthy = |line: &&String| line.starts_with("healthy");
     assert_eq!(wrong.iter().filter(is_healthy).count(), 0, "{wrong:#?}");
