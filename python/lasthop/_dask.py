@@ -84,6 +84,9 @@ class _Tasks:
         self._name = f"lasthop-sweep-{uuid.uuid4().hex[:12]}"
         self._given = 0
         self._ended: queue.Queue[Future[Any]] = queue.Queue()
+        # Ended once, but the worker that had the result died before it was fetched: the
+        # scheduler has them made again, and calls no callback a second time.
+        self._again: list[Future[Any]] = []
         self._suspects: list[list[int]] = []
         self._is_alone = False
         self._looked = -LOOK_S
@@ -114,19 +117,23 @@ class _Tasks:
 
     def fetch(self) -> None:
         """Waits for results, and takes them."""
-        ended: list[Future[Any]] = []
-        try:
-            ended.append(self._ended.get(timeout=LOOK_S))
+        again, self._again = self._again, []
+        ended = []
+        for future in again:
+            (self._again if _is_made_again(future) else ended).append(future)
+        with suppress(queue.Empty):
+            if not ended:
+                ended.append(self._ended.get(timeout=LOOK_S))
             while len(ended) < AT_ONCE:
                 ended.append(self._ended.get_nowait())
-        except queue.Empty:
-            pass
         finished = []
         for future in ended:
             if future.status == "finished":
                 finished.append(future)
             elif future.status == "error":
                 self._failed(future)
+            elif _is_made_again(future):
+                self._again.append(future)
             else:
                 raise SweepError(self._lost(f"a task is {future.status}"))
         if finished:
@@ -197,6 +204,11 @@ class _Tasks:
         left = self.work.left + sum(map(len, [*out, *self._suspects]))
         what = f"the Dask scheduler cannot be reached any more, or gave up ({why})"
         return f"{what}: {self.made} runs made, {left} are missing"
+
+
+def _is_made_again(future: Future[Any]) -> bool:
+    """Whether the scheduler has lost a result that was there, and has it made again."""
+    return future.status in ("lost", "pending")
 
 
 class _Connected:

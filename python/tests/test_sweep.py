@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -414,6 +415,36 @@ def test_dask_makes_the_same(
     assert rows(lasthop.sweep(cell, VARY, runs=RUNS, on=client)) == expected
     with pytest.raises(ValueError, match="not of a Dask cluster"):
         lasthop.sweep(cell, VARY, on=client, threads=2)
+
+
+def test_results_that_are_lost_before_they_are_fetched(
+    client: Any, cell: lasthop.Scenario, monkeypatch: Any
+) -> None:
+    from lasthop import _dask
+
+    lost: list[str] = []
+    fetch = _dask._Tasks.fetch
+
+    def late(tasks: _dask._Tasks) -> None:
+        """The first result waits for its worker's end."""
+        if not lost:
+            future = tasks._ended.get(timeout=60)
+            (holder,) = client.who_has([future])[future.key]
+            with suppress(Exception):
+                client.run(os._exit, 1, workers=[holder])
+            until = time.monotonic() + 60
+            while future.status == "finished" and time.monotonic() < until:
+                time.sleep(0.001)
+            lost.append(future.status)
+            tasks._ended.put(future)
+        fetch(tasks)
+
+    monkeypatch.setattr(_dask._Tasks, "fetch", late)
+    long: Vary = {**VARY, "duration": ["1s"]}
+    made = lasthop.sweep(cell, long, runs=RUNS, on=client)
+    assert lost == ["lost"]
+    monkeypatch.undo()
+    assert rows(made) == rows(lasthop.sweep(cell, long, runs=RUNS))
 
 
 def test_the_page_on_clusters_runs(root: Path, tmp_path: Path) -> None:
