@@ -118,7 +118,7 @@ class _Tasks:
     def fetch(self) -> None:
         """Waits for results, and takes them."""
         again, self._again = self._again, []
-        ended = []
+        ended: list[Future[Any]] = []
         for future in again:
             (self._again if _is_made_again(future) else ended).append(future)
         with suppress(queue.Empty):
