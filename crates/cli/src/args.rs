@@ -8,6 +8,7 @@ use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use lasthop_live::apq::Bind;
+use lasthop_report::expectation::Expectation;
 use lasthop_scenario::quantity::Quantity;
 use lasthop_sweep::Shard;
 use lasthop_units::{Bitrate, Duration};
@@ -68,7 +69,8 @@ pub enum Verb {
 #[command(after_help = "Examples:
   lasthop simulate hello
   lasthop simulate contention --set node.sta.count=50 --runs 10
-  lasthop simulate hello --seed 7 --out results --pcap")]
+  lasthop simulate hello --seed 7 --out results --pcap
+  lasthop simulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' --junit upload.xml")]
 pub struct Simulate {
     /// What to run.
     #[command(flatten)]
@@ -88,6 +90,9 @@ pub struct Simulate {
     /// With --pcap, do not leave out the payload of packets, which is zero
     #[arg(long, requires = "pcap")]
     pub payload: bool,
+    /// What the runs shall be.
+    #[command(flatten)]
+    pub expected: ExpectArgs,
 }
 
 /// `lasthop sweep`.
@@ -142,13 +147,15 @@ pub struct Sweep {
 #[command(
     after_help = "In COMMAND, every node has its name (ping server) and the variable LASTHOP_NAME_ADDR.
 COMMAND has standard input and output; with --json its output goes to standard error.
-The exit status is that of COMMAND, else 0; 130 after an interrupt, 2 after an error.
+The exit status is that of COMMAND, else 1 if something is not as expected (--expect), else 0;
+130 after an interrupt, 2 after an error.
 An interrupt ends it early; what was measured until then is reported all the same.
 
 Examples:
   lasthop emulate upload
   lasthop emulate upload -- ping -c 10 server
-  lasthop emulate upload --in server --out results -- bash"
+  lasthop emulate upload --in server --out results -- bash
+  lasthop emulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' -- ping -c 10 server"
 )]
 pub struct Emulate {
     /// What to run.
@@ -163,6 +170,9 @@ pub struct Emulate {
     /// Where results go.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// What the run shall be.
+    #[command(flatten)]
+    pub expected: ExpectArgs,
     /// Program to run behind the hop, and its arguments; the emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -529,6 +539,18 @@ pub struct OutputArgs {
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
+}
+
+/// What runs shall be.
+#[derive(Debug, Args)]
+pub struct ExpectArgs {
+    /// Exit with 1 unless this holds, of every run and of all that * stands for; repeatable.
+    /// Such as 'flow.ping.rtt_ms.p95 < 100': a number of run.json, without its unit
+    #[arg(long, value_name = "QUANTITY<NUMBER", value_parser = ValueParser::new(Expectation::parse))]
+    pub expect: Vec<Expectation>,
+    /// Write what was expected and what it was to this file, as JUnit does
+    #[arg(long, value_name = "FILE", requires = "expect")]
+    pub junit: Option<PathBuf>,
 }
 
 /// `lasthop medium`.

@@ -1,7 +1,7 @@
 //! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop. COMMAND
 //! uses the terminal if there is one; without COMMAND the live view does. The exit
 //! status is that of COMMAND, or 128 plus the number of the signal that ended the
-//! emulation.
+//! emulation, or that of what is expected of it.
 
 use crate::args::Emulate;
 use crate::console::{self, Stream};
@@ -23,11 +23,13 @@ use nix::unistd;
 use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::slice;
 
 /// Runs the command; returns the exit status.
 pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
+    args.expected.check(&scenario, !(args.command.is_empty() && scenario.programs.is_empty()))?;
     let out = args.output.out.as_ref();
     let mut directory = out.map(OutputDir::create).transpose().map_err(Failure::message)?;
     let has_command = !args.command.is_empty();
@@ -74,6 +76,8 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         directory.commit().map_err(Failure::message)?;
         replace_earlier(&top, &written).map_err(Failure::message)?;
     }
+    let judged = args.expected.judge(slice::from_ref(&document));
+    let mut expected_on = Stream::Error;
     if args.output.json {
         warn(&outcome, &document);
         console::print(&document.to_json())?;
@@ -84,9 +88,14 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
             + &report::run(&document, stream)
             + &lost_outside(&outcome, stream);
         stream.write(&text)?;
+        expected_on = stream;
     }
+    let by_expectation = args.expected.tell(judged.as_ref(), expected_on)?;
     let by_signal = outcome.interrupted.map(|signal| 128 + signal);
-    let status = outcome.exit_status.or(by_signal).unwrap_or(0);
+    let status = match outcome.exit_status.or(by_signal) {
+        None | Some(0) => by_expectation.into(),
+        Some(status) => status,
+    };
     Ok(u8::try_from(status).unwrap_or(u8::MAX))
 }
 

@@ -7,6 +7,7 @@
 //! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `demo` | the verbs |
 //! | `page` | the verb `report` |
 //! | `report`, `table` | a run as tables |
+//! | `expect` | what runs shall be (`--expect`) |
 //! | `dashboard`, `view` | the live view of a run |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
 
@@ -20,6 +21,7 @@ mod console;
 mod dashboard;
 mod demo;
 mod emulate;
+mod expect;
 mod failure;
 mod franc;
 mod interrupt;
@@ -48,7 +50,7 @@ fn main() -> ExitCode {
 
 fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
-        Verb::Simulate(args) => simulate::simulate(args).map(|()| 0),
+        Verb::Simulate(args) => simulate::simulate(args),
         Verb::Sweep(args) => sweep::sweep(args),
         Verb::Emulate(args) => emulate::emulate(args),
         Verb::Reproduce(args) => reproduce::reproduce(args),

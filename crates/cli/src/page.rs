@@ -85,8 +85,8 @@ fn text(path: &Path) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Writes the page aside, and gives it its name.
-fn write(file: &Path, page: &str) -> Result<(), Failure> {
+/// Writes a file aside, and gives it its name.
+pub fn write(file: &Path, page: &str) -> Result<(), Failure> {
     let name = file.file_name().and_then(|name| name.to_str());
     let Some(name) = name.filter(|_| !file.is_dir()) else {
         let shown = file.display();

@@ -26,10 +26,11 @@ pub const QUIET: Duration = Duration::from_secs(2);
 /// Interval between redraws of the bar, and between checks for signals.
 const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 
-/// Runs the command.
-pub fn simulate(args: &Simulate) -> Result<(), Failure> {
+/// Runs the command; returns the exit status.
+pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
+    args.expected.check(&scenario, false)?;
     let mut top =
         args.output.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
     if !scenario.programs.is_empty() {
@@ -58,14 +59,17 @@ pub fn simulate(args: &Simulate) -> Result<(), Failure> {
         top.commit().map_err(Failure::message)?;
         replace_earlier(&path, &written).map_err(Failure::message)?;
     }
+    let judged = args.expected.judge(&set.runs);
     if args.output.json {
-        return console::print(&json);
+        console::print(&json)?;
+        return args.expected.tell(judged.as_ref(), Stream::Error);
     }
     let text = match &set.runs[..] {
         [only] => report::run(only, Stream::Output),
         _ => report::run_set(&set, Stream::Output),
     };
-    console::print(&text)
+    console::print(&text)?;
+    args.expected.tell(judged.as_ref(), Stream::Output)
 }
 
 /// The runs of one command.

@@ -2,6 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | [`expectation`] | what a run shall be, and whether it is |
 //! | [`finding`] | findings, by a pure function of a run's document |
 //! | [`remedy`] | which remedies a scenario takes |
 //! | [`plots`] | series and delays as panels |
@@ -12,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod expectation;
 pub mod finding;
 pub mod page;
 pub mod plots;

@@ -9,6 +9,7 @@ mod demo;
 mod documents;
 mod emulate;
 mod errors;
+mod expect;
 mod help;
 mod interrupts;
 mod lasthop;

@@ -1,0 +1,195 @@
+//! `--expect`: what the runs of a command shall be, a table of how they are, and the same as a
+//! JUnit file for those who collect tests. The command ends with [`NOT_MET`] if one is not met.
+
+use crate::args::ExpectArgs;
+use crate::console::Stream;
+use crate::failure::Failure;
+use crate::page;
+use crate::table::{self, text, value};
+use lasthop_report::expectation::{Expectation, Part, Reading};
+use lasthop_scenario::{Scenario, did_you_mean};
+use lasthop_trace::RunDocument;
+use std::fmt::Write;
+
+/// Exit status if an expectation is not met.
+pub const NOT_MET: u8 = 1;
+
+/// The expectations of a command, and how its runs are.
+#[derive(Debug)]
+pub struct Judged {
+    scenario: String,
+    runs: usize,
+    /// Whether some run did not keep real time, so that its delays are this machine's too.
+    is_late: bool,
+    wall_s: f64,
+    all: Vec<(Expectation, Vec<Reading>)>,
+}
+
+impl ExpectArgs {
+    /// Checks that the scenario can have what is expected. Programs have flows of their own,
+    /// which are known when they are there: of them nothing is checked.
+    ///
+    /// # Errors
+    /// If there is no such flow, node, link or wire.
+    pub fn check(&self, scenario: &Scenario, has_programs: bool) -> Result<(), Failure> {
+        let nodes: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+        let flows: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
+        for expectation in &self.expect {
+            let Some((part, name)) = expectation.of() else { continue };
+            let pairs = || {
+                let ends = nodes.iter().flat_map(|from| nodes.iter().map(move |to| (from, to)));
+                ends.map(|(from, to)| format!("{from}->{to}")).any(|pair| expectation.names(&pair))
+            };
+            let (is_there, all) = match part {
+                Part::Flow if has_programs => continue,
+                Part::Flow => (flows.iter().any(|flow| expectation.names(flow)), &flows),
+                Part::Node => (nodes.iter().any(|node| expectation.names(node)), &nodes),
+                Part::Link | Part::Wire => (pairs(), &nodes),
+            };
+            if is_there {
+                continue;
+            }
+            let there = match all.is_empty() {
+                true => "there is none in this scenario".to_owned(),
+                false => match did_you_mean(name, all.iter().copied()) {
+                    Some(near) => near,
+                    None if all == &flows => format!("the flows are {}", all.join(", ")),
+                    None => format!("the nodes are {}", all.join(", ")),
+                },
+            };
+            return Err(Failure::Message(format!(
+                "--expect '{expectation}': there is no {part} {name:?}; {there}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// How `runs` are; `None` if nothing is expected.
+    pub fn judge(&self, runs: &[RunDocument]) -> Option<Judged> {
+        let first = runs.first().filter(|_| !self.expect.is_empty())?;
+        let is_late = |run: &RunDocument| run.emulation.as_ref().is_some_and(|how| how.late);
+        Some(Judged {
+            scenario: first.scenario.clone(),
+            runs: runs.len(),
+            is_late: runs.iter().any(is_late),
+            wall_s: runs.iter().map(|run| run.wall_s).sum(),
+            all: self.expect.iter().map(|one| (one.clone(), one.read(runs))).collect(),
+        })
+    }
+
+    /// Prints how the runs are, and writes the JUnit file; returns the exit status.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn tell(&self, judged: Option<&Judged>, stream: Stream) -> Result<u8, Failure> {
+        let Some(judged) = judged else { return Ok(0) };
+        if let Some(file) = &self.junit {
+            page::write(file, &judged.junit())?;
+        }
+        stream.write(&judged.text(stream))?;
+        Ok(if judged.is_met() { 0 } else { NOT_MET })
+    }
+}
+
+impl Judged {
+    fn is_met(&self) -> bool {
+        self.all.iter().all(|(_, readings)| readings.iter().all(|reading| reading.is_met))
+    }
+
+    fn text(&self, stream: Stream) -> String {
+        let columns = [text(""), text("expected"), text("value"), text("")];
+        let rows: Vec<Vec<String>> = self
+            .all
+            .iter()
+            .map(|(expectation, readings)| {
+                let is_met = readings.iter().all(|reading| reading.is_met);
+                let worst = expectation.worst(readings);
+                let value = worst.value.map_or_else(|| "no value".into(), value);
+                let met = if is_met { "met" } else { "not met" };
+                let whose = self.whose(readings, worst).join(", ");
+                vec![met.to_owned(), expectation.to_string(), value, whose]
+            })
+            .collect();
+        let table = table::render_all(&columns, &rows, stream);
+        let mut out = format!("\n{}\n{table}", stream.bold("Expectations"));
+        if self.is_late && !self.is_met() {
+            let _ = writeln!(
+                out,
+                "{} this machine did not keep real time: the delays are its own, too",
+                stream.yellow("late:")
+            );
+        }
+        out
+    }
+
+    /// Whose value the worst is, where there are others.
+    fn whose(&self, readings: &[Reading], worst: &Reading) -> Vec<String> {
+        let mut words = Vec::new();
+        if readings.len() > self.runs {
+            words.push(worst.name.clone());
+        }
+        if self.runs > 1 {
+            words.push(format!("run {}", worst.run));
+        }
+        let bad = readings.iter().filter(|reading| !reading.is_met).count();
+        if bad > 0 && readings.len() > 1 {
+            words.push(format!("{bad} of {} not met", readings.len()));
+        }
+        words
+    }
+
+    /// The file as JUnit of Ant has it, and its readers take it: a case for each expectation.
+    fn junit(&self) -> String {
+        let bad = |readings: &Vec<Reading>| readings.iter().any(|reading| !reading.is_met);
+        let failures = self.all.iter().filter(|(_, readings)| bad(readings)).count();
+        let (suite, tests) = (escaped(&self.scenario), self.all.len());
+        let wall_s = self.wall_s;
+        let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\"");
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        let _ = writeln!(out, "<testsuites {counts} time=\"{wall_s:.3}\">");
+        let _ = writeln!(
+            out,
+            "  <testsuite name=\"{suite}\" {counts} skipped=\"0\" time=\"{wall_s:.3}\">"
+        );
+        for (expectation, readings) in &self.all {
+            let name = escaped(&expectation.to_string());
+            let case = format!("    <testcase classname=\"{suite}\" name=\"{name}\" time=\"0\"");
+            if !bad(readings) {
+                let _ = writeln!(out, "{case}/>");
+                continue;
+            }
+            let is_named = !expectation.worst(readings).name.is_empty();
+            let lines = readings.iter().filter(|reading| !reading.is_met).map(|reading| {
+                let value = reading.value.map_or_else(|| "no value".into(), |it| it.to_string());
+                let name = if is_named { format!("{}: ", reading.name) } else { String::new() };
+                format!("run {}: {name}{value}", reading.run)
+            });
+            let lines: Vec<String> = lines.collect();
+            let late = if self.is_late { " (this machine did not keep real time)" } else { "" };
+            let message = escaped(&format!("not met: {}{late}", lines[0]));
+            let all = escaped(&lines.join("\n"));
+            let _ = writeln!(out, "{case}>");
+            let _ = writeln!(out, "      <failure message=\"{message}\">{all}</failure>");
+            let _ = writeln!(out, "    </testcase>");
+        }
+        out.push_str("  </testsuite>\n</testsuites>\n");
+        out
+    }
+}
+
+/// Text inside XML. What XML 1.0 cannot have is left out.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
