@@ -470,7 +470,7 @@ impl Build<'_> {
             }
             (None, false) => {
                 let message = "expected `key_file`, made by `lasthop franc key`, or `insecure`";
-                self.problems.push(&raw.at, message);
+                self.problems.push(&raw.here, message);
             }
             _ => {}
         }
@@ -479,7 +479,7 @@ impl Build<'_> {
     fn transport(&mut self) -> Option<Transport> {
         let raw = self.raw;
         let neighbours = list(&raw.neighbours);
-        let place = raw.neighbours.as_ref().map(|at| &at.place).unwrap_or(&raw.at);
+        let place = raw.neighbours.as_ref().map(|at| &at.place).unwrap_or(&raw.here);
         for (index, Neighbour(number, _)) in neighbours.iter().enumerate() {
             if neighbours[..index].iter().any(|Neighbour(other, _)| other == number) {
                 self.problems.push(place, format!("neighbour {number} is named twice"));

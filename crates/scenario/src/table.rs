@@ -340,7 +340,7 @@ macro_rules! tables {
         pub(crate) struct $name {
             /// The place of the table.
             #[allow(dead_code, reason = "not every table is complained about as a whole")]
-            pub at: $crate::error::Place,
+            pub here: $crate::error::Place,
             $($(#[doc = $key_docs])* pub $key: $crate::table::form!(type $form $ty),)*
         }
 
@@ -349,7 +349,7 @@ macro_rules! tables {
 
             fn read(reader: &mut $crate::table::Reader<'_>) -> Option<Self> {
                 $(let $key = $crate::table::form!(read $form reader, $key, $($default)?);)*
-                let table = Self { at: reader.place.clone(), $($key: $key?,)* };
+                let table = Self { here: reader.place.clone(), $($key: $key?,)* };
                 $($crate::table::form!(done $form table, $key);)*
                 Some(table)
             }

@@ -48,7 +48,7 @@ pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<ApqFlow> {
     if let Err(why) = survey.check()
         && before == problems.len()
     {
-        problems.push(&raw.at, why.to_string());
+        problems.push(&raw.here, why.to_string());
     }
     Box::new(ApqFlow {
         survey,

@@ -93,7 +93,7 @@ impl<'a> Members<'a> {
         let relays = raw.relays.as_ref().map_or(&none, |at| &at.value);
         let helpers = raw.helpers.as_ref().map_or(&none, |at| &at.value);
         let place_of =
-            |at: &'a Option<At<Vec<String>>>| at.as_ref().map_or(&raw.at, |at| &at.place);
+            |at: &'a Option<At<Vec<String>>>| at.as_ref().map_or(&raw.here, |at| &at.place);
         let (at_relays, at_helpers) = (place_of(&raw.relays), place_of(&raw.helpers));
         let mut all = vec![(first, &raw.ends.place)];
         all.extend(relays.iter().map(|name| (name, at_relays)));
@@ -183,7 +183,7 @@ fn link(
         .collect();
     for config in &machines {
         if let Err(why) = config.check() {
-            let place = raw.coding.symbol_bytes.as_ref().map_or(&raw.at, |at| &at.place);
+            let place = raw.coding.symbol_bytes.as_ref().map_or(&raw.here, |at| &at.place);
             problems.push(place, why.to_string());
             return None;
         }
@@ -222,7 +222,7 @@ fn losses(
             }
             (None, Some(from), Some(to)) => ((&from.value, &from.place), (&to.value, &to.place)),
             _ => {
-                problems.push(&loss.at, "a loss needs between = [.., ..], or from and to");
+                problems.push(&loss.here, "a loss needs between = [.., ..], or from and to");
                 sound = false;
                 continue;
             }

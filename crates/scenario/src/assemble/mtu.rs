@@ -94,7 +94,7 @@ fn mtu<'a>(raw: &'a RawScenario, nodes: &[Expanded<'a>], node: &Expanded<'a>) ->
             |at| (at.value.get(), &at.place),
         ),
         // Nothing that is written.
-        None => (ETHERNET_MTU, &settings.adaptive_mtu.at),
+        None => (ETHERNET_MTU, &settings.adaptive_mtu.here),
     }
 }
 
@@ -124,8 +124,8 @@ fn check_adaptive(node: &Expanded<'_>, bytes: u16, problems: &mut Problems) {
             let message = format!("nothing lies between {} and {bytes} bytes", raw.min.value.0);
             problems.push(place, message);
         }
-    } else if is_written(&raw.at) {
-        problems.push(&raw.at, "this needs mtu = \"adaptive\"");
+    } else if is_written(&raw.here) {
+        problems.push(&raw.here, "this needs mtu = \"adaptive\"");
     }
 }
 

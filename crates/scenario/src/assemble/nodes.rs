@@ -142,7 +142,7 @@ pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<
     }
     if nodes.len() > NODES_MAX {
         let message = format!("expected at most {NODES_MAX} nodes, got {}", nodes.len());
-        problems.push(&nodes[NODES_MAX].raw.at, message);
+        problems.push(&nodes[NODES_MAX].raw.here, message);
         return None;
     }
     let mut seen = BTreeSet::new();
@@ -173,7 +173,7 @@ pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &
             one_of(&["access-point"])
         );
         problems.push(&station.raw.role.place, message);
-    } else if is_written(&raw.channel.at) {
-        problems.push(&raw.channel.at, "there is a channel, but no node with a radio");
+    } else if is_written(&raw.channel.here) {
+        problems.push(&raw.channel.here, "there is a channel, but no node with a radio");
     }
 }

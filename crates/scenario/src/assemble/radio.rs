@@ -56,7 +56,7 @@ pub(crate) fn cell(
         nodes.iter().enumerate().filter(|(_, node)| node.is_wifi()).collect();
     if wifi.is_empty() {
         if let Some(link) = links.first() {
-            problems.push(&link.at, "a link is on the air, and there is no node with a radio");
+            problems.push(&link.here, "a link is on the air, and there is no node with a radio");
         }
         return None;
     }
@@ -119,7 +119,7 @@ fn error_model(raw: &RawErrorModel, problems: &mut Problems) -> ErrorModel {
             nist()
         }
         (Some(ErrorModelKind::Table), None) => {
-            problems.push(&raw.at, "which table? add for example table = \"per.csv\"");
+            problems.push(&raw.here, "which table? add for example table = \"per.csv\"");
             nist()
         }
     }

@@ -139,7 +139,7 @@ fn jitter(raw: &RawJitter, problems: &mut Problems) -> Jitter {
         (JitterKind::Normal, None, Some(sd)) if sd.value.is_zero() => Jitter::None,
         (JitterKind::Normal, None, Some(sd)) => Jitter::Normal { sd: sd.value },
         (JitterKind::Normal, None, None) => {
-            problems.push(&raw.at, "how much? add for example sd = \"2ms\"");
+            problems.push(&raw.here, "how much? add for example sd = \"2ms\"");
             Jitter::None
         }
         (JitterKind::Uniform, _, Some(sd)) => {
@@ -174,8 +174,10 @@ fn loss(raw: &RawLoss, problems: &mut Problems) -> Loss {
             at.value
         }
         None => {
-            problems
-                .push(&raw.at, format!("bursts need the key \"{name}\", for example {name} = 0.1"));
+            problems.push(
+                &raw.here,
+                format!("bursts need the key \"{name}\", for example {name} = 0.1"),
+            );
             Probability::ZERO
         }
     };

@@ -63,7 +63,7 @@ pub(crate) fn flows(
                 }
                 if flows.len() == FLOWS_MAX {
                     let message = format!("expected at most {FLOWS_MAX} flows, got more");
-                    problems.push(&flow.at, message);
+                    problems.push(&flow.here, message);
                     return flows;
                 }
                 flows.push(Flow {
@@ -157,7 +157,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     };
     only(place(&flow.congestion_control), &[Tcp], "tcp");
     only(place(&flow.bytes), &[Tcp], "tcp");
-    only(flow.requests.as_ref().map(|requests| &requests.at), &[Tcp], "tcp");
+    only(flow.requests.as_ref().map(|requests| &requests.here), &[Tcp], "tcp");
     only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping], "udp, video and ping");
     only(place(&flow.pattern), &[Udp], "udp");
@@ -169,7 +169,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(place(&flow.key_frame_factor), &[Video], "video");
     only(place(&flow.trace), &[Video], "video");
     only(place(&flow.interval), &[Ping], "ping");
-    only(Some(&flow.apq.at).filter(|place| is_written(place)), &[Apq], "apq");
+    only(Some(&flow.apq.here).filter(|place| is_written(place)), &[Apq], "apq");
 
     if let Some(rate) = &flow.rate
         && rate.value == Offered::Rate(Bitrate::default())

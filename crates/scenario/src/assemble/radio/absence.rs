@@ -18,7 +18,7 @@ const POWER_SAVE_BUFFER: u32 = 64;
 /// The background scans of a node of this role.
 pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanConfig {
     if role == Role::AccessPoint {
-        problems.push(&raw.at, "an access point does not scan: its stations would lose it");
+        problems.push(&raw.here, "an access point does not scan: its stations would lose it");
     }
     positive(&raw.period, problems);
     if let Some(away) = &raw.away {
@@ -70,7 +70,7 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
             config.period
         );
         let written = [&raw.period.place, &raw.channels.place].into_iter().find(|p| is_written(p));
-        problems.push(written.unwrap_or(&raw.at), message);
+        problems.push(written.unwrap_or(&raw.here), message);
     }
     config
 }
@@ -83,10 +83,10 @@ pub(super) fn power_save(
 ) -> PowerSaveConfig {
     let table = raw.power_save.as_ref().expect("it is asked for what it has");
     if role == Role::AccessPoint {
-        problems.push(&table.at, "an access point does not doze: it answers at any time");
+        problems.push(&table.here, "an access point does not doze: it answers at any time");
     } else if raw.scan.is_some() {
         let message = "a station with power save and scans at once is not modelled; take one";
-        problems.push(&table.at, message);
+        problems.push(&table.here, message);
     }
     positive(&table.idle, problems);
     PowerSaveConfig {
@@ -107,7 +107,7 @@ pub(super) fn check_beacons(wifi: &[WifiNode<'_>], channel: &RawChannel, problem
     for (_, node) in wifi {
         if let Some(power_save) = &node.raw.settings.power_save {
             let message = "a station that dozes needs beacons, and beacon_interval is \"off\"";
-            problems.push(&power_save.at, message);
+            problems.push(&power_save.here, message);
         }
     }
 }
@@ -123,8 +123,8 @@ pub(super) fn check_independent(
     }
     for (_, node) in wifi {
         let settings = &node.raw.settings;
-        let scan = settings.scan.as_ref().map(|scan| &scan.at);
-        let power_save = settings.power_save.as_ref().map(|power_save| &power_save.at);
+        let scan = settings.scan.as_ref().map(|scan| &scan.here);
+        let power_save = settings.power_save.as_ref().map(|power_save| &power_save.here);
         for place in scan.into_iter().chain(power_save) {
             let message = "scans and power save are not modelled in an independent cell";
             problems.push(place, message);

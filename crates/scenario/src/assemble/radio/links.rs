@@ -176,17 +176,17 @@ fn given(
             (None, None, None) if link.fading.is_some() => Given::Nothing,
             (None, None, None) => {
                 problems
-                    .push(&link.at, "this link says nothing: add snr, path_loss, loss or fading");
+                    .push(&link.here, "this link says nothing: add snr, path_loss, loss or fading");
                 continue;
             }
             _ => {
-                problems.push(&link.at, "a link has one of snr, path_loss and loss, not several");
+                problems.push(&link.here, "a link has one of snr, path_loss and loss, not several");
                 continue;
             }
         };
         let fading = link.fading.as_ref().map(|raw| {
             if let Given::Loss(_) = what {
-                problems.push(&raw.at, "a link that is given by its loss does not fade");
+                problems.push(&raw.here, "a link that is given by its loss does not fade");
             }
             fading(raw, problems)
         });
@@ -201,7 +201,7 @@ fn given(
             _ => None,
         };
         let Some((from, to)) = ends else {
-            problems.push(&link.at, "a link needs between = [.., ..], or from and to");
+            problems.push(&link.here, "a link needs between = [.., ..], or from and to");
             continue;
         };
         let from = stations(from.0, from.1, wifi, names, problems);
@@ -213,7 +213,7 @@ fn given(
                 "expected at most {PAIRS_MAX} pairs of nodes and changes of theirs in all links, \
                  got more"
             );
-            problems.push(&link.at, message);
+            problems.push(&link.here, message);
             return given;
         }
         given.said.push(GivenLink { what, fading, number });

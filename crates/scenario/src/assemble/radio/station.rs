@@ -202,7 +202,7 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
                 Standard::Dot11b => "rate = \"11Mb/s\"",
                 _ => "rate = \"54Mb/s\"",
             };
-            problems.push(&control.at, format!("which fixed rate? add for example {example}"));
+            problems.push(&control.here, format!("which fixed rate? add for example {example}"));
             lowest
         }
     }
@@ -304,9 +304,9 @@ fn edca(
     };
     if !qos {
         for unused in [&raw.edca.background, &raw.edca.video, &raw.edca.voice] {
-            if is_written(&unused.at) {
+            if is_written(&unused.here) {
                 let message = "without qos there is one access category: use best_effort";
-                problems.push(&unused.at, message);
+                problems.push(&unused.here, message);
             }
         }
         let dcf = of(2, cw_min, cw_max, 0);
@@ -356,7 +356,7 @@ fn parameters(
         let message =
             format!("cw_min of {} is above cw_max of {}", parameters.cw_min, parameters.cw_max);
         let at = raw.cw_max.as_ref().or(raw.cw_min.as_ref());
-        problems.push(at.map_or(&raw.at, |at| &at.place), message);
+        problems.push(at.map_or(&raw.here, |at| &at.place), message);
     }
     parameters
 }
