@@ -23,6 +23,8 @@ pub(crate) enum Event {
     Sample,
     /// End the warm-up.
     Warm,
+    /// Make the change with this index.
+    Change(usize),
 }
 
 #[derive(Clone, Debug, Default)]

@@ -18,7 +18,7 @@ use crate::sink::{Frames, Sink};
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
-use lasthop_net::network::{Network, NetworkConfig, NetworkError, NetworkStats, Output};
+use lasthop_net::network::{Change, Network, NetworkConfig, NetworkError, NetworkStats, Output};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Seed};
 use lasthop_wifi::cell::{AdjustError, Adjustment};
@@ -39,6 +39,14 @@ pub enum HostsError {
         link: String,
         /// What is wrong with it.
         why: lasthop_franc::ConfigError,
+    },
+    /// A change that cannot be made.
+    #[error("the change at {at} cannot be made: {why}")]
+    Change {
+        /// When.
+        at: Instant,
+        /// Why not.
+        why: AdjustError,
     },
     /// A congestion control that only a kernel has.
     #[error(
@@ -68,6 +76,9 @@ pub struct HostsConfig {
     pub warmup: Duration,
     /// Time between two readings of queues and windows.
     pub sample_interval: Duration,
+    /// What changes while it runs, and when; changes of one instant in their order, after what
+    /// arrives and before what is sent then.
+    pub changes: Vec<(Instant, Change)>,
 }
 
 /// Why [`Hosts`] ask to be woken.
@@ -86,6 +97,8 @@ pub struct Hosts {
     flows: Flows,
     francs: Francs,
     events: EventQueue,
+    /// By index: what [`Event::Change`] makes.
+    changes: Vec<Change>,
     /// The nodes with Wi-Fi.
     wifi: Vec<NodeId>,
     sample_interval: Duration,
@@ -108,7 +121,11 @@ impl Hosts {
         let mut network = Network::new(network_config, seed)?;
         let francs = Francs::new(config, &mut network, seed)?;
         let flows = Flows::new(config, network_config, &network, seed)?;
+        check_changes(&config.changes, &network)?;
         let mut events = EventQueue::default();
+        for (index, (at, _)) in config.changes.iter().enumerate() {
+            events.push(*at, Event::Change(index));
+        }
         for flow in flows::by_name(&config.flows) {
             if config.flows[flow].endpoints == Endpoints::Model {
                 events.push(config.flows[flow].start, Event::Start(flow));
@@ -124,7 +141,18 @@ impl Hosts {
             .collect();
         let sample_interval = config.sample_interval;
         let outputs = VecDeque::new();
-        Ok(Self { network, flows, francs, events, wifi, sample_interval, outputs, room: true })
+        let changes = config.changes.iter().map(|(_, change)| change.clone()).collect();
+        Ok(Self {
+            network,
+            flows,
+            francs,
+            events,
+            changes,
+            wifi,
+            sample_interval,
+            outputs,
+            room: true,
+        })
     }
 
     /// Starts the coded links.
@@ -222,6 +250,27 @@ impl Hosts {
         self.network.adjust(node, what)
     }
 
+    /// Changes something from `now` on. Everything due before has been done ([`Hosts::step`]).
+    ///
+    /// # Errors
+    /// See [`AdjustError`]; nothing was changed.
+    ///
+    /// # Panics
+    /// If there is no such radio, link or wire, or if a wire is not
+    /// [adjustable](lasthop_net::cable::CableConfig::adjustable).
+    pub fn change<S: Sink>(
+        &mut self,
+        now: Instant,
+        change: &Change,
+        sink: &mut S,
+        frames: Frames<'_>,
+    ) -> Result<(), AdjustError> {
+        self.network.change(now, change)?;
+        self.drain(sink, frames);
+        self.collect_wakes();
+        Ok(())
+    }
+
     /// Reports what has arrived by `now` and nothing reacted to; to be called before counters
     /// are read.
     pub fn take_arrived<S: Sink>(&mut self, now: Instant, sink: &mut S) {
@@ -255,7 +304,7 @@ impl Hosts {
     }
 
     fn handle_event<S: Sink>(&mut self, now: Instant, sink: &mut S, frames: Frames<'_>) {
-        let Self { network, flows, francs, events, .. } = self;
+        let Self { network, flows, francs, events, changes, .. } = self;
         match events.pop() {
             Event::Start(flow) | Event::Departure(flow) => {
                 if let Some(at) = flows.depart(flow, now, network, sink) {
@@ -272,6 +321,10 @@ impl Hosts {
                 }
                 self.flows.sample(now, sink);
                 self.events.push(now + self.sample_interval, Event::Sample);
+            }
+            Event::Change(index) => {
+                let made = network.change(now, &changes[index]);
+                debug_assert!(made.is_ok(), "it was tried before the run: {made:?}");
             }
             Event::Warm => {
                 network.take_arrived(now);
@@ -346,6 +399,20 @@ impl Hosts {
             }
         }
     }
+}
+
+/// Whether all changes can be made, one after the other.
+fn check_changes(changes: &[(Instant, Change)], network: &Network) -> Result<(), HostsError> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let mut tried = network.clone();
+    for (at, change) in changes {
+        // Nothing is on its way in it, so all may happen at its beginning.
+        let made = tried.change(Instant::ZERO, change);
+        made.map_err(|why| HostsError::Change { at: *at, why })?;
+    }
+    Ok(())
 }
 
 /// Whether the packet is the driver's, which holds its bytes and gets its end.

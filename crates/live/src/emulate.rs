@@ -133,7 +133,7 @@ pub fn emulate<S: Sink>(
         (None, Some(_)) => Instant::MAX,
         (None, None) => Instant::ZERO + scenario.duration,
     };
-    let hosts = Hosts::new(&scenario.emulated_hosts(end), &config, seed)?;
+    let hosts = Hosts::new(&scenario.emulated_hosts(end, seed), &config, seed)?;
     let flows = flow_plans(scenario, seed, end)?;
     let signals = Signals::catch()?;
     // Since then `signals` has them; before, the caller's handler had.

@@ -37,6 +37,10 @@ pub struct CableConfig {
     pub queue: QueueConfig,
     /// Losses after transmission.
     pub loss: Loss,
+    /// Whether [`Cable::change`] may be called. Packets then wait in the queue until their
+    /// transmission starts; otherwise a drop-tail queue sends them on ahead, which is the same
+    /// and faster as long as nothing changes.
+    pub adjustable: bool,
 }
 
 /// Variation of the delay of a cable from packet to packet. The delay itself is never
@@ -67,6 +71,7 @@ impl Default for CableConfig {
             reorder: false,
             queue: QueueConfig::DropTail { limit: Limit::Packets(1000) },
             loss: Loss::None,
+            adjustable: false,
         }
     }
 }
@@ -88,7 +93,11 @@ pub struct Cable {
     reorder: bool,
     /// The transmitter and when it is free; `None` without a rate.
     free: Option<Transmitter>,
+    /// The rate that was configured last; changes of its own apart.
+    rate: Bitrate,
     queue: Queue,
+    /// Configuration of the queue, and the key of its flow hash.
+    queue_config: (QueueConfig, u32),
     /// Whether the queue holds packets. It is read at every step, and most queues are
     /// empty.
     is_queueing: bool,
@@ -122,17 +131,20 @@ impl Cable {
     /// Returns an empty cable. Panics if a rate is zero, or if the changes of the rate
     /// are not in ascending order of their instants.
     pub fn new(config: &CableConfig, mut stream: Stream) -> Self {
-        let queue = Queue::new(&config.queue, stream.next_u64() as u32);
+        let perturbation = stream.next_u64() as u32;
+        let queue = Queue::new(&config.queue, perturbation);
         Self {
             delay: config.delay,
             jitter: config.jitter,
             reorder: config.reorder,
             free: config.rate.map(|rate| Transmitter::new(rate, &config.rate_changes)),
+            rate: config.rate.unwrap_or_default(),
             bypass: config.queue.is_stateless_when_empty(),
             tail: match config.queue {
-                QueueConfig::DropTail { limit } => Some(limit),
+                QueueConfig::DropTail { limit } if !config.adjustable => Some(limit),
                 _ => None,
             },
+            queue_config: (config.queue, perturbation),
             booked: VecDeque::new(),
             awaited: VecDeque::new(),
             booked_bytes: 0,
@@ -200,6 +212,37 @@ impl Cable {
                     self.transmit_until(now);
                 }
             }
+        }
+        self.deliver_until(now);
+    }
+
+    /// Goes on as `config` says: what begins to be transmitted after `now` has its rate, losses,
+    /// delay and jitter. The packets in the queue stay
+    /// ([`Queue::replace`](lasthop_packet::queue::Queue::replace)). A cable without a rate stays
+    /// without one, and the other way round; [`CableConfig::rate_changes`] stay what they were.
+    ///
+    /// # Panics
+    /// If the cable is not [`CableConfig::adjustable`].
+    pub fn change(&mut self, now: Instant, config: &CableConfig) {
+        assert!(self.tail.is_none() || self.free.is_none(), "the cable is adjustable");
+        self.transmit_until(now);
+        self.unbook(now);
+        (self.delay, self.jitter, self.reorder) = (config.delay, config.jitter, config.reorder);
+        if let (Some(free), Some(rate)) = (self.free.as_mut(), config.rate)
+            && self.rate != rate
+        {
+            self.rate = rate;
+            free.change_rate(now, rate);
+        }
+        self.loss.change(config.loss, &mut self.stream);
+        if self.queue_config.0 != config.queue {
+            self.queue_config.0 = config.queue;
+            self.bypass = config.queue.is_stateless_when_empty();
+            let (queue, perturbation) = &self.queue_config;
+            let booked = self.booked();
+            self.queue.replace(now, queue, *perturbation, booked, &mut self.scratch);
+            self.is_queueing = !self.queue.is_empty();
+            self.report(DropReason::QueueFull);
         }
         self.deliver_until(now);
     }

@@ -49,6 +49,13 @@ impl LossProcess {
         Self { loss, bad }
     }
 
+    /// From the next packet on another one; what does not change keeps its state.
+    pub(crate) fn change(&mut self, loss: Loss, stream: &mut Stream) {
+        if self.loss != loss {
+            *self = Self::new(loss, stream);
+        }
+    }
+
     /// Whether packets may be lost.
     pub(crate) fn is_lossy(&self) -> bool {
         self.loss != Loss::None

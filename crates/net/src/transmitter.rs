@@ -48,6 +48,11 @@ impl Transmitter {
         self.pace.restart(at);
     }
 
+    /// What is passed from now on leaves at `rate`, after everything passed so far.
+    pub(crate) fn change_rate(&mut self, now: Instant, rate: Bitrate) {
+        self.pace = Pace::new(rate, self.pace.now().max(now));
+    }
+
     /// Sends `bytes` after everything passed so far.
     pub(crate) fn pass(&mut self, bytes: u32) {
         let mut left = Pace::nanobits(bytes);

@@ -333,6 +333,30 @@ impl Queue {
         }
     }
 
+    /// Becomes a queue of another configuration at `now`. Its packets stay, in the order in
+    /// which they arrived and with the time that they have waited; of those beyond the new
+    /// bound the last ones, or what the new discipline drops instead, are appended to
+    /// `dropped`. (Linux drops all packets of a queueing discipline that is replaced.) Whom the
+    /// MAC holds packets for has to be told again ([`Queue::set_waiting`]).
+    pub fn replace(
+        &mut self,
+        now: Instant,
+        config: &QueueConfig,
+        perturbation: u32,
+        held_below: Held,
+        dropped: &mut Vec<Packet>,
+    ) {
+        let mut before = core::mem::replace(self, Self::new(config, perturbation));
+        // Nothing has waited for so long that it would be dropped for it.
+        before.set_target(Duration::MAX);
+        let mut waiting: Vec<(PeerId, Packet)> =
+            core::iter::from_fn(|| before.dequeue(now, dropped)).collect();
+        waiting.sort_by_key(|(_, packet)| packet.arrived);
+        for (peer, packet) in waiting {
+            self.enqueue_copy(packet.arrived, peer, &packet, held_below, dropped);
+        }
+    }
+
     /// Takes a packet for `peer`, and sets [`Packet::arrived`] to `now`.
     ///
     /// Packets that exceed the limit (this one or others) are appended to

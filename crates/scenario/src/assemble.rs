@@ -80,6 +80,7 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
         francs,
         flows,
         programs,
+        changes: Vec::new(),
         series_interval: raw.series_interval.value,
         emulation: Emulation { lateness_max: raw.emulation.lateness_max.value },
         set: Vec::new(),

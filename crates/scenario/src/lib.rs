@@ -6,6 +6,7 @@
 //! | `set` | `--set path=value`, on the tree and on the text |
 //! | `raw` | every key: documentation, type, default (`table`: how they are declared) |
 //! | `scalar`, [`quantity`] | single values and their units |
+//! | `change` | what becomes different while it runs |
 //! | `attached` | other files that a scenario names |
 //! | [`file`](mod@file) | files, read with a bound |
 //! | `assemble` | what may stand together; names to indices; the machines' configuration |
@@ -20,6 +21,7 @@
 
 mod assemble;
 mod attached;
+mod change;
 mod coding;
 mod error;
 pub mod file;
@@ -42,6 +44,7 @@ use crate::file::Accepts;
 use crate::tree::{Node as Tree, Origin};
 use lasthop_hosts::{Endpoints, Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
+use lasthop_net::network::Change;
 use lasthop_packet::NodeId;
 use lasthop_units::{Db, Duration, Identity, Instant, Seed};
 use lasthop_wifi::StationId;
@@ -77,6 +80,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Programs to start in the nodes (emulation only).
     pub programs: Vec<Program>,
+    /// What becomes different while it runs, in ascending order of instants.
+    pub changes: Vec<(Instant, Change)>,
     /// Time between two samples of the series.
     pub series_interval: Duration,
     /// How it is emulated.
@@ -151,8 +156,8 @@ impl Scenario {
 
     /// What begins and ends at its nodes in virtual time, which no kernel knows: all
     /// endpoints are the model's.
-    pub fn hosts(&self) -> HostsConfig {
-        let mut hosts = self.emulated_hosts(Instant::ZERO + self.duration);
+    pub fn hosts(&self, seed: Seed) -> HostsConfig {
+        let mut hosts = self.emulated_hosts(Instant::ZERO + self.duration, seed);
         for flow in &mut hosts.flows {
             flow.endpoints = Endpoints::Model;
         }
@@ -160,7 +165,7 @@ impl Scenario {
     }
 
     /// The same in real time, until `end`: each flow has the endpoints that the file says.
-    pub fn emulated_hosts(&self, end: Instant) -> HostsConfig {
+    pub fn emulated_hosts(&self, end: Instant, seed: Seed) -> HostsConfig {
         HostsConfig {
             nodes: self.nodes.iter().map(Node::identity).collect(),
             flows: self.flows.clone(),
@@ -168,6 +173,7 @@ impl Scenario {
             end,
             warmup: self.warmup,
             sample_interval: self.series_interval,
+            changes: self.changes_for(seed),
         }
     }
 
@@ -181,14 +187,35 @@ impl Scenario {
         }
         let links = Arc::make_mut(&mut cell.links);
         for &(from, to) in &self.shadowed {
-            let [one, other] = [from, to].map(|station| cell.stations[station.index()].identity);
-            // Both directions share it.
-            let mut stream = seed.stream_of("scenario/shadowing", one.beside(other));
-            let loss = self.shadowing.0 * stream.normal();
             let snr = links.snr(from, to).expect("every two stations have a link");
-            links.set_snr(from, to, snr - Db(loss));
+            links.set_snr(from, to, snr - self.shadow(from, to, seed));
         }
         network
+    }
+
+    /// What changes in one run: links keep the shadowing that [`Scenario::network_for`] draws.
+    fn changes_for(&self, seed: Seed) -> Vec<(Instant, Change)> {
+        let mut changes = self.changes.clone();
+        if self.shadowed.is_empty() {
+            return changes;
+        }
+        let station_of = |node: NodeId| self.network.nodes[node.index()].station;
+        for (_, change) in &mut changes {
+            let Change::Link { from, to, snr, .. } = change else { continue };
+            let ends = [*from, *to].map(|node| station_of(node).expect("links are of radios"));
+            if self.shadowed.contains(&(ends[0], ends[1])) {
+                *snr = *snr - self.shadow(ends[0], ends[1], seed);
+            }
+        }
+        changes
+    }
+
+    /// The shadowing of a pair, which both directions share.
+    fn shadow(&self, from: StationId, to: StationId, seed: Seed) -> Db {
+        let stations = &self.network.cell.as_ref().expect("stations are in a cell").stations;
+        let [one, other] = [from, to].map(|station| stations[station.index()].identity);
+        let mut stream = seed.stream_of("scenario/shadowing", one.beside(other));
+        Db(self.shadowing.0 * stream.normal())
     }
 
     /// The same without TCP small queues: what can be compared with the kernel's
@@ -268,12 +295,15 @@ fn parse_into(
     let (mut tree, mut document) = read_toml(text, problems)?;
     set::apply(sets, &mut tree, &mut document, problems);
     attached::make_absolute(file, &mut tree, &mut document);
+    let written = tree.clone();
     assemble::inherit_defaults(&mut tree, problems);
     let raw = table::read::<raw::RawScenario>(&tree, Place::new("", Origin::Absent), problems);
     if !problems.is_empty() {
         return None;
     }
-    let mut scenario = assemble::scenario(&raw?, file, problems)?;
+    let raw = raw?;
+    let mut scenario = assemble::scenario(&raw, file, problems)?;
+    change::add(&mut scenario, &raw.change, &written, file, problems);
     // The text that is kept has another file's name.
     document.entry("name").or_insert_with(|| toml_edit::value(&scenario.name));
     scenario.source_text = document.to_string();

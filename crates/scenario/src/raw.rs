@@ -6,6 +6,7 @@
 //! Ranges: the type of a key says what a single value may be, `assemble` what may
 //! stand together. Long because no key is declared anywhere else, and each has its words.
 
+use crate::change::Settings;
 use crate::coding::RawCoding;
 use crate::quantity::Hertz;
 use crate::scalar::{Command, Factor, FilePath, Name, OrOff, Whole, choices};
@@ -376,6 +377,8 @@ tables! {
         list flow: RawFlow;
         /// Programs to start in the nodes (emulation only).
         list run: RawRun;
+        /// What becomes different while it runs.
+        list change: RawChange;
         /// How the scenario is emulated.
         table emulation: RawEmulation;
         /// What `lasthop sweep` varies. Other commands run the scenario as it stands.
@@ -1142,6 +1145,23 @@ tables! {
         required command: Command;
         /// When it is started.
         value start: Duration = "0s";
+    }
+
+    /// What becomes different while it runs: keys as `--set` has them, with their new values.
+    /// What is not set stays, also from one change to the next. A signal-to-noise ratio, and the
+    /// rate, delay and losses of a wire, hold for what begins to be sent from then on; the loss
+    /// of a link for what ends from then on; a queue that is replaced keeps its packets, in the
+    /// order in which they came. It may be snr and loss of a `[[link]]`, position and tx_power
+    /// of a node (who senses whom stays); rate, delay, jitter, loss and queue of a `[[wire]]`;
+    /// queue, a fixed rate, and cw_min and cw_max of a node. Flows have start and stop of their
+    /// own.
+    RawChange {
+        /// When, after the beginning and before the end.
+        required at: Duration;
+        /// The keys, such as { "wire.server-ap.delay" = "200ms" }. A key in quotes is a path as
+        /// `--set` has it, its value is taken whole; a table without quotes stands for what is
+        /// in it.
+        required set: Settings;
     }
 
     /// Emulation.

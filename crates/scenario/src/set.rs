@@ -51,6 +51,14 @@ pub(crate) fn apply(
     }
 }
 
+/// Puts `node` at `path` of the tree, with everywhere its own origin.
+pub(crate) fn put(path: &str, node: &Node, tree: &mut Node) -> Result<(), String> {
+    for steps in resolve(tree, path)? {
+        insert(tree, &steps, node.clone(), &node.origin)?;
+    }
+    Ok(())
+}
+
 /// Replaces every text at `path` for which `change` gives another one, in
 /// `tree` and in `document`. Where it came from stays.
 pub(crate) fn change(

@@ -59,7 +59,7 @@ impl Simulation {
         if let Some(cell) = &mut network.cell {
             cell.record_events = sink.wants_events();
         }
-        let mut hosts = Hosts::new(&scenario.hosts(), &network, seed)?;
+        let mut hosts = Hosts::new(&scenario.hosts(seed), &network, seed)?;
         hosts.start(Instant::ZERO, sink);
         Ok(Self { hosts, now: Instant::ZERO, end: Instant::ZERO + scenario.duration })
     }

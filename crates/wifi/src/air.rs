@@ -24,7 +24,7 @@ use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
-use crate::cell::{CellConfig, CellError, Links};
+use crate::cell::{AdjustError, CellConfig, CellError, Links};
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange};
 use crate::station::{Address, StationId};
@@ -256,8 +256,10 @@ impl Air {
     }
 
     pub fn begin(&mut self, mut flight: Flight) {
-        while let Some(change) = self.changes.pop_if(|(change, ..)| change.at <= flight.start) {
-            self.change(change);
+        while let Some((change, from, to)) =
+            self.changes.pop_if(|(change, ..)| change.at <= flight.start)
+        {
+            self.set_snr(from, to, change.snr);
         }
         let begun = Begun {
             transmitter: flight.transmitter,
@@ -270,14 +272,45 @@ impl Air {
         self.flights.push(flight);
     }
 
-    fn change(&mut self, (change, from, to): (SnrChange, StationId, StationId)) {
+    fn set_snr(&mut self, from: StationId, to: StationId, snr: Db) {
         self.forget_sum();
         let noise = self.links.kinds()[self.links.kind_of(from, to)].noise;
         let index = from.index() * self.stations + to.index();
-        self.powers_mw[index] = (noise + change.snr).as_milliwatts();
-        Arc::make_mut(&mut self.links).set_snr(from, to, change.snr);
+        self.powers_mw[index] = (noise + snr).as_milliwatts();
+        Arc::make_mut(&mut self.links).set_snr(from, to, snr);
         let snrs = self.links.row(from);
         self.weakest[from.index()] = weakest(&self.listeners[from.index()], snrs);
+    }
+
+    /// Gives a link another mean SNR for PPDUs that begin from `now` on, and another loss for
+    /// those that end from then on.
+    pub fn change_link(
+        &mut self,
+        now: Instant,
+        (from, to): (StationId, StationId),
+        snr: Db,
+        loss: Option<Probability>,
+    ) -> Result<(), AdjustError> {
+        let link = self.link(from, to);
+        let was_sensed = self.listeners[from.index()].contains(&to);
+        if link.is_sensed(snr, self.carrier_sense) != was_sensed {
+            return Err(AdjustError::CarrierSense);
+        }
+        if !self.links.changes_of(from, to).is_empty() {
+            return Err(AdjustError::SnrChanges);
+        }
+        let change = SnrChange { at: now, snr };
+        let pair = self.pair_mut(from, to);
+        pair.link.change_snr(change);
+        pair.link.change_loss(loss);
+        let before = self.changes.partition_point(|(other, ..)| other.at > now);
+        self.changes.insert(before, (change, from, to));
+        if link.loss != loss {
+            Arc::make_mut(&mut self.links).add_steady(from, to, &LinkConfig { loss, ..link });
+            let kinds = &self.links.kinds()[self.noise_of_kind_mw.len()..];
+            self.noise_of_kind_mw.extend(kinds.iter().map(|kind| kind.noise.as_milliwatts()));
+        }
+        Ok(())
     }
 
     /// When the next PPDU ends; [`Instant::MAX`] if none is on the air.

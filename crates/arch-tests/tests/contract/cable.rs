@@ -21,8 +21,9 @@ pub fn config() -> impl Strategy<Value = CableConfig> {
     let ns = 0..500_000u64;
     let change = (1..5_000_000u64, 1_000_000..1_000_000_000u64);
     let changes = prop::collection::vec(change, 0..3);
-    (rate, changes, ns.clone(), ns, any::<bool>(), any::<bool>(), queue, 0.0..0.5).prop_map(
-        |(rate, changes, delay, jitter, normal, reorder, queue, loss)| {
+    let is = prop::array::uniform3(any::<bool>());
+    (rate, changes, ns.clone(), ns, is, queue, 0.0..0.5).prop_map(
+        |(rate, changes, delay, jitter, [normal, reorder, adjustable], queue, loss)| {
             let mut at = Instant::ZERO;
             let mut change = |(after, rate)| {
                 at += Duration::from_nanos(after);
@@ -40,6 +41,7 @@ pub fn config() -> impl Strategy<Value = CableConfig> {
                 reorder,
                 queue,
                 loss: Loss::Random(Probability::new(loss).expect("in range")),
+                adjustable,
             }
         },
     )

@@ -112,7 +112,7 @@ proptest! {
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
         let seed = Seed::new(1, 0);
         let network = scenario.network_for(seed);
-        let mut hosts = Hosts::new(&scenario.hosts(), &network, seed).expect("it is sound");
+        let mut hosts = Hosts::new(&scenario.hosts(seed), &network, seed).expect("it is sound");
         hosts.start(Instant::ZERO, &mut NoSink);
         let mut driver = Driver::new(Unwatched(hosts.clone()));
         for pause in pauses {
@@ -185,7 +185,7 @@ proptest! {
         let scenario = lasthop_scenario::parse("hosts.toml", &text, &[])
             .unwrap_or_else(|error| panic!("{error}\n{text}"));
         let seed = Seed::new(1, 0);
-        let mut hosts = Hosts::new(&scenario.hosts(), &scenario.network_for(seed), seed)
+        let mut hosts = Hosts::new(&scenario.hosts(seed), &scenario.network_for(seed), seed)
             .expect("it is sound");
         hosts.start(Instant::ZERO, &mut NoSink);
         let ends = [(1, 3), (3, 1), (2, 3), (1, 0)].map(|(from, to)| (NodeId(from), NodeId(to)));

@@ -213,6 +213,7 @@ pub fn hosts(nodes: usize, flows: Vec<Flow>, end: Instant) -> HostsConfig {
         end,
         warmup: Duration::ZERO,
         sample_interval: Duration::from_millis(10),
+        changes: Vec::new(),
     }
 }
 

@@ -92,6 +92,48 @@ impl Ledger {
 }
 
 proptest! {
+    /// A queue that is replaced hands its packets on: unchanged but for where they stand, in
+    /// order within a peer and flow, and with the time that they have waited. Only the bound of
+    /// the new one loses any.
+    #[test]
+    fn what_replaces_a_queue_has_its_packets(
+        configs in (any_config(), any_config()),
+        packets in prop::collection::vec((0..4u8, 40..1500u16, 0..4u8, 0..9_000u64), 0..60),
+        served in 0..20usize,
+    ) {
+        let mut queue = Queue::new(&configs.0, 7);
+        let (mut now, mut gone, mut ledger) = (Instant::ZERO, vec![], Ledger(vec![]));
+        for (tag, (p, bytes, flow, micros)) in packets.into_iter().enumerate() {
+            now += Duration::from_micros(micros);
+            let mut packet = packet(tag as u64, bytes);
+            packet.flow_hash = u32::from(flow);
+            queue.enqueue(now, peer(p), packet, Held::NONE, &mut gone);
+            ledger.0.push((peer(p), Packet { arrived: now, ..packet }));
+        }
+        for _ in 0..served {
+            gone.extend(queue.dequeue(now, &mut vec![]).map(|(_, packet)| packet));
+        }
+        let before = queue.len_packets();
+        let mut dropped = vec![];
+        queue.replace(now, &configs.1, 7, Held::NONE, &mut dropped);
+        prop_assert_eq!(before, queue.len_packets() + dropped.len() as u32);
+        if before <= configs.1.packets_max(1500) && !matches!(configs.1, QueueConfig::EmulatedBdp { .. }) {
+            prop_assert_eq!(&dropped, &vec![]);
+        }
+        let fresh = Queue::new(&configs.1, 7);
+        prop_assert_eq!(core::mem::discriminant(&queue), core::mem::discriminant(&fresh));
+        let mut last = [Instant::ZERO; 16];
+        while let Some((of, packet)) = queue.dequeue(Instant::ZERO, &mut vec![]) {
+            let last = &mut last[of.index() * 4 + packet.flow_hash as usize];
+            prop_assert!(*last <= packet.arrived);
+            *last = packet.arrived;
+            // It leaves once, and has not left before.
+            let (peer, was) = ledger.take(packet.tag);
+            prop_assert_eq!((of, packet.arrived, packet.bytes), (peer, was.arrived, was.bytes));
+            prop_assert!(!gone.iter().chain(&dropped).any(|other| other.tag == packet.tag));
+        }
+    }
+
     /// Every packet leaves exactly once, unchanged and in order, or is dropped, or
     /// is still there.
     #[test]

@@ -105,6 +105,7 @@ fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems
         reorder: raw.reorder.value,
         queue: queue::config(&raw.queue, usual.queue, problems),
         loss: loss(&raw.loss, problems),
+        adjustable: false,
     }
 }
 

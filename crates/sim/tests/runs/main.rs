@@ -5,6 +5,7 @@
 mod adjust;
 mod apq;
 mod by_hand;
+mod changes;
 mod franc;
 mod layout;
 mod mtu;

@@ -1,13 +1,14 @@
-//! What may be changed at a station while a cell runs, as drivers and hostapd change it: its
-//! contention windows, its rate, its queue. For agents that decide during a run; a scenario
-//! has no key for it.
+//! What may be changed while a cell runs: at a station, as drivers and hostapd change it, its
+//! contention windows, its rate, its queue; and how well two stations hear each other. For
+//! agents that decide during a run, and for scenarios that change.
 
 use super::Cell;
 use crate::mac::rate::RateControlConfig;
 use crate::phy::Rate;
 use crate::station::StationId;
-use lasthop_packet::AccessCategory;
-use lasthop_units::Duration;
+use lasthop_packet::queue::QueueConfig;
+use lasthop_packet::{AccessCategory, DropReason};
+use lasthop_units::{Db, Duration, Instant, Probability};
 use thiserror::Error;
 
 /// A change at a station.
@@ -45,6 +46,12 @@ pub enum AdjustError {
     /// The queue counts bytes, has no bound in packets, or would have none.
     #[error("the queue has no bound in packets that could be this one")]
     QueuePackets,
+    /// The two would no longer sense each other, or now begin to.
+    #[error("whether the two sense each other (channel.carrier_sense) cannot change")]
+    CarrierSense,
+    /// The link has changes that it knew from the beginning.
+    #[error("its signal-to-noise ratio follows snr_changes already")]
+    SnrChanges,
     /// Its delay is not managed, or the target would be zero.
     #[error("the queue has no target that could be this one")]
     QueueTarget,
@@ -99,6 +106,51 @@ impl Cell {
             }
         }
         Ok(())
+    }
+
+    /// Gives all queues of a station another configuration at `now`, and the bound on what they
+    /// hold for a station that is away; their packets stay
+    /// ([`Queue::replace`](lasthop_packet::queue::Queue::replace)).
+    pub fn replace_queue(
+        &mut self,
+        now: Instant,
+        id: StationId,
+        queue: QueueConfig,
+        power_save_buffer: Option<u32>,
+    ) {
+        self.now = now;
+        let (station, cx) = self.at(id);
+        station.config.queue = queue;
+        station.config.power_save_buffer = power_save_buffer;
+        for edcaf in station.edcafs.iter_mut().flatten() {
+            let (perturbation, held) = (edcaf.perturbation, edcaf.held_below());
+            edcaf.queue.replace(now, &queue, perturbation, held, &mut cx.outbox.dropped);
+            for peer in edcaf.peers() {
+                edcaf.keep_turn(peer);
+            }
+        }
+        let fewer = cx.outbox.dropped.len();
+        station.hold(now, 0, fewer as u32);
+        station.stats.queue_drops += fewer as u64;
+        station.announce_room(cx.outbox);
+        cx.outbox.lose_dropped(now, id, DropReason::QueueFull);
+    }
+
+    /// Changes how well the second station hears the first: the mean SNR of PPDUs that begin
+    /// from `now` on, and the probability that an MPDU is lost, in place of the error model, of
+    /// those that end from then on.
+    ///
+    /// # Errors
+    /// If the two then sense each other and did not, or the other way round; if the link has
+    /// [`PairConfig::snr_changes`](super::PairConfig::snr_changes).
+    pub fn change_link(
+        &mut self,
+        now: Instant,
+        (from, to): (StationId, StationId),
+        snr: Db,
+        loss: Option<Probability>,
+    ) -> Result<(), AdjustError> {
+        self.air.change_link(now, (from, to), snr, loss)
     }
 
     fn check_rate(&self, id: StationId, rate: Rate) -> Result<(), AdjustError> {

@@ -24,6 +24,8 @@ pub(super) struct Edcaf {
     pub contender: ContenderId,
     pub parameters: EdcaParameters,
     pub queue: Queue,
+    /// Keys the flow hash of the queue.
+    pub perturbation: u32,
     pub driver: DriverQueue,
     pub originators: Vec<Originator>,
     /// Index into `originators` by [`slot_of`] the peer.
@@ -149,10 +151,12 @@ impl Edcaf {
         mut perturbation: Stream,
         backoff: Stream,
     ) -> Self {
+        let perturbation = perturbation.next_u64() as u32;
         Self {
             contender,
             parameters,
-            queue: Queue::new(&config.queue, perturbation.next_u64() as u32),
+            queue: Queue::new(&config.queue, perturbation),
+            perturbation,
             driver: DriverQueue::new(config.driver_queue),
             originators: Vec::new(),
             index: Vec::new(),
@@ -174,6 +178,11 @@ impl Edcaf {
     /// Index of the originator towards `peer`, if there is one.
     pub fn originator(&self, peer: Address) -> Option<usize> {
         self.index.get(slot_of(peer)).copied().flatten().map(usize::from)
+    }
+
+    /// Whom it has sent to.
+    pub fn peers(&self) -> Vec<Address> {
+        self.originators.iter().map(|originator| originator.peer).collect()
     }
 
     /// Index of a new originator.

@@ -265,7 +265,21 @@ impl Link {
         self.config.noise
     }
 
-    /// The SNR never changes.
+    /// From an instant on, not before the last one asked for or changed at, it has another mean
+    /// SNR. Its fading goes on.
+    pub fn change_snr(&mut self, change: SnrChange) {
+        self.changes.pop_if(|last| last.at == change.at);
+        self.changes.push(change);
+        // The number of changes may be what it was.
+        self.current = ((0, 0), self.snr_of((0, 0)));
+    }
+
+    /// It is given by a loss from now on, or no more.
+    pub fn change_loss(&mut self, loss: Option<Probability>) {
+        self.config.loss = loss;
+    }
+
+    /// The SNR never changes by itself.
     pub fn is_static(&self) -> bool {
         self.coherence_time.is_none() && self.changes.is_empty()
     }

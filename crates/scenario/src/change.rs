@@ -1,0 +1,321 @@
+//! `[[change]]`: what becomes different while a scenario runs. Its keys are set as `--set` would
+//! set them, in the scenario as it is by then; the scenario that this gives is assembled as any
+//! other is, so that it is checked and defaults follow; and what differs is told to the
+//! machines. What they cannot change while they run is an error here.
+
+use crate::assemble;
+use crate::error::{Place, Problems, join};
+use crate::raw::{RawChange, RawScenario};
+use crate::scalar::{At, Scalar};
+use crate::set;
+use crate::table;
+use crate::tree::{Entry, Node, Origin, Value};
+use crate::{Scenario, assemble::node_id};
+use lasthop_net::CableConfig;
+use lasthop_net::network::{Change, NetworkConfig};
+use lasthop_packet::NodeId;
+use lasthop_packet::queue::QueueConfig;
+use lasthop_units::Instant;
+use lasthop_wifi::StationId;
+use lasthop_wifi::cell::{Adjustment, CellConfig, StationConfig};
+use lasthop_wifi::mac::rate::RateControlConfig;
+use std::sync::Arc;
+
+/// Most keys that all changes of a scenario set: for each the scenario is assembled anew.
+const KEYS_MAX: usize = 1_000;
+
+/// Most pairs of radios that are looked at, for each key all of them.
+const PAIRS_MAX: usize = 20_000_000;
+
+/// What may change while a scenario runs.
+const ALLOWED: &str = "this cannot change while it runs; what can: snr and loss of a [[link]], \
+                       position and tx_power of a node, rate, delay, jitter, loss and queue of a \
+                       [[wire]], and queue, a fixed rate, cw_min and cw_max of a node";
+
+/// Keys and values of a `[[change]]`. A key in quotes is a path as `--set` has it, and its value
+/// is taken whole; other tables stand for what is in them.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings(pub Vec<(String, Node)>);
+
+impl Scalar for Settings {
+    fn allowed() -> String {
+        "a table of keys as --set has them, like { \"wire.server-ap.delay\" = \"200ms\" }".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        let mut settings = Vec::new();
+        match value {
+            Value::Table(_) => flatten("", value, &Origin::Absent, &mut settings),
+            _ => return Err(None),
+        }
+        if settings.is_empty() {
+            return Err(Some("it sets nothing".into()));
+        }
+        Ok(Self(settings))
+    }
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "type": "object", "minProperties": 1 })
+    }
+}
+
+fn flatten(path: &str, value: &Value, origin: &Origin, to: &mut Vec<(String, Node)>) {
+    match value {
+        Value::Table(entries) => {
+            for Entry { key, node, .. } in entries {
+                let path = join(path, key);
+                match key.contains('.') {
+                    true => to.push((path, node.clone())),
+                    false => flatten(&path, &node.value, &node.origin, to),
+                }
+            }
+        }
+        plain => to.push((path.into(), Node { value: plain.clone(), origin: origin.clone() })),
+    }
+}
+
+/// Adds the changes to a scenario that was read from `tree`, without defaults taken over.
+pub(crate) fn add(
+    scenario: &mut Scenario,
+    changes: &[RawChange],
+    tree: &Node,
+    file: &str,
+    problems: &mut Problems,
+) {
+    if changes.is_empty() || !is_bounded(scenario, changes, problems) {
+        return;
+    }
+    let mut tree = tree.clone();
+    if let Value::Table(entries) = &mut tree.value {
+        entries.retain(|entry| entry.key != "change" && entry.key != "sweep");
+    }
+    let mut in_order: Vec<(usize, &RawChange)> = changes.iter().enumerate().collect();
+    in_order.sort_by_key(|(_, change)| change.at.value);
+    let mut now = scenario.clone();
+    for (index, change) in in_order {
+        let At { value: at, place } = &change.at;
+        if at.is_zero() || *at >= scenario.duration {
+            let duration = scenario.duration;
+            let message =
+                format!("expected more than 0s and less than the duration of {duration}, got {at}");
+            problems.push(place, message);
+            continue;
+        }
+        let before = tree.clone();
+        let mut is_put = true;
+        for (path, node) in &change.set.value.0 {
+            if let Err(message) = set::put(path, node, &mut tree) {
+                problems.push(&setting_place(index, path, node), message);
+                is_put = false;
+            }
+        }
+        let Some(then) = is_put.then(|| assembled(&tree, file, problems)).flatten() else {
+            continue;
+        };
+        match differences(&now, &then) {
+            Ok(found) => {
+                let at = Instant::ZERO + *at;
+                scenario.changes.extend(found.into_iter().map(|change| (at, change)));
+            }
+            Err(message) => {
+                let place = culprit(&now, &before, index, change, file);
+                problems.push(&place.unwrap_or_else(|| change.set.place.clone()), message);
+            }
+        }
+        now = then;
+    }
+    for (_, change) in &scenario.changes {
+        let Change::Wire { from, to, .. } = change else { continue };
+        for wire in &mut scenario.network.wires {
+            let [one, other] = wire.ends;
+            let direction = [(one, other), (other, one)].iter().position(|it| it == &(*from, *to));
+            if let Some(direction) = direction {
+                wire.directions[direction].adjustable = true;
+            }
+        }
+    }
+}
+
+fn setting_place(index: usize, path: &str, node: &Node) -> Place {
+    Place::new(format!("change.{index}.set.{path}"), node.origin.clone())
+}
+
+/// Which key of a change cannot change, if one alone says so.
+fn culprit(
+    now: &Scenario,
+    before: &Node,
+    index: usize,
+    change: &RawChange,
+    file: &str,
+) -> Option<Place> {
+    change.set.value.0.iter().find_map(|(path, node)| {
+        let mut tree = before.clone();
+        set::put(path, node, &mut tree).ok()?;
+        let then = assembled(&tree, file, &mut Problems::default())?;
+        differences(now, &then).is_err().then(|| setting_place(index, path, node))
+    })
+}
+
+fn is_bounded(scenario: &Scenario, changes: &[RawChange], problems: &mut Problems) -> bool {
+    let keys: usize = changes.iter().map(|change| change.set.value.0.len()).sum();
+    let radios = scenario.network.cell.as_ref().map_or(0, |cell| cell.stations.len());
+    let is_bounded = keys <= KEYS_MAX && keys * radios * radios <= PAIRS_MAX;
+    if !is_bounded {
+        let message = format!(
+            "expected at most {KEYS_MAX} keys in all, and {PAIRS_MAX} keys times pairs of radios; \
+             got {keys} keys and {radios} radios"
+        );
+        problems.push(&changes[0].set.place, message);
+    }
+    is_bounded
+}
+
+/// The scenario in `tree`; `None` with a problem.
+fn assembled(tree: &Node, file: &str, problems: &mut Problems) -> Option<Scenario> {
+    let mut tree = tree.clone();
+    let before = problems.len();
+    assemble::inherit_defaults(&mut tree, problems);
+    let raw = table::read::<RawScenario>(&tree, Place::new("", Origin::Absent), problems);
+    let raw = raw.filter(|_| problems.len() == before)?;
+    assemble::scenario(&raw, file, problems).filter(|_| problems.len() == before)
+}
+
+/// What makes one scenario the other.
+fn differences(now: &Scenario, then: &Scenario) -> Result<Vec<Change>, String> {
+    let mut changes = Vec::new();
+    let mut reached = now.network.clone();
+    wires(&mut reached, &then.network, &mut changes)?;
+    if let (Some(cell), Some(to)) = (&mut reached.cell, &then.network.cell) {
+        let nodes = &then.network.nodes;
+        let node_of = |station: StationId| {
+            let index = nodes.iter().position(|node| node.station == Some(station));
+            node_id(index.expect("stations are of nodes"))
+        };
+        for index in 0..cell.stations.len().min(to.stations.len()) {
+            let node = node_of(StationId(index as u16));
+            radio(node, &mut cell.stations[index], &to.stations[index], &mut changes);
+        }
+        links(cell, to, &node_of, &mut changes)?;
+    }
+    // Whatever is not among the changes must be what it was.
+    let reached = Scenario { network: reached, changes: then.changes.clone(), ..now.clone() };
+    match reached == *then {
+        true => Ok(changes),
+        false => Err(ALLOWED.into()),
+    }
+}
+
+fn wires(
+    now: &mut NetworkConfig,
+    then: &NetworkConfig,
+    changes: &mut Vec<Change>,
+) -> Result<(), String> {
+    for (wire, to) in now.wires.iter_mut().zip(&then.wires) {
+        let [one, other] = wire.ends;
+        for (direction, (from, at)) in [(one, other), (other, one)].into_iter().enumerate() {
+            let (is, shall) = (&mut wire.directions[direction], &to.directions[direction]);
+            if is == shall {
+                continue;
+            }
+            if is.rate != shall.rate && !shall.rate_changes.is_empty() {
+                return Err("its rate follows rate_changes already".into());
+            }
+            if is.rate.is_none() != shall.rate.is_none() {
+                return Err("a rate stays a rate while it runs, and \"off\" stays off".into());
+            }
+            let CableConfig {
+                rate,
+                rate_changes: _,
+                delay,
+                jitter,
+                reorder: _,
+                queue,
+                loss,
+                adjustable: _,
+            } = shall.clone();
+            *is = CableConfig { rate, delay, jitter, queue, loss, ..is.clone() };
+            let config = Box::new(shall.clone());
+            changes.push(Change::Wire { from, to: at, config });
+        }
+    }
+    Ok(())
+}
+
+/// Changes of a radio, but for what it hears.
+fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &mut Vec<Change>) {
+    let power_save_buffer = then.power_save_buffer;
+    if (now.queue, now.power_save_buffer) != (then.queue, power_save_buffer) {
+        let adjusted = adjusted(now.queue, then.queue);
+        changes.push(match adjusted.filter(|_| now.power_save_buffer == power_save_buffer) {
+            Some(what) => Change::Radio { node, what },
+            None => Change::RadioQueue { node, queue: then.queue, power_save_buffer },
+        });
+        (now.queue, now.power_save_buffer) = (then.queue, power_save_buffer);
+    }
+    if now.rate_control != then.rate_control
+        && let RateControlConfig::Fixed { rate } = then.rate_control
+    {
+        changes.push(Change::Radio { node, what: Adjustment::Rate(rate) });
+        now.rate_control = then.rate_control.clone();
+    }
+    for category in lasthop_packet::AccessCategory::ALL {
+        let index = category.index();
+        let (is, shall) = (&mut now.access[index], &then.access[index]);
+        if (is.cw_min, is.cw_max) != (shall.cw_min, shall.cw_max) {
+            (is.cw_min, is.cw_max) = (shall.cw_min, shall.cw_max);
+            let what = Adjustment::ContentionWindow {
+                access_category: category,
+                cw_min: shall.cw_min,
+                cw_max: shall.cw_max,
+            };
+            changes.push(Change::Radio { node, what });
+        }
+    }
+}
+
+/// The change of a queue that disturbs it least, if there is one but for replacing it.
+fn adjusted(now: QueueConfig, then: QueueConfig) -> Option<Adjustment> {
+    let packets = then.packets_max(1);
+    if now.with_packets_max(packets) == Some(then) {
+        return Some(Adjustment::QueuePackets(packets));
+    }
+    let (QueueConfig::CoDel { target, .. } | QueueConfig::FqCodel { target, .. }) = then else {
+        return None;
+    };
+    (now.with_target(target) == Some(then)).then_some(Adjustment::QueueTarget(target))
+}
+
+fn links(
+    now: &mut CellConfig,
+    then: &CellConfig,
+    node_of: &dyn Fn(StationId) -> NodeId,
+    changes: &mut Vec<Change>,
+) -> Result<(), String> {
+    if now.links == then.links {
+        return Ok(());
+    }
+    for pair in then.links.iter() {
+        let (from, to) = (pair.from, pair.to);
+        let Some(is) = now.links.pair(from, to) else { return Err(ALLOWED.into()) };
+        if is == pair {
+            continue;
+        }
+        let (snr, loss) = (pair.link.snr, pair.link.loss);
+        if !pair.snr_changes.is_empty() || !is.snr_changes.is_empty() {
+            return Err("its signal-to-noise ratio follows snr_changes already".into());
+        }
+        let reached = lasthop_wifi::phy::LinkConfig { snr, loss, ..is.link };
+        if reached != pair.link {
+            return Err(ALLOWED.into());
+        }
+        let sense = now.carrier_sense;
+        if is.link.is_sensed(is.link.snr, sense) != is.link.is_sensed(snr, sense) {
+            return Err(format!(
+                "whether two nodes sense each other (channel.carrier_sense = \"{sense}\") cannot \
+                 change while it runs; for an outage give the link a loss of 1"
+            ));
+        }
+        changes.push(Change::Link { from: node_of(from), to: node_of(to), snr, loss });
+    }
+    // Each link of it was looked at.
+    now.links = Arc::clone(&then.links);
+    Ok(())
+}
