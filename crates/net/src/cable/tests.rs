@@ -245,7 +245,7 @@ proptest! {
     fn keeps_the_contract(
         steps in prop::collection::vec((0..400_000u64, 40..1500u16, any::<bool>()), 1..200),
         rate in prop_oneof![Just(None), (1_000_000..1_000_000_000u64).prop_map(Some)],
-        which in 0..4, reorder: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
+        which in 0..4, reorder: bool, adjustable: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
     ) {
         let config = CableConfig {
             rate_changes: Vec::new(),
@@ -260,6 +260,7 @@ proptest! {
                 _ => QueueConfig::RFC_8290,
             },
             loss: Loss::Random(Probability::new(loss).expect("in range")),
+            adjustable,
         };
         let mut wire = wire(&config);
         let mut now = Instant::ZERO;
@@ -295,8 +296,8 @@ proptest! {
         prop_assert_eq!(wire.queue_packets(now + Duration::from_secs(10)), 0);
     }
 
-    /// Watching the queue changes nothing: the same packets arrive at the same
-    /// instants, the same ones are dropped, and as many wait.
+    /// Watching the queue changes nothing, nor does it that the cable may be changed: the same
+    /// packets arrive at the same instants, the same ones are dropped, and as many wait.
     #[test]
     fn watching_changes_nothing(
         steps in prop::collection::vec((0..40_000u64, 40..1500u16, any::<bool>()), 1..300),
@@ -313,8 +314,10 @@ proptest! {
                 limit: if in_bytes { Limit::Bytes(Bytes::new(9000)) } else { Limit::Packets(10) },
             },
             loss: Loss::Random(Probability::new(loss).expect("in range")),
+            adjustable: false,
         };
-        let mut wires = [wire(&config), wire(&config)];
+        let mut wires =
+            [&config, &config, &CableConfig { adjustable: true, ..config.clone() }].map(wire);
         let mut now = Instant::ZERO;
         for (tag, (wait, bytes, mixed)) in steps.into_iter().enumerate() {
             now += Duration::from_nanos(wait);
@@ -324,17 +327,18 @@ proptest! {
                 }
                 wire.handle_packet(now, Packet::new(tag as u64, bytes, now), index == 0 || mixed);
             }
-            let [watched, other] = &wires;
-            prop_assert_eq!(watched.queue_packets(now), other.queue_packets(now));
+            let [watched, other, adjustable] = wires.each_ref().map(|wire| wire.queue_packets(now));
+            prop_assert_eq!((watched, watched), (other, adjustable));
         }
-        let [watched, other] = wires.map(|mut wire| {
+        let [watched, other, adjustable] = wires.map(|mut wire| {
             let arrivals: Vec<_> = drain(&mut wire).iter().map(|(at, p)| (*at, p.tag)).collect();
             let mut dropped: Vec<_> =
                 core::iter::from_fn(|| wire.poll_drop()).map(|(p, why)| (p.tag, why)).collect();
             dropped.sort_unstable();
             (arrivals, dropped)
         });
-        prop_assert_eq!(watched, other);
+        prop_assert_eq!(&watched, &other);
+        prop_assert_eq!(&watched, &adjustable);
     }
 
     /// A wire that may lose packets keeps those in its queue whose release has to be
