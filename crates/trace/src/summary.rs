@@ -120,7 +120,10 @@ impl Recorder {
                 .iter()
                 .map(|(flow, tally)| {
                     let absent_nodes = self.absent_nodes([flow.from, flow.to], tally, stats);
-                    (programs::name(flow), ProgramSummary { absent_nodes, ..program(tally) })
+                    (
+                        programs::name(flow, &self.names),
+                        ProgramSummary { absent_nodes, ..program(tally) },
+                    )
                 })
                 .collect(),
             programs_left_out: left_out(self.programs_left_out),
