@@ -80,19 +80,31 @@ impl<S: Sink> Session<'_, S> {
         events.run(self, Some(signals))
     }
 
-    /// Returns the instant at which the next program is to be started.
+    /// Returns the instant at which the next program is to be started, or to be ready.
     fn next_start(&self) -> Option<Instant> {
-        let waiting = self.jobs.list.iter().filter(|job| job.life == Life::Waiting);
-        waiting.map(|job| job.start).min().filter(|_| self.deadline.is_none())
+        let jobs = self.jobs.list.iter().enumerate();
+        let waiting =
+            jobs.filter(|(index, job)| job.life == Life::Waiting && !self.jobs.is_held_up(*index));
+        let next = waiting.map(|(_, job)| job.start).min();
+        let next = next.into_iter().chain(self.jobs.next_ready()).min();
+        next.filter(|_| self.deadline.is_none())
     }
 
     fn start_jobs(&mut self, now: Instant) -> Result<(), EmulateError> {
         if self.deadline.is_some() {
             return Ok(());
         }
-        for (index, job) in self.jobs.list.iter_mut().enumerate() {
-            if job.life == Life::Waiting && job.start <= now {
+        self.jobs.note_ready(now);
+        if let Some(job) = self.jobs.too_slow(now) {
+            let timeout = job.ready_timeout;
+            return Err(job.not_ready(format!("took {timeout} (ready_timeout)")));
+        }
+        for index in 0..self.jobs.list.len() {
+            let is_held_up = self.jobs.is_held_up(index);
+            let job = &mut self.jobs.list[index];
+            if job.life == Life::Waiting && job.start <= now && !is_held_up {
                 job.life = Life::Running;
+                job.started = Some(now);
                 self.supervisor.order(SupervisorOrder::Start { job: index as u32 })?;
             }
         }
@@ -102,8 +114,16 @@ impl<S: Sink> Session<'_, S> {
     fn hear_supervisor(&mut self) -> Result<(), EmulateError> {
         while let Some(report) = self.supervisor.report()? {
             match report {
+                SupervisorReport::JobReady { job } => {
+                    self.jobs.list[job as usize].is_ready = true;
+                }
                 SupervisorReport::Exited { job, status } => {
-                    self.jobs.list[job as usize].life = Life::Ended(status);
+                    self.jobs.note_ready(self.hop.now());
+                    let ended = &mut self.jobs.list[job as usize];
+                    ended.life = Life::Ended(status);
+                    if !ended.is_ready && self.deadline.is_none() {
+                        return Err(ended.not_ready(format!("ended with exit status {status}")));
+                    }
                     if job == 0 && self.jobs.has_command {
                         self.wind_up(self.hop.now())?;
                     }
@@ -155,6 +175,9 @@ impl<S: Sink> Session<'_, S> {
     fn wind_up(&mut self, now: Instant) -> Result<(), EmulateError> {
         for job in self.jobs.running() {
             self.supervisor.order(SupervisorOrder::Signal { job, signal: libc::SIGTERM })?;
+        }
+        for job in self.jobs.list.iter_mut().filter(|job| job.life == Life::Running) {
+            job.is_asked_to_end = true;
         }
         self.deadline = Some(self.deadline.unwrap_or(Instant::MAX).min(now + GRACE));
         Ok(())

@@ -20,6 +20,10 @@ pub enum Report {
     Interface(u32),
     /// The next of the sockets of the plan, whose descriptor is with this.
     Socket,
+    /// The network namespace in which the outside begins, whose descriptor is with this.
+    NetNamespace,
+    /// The user namespace that owns it, whose descriptor is with this.
+    UserNamespace,
     /// All of the above were sent.
     Ready,
     /// The plan could not be executed; the supervisor ends.
@@ -40,6 +44,11 @@ pub enum Report {
     },
     /// A job was stopped by a signal.
     Stopped {
+        /// Index of the job.
+        job: u32,
+    },
+    /// A job is ready ([`super::supervisor::Job::ready`]).
+    JobReady {
         /// Index of the job.
         job: u32,
     },
@@ -72,6 +81,10 @@ pub enum Order {
     },
     /// Read every node's drop counter.
     CountDrops,
+    /// Have the node in which the outside begins pass packets on to the interface
+    /// [`INTERFACE`](super::slirp::INTERFACE); answered by [`Report::Ready`] or
+    /// [`Report::Failed`].
+    Route,
 }
 
 /// A message before it is encoded: its kind, two numbers, and a text.
@@ -91,6 +104,9 @@ impl Report {
             Self::Exited { job, status } => (7, *job, *status, none),
             Self::Stopped { job } => (8, *job, 0, none),
             Self::Drops { frames } => (9, *frames, 0, none),
+            Self::JobReady { job } => (10, *job, 0, none),
+            Self::NetNamespace => (11, 0, 0, none),
+            Self::UserNamespace => (12, 0, 0, none),
         }
     }
 
@@ -106,6 +122,9 @@ impl Report {
             7 => Self::Exited { job: a, status: b },
             8 => Self::Stopped { job: a },
             9 => Self::Drops { frames: a },
+            10 => Self::JobReady { job: a },
+            11 => Self::NetNamespace,
+            12 => Self::UserNamespace,
             _ => return None,
         })
     }
@@ -118,6 +137,7 @@ impl Order {
             Self::Signal { job, signal } => (1, job, signal, String::new()),
             Self::Resume { job } => (2, job, 0, String::new()),
             Self::CountDrops => (3, 0, 0, String::new()),
+            Self::Route => (4, 0, 0, String::new()),
         }
     }
 
@@ -127,6 +147,7 @@ impl Order {
             1 => Self::Signal { job, signal },
             2 => Self::Resume { job },
             3 => Self::CountDrops,
+            4 => Self::Route,
             _ => return None,
         })
     }
@@ -229,6 +250,7 @@ mod tests {
             Report::Interface(7),
             Report::Failed(error),
             Report::Exited { job: 3, status: 143 },
+            Report::JobReady { job: 2 },
             Report::NotStarted { job: 0, errno: libc::ENOENT },
         ] {
             send_report(&a, &report, None).unwrap();
