@@ -287,8 +287,10 @@ fn it_needs_no_privilege() {
         for test in ["killed_at_any_moment_it_leaves_nothing", "a_signal_ends_it_in_good_order"] {
             run_as_nobody(&std::env::current_exe().unwrap(), &directory, test);
         }
-        if let Some(emulations) = sibling("emulate-") {
-            run_as_nobody(&emulations, &directory, "");
+        for others in ["emulate-", "outside-"] {
+            if let Some(others) = sibling(others) {
+                run_as_nobody(&others, &directory, "");
+            }
         }
     });
     std::fs::remove_dir_all(&directory).unwrap();
