@@ -20,6 +20,7 @@ use lasthop_trace::{
 };
 use lasthop_units::{Duration, Instant};
 use nix::unistd;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -31,9 +32,10 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let out = args.output.out.as_ref();
     let mut directory = out.map(OutputDir::create).transpose().map_err(Failure::message)?;
     let has_command = !args.command.is_empty();
+    let reach = args.reach.iter().copied().collect::<BTreeSet<u16>>();
     let outside = OutsideOptions {
         network: args.outside,
-        reach: args.reach.clone(),
+        reach: reach.into_iter().collect(),
         publish: args.publish.clone(),
         at: args.outside_at.clone(),
     };

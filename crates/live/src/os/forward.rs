@@ -27,6 +27,8 @@ pub const CONNECTIONS_MAX: usize = 256;
 const BACKLOG: i32 = 128;
 /// Bytes under way in each direction of a connection, beside those in the sockets.
 const BUFFER_BYTES: usize = 32 * 1024;
+/// How long none is accepted after the system had no room for one, in milliseconds.
+const FULL_MS: u8 = 100;
 /// Reads of a connection in a turn, so that the others have theirs.
 const TURN_READS: usize = 8;
 
@@ -87,8 +89,10 @@ impl Drop for Forwarder {
 /// Passes connections on, without end, or until the other end of the pipe `stop` is closed.
 pub fn forward(routes: &[Route], stop: Option<&OwnedFd>) {
     let mut connections: Vec<Connection<'_>> = Vec::new();
+    // Whether the system had no descriptor or memory left for one more.
+    let mut is_full = false;
     loop {
-        let is_room = connections.len() < CONNECTIONS_MAX;
+        let is_room = !is_full && connections.len() < CONNECTIONS_MAX;
         let listeners = if is_room { routes } else { &[] };
         let mut waiting: Vec<PollFd<'_>> = Vec::new();
         let mut waits: Vec<Waits> = Vec::new();
@@ -110,7 +114,9 @@ pub fn forward(routes: &[Route], stop: Option<&OwnedFd>) {
                 }
             }
         }
-        if poll(&mut waiting, PollTimeout::NONE).is_err() {
+        let timeout = if is_full { FULL_MS.into() } else { PollTimeout::NONE };
+        is_full = false;
+        if poll(&mut waiting, timeout).is_err() {
             continue;
         }
         let is_ready = waiting.iter().map(|fd| fd.any().unwrap_or(false));
@@ -123,11 +129,16 @@ pub fn forward(routes: &[Route], stop: Option<&OwnedFd>) {
         for waits in ready {
             match waits {
                 Waits::Stop => return,
-                Waits::Listener(index) => {
-                    if let Ok(client) = accept(&routes[index].listener) {
+                Waits::Listener(index) => match accept(&routes[index].listener) {
+                    Ok(client) => {
                         connections.extend(Connection::new(client, &routes[index].targets));
                     }
-                }
+                    Err(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM) => {
+                        is_full = true;
+                    }
+                    // The client is gone again.
+                    Err(_) => {}
+                },
                 Waits::Connection(index) => connections[index].turn(),
             }
         }
@@ -334,7 +345,8 @@ mod tests {
         let server = TcpListener::bind(any()).unwrap();
         // The first target refuses.
         let (_forwarder, address) = forwarder(vec![nobody(), server.local_addr().unwrap()]);
-        let content: Vec<u8> = (0..3_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let content: Vec<u8> =
+            (0..3_000_000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (mut connection, _) = server.accept().unwrap();
