@@ -221,6 +221,7 @@ fn largest(run: &RunDocument) -> impl Iterator<Item = (&String, &ProgramSummary)
 fn programs(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("flow"),
+        text("sent by"),
         number("packets", "sent"),
         number("packets", "lost"),
         number("", "MB"),
@@ -231,6 +232,7 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
         let delay = program.one_way_delay_ms;
         vec![
             name.clone(),
+            program.program.clone().unwrap_or_default(),
             count(program.packets_sent),
             count(program.packets_lost),
             value(program.bytes_received as f64 / 1e6),

@@ -23,7 +23,7 @@ use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::stats::Levels;
 use nix::sys::signal::Signal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -210,6 +210,8 @@ pub fn emulate<S: Sink>(
         end,
         deadline: None,
         interrupted: None,
+        unnamed: VecDeque::new(),
+        is_asked: false,
         rest_max,
     };
     if let Some(signal) = noted_before {

@@ -15,6 +15,7 @@
 //! | `ready` | whether a program is ready: its socket, its file |
 //! | [`forward`](mod@forward) | TCP connections passed on between namespaces |
 //! | [`slirp`] | the way out by slirp4netns |
+//! | `sender` | which program has a socket |
 //! | [`signal`] | signals as a readable file descriptor |
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
@@ -45,6 +46,7 @@ pub mod port;
 mod ready;
 mod report;
 pub mod ring;
+mod sender;
 pub mod signal;
 pub mod slirp;
 pub mod socket;

@@ -3,7 +3,7 @@
 //! the command, or with a signal, and gives programs [`GRACE`] to end.
 
 use crate::error::EmulateError;
-use crate::hop::Hop;
+use crate::hop::{Begun, Hop};
 use crate::jobs::{Jobs, Life};
 use crate::os::clock::Clock;
 use crate::os::event_loop::{Driver, EventLoop, Progress, Registry};
@@ -15,6 +15,7 @@ use crate::traffic::{Note, Traffic};
 use lasthop_hosts::Sink;
 use lasthop_units::{Duration, Instant};
 use nix::sys::signal::Signal;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 /// From one call of `on_tick` to the next.
@@ -61,6 +62,10 @@ pub struct Session<'a, S: Sink> {
     pub deadline: Option<Instant>,
     /// The first signal that came.
     pub interrupted: Option<Signal>,
+    /// The flows of programs whose program is not known; the supervisor is asked for the first.
+    pub unnamed: VecDeque<Begun>,
+    /// Whether it is.
+    pub is_asked: bool,
     /// How long what is due may wait for company ([`EventLoop::moderate`]).
     pub rest_max: Duration,
 }
@@ -128,6 +133,15 @@ impl<S: Sink> Session<'_, S> {
                         self.wind_up(self.hop.now())?;
                     }
                 }
+                SupervisorReport::Sender { name, .. } => {
+                    self.is_asked = false;
+                    if let Some(begun) = self.unnamed.pop_front()
+                        && !name.is_empty()
+                    {
+                        self.hop.sink.program_name(self.hop.now(), begun.flow, &name);
+                    }
+                    self.ask_for_name()?;
+                }
                 SupervisorReport::Stopped { job } => {
                     if let Some(terminal) = self.terminal
                         && job == 0
@@ -150,6 +164,16 @@ impl<S: Sink> Session<'_, S> {
                 _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// Asks the supervisor for the program of the next flow, one at a time.
+    fn ask_for_name(&mut self) -> Result<(), EmulateError> {
+        let Some(begun) = self.unnamed.front().filter(|_| !self.is_asked) else { return Ok(()) };
+        self.is_asked = true;
+        let Begun { flow, port: node, protocol, source_port: port } = *begun;
+        let flow = flow.0;
+        self.supervisor.order(SupervisorOrder::FindSender { flow, node, protocol, port })?;
         Ok(())
     }
 
@@ -247,7 +271,8 @@ impl<S: Sink> Driver for Session<'_, S> {
             Source::Supervisor => self.hear_supervisor(),
             Source::Door(door) => {
                 self.hop.take_frames(door);
-                Ok(())
+                self.unnamed.extend(self.hop.take_begun());
+                self.ask_for_name()
             }
         }
     }

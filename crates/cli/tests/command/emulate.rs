@@ -135,13 +135,44 @@ fn packets_of_programs_are_shown_by_the_names_of_nodes() {
         return;
     }
     let command = ["--", "ping", "-q", "-c", "2", "-i", "0.2", "ap"];
-    let output = run(&[&["emulate", HELLO], &command[..]].concat());
+    let output = run(&[&["emulate", HELLO, "--set", "flow=[]"], &command[..]].concat());
     let shown = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{shown}");
     for flow in ["  icmp laptop -> ap id ", "  icmp ap -> laptop id "] {
         // Packets and where their time went.
         assert!(shown.matches(flow).count() >= 2, "{shown}");
     }
+}
+
+/// The connection lasts three round trips of 40 ms, in which its program is found.
+#[test]
+fn flows_have_the_names_of_their_programs() {
+    if skipped() || !installed("curl") || !installed("python3") {
+        return;
+    }
+    let scratch = Scratch::new("names");
+    let file = with_server(&scratch, "exec python3 -m http.server 8000");
+    let host = "\n[[node]]\nname = \"far\"\nrole = \"host\"\n[[wire]]\nbetween = [\"ap\", \"far\"]\n\
+                delay = \"20ms\"\n";
+    let text_before = std::fs::read_to_string(&file).expect("it was written");
+    let served = text_before.replace("node = \"ap\"", "node = \"far\"");
+    let served = served.replace("ready = \"50ms\"", "ready = \"tcp:8000\"");
+    std::fs::write(&file, served + host).expect("it can be written");
+    let url = "http://far:8000/";
+    // The saturated flow of `hello` can crowd out ARP.
+    let quiet = ["emulate", &file, "--set", "flow=[]", "--json"];
+    let output = run(&[&quiet[..], &["--", "curl", "-fsS", "-o", "/dev/null", url]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let flows = document["programs"].as_object().expect("there were flows");
+    let mut sent: Vec<_> = flows
+        .iter()
+        .map(|(name, flow)| (name.split(':').next().unwrap_or(""), flow["program"].as_str()))
+        .collect();
+    sent.sort_unstable();
+    let [(server, python), (client, curl)] = sent[..] else { panic!("{flows:#?}") };
+    assert_eq!((server, client, curl), ("tcp far", "tcp laptop", Some("curl")));
+    assert!(python.is_some_and(|name| name.starts_with("python")), "{python:?}");
 }
 
 #[test]

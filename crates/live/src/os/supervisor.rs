@@ -18,6 +18,7 @@ use super::report::{
     Order, Report, poll_report, receive_order, receive_report, send_order, send_report,
 };
 use super::ring::packet_socket;
+use super::sender::program_at;
 use super::slirp::{self, Namespaces};
 use super::terminal::put_in_foreground;
 use super::{Call, OsError};
@@ -452,6 +453,12 @@ impl<'a> Inside<'a> {
                     put_in_foreground(process);
                     let _ = killpg(process, Signal::SIGCONT);
                 }
+            }
+            Order::FindSender { flow, node, protocol, port } => {
+                // A namespace that is held can be entered.
+                let _ = self.namespaces[usize::from(node)].enter();
+                let name = program_at(protocol, port).unwrap_or_default();
+                self.report(&Report::Sender { flow: u32::from(flow), name });
             }
             Order::Route => {
                 let node = self.plan.outside.as_ref().map_or(0, |outside| outside.node);
