@@ -422,7 +422,9 @@ ready = "tcp:8000"
 node = "left"
 command = "curl -fsS -o /dev/null http://right:8000/ && echo fetched"
 "#;
-    let command = options(&["curl", "-fsS", "-o", "/dev/null", "http://right:8000/"]);
+    // The other client gets the time to end by itself.
+    let command = "curl -fsS -o /dev/null http://right:8000/ && sleep 1";
+    let command = options(&["/bin/sh", "-c", command]);
     let Some(outcome) = run(&(hosts() + programs), &command, &mut Tally::default()) else {
         return;
     };
