@@ -452,6 +452,9 @@ class ProgramSummary(_ProgramSummary, total=False):
     """From entering the network to leaving it, in ms."""
     packets_lost_by_reason: dict[str, int]
     """The lost packets by reason; reasons that did not occur are absent."""
+    program: str
+    """The program that sends, as the kernel has its name (up to 15 bytes); absent if it was gone
+    before it could be found, or sends from outside."""
 
 
 class PseudoRetryOutSummary(TypedDict):

@@ -7,6 +7,7 @@ use crate::franc::flags::KeyFlags;
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use lasthop_live::Published;
 use lasthop_live::apq::Bind;
 use lasthop_report::expectation::Expectation;
 use lasthop_scenario::quantity::Quantity;
@@ -147,15 +148,17 @@ pub struct Sweep {
 #[command(
     after_help = "In COMMAND, every node has its name (ping server) and the variable LASTHOP_NAME_ADDR.
 COMMAND has standard input and output; with --json its output goes to standard error.
-The exit status is that of COMMAND, else 1 if something is not as expected (--expect), else 0;
-130 after an interrupt, 2 after an error.
+The exit status is that of COMMAND; 0 if it had none or --duration ended it, but 1 if something
+is not as expected (--expect); 130 after an interrupt, 2 after an error.
 An interrupt ends it early; what was measured until then is reported all the same.
 
 Examples:
   lasthop emulate upload
   lasthop emulate upload -- ping -c 10 server
   lasthop emulate upload --in server --out results -- bash
-  lasthop emulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' -- ping -c 10 server"
+  lasthop emulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' -- ping -c 10 server
+  lasthop emulate upload --reach 3000 -- curl http://host.lasthop:3000/
+  lasthop emulate upload --outside -- curl https://example.com/"
 )]
 pub struct Emulate {
     /// What to run.
@@ -167,12 +170,27 @@ pub struct Emulate {
     /// Node to run COMMAND in [default: the first station]
     #[arg(long = "in", value_name = "NODE", requires = "command")]
     pub in_node: Option<String>,
+    /// Give the nodes a way to this machine's network and its DNS (takes slirp4netns)
+    #[arg(long)]
+    pub outside: bool,
+    /// Let the nodes reach a TCP port of this machine's loopback, at host.lasthop:PORT
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub reach: Vec<u16>,
+    /// Open a TCP port of this machine's loopback that leads to a node [default: COMMAND's, same port]
+    #[arg(long, value_name = "PORT[:NODE[:PORT]]", value_parser = ValueParser::new(parse_published))]
+    pub publish: Vec<Published>,
+    /// Node where all that begins [default: the first host, else the access point]
+    #[arg(long, value_name = "NODE")]
+    pub outside_at: Option<String>,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputArgs,
     /// What the run shall be.
     #[command(flatten)]
     pub expected: ExpectArgs,
+    /// Print what the programs write and errors, and nothing else
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
     /// Program to run behind the hop, and its arguments; the emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -802,6 +820,25 @@ pub fn printed(usage: &clap::Error, is_plain: bool) -> String {
     if is_help { text.replace(UNBROKEN, " ") } else { text }
 }
 
+/// Reads a published port: `8080`, `8080:server` or `8080:server:80`.
+fn parse_published(text: &str) -> Result<Published, String> {
+    let port = |word: &str| match word.parse() {
+        Ok(0) | Err(_) => Err(format!("{word:?} is no port from 1 to 65535")),
+        Ok(port) => Ok(port),
+    };
+    let words: Vec<&str> = text.split(':').collect();
+    let (own, node, node_port) = match words[..] {
+        [own] => (own, None, own),
+        [own, node] => (own, Some(node), own),
+        [own, node, node_port] => (own, Some(node), node_port),
+        _ => return Err("expected PORT, PORT:NODE or PORT:NODE:PORT".into()),
+    };
+    if node == Some("") {
+        return Err("the name of the node is empty".into());
+    }
+    Ok(Published { port: port(own)?, node: node.map(Into::into), node_port: port(node_port)? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -809,5 +846,18 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         prepared(Cli::command()).debug_assert();
+    }
+
+    #[test]
+    fn a_published_port_has_up_to_three_parts() {
+        let published = |port, node: Option<&str>, node_port| {
+            Ok(Published { port, node: node.map(Into::into), node_port })
+        };
+        assert_eq!(parse_published("8080"), published(8080, None, 8080));
+        assert_eq!(parse_published("8080:ap"), published(8080, Some("ap"), 8080));
+        assert_eq!(parse_published("8080:ap:80"), published(8080, Some("ap"), 80));
+        for wrong in ["", "0", "65536", "80:", "80:ap:", "80::80", "80:ap:80:1", "ap:80"] {
+            assert!(parse_published(wrong).is_err(), "{wrong:?}");
+        }
     }
 }

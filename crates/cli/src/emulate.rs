@@ -13,13 +13,14 @@ use crate::scenario;
 use crate::simulate::wall_s;
 use crate::view::View;
 use lasthop_live::os::clock::Clock;
-use lasthop_live::{EmulateOptions, EmulateOutcome};
+use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, ProgramEnd};
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
-    NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, replace_earlier,
+    Names, NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, replace_earlier,
 };
 use lasthop_units::{Duration, Instant};
 use nix::unistd;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -33,7 +34,21 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let out = args.output.out.as_ref();
     let mut directory = out.map(OutputDir::create).transpose().map_err(Failure::message)?;
     let has_command = !args.command.is_empty();
+    let reach = args.reach.iter().copied().collect::<BTreeSet<u16>>();
+    let outside = OutsideOptions {
+        network: args.outside,
+        reach: reach.into_iter().collect(),
+        publish: args.publish.clone(),
+        at: args.outside_at.clone(),
+    };
+    if outside.at.is_some() && !outside.is_any() {
+        return Err(Failure::Message(
+            "--outside-at says where --outside, --reach and --publish begin: give one of them"
+                .into(),
+        ));
+    }
     let options = EmulateOptions {
+        outside,
         duration: args.duration,
         command: has_command.then(|| args.command.clone()),
         in_node: args.in_node.clone(),
@@ -45,16 +60,17 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         (None, true) => Duration::MAX,
         (None, false) => scenario.duration,
     };
-    let is_watched = !has_command && !args.output.json && console::is_view_wanted();
+    let is_watched = !has_command && !args.output.json && !args.quiet && console::is_view_wanted();
     let recording = recording(&scenario, length, is_watched);
+    let hosts = lasthop_live::host_names(&scenario);
+    let names = Names { hosts, ..lasthop_run::names(&scenario) };
     let recorder = match &mut directory {
         Some(directory) => {
             let captures = args.output.pcap.then_some(NodeFrames::Real);
             let files = lasthop_run::files(&scenario, true, captures);
-            let names = lasthop_run::names(&scenario);
             Recorder::with_files(names, recording, &files, directory).map_err(Failure::message)?
         }
-        None => Recorder::new(lasthop_run::names(&scenario), recording),
+        None => Recorder::new(names, recording),
     };
     interrupt.check()?;
     let mut show = Show::new(is_watched.then(|| {
@@ -84,13 +100,19 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     } else {
         // Standard output is for COMMAND only.
         let stream = if has_command { Stream::Error } else { Stream::Output };
-        let text = programs(&scenario, &outcome, stream)
-            + &report::run(&document, stream)
-            + &lost_outside(&outcome, stream);
+        let text = if args.quiet {
+            outcome.programs.iter().map(|program| text(&program.output)).collect()
+        } else {
+            programs(&scenario, &outcome, stream)
+                + &report::run(&document, stream)
+                + &lost_outside(&outcome, stream)
+        };
         stream.write(&text)?;
-        expected_on = stream;
+        if !args.quiet {
+            expected_on = stream;
+        }
     }
-    let by_expectation = args.expected.tell(judged.as_ref(), expected_on)?;
+    let by_expectation = args.expected.tell(judged.as_ref(), expected_on, args.quiet)?;
     let by_signal = outcome.interrupted.map(|signal| 128 + signal);
     let status = match outcome.exit_status.or(by_signal) {
         None | Some(0) => by_expectation.into(),
@@ -202,19 +224,29 @@ fn lost_outside(outcome: &EmulateOutcome, stream: Stream) -> String {
     }
 }
 
+/// The output of a program, which ends a line.
+fn text(output: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(output).into_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
 /// The output of the scenario's programs, and how they ended.
 fn programs(scenario: &Scenario, outcome: &EmulateOutcome, stream: Stream) -> String {
     let mut out = String::new();
     for program in &outcome.programs {
         let node = &scenario.nodes[program.node.index()].name;
-        let end = match program.exit_status {
-            Some(0) => String::new(),
-            Some(status) => format!(", exit status {status}"),
-            None => ", ended with the emulation".into(),
+        let end = match program.end {
+            ProgramEnd::Itself(0) => String::new(),
+            ProgramEnd::Itself(status) => format!(", exit status {status}"),
+            ProgramEnd::Emulation => ", ended with the emulation".into(),
+            ProgramEnd::NotStarted => ", not started".into(),
         };
         let heading = format!("{node}: {}{end}", program.command.join(" "));
         let _ = writeln!(out, "{}", stream.bold(&heading));
-        for line in String::from_utf8_lossy(&program.output).lines() {
+        for line in text(&program.output).lines() {
             let _ = writeln!(out, "  {line}");
         }
         out.push('\n');

@@ -77,16 +77,24 @@ impl ExpectArgs {
         })
     }
 
-    /// Prints how the runs are, and writes the JUnit file; returns the exit status.
+    /// Prints how the runs are, if `is_quiet` only what is not met; writes the JUnit file; returns
+    /// the exit status.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn tell(&self, judged: Option<&Judged>, stream: Stream) -> Result<u8, Failure> {
+    pub fn tell(
+        &self,
+        judged: Option<&Judged>,
+        stream: Stream,
+        is_quiet: bool,
+    ) -> Result<u8, Failure> {
         let Some(judged) = judged else { return Ok(0) };
         if let Some(file) = &self.junit {
             page::write(file, &judged.junit())?;
         }
-        stream.write(&judged.text(stream))?;
+        if !is_quiet || !judged.is_met() {
+            stream.write(&judged.text(stream))?;
+        }
         Ok(if judged.is_met() { 0 } else { NOT_MET })
     }
 }

@@ -207,22 +207,32 @@ fn delays(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// The flows of real programs, the largest first.
+/// Most flows of programs that are shown.
+const PROGRAMS_MAX: usize = 16;
+
+/// The flows of real programs that are shown, the largest first.
+fn largest(run: &RunDocument) -> impl Iterator<Item = (&String, &ProgramSummary)> {
+    let mut programs: Vec<_> = run.programs.iter().collect();
+    programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
+    programs.into_iter().take(PROGRAMS_MAX)
+}
+
+/// The flows of real programs.
 fn programs(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("flow"),
+        text("sent by"),
         number("packets", "sent"),
         number("packets", "lost"),
         number("", "MB"),
         number("one-way delay, ms", "mean"),
         number("one-way delay, ms", "p99"),
     ];
-    let mut programs: Vec<_> = run.programs.iter().collect();
-    programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
     let row = |(name, program): (&String, &ProgramSummary)| {
         let delay = program.one_way_delay_ms;
         vec![
             name.clone(),
+            program.program.clone().unwrap_or_default(),
             count(program.packets_sent),
             count(program.packets_lost),
             value(program.bytes_received as f64 / 1e6),
@@ -230,11 +240,15 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
             delay.map_or_else(String::new, |delay| value(delay.p99)),
         ]
     };
-    let rows: Vec<Vec<String>> = programs.into_iter().map(row).collect();
+    let rows: Vec<Vec<String>> = largest(run).map(row).collect();
     let mut out = table::render(&columns, &rows, stream);
+    let smaller = run.programs.len().saturating_sub(PROGRAMS_MAX);
+    if smaller > 0 {
+        let _ = writeln!(out, "  not shown: {smaller} smaller flows; --json and run.json have all");
+    }
     if let Some(left_out) = run.programs_left_out {
         let (flows, packets) = (count(left_out.flows), count(left_out.packets));
-        let _ = writeln!(out, "  not shown: {flows} more flows with {packets} packets");
+        let _ = writeln!(out, "  not recorded: {flows} more flows with {packets} packets");
     }
     out
 }

@@ -62,14 +62,14 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     let judged = args.expected.judge(&set.runs);
     if args.output.json {
         console::print(&json)?;
-        return args.expected.tell(judged.as_ref(), Stream::Error);
+        return args.expected.tell(judged.as_ref(), Stream::Error, false);
     }
     let text = match &set.runs[..] {
         [only] => report::run(only, Stream::Output),
         _ => report::run_set(&set, Stream::Output),
     };
     console::print(&text)?;
-    args.expected.tell(judged.as_ref(), Stream::Output)
+    args.expected.tell(judged.as_ref(), Stream::Output, false)
 }
 
 /// The runs of one command.

@@ -211,6 +211,7 @@ mod tests {
     fn a_dashboard_fits_a_small_terminal() {
         let names = Names {
             francs: Vec::new(),
+            hosts: Default::default(),
             nodes: ["ap", "laptop"]
                 .map(|name| NodeName { name: name.into(), ..NodeName::default() })
                 .into(),

@@ -132,6 +132,11 @@ pub trait Sink {
     /// numbers follow those of the scenario's flows without a gap.
     fn program_flow(&mut self, _now: Instant, _id: FlowId, _flow: &ProgramFlow) {}
 
+    /// The program that sends the packets with the number `id`, by the name that the kernel has
+    /// for it (emulation). It comes after the flow, or never: a program may be gone by then,
+    /// or not be one of the emulation.
+    fn program_name(&mut self, _now: Instant, _id: FlowId, _name: &str) {}
+
     /// The number of flows of programs without a number, at the end of the run
     /// (emulation).
     fn programs_left_out(&mut self, _left_out: ProgramsLeftOut) {}

@@ -9,9 +9,10 @@ use crate::os::clock::{Clock, Priority, Scheduling, thread_cpu_nanos};
 use crate::os::device::DeviceChoice;
 use crate::os::port::{Devices, Ports};
 use crate::os::signal::Signals;
-use crate::os::supervisor::{Job, Plan, Socket, Supervisor};
+use crate::os::supervisor::{Job, Plan, Socket, SocketKind, Supervisor};
 use crate::os::terminal::Terminal;
 use crate::os::{OsError, socket};
+use crate::outside::{MACHINE, MACHINE_NAME, Open, OutsideOptions, Ways};
 use crate::saturation::Saturation;
 use crate::session::{Session, TICK};
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
@@ -22,7 +23,9 @@ use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::stats::Levels;
 use nix::sys::signal::Signal;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,6 +50,8 @@ pub struct EmulateOptions {
     pub run: u64,
     /// The kind of devices to use.
     pub device: DeviceChoice,
+    /// What nodes and the machine reach of each other.
+    pub outside: OutsideOptions,
     /// Where a handler of the caller's notes the number of a signal, 0 for none: one that came
     /// before the emulation catches its own ends it as well.
     pub signal_noted: Arc<AtomicUsize>,
@@ -55,7 +60,8 @@ pub struct EmulateOptions {
 /// The result of an emulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EmulateOutcome {
-    /// Exit status of the command, as a shell gives it: 128 and the number of a signal.
+    /// Exit status of the command, as a shell gives it: 128 and the number of a signal. `None`
+    /// if the end of the emulation ended it.
     pub exit_status: Option<i32>,
     /// The number of the signal that ended it, if one did.
     pub interrupted: Option<i32>,
@@ -92,10 +98,21 @@ pub struct ProgramOutcome {
     pub node: NodeId,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Its exit status as in a shell; `None` if it was killed at the end, or never started.
-    pub exit_status: Option<i32>,
+    /// How it ended.
+    pub end: ProgramEnd,
     /// What it wrote to standard output and standard error.
     pub output: Vec<u8>,
+}
+
+/// How a `[[run]]` program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramEnd {
+    /// The emulation was over before it was started.
+    NotStarted,
+    /// It ended by itself, with this exit status as in a shell.
+    Itself(i32),
+    /// The end of the emulation ended it, whatever its exit status was then.
+    Emulation,
 }
 
 /// Held by the one emulation that a process can run at a time: signals and the terminal's
@@ -140,9 +157,19 @@ pub fn emulate<S: Sink>(
     let noted_before = options.signal_noted.load(Ordering::Relaxed) as i32;
     let noted_before = Signal::try_from(noted_before).ok();
     let terminal = options.command.as_ref().and_then(|_| Terminal::foreground());
-    let plan = plan(&layout, &flows, &mut jobs, options.device, terminal.is_some());
-    let (supervisor, devices, sockets) =
+    let ways = Ways::new(scenario, options, &layout)?;
+    let plan = plan(&layout, &flows, &mut jobs, options.device, terminal.is_some(), ways);
+    let (supervisor, devices, mut sockets) =
         Supervisor::start(&plan).map_err(|error| explain(error, scenario))?;
+    let reach = &options.outside.reach;
+    let listeners = sockets.split_off(sockets.len() - reach.len());
+    let open = match &plan.outside {
+        Some(outside) => {
+            let mtu = layout.nodes[outside.node].interface.mtu;
+            Some(Open::new(&supervisor, listeners, reach, mtu)?)
+        }
+        None => None,
+    };
     let tap = matches!(devices, Devices::Tap(_));
     let mtu_max = scenario.network.nodes.iter().map(|node| node.mtu).max().unwrap_or(0);
     let frame_bytes_max = usize::from(mtu_max) + FRAME_OVERHEAD_BYTES;
@@ -183,6 +210,8 @@ pub fn emulate<S: Sink>(
         end,
         deadline: None,
         interrupted: None,
+        unnamed: VecDeque::new(),
+        is_asked: false,
         rest_max,
     };
     if let Some(signal) = noted_before {
@@ -202,6 +231,7 @@ pub fn emulate<S: Sink>(
     drop(priority);
     drop(traffic);
     let drops_after: u64 = supervisor.count_drops(layout.nodes.len())?.iter().sum();
+    drop(open);
     drop(supervisor);
     let worst = counts.lateness_ns.quantile(0.999).unwrap_or(0);
     Ok(EmulateOutcome {
@@ -219,6 +249,14 @@ pub fn emulate<S: Sink>(
         tap,
         cpu,
     })
+}
+
+/// What addresses are called in an emulation of `scenario`: NAME is the IPv4 address of a node,
+/// `ip6-NAME` the IPv6 one; the machine is [`MACHINE_NAME`].
+pub fn host_names(scenario: &Scenario) -> BTreeMap<IpAddr, String> {
+    let mut names = Layout::new(&scenario.nodes, &scenario.network.nodes, u16::MAX).names();
+    names.insert(IpAddr::V4(MACHINE), MACHINE_NAME.into());
+    names
 }
 
 fn flow_plans(
@@ -260,6 +298,7 @@ fn plan(
     jobs: &mut Jobs,
     device: DeviceChoice,
     foreground: bool,
+    ways: Ways,
 ) -> Plan {
     let port = |address| {
         let at = layout.nodes.iter().position(|node| node.interface.ipv4 == address);
@@ -271,6 +310,11 @@ fn plan(
         sockets.push(Socket { node: port(flow.from), kind: source });
         sockets.extend(sink.map(|kind| Socket { node: port(flow.to), kind }));
     }
+    let files = layout.files(&ways);
+    if let Some(outside) = &ways.plan {
+        let kinds = ways.listeners.iter().map(|address| SocketKind::Listener(*address));
+        sockets.extend(kinds.map(|kind| Socket { node: outside.node, kind }));
+    }
     let job = |job: &JobState| Job {
         node: usize::from(job.port),
         command: job.command.clone(),
@@ -279,14 +323,15 @@ fn plan(
             file.try_clone().expect("a descriptor can be doubled while there are few").into()
         }),
         foreground,
+        ready: job.ready.clone(),
     };
     Plan {
         nodes: layout.nodes.clone(),
         device,
         sockets,
         jobs: jobs.list.iter().map(job).collect(),
-        hosts: layout.hosts(),
-        nsswitch: layout.nsswitch(),
+        files,
+        outside: ways.plan,
     }
 }
 

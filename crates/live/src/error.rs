@@ -36,6 +36,54 @@ pub enum EmulateError {
         /// The error of execve(2).
         reason: String,
     },
+    /// There is no such node at which the outside could begin.
+    #[error(
+        "the outside cannot begin at {name:?}: name a node with an interface in which COMMAND does not run; there are: {known}"
+    )]
+    NoOutside {
+        /// The name that was given; empty for none.
+        name: String,
+        /// The names of the nodes, separated by commas.
+        known: String,
+    },
+    /// There is no such node to publish a port of.
+    #[error("--publish: there is no node {name:?}; the nodes are: {known}")]
+    NotPublished {
+        /// The name that was given.
+        name: String,
+        /// The names of the nodes, separated by commas.
+        known: String,
+    },
+    /// A program that the way to the network takes is not installed.
+    #[error("--outside takes the program {program}: install the package {package}")]
+    NoHelper {
+        /// The program.
+        program: &'static str,
+        /// The package that has it.
+        package: &'static str,
+    },
+    /// It does not start.
+    #[error("--outside: {program} does not start: {reason}")]
+    HelperFailed {
+        /// The program.
+        program: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// A program of the scenario is not ready, and others wait for it.
+    #[error("program {command:?} in node {node:?} {what} before it was ready ({ready}){output}")]
+    NotReady {
+        /// The program and its arguments.
+        command: String,
+        /// The node.
+        node: String,
+        /// What happened instead.
+        what: String,
+        /// What was waited for.
+        ready: String,
+        /// The last lines of its output, after a text that leads to them.
+        output: String,
+    },
     /// A word of a command has a zero byte in it.
     #[error("{word:?} cannot be part of a command: it has a zero byte in it")]
     ZeroByte {

@@ -81,6 +81,21 @@ pub struct Hop<'a, S: Sink> {
     kept: VecDeque<(Instant, u64)>,
     /// The flows of programs.
     programs: Programs,
+    /// Those that have begun since the last call of [`Hop::take_begun`].
+    begun: Vec<Begun>,
+}
+
+/// A flow that a program of a node has begun to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// Its number.
+    pub flow: FlowId,
+    /// The port of the node.
+    pub port: u16,
+    /// The protocol above IP.
+    pub protocol: u8,
+    /// The port of the program's socket.
+    pub source_port: u16,
 }
 
 /// A frame to be handed over to a node.
@@ -112,6 +127,7 @@ impl<'a, S: Sink> Hop<'a, S> {
             ports,
             doors,
             programs: Programs::new(flows.len()),
+            begun: Vec::new(),
             flows,
             frames: Frames::new(frame_bytes_max),
             outbox: Vec::with_capacity(WRITE_BATCH),
@@ -200,6 +216,12 @@ impl<'a, S: Sink> Hop<'a, S> {
             packet.flow = id;
             if let Some(flow) = new {
                 self.sink.program_flow(now, id, &flow);
+                if let (Some([source_port, _]), Some(port)) =
+                    (flow.ports, self.doors.ports[node.index()])
+                {
+                    let protocol = flow.protocol;
+                    self.begun.push(Begun { flow: id, port, protocol, source_port });
+                }
             }
         }
         packet.flow_hash = header.flow_hash;
@@ -301,6 +323,11 @@ impl<'a, S: Sink> Hop<'a, S> {
             }
         }
         FlowId::NONE
+    }
+
+    /// The flows of programs that have begun since the last call.
+    pub fn take_begun(&mut self) -> Vec<Begun> {
+        std::mem::take(&mut self.begun)
     }
 
     /// The flows of programs that got no number.

@@ -2,13 +2,13 @@
 //! scenario's `[[run]]`, with their environment and the files for their output. Leaves
 //! out starting them, which is the supervisor's.
 
-use crate::emulate::{EmulateOptions, ProgramOutcome};
+use crate::emulate::{EmulateOptions, ProgramEnd, ProgramOutcome};
 use crate::error::EmulateError;
 use crate::layout::Layout;
 use crate::os::{output_file, read_output};
 use lasthop_packet::NodeId;
-use lasthop_scenario::{Role, Scenario};
-use lasthop_units::Instant;
+use lasthop_scenario::{Ready, Role, Scenario};
+use lasthop_units::{Duration, Instant};
 use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
@@ -35,10 +35,20 @@ pub struct JobState {
     pub environment: Vec<CString>,
     /// The file for its output; the terminal if `None`.
     pub output: Option<File>,
-    /// The instant at which it is started.
+    /// The earliest instant at which it is started.
     pub start: Instant,
+    /// When it is ready; `None`: nothing waits for it.
+    pub ready: Option<Ready>,
+    /// How long it may take to be ready.
+    pub ready_timeout: Duration,
     /// Whether it waits, runs or has ended.
     pub life: Life,
+    /// The instant at which it was started.
+    pub started: Option<Instant>,
+    /// Whether the programs after it may be started.
+    pub is_ready: bool,
+    /// Whether the emulation has asked it to end.
+    pub is_asked_to_end: bool,
 }
 
 /// The stages of a program.
@@ -63,22 +73,67 @@ impl Jobs {
         if let Some(command) = &options.command {
             let node = command_node(scenario, layout, options.in_node.as_deref())?;
             list.push(JobState::new(scenario, layout, node, command.clone(), Instant::ZERO, None)?);
+            list[0].is_ready = true;
         }
         for program in &scenario.programs {
             let words = program.command.iter().map(OsString::from).collect();
             let output = Some(output_file()?);
             let (node, start) = (program.node, program.start);
-            list.push(JobState::new(scenario, layout, node, words, start, output)?);
+            let job = JobState::new(scenario, layout, node, words, start, output)?;
+            list.push(JobState {
+                is_ready: program.ready.is_none(),
+                ready: program.ready.clone(),
+                ready_timeout: program.ready_timeout,
+                ..job
+            });
         }
         Ok(Self { has_command: options.command.is_some(), list })
     }
 
-    /// The exit status of the command; `None` while it runs, or if there is none.
+    /// The exit status of the command; `None` if it did not end, the emulation ended it, or
+    /// there is none.
     pub fn command_status(&self) -> Option<i32> {
-        match self.list.first()?.life {
-            Life::Ended(status) if self.has_command => Some(status),
+        let command = self.list.first().filter(|_| self.has_command)?;
+        match command.life {
+            Life::Ended(status) if !command.is_asked_to_end => Some(status),
             _ => None,
         }
+    }
+
+    /// Whether a program waits for another to be ready: those of the scenario for those above
+    /// them, the command for all.
+    pub fn is_held_up(&self, index: usize) -> bool {
+        let above =
+            if self.has_command && index == 0 { &self.list[..] } else { &self.list[..index] };
+        above.iter().any(|job| !job.is_ready)
+    }
+
+    /// Notes the programs that are ready by `now` because of the time alone.
+    pub fn note_ready(&mut self, now: Instant) {
+        for job in &mut self.list {
+            if let (Some(started), Some(Ready::After(time))) = (job.started, &job.ready) {
+                job.is_ready |= started + *time <= now;
+            }
+        }
+    }
+
+    /// The instant at which one of them is ready, or has taken too long.
+    pub fn next_ready(&self) -> Option<Instant> {
+        let waited = self.list.iter().filter(|job| !job.is_ready && job.life == Life::Running);
+        let instant = |job: &JobState| match job.ready {
+            Some(Ready::After(time)) => Some(job.started? + time),
+            _ => Some(job.started? + job.ready_timeout),
+        };
+        waited.filter_map(instant).min()
+    }
+
+    /// A program that has taken too long to be ready.
+    pub fn too_slow(&mut self, now: Instant) -> Option<&mut JobState> {
+        let is_late = |job: &&mut JobState| {
+            let started = job.started.filter(|_| !job.is_ready && job.life == Life::Running);
+            started.is_some_and(|started| started + job.ready_timeout <= now)
+        };
+        self.list.iter_mut().find(is_late)
     }
 
     /// The indices of the programs that run.
@@ -96,9 +151,10 @@ impl Jobs {
             |(program, job): (&lasthop_scenario::Program, &mut JobState)| ProgramOutcome {
                 node: program.node,
                 command: program.command.clone(),
-                exit_status: match job.life {
-                    Life::Ended(status) => Some(status),
-                    _ => None,
+                end: match job.life {
+                    Life::Waiting => ProgramEnd::NotStarted,
+                    Life::Ended(status) if !job.is_asked_to_end => ProgramEnd::Itself(status),
+                    Life::Running | Life::Ended(_) => ProgramEnd::Emulation,
                 },
                 output: job.output.as_mut().map(read_output).unwrap_or_default(),
             };
@@ -131,13 +187,48 @@ impl JobState {
             environment: layout.environment(port),
             output,
             start,
+            ready: None,
+            ready_timeout: Duration::MAX,
             life: Life::Waiting,
+            started: None,
+            is_ready: false,
+            is_asked_to_end: false,
         })
+    }
+
+    /// The error that this program is not ready, since `what` happened.
+    pub fn not_ready(&mut self, what: String) -> EmulateError {
+        let words = self.command.iter().map(|word| word.to_string_lossy());
+        EmulateError::NotReady {
+            command: words.collect::<Vec<_>>().join(" "),
+            node: self.node_name.clone(),
+            what,
+            ready: self.ready.as_ref().map(Ready::to_string).unwrap_or_default(),
+            output: last_lines(&self.output.as_mut().map(read_output).unwrap_or_default()),
+        }
     }
 }
 
-/// Returns the port and name of the node in which the command is to run.
-fn command_node(
+/// Most lines of a program's output that an error repeats, and most characters of each.
+const LINES_MAX: usize = 10;
+const LINE_CHARS_MAX: usize = 200;
+
+/// The last lines of what a program wrote, each indented on a line of its own, after a text
+/// that leads to them.
+fn last_lines(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(LINES_MAX)..];
+    let line =
+        |line: &&str| format!("\n  {}", line.chars().take(LINE_CHARS_MAX).collect::<String>());
+    match last {
+        [] => "; it wrote nothing".into(),
+        _ => format!("; it wrote last:{}", last.iter().map(line).collect::<String>()),
+    }
+}
+
+/// Returns the node in which the command is to run.
+pub fn command_node(
     scenario: &Scenario,
     layout: &Layout,
     wanted: Option<&str>,
@@ -155,7 +246,8 @@ fn command_node(
     }
 }
 
-fn names(layout: &Layout) -> String {
+/// The names of the nodes with an interface, separated by commas.
+pub fn names(layout: &Layout) -> String {
     let names: Vec<&str> = layout.nodes.iter().map(|node| node.name.as_str()).collect();
     names.join(", ")
 }

@@ -8,13 +8,15 @@
 use crate::hop::Doors;
 use crate::os::device::Interface;
 use crate::os::supervisor::Node as SupervisorNode;
+use crate::outside::Ways;
 use lasthop_net::network::NodeConfig;
 use lasthop_packet::NodeId;
 use lasthop_scenario::{Node, Role};
 use lasthop_units::MacAddr;
+use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::fmt::Write;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::ffi::OsStringExt;
 
 /// The names and addresses of all nodes, and what programs see of them.
@@ -51,8 +53,20 @@ impl Layout {
         layout
     }
 
-    /// Returns `/etc/hosts` of the programs.
-    pub fn hosts(&self) -> String {
+    /// Returns the files of `/etc` that programs see in place of the system's. Names of hosts are
+    /// looked up in `/etc/hosts` only, unless there is a name server.
+    pub fn files(&self, ways: &Ways) -> Vec<(&'static str, String)> {
+        let machine = ways.machine().map(|(name, address)| format!("{address} {name}\n"));
+        let resolver = ways.name_server().map(|server| format!("nameserver {server}\n"));
+        let no_resolver = || "# Nodes have the names in /etc/hosts, and no name server.\n".into();
+        vec![
+            ("hosts", self.hosts() + &machine.unwrap_or_default()),
+            ("nsswitch.conf", self.nsswitch(ways.name_server().is_some())),
+            ("resolv.conf", resolver.unwrap_or_else(no_resolver)),
+        ]
+    }
+
+    fn hosts(&self) -> String {
         let mut text = String::from("127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
         for node in &self.nodes {
             let (name, interface) = (&node.name, &node.interface);
@@ -61,12 +75,22 @@ impl Layout {
         text
     }
 
-    /// Returns `/etc/nsswitch.conf` of the programs: that of the system, except that names of
-    /// hosts are looked up in `/etc/hosts` only.
-    pub fn nsswitch(&self) -> String {
+    /// What the addresses of the nodes are called.
+    pub fn names(&self) -> BTreeMap<IpAddr, String> {
+        let names = |node: &SupervisorNode| {
+            let (name, interface) = (&node.name, &node.interface);
+            let v4 = (IpAddr::V4(interface.ipv4), name.clone());
+            [v4, (IpAddr::V6(interface.ipv6), format!("ip6-{name}"))]
+        };
+        self.nodes.iter().flat_map(names).collect()
+    }
+
+    /// Returns that of the system, except for where names of hosts are looked up.
+    fn nsswitch(&self, has_name_server: bool) -> String {
         let system = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
         let others = system.lines().filter(|line| !line.trim_start().starts_with("hosts:"));
-        let mut text = String::from("hosts: files\n");
+        let mut text = String::from("hosts: files");
+        text.push_str(if has_name_server { " dns\n" } else { "\n" });
         others.for_each(|line| text.extend([line, "\n"]));
         text
     }
@@ -118,6 +142,9 @@ mod tests {
         assert_eq!(layout.nodes[0].interface.name, "wlan0");
         assert_eq!(layout.nodes[0].interface.mtu, 1_400);
         assert!(layout.hosts().ends_with("10.77.0.2 my-laptop\nfd77::2 ip6-my-laptop\n"));
+        let files = layout.files(&Ways::default());
+        assert!(files.iter().all(|(_, text)| !text.contains("nameserver")));
+        assert!(files[1].1.starts_with("hosts: files\n"), "{files:?}");
         let environment = layout.environment(0);
         assert!(environment.contains(&CString::from(c"LASTHOP_MY_LAPTOP_ADDR=10.77.0.2")));
     }

@@ -7,6 +7,7 @@
 //! | `session` | what the loop of an emulation drives |
 //! | `jobs` | the programs that run in the nodes |
 //! | `layout` | what the nodes are called and how they are addressed |
+//! | `outside` | the ways between the nodes and the machine |
 //! | `programs` | the flows of programs, numbered |
 //! | `saturation` | how much saturated flows may send |
 //! | `traffic` | the scenario's flows as real traffic |
@@ -39,13 +40,17 @@ pub mod message;
 pub mod monitor;
 pub mod offload;
 pub mod os;
+mod outside;
 mod programs;
 mod saturation;
 mod session;
 mod traffic;
 
-pub use emulate::{EmulateOptions, EmulateOutcome, ProgramOutcome, emulate};
+pub use emulate::{
+    EmulateOptions, EmulateOutcome, ProgramEnd, ProgramOutcome, emulate, host_names,
+};
 pub use error::EmulateError;
 pub use os::clock::Scheduling;
 pub use os::device::DeviceChoice;
+pub use outside::{MACHINE_NAME, OutsideOptions, Published};
 pub use session::TICK;

@@ -12,6 +12,10 @@
 //! | [`monitor`] | data frames of a monitor interface, as they come |
 //! | [`clock`] | the monotonic clock, and scheduling |
 //! | [`event_loop`] | the loop that sleeps and calls a driver: timers and epoll |
+//! | `ready` | whether a program is ready: its socket, its file |
+//! | [`forward`](mod@forward) | TCP connections passed on between namespaces |
+//! | [`slirp`] | the way out by slirp4netns |
+//! | `sender` | which program has a socket |
 //! | [`signal`] | signals as a readable file descriptor |
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
@@ -31,6 +35,7 @@ pub mod datagram;
 pub mod device;
 pub mod entropy;
 pub mod event_loop;
+pub mod forward;
 pub mod hwsim;
 pub mod link;
 pub mod listener;
@@ -38,9 +43,12 @@ pub mod monitor;
 pub mod namespace;
 pub mod netlink;
 pub mod port;
+mod ready;
 mod report;
 pub mod ring;
+mod sender;
 pub mod signal;
+pub mod slirp;
 pub mod socket;
 pub mod supervisor;
 pub mod terminal;
@@ -179,6 +187,10 @@ fn hint(call: &str, errno: i32) -> &'static str {
             Errno::ENAMETOOLONG => "; the path of a socket has up to 107 bytes",
             _ => "",
         };
+    }
+    if call.starts_with("write(/proc/sys/net/ipv4") {
+        return "; --outside needs a /proc/sys that can be written: start the container with \
+                `--security-opt systempaths=unconfined`";
     }
     if call.starts_with("rtnetlink") && errno == Errno::EPERM {
         return "; this takes the capability CAP_NET_ADMIN";

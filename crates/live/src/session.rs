@@ -3,7 +3,7 @@
 //! the command, or with a signal, and gives programs [`GRACE`] to end.
 
 use crate::error::EmulateError;
-use crate::hop::Hop;
+use crate::hop::{Begun, Hop};
 use crate::jobs::{Jobs, Life};
 use crate::os::clock::Clock;
 use crate::os::event_loop::{Driver, EventLoop, Progress, Registry};
@@ -15,6 +15,7 @@ use crate::traffic::{Note, Traffic};
 use lasthop_hosts::Sink;
 use lasthop_units::{Duration, Instant};
 use nix::sys::signal::Signal;
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 /// From one call of `on_tick` to the next.
@@ -61,6 +62,10 @@ pub struct Session<'a, S: Sink> {
     pub deadline: Option<Instant>,
     /// The first signal that came.
     pub interrupted: Option<Signal>,
+    /// The flows of programs whose program is not known; the supervisor is asked for the first.
+    pub unnamed: VecDeque<Begun>,
+    /// Whether it is.
+    pub is_asked: bool,
     /// How long what is due may wait for company ([`EventLoop::moderate`]).
     pub rest_max: Duration,
 }
@@ -80,19 +85,31 @@ impl<S: Sink> Session<'_, S> {
         events.run(self, Some(signals))
     }
 
-    /// Returns the instant at which the next program is to be started.
+    /// Returns the instant at which the next program is to be started, or to be ready.
     fn next_start(&self) -> Option<Instant> {
-        let waiting = self.jobs.list.iter().filter(|job| job.life == Life::Waiting);
-        waiting.map(|job| job.start).min().filter(|_| self.deadline.is_none())
+        let jobs = self.jobs.list.iter().enumerate();
+        let waiting =
+            jobs.filter(|(index, job)| job.life == Life::Waiting && !self.jobs.is_held_up(*index));
+        let next = waiting.map(|(_, job)| job.start).min();
+        let next = next.into_iter().chain(self.jobs.next_ready()).min();
+        next.filter(|_| self.deadline.is_none())
     }
 
     fn start_jobs(&mut self, now: Instant) -> Result<(), EmulateError> {
         if self.deadline.is_some() {
             return Ok(());
         }
-        for (index, job) in self.jobs.list.iter_mut().enumerate() {
-            if job.life == Life::Waiting && job.start <= now {
+        self.jobs.note_ready(now);
+        if let Some(job) = self.jobs.too_slow(now) {
+            let timeout = job.ready_timeout;
+            return Err(job.not_ready(format!("took {timeout} (ready_timeout)")));
+        }
+        for index in 0..self.jobs.list.len() {
+            let is_held_up = self.jobs.is_held_up(index);
+            let job = &mut self.jobs.list[index];
+            if job.life == Life::Waiting && job.start <= now && !is_held_up {
                 job.life = Life::Running;
+                job.started = Some(now);
                 self.supervisor.order(SupervisorOrder::Start { job: index as u32 })?;
             }
         }
@@ -102,11 +119,28 @@ impl<S: Sink> Session<'_, S> {
     fn hear_supervisor(&mut self) -> Result<(), EmulateError> {
         while let Some(report) = self.supervisor.report()? {
             match report {
+                SupervisorReport::JobReady { job } => {
+                    self.jobs.list[job as usize].is_ready = true;
+                }
                 SupervisorReport::Exited { job, status } => {
-                    self.jobs.list[job as usize].life = Life::Ended(status);
+                    self.jobs.note_ready(self.hop.now());
+                    let ended = &mut self.jobs.list[job as usize];
+                    ended.life = Life::Ended(status);
+                    if !ended.is_ready && self.deadline.is_none() {
+                        return Err(ended.not_ready(format!("ended with exit status {status}")));
+                    }
                     if job == 0 && self.jobs.has_command {
                         self.wind_up(self.hop.now())?;
                     }
+                }
+                SupervisorReport::Sender { name, .. } => {
+                    self.is_asked = false;
+                    if let Some(begun) = self.unnamed.pop_front()
+                        && !name.is_empty()
+                    {
+                        self.hop.sink.program_name(self.hop.now(), begun.flow, &name);
+                    }
+                    self.ask_for_name()?;
                 }
                 SupervisorReport::Stopped { job } => {
                     if let Some(terminal) = self.terminal
@@ -133,6 +167,16 @@ impl<S: Sink> Session<'_, S> {
         Ok(())
     }
 
+    /// Asks the supervisor for the program of the next flow, one at a time.
+    fn ask_for_name(&mut self) -> Result<(), EmulateError> {
+        let Some(begun) = self.unnamed.front().filter(|_| !self.is_asked) else { return Ok(()) };
+        self.is_asked = true;
+        let Begun { flow, port: node, protocol, source_port: port } = *begun;
+        let flow = flow.0;
+        self.supervisor.order(SupervisorOrder::FindSender { flow, node, protocol, port })?;
+        Ok(())
+    }
+
     /// The first signal ends the run, or is passed on to the command if one runs; the second
     /// ends the run at once.
     pub fn interrupt(&mut self, signal: Signal) -> Result<(), EmulateError> {
@@ -155,6 +199,9 @@ impl<S: Sink> Session<'_, S> {
     fn wind_up(&mut self, now: Instant) -> Result<(), EmulateError> {
         for job in self.jobs.running() {
             self.supervisor.order(SupervisorOrder::Signal { job, signal: libc::SIGTERM })?;
+        }
+        for job in self.jobs.list.iter_mut().filter(|job| job.life == Life::Running) {
+            job.is_asked_to_end = true;
         }
         self.deadline = Some(self.deadline.unwrap_or(Instant::MAX).min(now + GRACE));
         Ok(())
@@ -224,7 +271,8 @@ impl<S: Sink> Driver for Session<'_, S> {
             Source::Supervisor => self.hear_supervisor(),
             Source::Door(door) => {
                 self.hop.take_frames(door);
-                Ok(())
+                self.unnamed.extend(self.hop.take_begun());
+                self.ask_for_name()
             }
         }
     }

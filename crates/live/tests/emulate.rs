@@ -6,7 +6,9 @@
 
 use lasthop_fixtures::{hop, two_hosts};
 use lasthop_hosts::{FrancReport, Sink, TcpSample};
-use lasthop_live::{DeviceChoice, EmulateError, EmulateOptions, EmulateOutcome, emulate};
+use lasthop_live::{
+    DeviceChoice, EmulateError, EmulateOptions, EmulateOutcome, ProgramEnd, emulate,
+};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant};
@@ -379,7 +381,7 @@ start = "300ms"
         };
         let client = &outcome.programs[1];
         let output = String::from_utf8_lossy(&client.output);
-        assert_eq!(client.exit_status, Some(0), "{output}");
+        assert_eq!(client.end, ProgramEnd::Itself(0), "{output}");
         let receiver = output.lines().find(|line| line.ends_with("receiver")).unwrap();
         let words: Vec<&str> = receiver.split_whitespace().collect();
         let at = words.iter().position(|word| *word == "Mbits/sec").unwrap();
@@ -390,6 +392,116 @@ start = "300ms"
         }
     }
     panic!("{best} Mb/s at most");
+}
+
+/// Why it could not be run; `None` if this machine does not allow namespaces.
+fn refused(text: &str, options: &EmulateOptions) -> Option<String> {
+    match emulate(&scenario(text), options, &mut Tally::default(), &mut |_, _| {}) {
+        Ok(outcome) => panic!("it ran: {outcome:?}"),
+        Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => {
+            eprintln!("skipped, because {error}");
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// A server that takes 400 ms until it listens; each program above another, and the command,
+/// wait for it. Not one connection is refused.
+#[test]
+fn nothing_meets_a_server_that_does_not_listen_yet() {
+    if !installed("python3") || !installed("curl") {
+        return;
+    }
+    let programs = r#"
+[[run]]
+node = "right"
+command = "sleep 0.4; exec python3 -m http.server 8000"
+ready = "tcp:8000"
+[[run]]
+node = "left"
+command = "curl -fsS -o /dev/null http://right:8000/ && echo fetched"
+"#;
+    // The other client gets the time to end by itself.
+    let command = "curl -fsS -o /dev/null http://right:8000/ && sleep 1";
+    let command = options(&["/bin/sh", "-c", command]);
+    let Some(outcome) = run(&(hosts() + programs), &command, &mut Tally::default()) else {
+        return;
+    };
+    let [server, client] = &outcome.programs[..] else { panic!("{outcome:?}") };
+    let errors = String::from_utf8_lossy(&client.output);
+    assert_eq!((outcome.exit_status, client.end), (Some(0), ProgramEnd::Itself(0)), "{errors}");
+    assert_eq!(errors, "fetched\n");
+    assert_eq!(server.end, ProgramEnd::Emulation);
+}
+
+#[test]
+fn programs_are_ready_by_time_by_file_and_by_port() {
+    if !installed("python3") {
+        return;
+    }
+    let mark = format!("/dev/shm/lasthop-ready-{}", std::process::id());
+    std::fs::write(&mark, "an old one").unwrap();
+    // Each reads the clock (/proc/uptime, in seconds) when it is started.
+    let program = |command: &str, ready: &str| {
+        format!("[[run]]\nnode = \"right\"\ncommand = {command:?}\nready = \"{ready}\"\n")
+    };
+    let read = "read now rest < /proc/uptime; echo $now;";
+    let socket = "import socket,time; s = socket.socket(type=socket.SOCK_DGRAM)
+time.sleep(0.4); s.bind((\"\", 5000)); time.sleep(9)";
+    let programs = [
+        program(&format!("{read} sleep 9"), "300ms"),
+        program(
+            &format!("{read} sleep 0.3; echo new > {mark}; exec sleep 9"),
+            &format!("file:{mark}"),
+        ),
+        program(&format!("{read} exec python3 -c '{socket}'"), "udp:5000"),
+        // Ready with its last deed.
+        program(&format!("{read} rm {mark}; sleep 0.3; echo > {mark}"), &format!("file:{mark}")),
+        program(read, "0s"),
+    ];
+    let text = (hosts() + &programs.concat()).replace("\nready = \"0s\"", "");
+    let result = run(&text, &options(&["sleep", "0.2"]), &mut Tally::default());
+    std::fs::remove_file(&mark).unwrap();
+    let Some(outcome) = result else { return };
+    let start = |program: &lasthop_live::ProgramOutcome| -> f64 {
+        let output = String::from_utf8_lossy(&program.output).into_owned();
+        output
+            .lines()
+            .next()
+            .and_then(|line| line.parse().ok())
+            .unwrap_or_else(|| panic!("{output}"))
+    };
+    let starts: Vec<f64> = outcome.programs.iter().map(start).collect();
+    for pair in starts.windows(2) {
+        // /proc/uptime has two digits.
+        assert!(pair[1] - pair[0] > 0.28, "{starts:?}");
+    }
+    assert_eq!(outcome.programs[3].end, ProgramEnd::Itself(0));
+}
+
+#[test]
+fn a_program_that_is_never_ready_is_named() {
+    let program = |command: &str, rest: &str| {
+        hosts()
+            + &format!(
+                "[[run]]\nnode = \"right\"\ncommand = {command:?}\nready = \"tcp:80\"\n{rest}"
+            )
+    };
+    let ends = program("for i in 1 2 3 4 5 6 7 8 9 10 11; do echo line $i; done; exit 3", "");
+    let Some(message) = refused(&ends, &options(&["true"])) else { return };
+    let lines: Vec<&str> = message.lines().collect();
+    assert!(lines[0].starts_with("program \"sh -c for"), "{message}");
+    let first =
+        "in node \"right\" ended with exit status 3 before it was ready (tcp:80); it wrote last:";
+    assert!(lines[0].ends_with(first), "{message}");
+    assert_eq!((lines.len(), lines[1], lines[10]), (11, "  line 2", "  line 11"));
+
+    let waits = program("sleep 100", "ready_timeout = \"300ms\"\n");
+    let message = refused(&waits, &options(&["true"])).unwrap();
+    let slow = "program \"sh -c sleep 100\" in node \"right\" took 300ms (ready_timeout) before it \
+                was ready (tcp:80); it wrote nothing";
+    assert_eq!(message, slow);
 }
 
 /// A caller that catches signals itself hands over one that came before: it was lost, and the
@@ -408,7 +520,6 @@ fn the_duration_ends_a_command_that_does_not() {
     let limit = Some(Duration::from_millis(300));
     let options = EmulateOptions { duration: limit, ..options(&["sleep", "100"]) };
     let Some(outcome) = run(&hosts(), &options, &mut Tally::default()) else { return };
-    assert_eq!(outcome.exit_status, Some(128 + 15));
-    assert_eq!(outcome.interrupted, None);
+    assert_eq!((outcome.exit_status, outcome.interrupted), (None, None));
     assert!(outcome.duration < Duration::from_secs(2), "{}", outcome.duration);
 }

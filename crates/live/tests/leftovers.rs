@@ -7,7 +7,7 @@
 
 use lasthop_fixtures::{flow, two_hosts};
 use lasthop_hosts::sink::NoSink;
-use lasthop_live::{EmulateError, EmulateOptions, emulate};
+use lasthop_live::{EmulateError, EmulateOptions, OutsideOptions, Published, emulate};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const MARK: &str = "LASTHOP_TEST_MARK";
 /// A script for the emulation to run behind the hop.
 const COMMAND: &str = "LASTHOP_TEST_COMMAND";
+/// Whether the emulation has ways to the machine and its network.
+const OUTSIDE: &str = "LASTHOP_TEST_OUTSIDE";
 /// The user and group nobody.
 const NOBODY: u32 = 65534;
 
@@ -43,7 +45,16 @@ fn an_emulation() {
     let scenario = lasthop_scenario::parse("test.toml", &scenario(), &[]).unwrap();
     let command = std::env::var_os(COMMAND).map(|script| vec!["sh".into(), "-c".into(), script]);
     let in_node = Some("left".into());
-    let options = EmulateOptions { command, in_node, ..EmulateOptions::default() };
+    let outside = match std::env::var_os(OUTSIDE) {
+        None => OutsideOptions::default(),
+        Some(_) => OutsideOptions {
+            network: true,
+            reach: vec![80],
+            publish: vec![Published { port: free_port(), node: None, node_port: 80 }],
+            at: None,
+        },
+    };
+    let options = EmulateOptions { command, in_node, outside, ..EmulateOptions::default() };
     match emulate(&scenario, &options, &mut NoSink, &mut |_, _| {}) {
         Ok(outcome) => {
             let status = outcome.interrupted.map_or(0, |signal| 128 + signal);
@@ -52,8 +63,17 @@ fn an_emulation() {
         Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => {
             std::process::exit(77);
         }
+        Err(EmulateError::NoHelper { .. } | EmulateError::HelperFailed { .. }) => {
+            std::process::exit(77);
+        }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// A TCP port of the loopback that nobody has.
+#[expect(clippy::disallowed_types, reason = "asks the kernel for one")]
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 fn start(mark: &str) -> Child {
@@ -61,18 +81,22 @@ fn start(mark: &str) -> Child {
 }
 
 fn start_with(mark: &str, command: Option<&str>) -> Child {
+    command_with(mark, command).spawn().unwrap()
+}
+
+fn command_with(mark: &str, command: Option<&str>) -> Command {
+    let mut start = Command::new("env");
     // With signals as in a terminal: nohup(1) and a shell's background make what
     // they start deaf to some of them.
-    Command::new("env")
+    start
         .arg("--default-signal=INT,TERM,HUP")
         .arg(std::env::current_exe().unwrap())
         .envs(command.map(|script| (COMMAND, script)))
         .args(["--exact", "an_emulation", "--ignored", "--nocapture"])
         .env(MARK, mark)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+        .stderr(Stdio::null());
+    start
 }
 
 /// Processes with the mark in their environment, by their command lines.
@@ -120,6 +144,33 @@ fn killed_at_any_moment_it_leaves_nothing() {
         let mark = format!("kill-{}-{round}", std::process::id());
         let mut child = start(&mark);
         std::thread::sleep(Duration::from_millis(delay_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_gone(&mark);
+    }
+    assert_eq!(outside(), before);
+}
+
+/// The ways out are processes of other programs and other places: slirp4netns, and what connects
+/// published ports.
+#[test]
+fn killed_with_ways_out_it_leaves_nothing() {
+    let before = outside();
+    for (round, delay_ms) in [5, 20, 40, 60, 100, 300, 900].into_iter().enumerate() {
+        let mark = format!("outside-{}-{round}", std::process::id());
+        let command = "exec sleep 1000";
+        let mut start = command_with(&mark, Some(command));
+        let mut child = start.env(OUTSIDE, "1").spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        if child.try_wait().unwrap().is_some_and(|status| status.code() == Some(77)) {
+            eprintln!("skipped, because there is no slirp4netns, or user namespaces are refused");
+            return;
+        }
+        if delay_ms == 900 {
+            let running = marked(&mark);
+            let is_slirp = |line: &String| line.starts_with("slirp4netns ");
+            assert_eq!(running.iter().filter(|line| is_slirp(line)).count(), 1, "{running:?}");
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         assert_gone(&mark);
@@ -236,8 +287,10 @@ fn it_needs_no_privilege() {
         for test in ["killed_at_any_moment_it_leaves_nothing", "a_signal_ends_it_in_good_order"] {
             run_as_nobody(&std::env::current_exe().unwrap(), &directory, test);
         }
-        if let Some(emulations) = sibling("emulate-") {
-            run_as_nobody(&emulations, &directory, "");
+        for others in ["emulate-", "outside-"] {
+            if let Some(others) = sibling(others) {
+                run_as_nobody(&others, &directory, "");
+            }
         }
     });
     std::fs::remove_dir_all(&directory).unwrap();

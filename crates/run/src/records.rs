@@ -12,6 +12,7 @@ use lasthop_units::{Duration, MacAddr};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::Role;
 use lasthop_wifi::phy::Band;
+use std::collections::BTreeMap;
 
 /// Returns the names of nodes, stations and flows.
 pub fn names(scenario: &Scenario) -> Names {
@@ -52,6 +53,7 @@ pub fn names(scenario: &Scenario) -> Names {
         access_point: access_point.map(|index| StationId(index as u16)),
         flows: scenario.flows.iter().map(flow_name).collect(),
         francs: scenario.francs.iter().map(|link| link.name.clone()).collect(),
+        hosts: BTreeMap::new(),
     }
 }
 

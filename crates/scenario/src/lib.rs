@@ -48,6 +48,7 @@ use lasthop_net::network::Change;
 use lasthop_packet::NodeId;
 use lasthop_units::{Db, Duration, Identity, Instant, Seed};
 use lasthop_wifi::StationId;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -129,8 +130,36 @@ pub struct Program {
     pub node: NodeId,
     /// The program and its arguments; at least the program.
     pub command: Vec<String>,
-    /// When it is started.
+    /// The earliest instant at which it is started.
     pub start: Instant,
+    /// When it is ready: those after it are started then. `None`: nothing waits for it.
+    pub ready: Option<Ready>,
+    /// How long it may take to be ready.
+    pub ready_timeout: Duration,
+}
+
+/// When a program is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// Once a TCP socket of its node listens at this port.
+    Tcp(u16),
+    /// Once a UDP socket of its node has this port.
+    Udp(u16),
+    /// Once this file is there that was not when it was started, or is changed.
+    File(PathBuf),
+    /// So long after its start.
+    After(Duration),
+}
+
+impl fmt::Display for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(port) => write!(f, "tcp:{port}"),
+            Self::Udp(port) => write!(f, "udp:{port}"),
+            Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::After(time) => write!(f, "{time}"),
+        }
+    }
 }
 
 /// How a scenario is emulated.

@@ -6,6 +6,7 @@
 //! Ranges: the type of a key says what a single value may be, `assemble` what may
 //! stand together. Long because no key is declared anywhere else, and each has its words.
 
+use crate::Ready;
 use crate::change::Settings;
 use crate::coding::RawCoding;
 use crate::quantity::Hertz;
@@ -1143,8 +1144,17 @@ tables! {
         required node: String;
         /// The program and its arguments; a text is a line for the shell (sh -c).
         required command: Command;
-        /// When it is started.
+        /// When it is started: not before this, and not before each program above it is
+        /// ready that has `ready`.
         value start: Duration = "0s";
+        /// When it is ready: once a TCP socket of its node listens at a port, or a UDP socket
+        /// has the port ("tcp:8000", "udp:5000"), once a file is there that was not when it
+        /// was started, or is changed ("file:PATH"), or so long after its start ("1s"). The
+        /// programs below it and COMMAND are started then. If it ends before, the emulation
+        /// fails.
+        option ready: Ready = "nothing waits for it";
+        /// The emulation fails if it is not ready so long after its start.
+        option ready_timeout: Duration = "\"30s\"";
     }
 
     /// What becomes different while it runs: keys as `--set` has them, with their new values.

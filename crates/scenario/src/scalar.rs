@@ -1,6 +1,7 @@
 //! The values that a key can have, one trait for reading them, saying what is
 //! allowed, and describing them in the JSON Schema.
 
+use crate::Ready;
 use crate::error::{Place, Problems};
 use crate::quantity::{Hertz, Quantity, QuantityError, parse_probability};
 use crate::tree::Value;
@@ -253,6 +254,35 @@ impl Scalar for Command {
     fn schema() -> Schema {
         let line = json_schema!({ "type": "string", "pattern": "\\S" });
         json_schema!({ "anyOf": [line, Vec::<String>::schema()] })
+    }
+}
+
+impl Scalar for Ready {
+    fn allowed() -> String {
+        "what to wait for like \"tcp:8000\", \"udp:5000\", \"file:/run/ready\" or \"1s\"".into()
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        let Value::String(text) = value else { return Err(None) };
+        let port = |port: &str| match port.parse() {
+            Ok(0) | Err(_) => Err(Some(format!("{port:?} is no port from 1 to 65535"))),
+            Ok(port) => Ok(port),
+        };
+        match text.split_once(':') {
+            Some(("tcp", number)) => Ok(Self::Tcp(port(number)?)),
+            Some(("udp", number)) => Ok(Self::Udp(port(number)?)),
+            Some(("file", "")) => Err(Some("the path is empty".into())),
+            Some(("file", path)) => Ok(Self::File(path.into())),
+            Some((kind, _)) => Err(Some(format!("{kind:?} is none of tcp, udp, file"))),
+            None => Duration::read(value).map(Self::After),
+        }
+    }
+    fn schema() -> Schema {
+        let what = json_schema!({
+            "type": "string",
+            "pattern": "^((tcp|udp):[0-9]{1,5}|file:.+)$",
+            "examples": ["tcp:8000", "file:/run/ready"],
+        });
+        json_schema!({ "anyOf": [what, Duration::schema()] })
     }
 }
 

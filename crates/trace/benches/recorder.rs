@@ -25,6 +25,7 @@ fn names() -> Names {
     };
     Names {
         francs: Vec::new(),
+        hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "sta")],
         stations: vec![NodeId(0), NodeId(1)],
         access_point: None,

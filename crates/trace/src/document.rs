@@ -123,6 +123,10 @@ pub struct FlowSummary {
 /// One direction of a flow of real programs, over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSummary {
+    /// The program that sends, as the kernel has its name (up to 15 bytes); absent if it was
+    /// gone before it could be found, or sends from outside.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub program: Option<String>,
     /// Packets that entered the network.
     pub packets_sent: u64,
     /// Packets that arrived.

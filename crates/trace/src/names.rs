@@ -5,6 +5,8 @@
 use lasthop_packet::NodeId;
 use lasthop_units::{Instant, MacAddr};
 use lasthop_wifi::StationId;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// The names of a run, by index.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -19,6 +21,9 @@ pub struct Names {
     pub flows: Vec<FlowName>,
     /// The names of the coded links, by index.
     pub francs: Vec<String>,
+    /// What the addresses of programs' packets are called (emulation); an address without a
+    /// name is shown as it is.
+    pub hosts: BTreeMap<IpAddr, String>,
 }
 
 /// The name and address of a node.

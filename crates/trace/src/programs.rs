@@ -1,30 +1,35 @@
 //! Names of the flows of real programs (emulation), such as
-//! `tcp 10.0.0.1:43210 -> 10.0.0.2:80`: protocol, addresses and ports; for an ICMP echo
-//! its identifier instead of ports. A protocol without a name here is given as its
-//! number.
+//! `tcp laptop:43210 -> 192.0.2.1:80`: protocol, addresses and ports; for an ICMP echo
+//! its identifier instead of ports. An address is given by what it is called, if it has a
+//! name; a protocol without a name here as its number.
 
+use crate::Names;
 use lasthop_hosts::ProgramFlow;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Protocol numbers assigned by IANA: ICMP, TCP, UDP, ICMPv6.
 const PROTOCOLS: [(u8, &str); 4] = [(1, "icmp"), (6, "tcp"), (17, "udp"), (58, "icmpv6")];
 const ICMP: u8 = 1;
 
 /// The name of `flow`.
-pub(crate) fn name(flow: &ProgramFlow) -> String {
+pub(crate) fn name(flow: &ProgramFlow, names: &Names) -> String {
+    let host =
+        |address: IpAddr| names.hosts.get(&address).cloned().unwrap_or_else(|| address.to_string());
+    let socket = |address: IpAddr, port: u16| match names.hosts.get(&address) {
+        Some(name) => format!("{name}:{port}"),
+        None => SocketAddr::new(address, port).to_string(),
+    };
     let ProgramFlow { protocol, source, destination, ports, .. } = *flow;
     let known = PROTOCOLS.iter().find(|(number, _)| *number == protocol);
     let protocol_name = known.map_or_else(|| protocol.to_string(), |(_, name)| (*name).to_owned());
     match ports {
-        Some([id, _]) if protocol == ICMP => {
-            format!("{protocol_name} {source} -> {destination} id {id}")
+        Some([from, to]) if protocol != ICMP => {
+            format!("{protocol_name} {} -> {}", socket(source, from), socket(destination, to))
         }
-        Some([from, to]) => {
-            let (source, destination) =
-                (SocketAddr::new(source, from), SocketAddr::new(destination, to));
-            format!("{protocol_name} {source} -> {destination}")
+        _ => {
+            let id = ports.map_or_else(String::new, |[id, _]| format!(" id {id}"));
+            format!("{protocol_name} {} -> {}{id}", host(source), host(destination))
         }
-        None => format!("{protocol_name} {source} -> {destination}"),
     }
 }
 
@@ -39,8 +44,17 @@ mod tests {
         let flow = |protocol, ends: [&str; 2], ports| {
             let [source, destination] = ends.map(|end| end.parse::<IpAddr>().expect("an address"));
             let (from, to) = (NodeId(0), NodeId(1));
-            name(&ProgramFlow { from, to, protocol, source, destination, ports })
+            let hosts = [("10.9.0.1", "laptop"), ("fd09::1", "ip6-laptop")];
+            let hosts = hosts.map(|(address, name)| (address.parse().expect("one"), name.into()));
+            let names = Names { hosts: hosts.into(), ..Names::default() };
+            name(&ProgramFlow { from, to, protocol, source, destination, ports }, &names)
         };
+        assert_eq!(flow(6, ["10.9.0.1", "10.0.0.2"], Some([4, 80])), "tcp laptop:4 -> 10.0.0.2:80");
+        assert_eq!(
+            flow(17, ["fd00::2", "fd09::1"], Some([53, 4])),
+            "udp [fd00::2]:53 -> ip6-laptop:4"
+        );
+        assert_eq!(flow(1, ["10.0.0.2", "10.9.0.1"], Some([9, 9])), "icmp 10.0.0.2 -> laptop id 9");
         let v4 = ["10.0.0.1", "10.0.0.2"];
         assert_eq!(flow(6, v4, Some([4, 80])), "tcp 10.0.0.1:4 -> 10.0.0.2:80");
         assert_eq!(

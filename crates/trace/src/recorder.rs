@@ -53,6 +53,8 @@ pub struct Recorder {
     pub(crate) flows: Vec<FlowTally>,
     /// The flows of programs, by flow number less the number of flows in the scenario.
     pub(crate) programs: Vec<(ProgramFlow, FlowTally)>,
+    /// The names of the programs that send them, by the same index.
+    pub(crate) program_names: BTreeMap<usize, String>,
     pub(crate) programs_left_out: ProgramsLeftOut,
     pub(crate) francs: Vec<CodedTally>,
     pub(crate) lateness: Histogram,
@@ -93,6 +95,7 @@ impl Recorder {
             flows: names.flows.iter().map(|flow| FlowTally::new(flow, warmup, end)).collect(),
             francs: names.francs.iter().map(|_| CodedTally::new(warmup)).collect(),
             programs: Vec::new(),
+            program_names: BTreeMap::new(),
             programs_left_out: ProgramsLeftOut::default(),
             lateness: Histogram::default(),
             nodes: vec![NodeTally::default(); names.nodes.len()],
@@ -332,9 +335,16 @@ impl Sink for Recorder {
     fn program_flow(&mut self, _now: Instant, id: FlowId, flow: &ProgramFlow) {
         debug_assert_eq!(usize::from(id.0), self.flows.len() + self.programs.len());
         if let Some(writers) = &mut self.writers {
-            writers.program_flow(&programs::name(flow));
+            writers.program_flow(&programs::name(flow, &self.names));
         }
         self.programs.push((*flow, FlowTally::of_program(flow)));
+    }
+
+    fn program_name(&mut self, _now: Instant, id: FlowId, name: &str) {
+        let index = usize::from(id.0).checked_sub(self.flows.len());
+        if let Some(index) = index.filter(|index| *index < self.programs.len()) {
+            self.program_names.insert(index, name.to_owned());
+        }
     }
 
     fn programs_left_out(&mut self, left_out: ProgramsLeftOut) {

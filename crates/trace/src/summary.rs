@@ -118,9 +118,13 @@ impl Recorder {
             programs: self
                 .programs
                 .iter()
-                .map(|(flow, tally)| {
+                .enumerate()
+                .map(|(index, (flow, tally))| {
                     let absent_nodes = self.absent_nodes([flow.from, flow.to], tally, stats);
-                    (programs::name(flow), ProgramSummary { absent_nodes, ..program(tally) })
+                    let sender = self.program_names.get(&index).cloned();
+                    let summary =
+                        ProgramSummary { program: sender, absent_nodes, ..program(tally) };
+                    (programs::name(flow, &self.names), summary)
                 })
                 .collect(),
             programs_left_out: left_out(self.programs_left_out),
@@ -154,6 +158,7 @@ impl Recorder {
 
 fn program(tally: &FlowTally) -> ProgramSummary {
     ProgramSummary {
+        program: None,
         packets_sent: tally.sent,
         packets_received: tally.received,
         bytes_received: tally.payload_bytes,

@@ -85,9 +85,7 @@ fn flows(run: &RunDocument) -> impl Iterator<Item = Flow<'_>> {
         let (mean, slowest) = (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref());
         Some(Flow { name, mean, slowest, absent_nodes: &flow.absent_nodes })
     });
-    let mut programs: Vec<_> = run.programs.iter().collect();
-    programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
-    let programs = programs.into_iter().filter_map(|(name, flow)| {
+    let programs = super::largest(run).filter_map(|(name, flow)| {
         let (mean, slowest) = (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref());
         Some(Flow { name, mean, slowest, absent_nodes: &flow.absent_nodes })
     });

@@ -257,6 +257,24 @@ fn configure(interface: &Interface) -> Result<(), OsError> {
     Ok(())
 }
 
+/// Gives a node's interface another address in the network of the nodes.
+pub fn add_address(interface: &str, address: Ipv4Addr) -> Result<(), OsError> {
+    let index = interface_index(interface)?;
+    let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
+    netlink
+        .add_address(index, IpAddr::V4(address), 16)
+        .call(&format!("rtnetlink(RTM_NEWADDR {address})"))
+}
+
+/// Has a node send what is for no node to `gateway`.
+pub fn add_default_route(interface: &str, gateway: Ipv4Addr) -> Result<(), OsError> {
+    let index = interface_index(interface)?;
+    let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
+    netlink
+        .add_default_route(index, gateway)
+        .call(&format!("rtnetlink(RTM_NEWROUTE default via {gateway})"))
+}
+
 fn set_link(index: u32, change: LinkChange) -> Result<(), OsError> {
     let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
     match netlink.set_link(index, change) {

@@ -7,6 +7,7 @@ use super::{Call, OsError};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::stat::fstat;
 use nix::unistd::{Gid, Uid, getegid, geteuid};
 use std::fs::{self, File};
 use std::os::fd::{AsFd, OwnedFd};
@@ -43,12 +44,12 @@ fn map_to_root(uid: Uid, gid: Gid) -> Result<(), OsError> {
     fs::write("/proc/self/gid_map", format!("0 {gid} 1")).call("write(/proc/self/gid_map)")
 }
 
-/// Makes the mount namespace private, with a `/proc` of its own processes, and
-/// `hosts` and `nsswitch` in place of the files of those names in `/etc`.
+/// Makes the mount namespace private, with a `/proc` of its own processes, and each of
+/// `files`, a name and a text, in place of the file of that name in `/etc`.
 ///
 /// Containers often forbid a new `/proc` and may lack the files: programs then
 /// see the old `/proc`, and find names only in their environment.
-pub fn prepare_mounts(hosts: &str, nsswitch: &str) -> Result<(), OsError> {
+pub fn prepare_mounts(files: &[(&str, String)]) -> Result<(), OsError> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>).call("mount(/, MS_PRIVATE)")?;
     let plain = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -56,15 +57,26 @@ pub fn prepare_mounts(hosts: &str, nsswitch: &str) -> Result<(), OsError> {
     // The files are in a file system that is mounted only until they are bound.
     const SCRATCH: &str = "/tmp";
     if mount(Some("tmpfs"), SCRATCH, Some("tmpfs"), plain, None::<&str>).is_ok() {
-        for (name, text) in [("hosts", hosts), ("nsswitch.conf", nsswitch)] {
+        for (name, text) in files {
             let file = Path::new(SCRATCH).join(name);
-            fs::write(&file, text).call("write(/etc/hosts)")?;
+            fs::write(&file, text).call(&format!("write(/etc/{name})"))?;
             let target = Path::new("/etc").join(name);
             let _ = mount(Some(&file), &target, None::<&str>, MsFlags::MS_BIND, None::<&str>);
         }
         umount2(SCRATCH, MntFlags::MNT_DETACH).call("umount2(/tmp)")?;
     }
     Ok(())
+}
+
+/// Returns the user namespace of the calling process.
+pub fn own_user() -> Result<OwnedFd, OsError> {
+    Ok(File::open("/proc/self/ns/user").call("open(/proc/self/ns/user)")?.into())
+}
+
+/// Whether this user namespace is that of the calling process.
+pub fn is_own_user(user: &OwnedFd) -> bool {
+    let inode = |fd: &OwnedFd| fstat(fd).ok().map(|about| (about.st_dev, about.st_ino));
+    own_user().is_ok_and(|own| inode(&own).is_some() && inode(&own) == inode(user))
 }
 
 /// A network namespace, which exists as long as a descriptor of it does.
@@ -90,6 +102,13 @@ impl NetNamespace {
     }
 }
 
+impl NetNamespace {
+    /// Its descriptor.
+    pub fn fd(&self) -> &OwnedFd {
+        &self.0
+    }
+}
+
 impl AsFd for NetNamespace {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.0.as_fd()
@@ -109,6 +128,21 @@ pub fn quieten() {
             let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{which}/{name}"), "0");
         }
     }
+}
+
+/// Has the calling thread's network namespace pass packets on. At `interface` it answers ARP
+/// requests for addresses that are behind others, without the usual random delay (`proxy_arp`,
+/// `proxy_delay`; Linux' ip-sysctl).
+pub fn become_router(interface: &str) -> Result<(), OsError> {
+    for (name, value) in [
+        (format!("conf/{interface}/proxy_arp"), "1"),
+        (format!("neigh/{interface}/proxy_delay"), "0"),
+        ("ip_forward".into(), "1"),
+    ] {
+        let file = format!("/proc/sys/net/ipv4/{name}");
+        fs::write(&file, value).call(&format!("write({file})"))?;
+    }
+    Ok(())
 }
 
 /// Switches IPv6 off in the calling thread's network namespace; errors are ignored.

@@ -1,5 +1,5 @@
 //! The few rtnetlink requests that the emulator needs: make a veth pair, set a
-//! link up, give it addresses, take its queueing discipline away, read its
+//! link up, give it addresses and a default route, take its queueing discipline away, read its
 //! counters. One request at a time, each acknowledged (netlink(7),
 //! rtnetlink(7)). Leaves out everything else, multi-part dumps included.
 
@@ -9,7 +9,7 @@ use nix::sys::socket::{
     AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, sendto,
     socket,
 };
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use lasthop_units::MacAddr;
@@ -141,6 +141,24 @@ impl Netlink {
                 m.u32(libc::IFA_FLAGS, libc::IFA_F_NODAD);
             }
         }
+        self.request(m).map(|_| ())
+    }
+
+    /// Sends what has no other route to `gateway`, by the link `index`.
+    pub fn add_default_route(&mut self, index: u32, gateway: Ipv4Addr) -> nix::Result<()> {
+        let mut m = request(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
+        // struct rtmsg: family, lengths of both prefixes, type of service; table, protocol,
+        // scope, type; flags.
+        m.raw(&[libc::AF_INET as u8, 0, 0, 0]);
+        m.raw(&[
+            libc::RT_TABLE_MAIN,
+            libc::RTPROT_STATIC,
+            libc::RT_SCOPE_UNIVERSE,
+            libc::RTN_UNICAST,
+        ]);
+        m.raw(&[0; 4]);
+        m.bytes(libc::RTA_GATEWAY, &gateway.octets());
+        m.u32(libc::RTA_OIF, index);
         self.request(m).map(|_| ())
     }
 

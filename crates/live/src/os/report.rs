@@ -20,6 +20,17 @@ pub enum Report {
     Interface(u32),
     /// The next of the sockets of the plan, whose descriptor is with this.
     Socket,
+    /// The answer to [`Order::FindSender`].
+    Sender {
+        /// The number of the flow.
+        flow: u32,
+        /// The name of the program; empty if it was not found.
+        name: String,
+    },
+    /// The network namespace in which the outside begins, whose descriptor is with this.
+    NetNamespace,
+    /// The user namespace that owns it, whose descriptor is with this.
+    UserNamespace,
     /// All of the above were sent.
     Ready,
     /// The plan could not be executed; the supervisor ends.
@@ -40,6 +51,11 @@ pub enum Report {
     },
     /// A job was stopped by a signal.
     Stopped {
+        /// Index of the job.
+        job: u32,
+    },
+    /// A job is ready ([`super::supervisor::Job::ready`]).
+    JobReady {
         /// Index of the job.
         job: u32,
     },
@@ -72,6 +88,21 @@ pub enum Order {
     },
     /// Read every node's drop counter.
     CountDrops,
+    /// Find the program that has a socket.
+    FindSender {
+        /// The number of the flow that it is of, for the answer.
+        flow: u16,
+        /// Position of the node.
+        node: u16,
+        /// Protocol above IP.
+        protocol: u8,
+        /// Its local port.
+        port: u16,
+    },
+    /// Have the node in which the outside begins pass packets on to the interface
+    /// [`INTERFACE`](super::slirp::INTERFACE); answered by [`Report::Ready`] or
+    /// [`Report::Failed`].
+    Route,
 }
 
 /// A message before it is encoded: its kind, two numbers, and a text.
@@ -91,6 +122,10 @@ impl Report {
             Self::Exited { job, status } => (7, *job, *status, none),
             Self::Stopped { job } => (8, *job, 0, none),
             Self::Drops { frames } => (9, *frames, 0, none),
+            Self::JobReady { job } => (10, *job, 0, none),
+            Self::NetNamespace => (11, 0, 0, none),
+            Self::UserNamespace => (12, 0, 0, none),
+            Self::Sender { flow, name } => (13, *flow, 0, name.clone()),
         }
     }
 
@@ -106,6 +141,10 @@ impl Report {
             7 => Self::Exited { job: a, status: b },
             8 => Self::Stopped { job: a },
             9 => Self::Drops { frames: a },
+            10 => Self::JobReady { job: a },
+            11 => Self::NetNamespace,
+            12 => Self::UserNamespace,
+            13 => Self::Sender { flow: a, name: text },
             _ => return None,
         })
     }
@@ -118,6 +157,11 @@ impl Order {
             Self::Signal { job, signal } => (1, job, signal, String::new()),
             Self::Resume { job } => (2, job, 0, String::new()),
             Self::CountDrops => (3, 0, 0, String::new()),
+            Self::Route => (4, 0, 0, String::new()),
+            Self::FindSender { flow, node, protocol, port } => {
+                let ends = u32::from(flow) << 16 | u32::from(node);
+                (5, ends, i32::from(protocol) << 16 | i32::from(port), String::new())
+            }
         }
     }
 
@@ -127,6 +171,13 @@ impl Order {
             1 => Self::Signal { job, signal },
             2 => Self::Resume { job },
             3 => Self::CountDrops,
+            4 => Self::Route,
+            5 => Self::FindSender {
+                flow: (job >> 16) as u16,
+                node: job as u16,
+                protocol: (signal >> 16) as u8,
+                port: signal as u16,
+            },
             _ => return None,
         })
     }
@@ -229,14 +280,20 @@ mod tests {
             Report::Interface(7),
             Report::Failed(error),
             Report::Exited { job: 3, status: 143 },
+            Report::JobReady { job: 2 },
+            Report::Sender { flow: 300, name: "curl".into() },
             Report::NotStarted { job: 0, errno: libc::ENOENT },
         ] {
             send_report(&a, &report, None).unwrap();
             assert_eq!(receive_report(&b).unwrap().unwrap().0, report);
         }
-        let order = Order::Signal { job: 1, signal: libc::SIGTERM };
-        send_order(&b, order).unwrap();
-        assert_eq!(receive_order(&a).unwrap(), Some(order));
+        for order in [
+            Order::Signal { job: 1, signal: libc::SIGTERM },
+            Order::FindSender { flow: 65_535, node: 65_534, protocol: 17, port: 65_533 },
+        ] {
+            send_order(&b, order).unwrap();
+            assert_eq!(receive_order(&a).unwrap(), Some(order));
+        }
         drop(b);
         assert_eq!(receive_order(&a).unwrap(), None);
     }

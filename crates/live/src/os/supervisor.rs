@@ -10,14 +10,19 @@
 //! after all other processes of its namespace, and then exits.
 
 use super::device::{self, DeviceChoice, Interface};
+use super::forward::{Route, forward, listen_at};
 use super::namespace::{self, NetNamespace};
 use super::port::Devices;
+use super::ready::Probe;
 use super::report::{
     Order, Report, poll_report, receive_order, receive_report, send_order, send_report,
 };
 use super::ring::packet_socket;
+use super::sender::program_at;
+use super::slirp::{self, Namespaces};
 use super::terminal::put_in_foreground;
 use super::{Call, OsError};
+use lasthop_scenario::Ready;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -28,10 +33,14 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket, socketpair};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, execvpe, fork, pipe2, setpgid};
 use std::ffi::CString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use super::report::Report as SupervisorReport;
+
+/// From one look to the next whether a job is ready, in milliseconds.
+const PROBE_MS: u8 = 20;
 
 /// What the supervisor is to make.
 #[derive(Debug)]
@@ -44,10 +53,23 @@ pub struct Plan {
     pub sockets: Vec<Socket>,
     /// The programs that may be started in them.
     pub jobs: Vec<Job>,
-    /// `/etc/hosts` as the programs see it.
-    pub hosts: String,
-    /// `/etc/nsswitch.conf` as the programs see it.
-    pub nsswitch: String,
+    /// The files of `/etc` that the programs see in place of the system's, by name.
+    pub files: Vec<(&'static str, String)>,
+    /// How the nodes and the machine's own network can reach each other; `None`: not at all.
+    pub outside: Option<Outside>,
+}
+
+/// The node in which the outside begins, and what leads through it.
+#[derive(Debug)]
+pub struct Outside {
+    /// Position of the node.
+    pub node: usize,
+    /// Another address of the node, which stands for the machine.
+    pub machine: Ipv4Addr,
+    /// Whether the node passes on what is for no node, and all others send it to it.
+    pub is_router: bool,
+    /// Listeners of the machine, and where in the network of the nodes they lead.
+    pub published: Vec<Route>,
 }
 
 /// A node with an interface.
@@ -71,6 +93,8 @@ pub struct Socket {
 /// The kinds of sockets that traffic needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SocketKind {
+    /// TCP, listening at this address.
+    Listener(SocketAddr),
     /// TCP, with a congestion control or the system's default.
     Tcp {
         /// Its name as in `tcp_available_congestion_control`; `None`: the default.
@@ -95,6 +119,8 @@ pub struct Job {
     pub output: Option<OwnedFd>,
     /// Whether it runs in the foreground of the terminal.
     pub foreground: bool,
+    /// When it is ready. It is reported, unless that is a matter of time alone.
+    pub ready: Option<Ready>,
 }
 
 /// The supervisor as the emulator has it. All that is in its namespaces ends when this is
@@ -103,6 +129,8 @@ pub struct Job {
 pub struct Supervisor {
     control: Option<OwnedFd>,
     guard: Pid,
+    /// Of the node in which the outside begins, if it is a router.
+    outside: Option<Namespaces>,
 }
 
 impl Supervisor {
@@ -121,7 +149,7 @@ impl Supervisor {
             ForkResult::Child => guard_and_never_return(&theirs, plan),
             ForkResult::Parent { child } => child,
         };
-        let supervisor = Self { control: Some(ours), guard };
+        let mut supervisor = Self { control: Some(ours), guard, outside: None };
         drop(theirs);
         let (devices, sockets) = supervisor.collect()?;
         Ok((supervisor, devices, sockets))
@@ -171,7 +199,26 @@ impl Supervisor {
         self.control.as_ref().expect("it is taken in drop only")
     }
 
-    fn collect(&self) -> Result<(Devices, Vec<OwnedFd>), OsError> {
+    /// The namespaces of the node in which the outside begins, if it is a router.
+    pub fn outside(&self) -> Option<&Namespaces> {
+        self.outside.as_ref()
+    }
+
+    /// Has the node in which the outside begins pass packets on to slirp4netns, whose interface
+    /// is there.
+    pub fn route(&self) -> Result<(), OsError> {
+        self.order(Order::Route)?;
+        loop {
+            match receive_report(self.control()).call("recv(supervisor)")? {
+                Some((Report::Ready, _)) => return Ok(()),
+                Some((Report::Failed(error), _)) => return Err(error),
+                Some(_) => {}
+                None => return Err(OsError::new("recv(supervisor)", Errno::ESRCH)),
+            }
+        }
+    }
+
+    fn collect(&mut self) -> Result<(Devices, Vec<OwnedFd>), OsError> {
         let (mut taps, mut interfaces, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
         let mut packet_socket = None;
         loop {
@@ -179,6 +226,16 @@ impl Supervisor {
                 Some((Report::Tap, Some(fd))) => taps.push(fd),
                 Some((Report::Socket, Some(fd))) => sockets.push(fd),
                 Some((Report::PacketSocket, Some(fd))) => packet_socket = Some(fd),
+                Some((Report::NetNamespace, Some(net))) => {
+                    self.outside = Some(Namespaces { net, user: None });
+                }
+                Some((Report::UserNamespace, Some(user))) => {
+                    if let Some(outside) = &mut self.outside
+                        && !namespace::is_own_user(&user)
+                    {
+                        outside.user = Some(user);
+                    }
+                }
                 Some((Report::Interface(index), _)) => interfaces.push(index),
                 Some((Report::Failed(error), _)) => return Err(error),
                 Some((Report::Ready, _)) => break,
@@ -283,6 +340,8 @@ struct Inside<'a> {
     plan: &'a Plan,
     namespaces: Vec<NetNamespace>,
     processes: Vec<Option<Pid>>,
+    /// Of the jobs that were started and are not ready.
+    probes: Vec<Option<Probe>>,
 }
 
 impl<'a> Inside<'a> {
@@ -291,7 +350,7 @@ impl<'a> Inside<'a> {
         let send = |report: Report, fd: Option<&OwnedFd>| {
             send_report(control, &report, fd).call("send(emulator)")
         };
-        namespace::prepare_mounts(&plan.hosts, &plan.nsswitch)?;
+        namespace::prepare_mounts(&plan.files)?;
         let hub = NetNamespace::current()?;
         let tap = match plan.device {
             DeviceChoice::Tap => true,
@@ -316,12 +375,24 @@ impl<'a> Inside<'a> {
             }
             namespaces.push(namespace);
         }
+        if let Some(outside) = &plan.outside {
+            open_outside(outside, plan, &namespaces)?;
+            if outside.is_router {
+                send(Report::NetNamespace, Some(namespaces[outside.node].fd()))?;
+                send(Report::UserNamespace, Some(&namespace::own_user()?))?;
+            }
+            if !outside.published.is_empty() {
+                publish(outside, &namespaces[outside.node])?;
+            }
+        }
         for socket in &plan.sockets {
             namespaces[socket.node].enter()?;
             send(Report::Socket, Some(&open_socket(&socket.kind)?))?;
         }
         send(Report::Ready, None)?;
-        Ok(Self { control, plan, namespaces, processes: vec![None; plan.jobs.len()] })
+        let jobs = plan.jobs.len();
+        let (processes, probes) = (vec![None; jobs], vec![None; jobs]);
+        Ok(Self { control, plan, namespaces, processes, probes })
     }
 
     /// Executes orders until the emulator is gone.
@@ -338,10 +409,13 @@ impl<'a> Inside<'a> {
                 PollFd::new(self.control.as_fd(), PollFlags::POLLIN),
                 PollFd::new(children.as_fd(), PollFlags::POLLIN),
             ];
-            if poll(&mut waiting, PollTimeout::NONE).is_err() {
+            let is_asked = self.probes.iter().any(Option::is_some);
+            let timeout = if is_asked { PROBE_MS.into() } else { PollTimeout::NONE };
+            if poll(&mut waiting, timeout).is_err() {
                 continue;
             }
             let [orders, ended] = waiting.map(|w| w.any().unwrap_or(false));
+            (0..self.probes.len()).for_each(|job| self.probe(job));
             if ended {
                 let _ = children.read_signal();
                 self.reap();
@@ -357,10 +431,16 @@ impl<'a> Inside<'a> {
 
     fn obey(&mut self, order: Order) {
         match order {
-            Order::Start { job } => match self.start_job(job as usize) {
-                Ok(process) => self.processes[job as usize] = Some(process),
-                Err(errno) => self.report(&Report::NotStarted { job, errno: errno as i32 }),
-            },
+            Order::Start { job } => {
+                let probe = self.plan.jobs[job as usize].ready.as_ref().and_then(Probe::new);
+                match self.start_job(job as usize) {
+                    Ok(process) => {
+                        self.processes[job as usize] = Some(process);
+                        self.probes[job as usize] = probe;
+                    }
+                    Err(errno) => self.report(&Report::NotStarted { job, errno: errno as i32 }),
+                }
+            }
             Order::Signal { job, signal } => {
                 if let (Some(process), Ok(signal)) =
                     (self.processes[job as usize], Signal::try_from(signal))
@@ -374,6 +454,18 @@ impl<'a> Inside<'a> {
                     let _ = killpg(process, Signal::SIGCONT);
                 }
             }
+            Order::FindSender { flow, node, protocol, port } => {
+                // A namespace that is held can be entered.
+                let _ = self.namespaces[usize::from(node)].enter();
+                let name = program_at(protocol, port).unwrap_or_default();
+                self.report(&Report::Sender { flow: u32::from(flow), name });
+            }
+            Order::Route => {
+                let node = self.plan.outside.as_ref().map_or(0, |outside| outside.node);
+                let routed = self.namespaces[node].enter();
+                let routed = routed.and_then(|()| namespace::become_router(slirp::INTERFACE));
+                self.report(&routed.map_or_else(Report::Failed, |()| Report::Ready));
+            }
             Order::CountDrops => {
                 for (namespace, node) in self.namespaces.iter().zip(&self.plan.nodes) {
                     let drops = namespace.enter();
@@ -385,13 +477,24 @@ impl<'a> Inside<'a> {
         }
     }
 
+    /// Reports the job if it has become ready.
+    fn probe(&mut self, job: usize) {
+        let Some(probe) = &self.probes[job] else { return };
+        // A namespace that is held can be entered.
+        let _ = self.namespaces[self.plan.jobs[job].node].enter();
+        if probe.is_ready() {
+            self.probes[job] = None;
+            self.report(&Report::JobReady { job: job as u32 });
+        }
+    }
+
     /// As the first process of its PID namespace the supervisor reaps all orphans as well.
     fn reap(&mut self) {
         let flags = WaitPidFlag::WNOHANG | WaitPidFlag::WUNTRACED;
         while let Ok(status) = waitpid(None, Some(flags)) {
             let Some(pid) = status.pid() else { return };
             let Some(job) = self.processes.iter().position(|p| *p == Some(pid)) else { continue };
-            let (ended, job) = (&mut self.processes[job], job as u32);
+            let (index, job) = (job, job as u32);
             let report = match status {
                 WaitStatus::Exited(_, status) => Report::Exited { job, status },
                 WaitStatus::Signaled(_, signal, _) => {
@@ -401,7 +504,10 @@ impl<'a> Inside<'a> {
                 _ => continue,
             };
             if report != (Report::Stopped { job }) {
-                *ended = None;
+                self.processes[index] = None;
+                // What it did last counts.
+                self.probe(index);
+                self.probes[index] = None;
             }
             self.report(&report);
         }
@@ -467,6 +573,40 @@ impl<'a> Inside<'a> {
     }
 }
 
+/// Gives the nodes their routes to the outside, and the node where it begins its address.
+fn open_outside(
+    outside: &Outside,
+    plan: &Plan,
+    namespaces: &[NetNamespace],
+) -> Result<(), OsError> {
+    let gateway = &plan.nodes[outside.node].interface;
+    for (index, (namespace, node)) in namespaces.iter().zip(&plan.nodes).enumerate() {
+        namespace.enter()?;
+        if index == outside.node {
+            device::add_address(gateway.name, outside.machine)?;
+        } else if outside.is_router {
+            device::add_default_route(node.interface.name, gateway.ipv4)?;
+        }
+    }
+    Ok(())
+}
+
+/// Starts the process that connects what comes from the machine to the nodes. It is in the
+/// supervisor's PID namespace and ends with it.
+#[expect(unsafe_code, reason = "fork")]
+fn publish(outside: &Outside, namespace: &NetNamespace) -> Result<(), OsError> {
+    // SAFETY: this process has a single thread.
+    match unsafe { fork() }.call("fork")? {
+        ForkResult::Parent { .. } => Ok(()),
+        ForkResult::Child => exit(std::panic::catch_unwind(|| {
+            die_with_parent();
+            if namespace.enter().is_ok() {
+                forward(&outside.published, None);
+            }
+        })),
+    }
+}
+
 fn open_socket(kind: &SocketKind) -> Result<OwnedFd, OsError> {
     let inet = AddressFamily::Inet;
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -479,6 +619,7 @@ fn open_socket(kind: &SocketKind) -> Result<OwnedFd, OsError> {
             }
             Ok(socket)
         }
+        SocketKind::Listener(address) => listen_at(*address),
         SocketKind::Udp => socket(inet, SockType::Datagram, flags, None).call("socket(UDP)"),
         SocketKind::Ping => {
             let icmp = nix::sys::socket::SockProtocol::Icmp;
@@ -509,8 +650,10 @@ fn die_with_parent() {
 /// other supervisors' sockets, whose closing is what ends those supervisors.
 fn close_others(control: &OwnedFd, plan: &Plan) {
     let outputs = plan.jobs.iter().filter_map(|job| job.output.as_ref());
+    let published = plan.outside.iter().flat_map(|outside| &outside.published);
     let mut keep: Vec<RawFd> = vec![0, 1, 2, control.as_raw_fd()];
     keep.extend(outputs.map(AsRawFd::as_raw_fd));
+    keep.extend(published.map(|route| route.listener.as_raw_fd()));
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
     let open: Vec<RawFd> =
         entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();

@@ -62,9 +62,13 @@ fn plan(device: DeviceChoice, command: &str) -> Plan {
             environment: vec![CString::new("PATH=/usr/bin:/bin:/usr/sbin:/sbin").unwrap()],
             output: None,
             foreground: false,
+            ready: None,
         }],
-        hosts: "127.0.0.1 localhost\n10.77.0.1 left\n10.77.0.2 right\n".into(),
-        nsswitch: "hosts: files\n".into(),
+        files: vec![
+            ("hosts", "127.0.0.1 localhost\n10.77.0.1 left\n10.77.0.2 right\n".into()),
+            ("nsswitch.conf", "hosts: files\n".into()),
+        ],
+        outside: None,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::attached;
 use crate::error::{Place, Problems};
 use crate::raw::{FlowKindName, Offered, Pattern, RawFlow, RawRun, RawScenario};
 use crate::scalar::At;
-use crate::{Program, Role};
+use crate::{Program, Ready, Role};
 use lasthop_hosts::traffic::{KeyFrames, Period, Sizes, UDP_OVERHEAD_BYTES};
 use lasthop_hosts::{Endpoints, Flow, FlowKind, SourceConfig, TcpApplication};
 use lasthop_units::{Bitrate, Duration, Instant};
@@ -92,6 +92,9 @@ pub(crate) fn flows(
     flows
 }
 
+/// How long a program may take to be ready, unless it says otherwise.
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// The programs.
 pub(crate) fn programs(
     runs: &[RawRun],
@@ -105,10 +108,22 @@ pub(crate) fn programs(
         let Some(node) = names.find(&run.node.value, &run.node.place, problems) else { continue };
         relays(&[node], nodes, &run.node.place, problems);
         check_start(&run.start, duration, problems);
+        if let (None, Some(timeout)) = (&run.ready, &run.ready_timeout) {
+            problems.push(&timeout.place, "this key is for programs with `ready` only");
+        }
+        let timeout = run.ready_timeout.as_ref().map_or(READY_TIMEOUT, |timeout| timeout.value);
+        if let Some(At { value: Ready::After(after), place }) = &run.ready
+            && *after >= timeout
+        {
+            let message = format!("expected less than ready_timeout, {timeout}, got {after}");
+            problems.push(place, message);
+        }
         programs.push(Program {
             node: node_id(node),
             command: run.command.value.0.clone(),
             start: instant(run.start.value),
+            ready: run.ready.as_ref().map(|ready| ready.value.clone()),
+            ready_timeout: timeout,
         });
     }
     programs

@@ -14,6 +14,7 @@ fn names(kinds: &[FlowKind]) -> Names {
     let node = |index, name: &str| NodeName { name: name.into(), address: MacAddr::local(index) };
     Names {
         francs: Vec::new(),
+        hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "sta")],
         stations: vec![NodeId(0), NodeId(1)],
         access_point: Some(lasthop_wifi::StationId(0)),

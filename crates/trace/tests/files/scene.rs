@@ -42,6 +42,7 @@ pub fn names() -> Names {
     };
     Names {
         francs: Vec::new(),
+        hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "laptop"), node(2, "phone"), node(3, "server")],
         stations: vec![NodeId(AP), NodeId(LAPTOP), NodeId(PHONE)],
         access_point: Some(StationId(0)),
