@@ -142,8 +142,8 @@ def emulate(
         file.write_text(hop.text, encoding="utf-8")
         arguments = [os.fspath(program), "emulate", os.fspath(file), "--out", os.fspath(results)]
         if duration is not None:
-            is_text = isinstance(duration, str)
-            arguments.append(f"--duration={duration if is_text else f'{float(duration)!r}s'}")
+            text = duration if isinstance(duration, str) else f"{duration:.9f}s"
+            arguments.append(f"--duration={text}")
         if in_node is not None:
             arguments.append(f"--in={in_node}")
         if behind:
@@ -212,13 +212,11 @@ def _scenario(
 
 def _run(arguments: Sequence[str]) -> tuple[int, str]:
     """Runs the command; returns its status, and what it printed of its own."""
-    # Plain text, whatever this process' output is.
     child = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**os.environ, "NO_COLOR": "1"},
     )
     try:
         said, _ = child.communicate()
