@@ -143,7 +143,8 @@ def test_the_example_of_the_page_passes(wifi_hop: Hop, root: Path, tmp_path: Pat
     assert quick != example, "an emulation on the train may meet a tunnel"
     (tmp_path / "test_page.py").write_text(quick)
     told = inner(tmp_path)
-    assert "3 passed" in told, told
+    # On a busy machine the last one is skipped.
+    assert re.search("= 3 passed in|= 2 passed, 1 skipped in", told), told
 
 
 REFUSED = """
