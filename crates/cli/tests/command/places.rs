@@ -100,7 +100,10 @@ fn runs_with(place: &str, flows: &str) -> Vec<Value> {
     document["runs"].as_array().expect("it has runs").clone()
 }
 
-fn mean(runs: &[Measured; RUNS], of: fn(&Measured) -> f64) -> f64 {
+/// One of the numbers of a run.
+type Number = fn(&Measured) -> f64;
+
+fn mean(runs: &[Measured; RUNS], of: Number) -> f64 {
     runs.iter().map(of).sum::<f64>() / RUNS as f64
 }
 
@@ -116,7 +119,7 @@ fn kept(path: &str, expected: &str) {
 
 #[test]
 fn what_to_expect_is_what_simulations_give() {
-    let columns: [(&str, fn(&Measured) -> f64); 6] = [
+    let columns: [(&str, Number); 6] = [
         ("ping_p50_ms", |run| run.ping_p50_ms),
         ("ping_p95_ms", |run| run.ping_p95_ms),
         ("ping_lost_percent", |run| run.ping_lost_percent),
@@ -145,20 +148,36 @@ fn what_to_expect_is_what_simulations_give() {
     kept("docs/places.md", &format!("{}{table}{}", &text[..begin], &text[end..]));
 }
 
+/// The runs of a number, of all places.
+struct Run(usize);
+
+impl Run {
+    fn of(&self, place: &str) -> Measured {
+        measured()[place][self.0]
+    }
+}
+
 /// Run by run, not in the mean.
+fn holds(what: &str, is_so: impl Fn(&Run) -> bool) {
+    for index in 0..RUNS {
+        assert!(is_so(&Run(index)), "{what}, run {index}: {:#?}", measured());
+    }
+}
+
+fn faster(one: &str, other: &str) {
+    holds(&format!("{one} is faster than {other}"), |run| {
+        run.of(one).download_mbps > 1.2 * run.of(other).download_mbps
+    });
+}
+
+fn slower(one: &str, other: &str) {
+    holds(&format!("pings of {one} are slower than of {other}"), |run| {
+        run.of(one).ping_p95_ms > 1.2 * run.of(other).ping_p95_ms
+    });
+}
+
 #[test]
 fn places_differ_as_they_should() {
-    let all = measured();
-    let holds = |what: &str, is_so: &dyn Fn(&dyn Fn(&str) -> Measured) -> bool| {
-        for index in 0..RUNS {
-            assert!(is_so(&|place| all[place][index]), "{what}, run {index}: {all:#?}");
-        }
-    };
-    let faster = |one: &str, other: &str| {
-        holds(&format!("{one} is faster than {other}"), &|of| {
-            of(one).download_mbps > 1.2 * of(other).download_mbps
-        });
-    };
     for pair in ["home", "next-room", "edge-of-cell", "train"].windows(2) {
         faster(pair[0], pair[1]);
     }
@@ -169,11 +188,6 @@ fn places_differ_as_they_should() {
     faster("office", "conference");
     faster("apartment-block", "cafe");
 
-    let slower = |one: &str, other: &str| {
-        holds(&format!("pings of {one} are slower than of {other}"), &|of| {
-            of(one).ping_p95_ms > 1.2 * of(other).ping_p95_ms
-        });
-    };
     for other in ["home", "office", "apartment-block", "microwave"] {
         slower("conference", other);
     }
@@ -184,11 +198,12 @@ fn places_differ_as_they_should() {
         slower("train", other);
     }
     // An oven is off for half of the time, a scanning laptop away for a tenth of a second.
-    holds("who meets the oven waits for half a period", &|of| {
-        (5.0..20.0).contains(&(of("microwave").ping_p95_ms - of("microwave").ping_p50_ms))
+    let spread_ms = |place: Measured| place.ping_p95_ms - place.ping_p50_ms;
+    holds("who meets the oven waits for half a period", |run| {
+        (5.0..20.0).contains(&spread_ms(run.of("microwave")))
     });
-    holds("who meets a scan waits for a tenth of a second", &|of| {
-        (60.0..250.0).contains(&(of("scan").ping_p95_ms - of("scan").ping_p50_ms))
+    holds("who meets a scan waits for a tenth of a second", |run| {
+        (60.0..250.0).contains(&spread_ms(run.of("scan")))
     });
 }
 
