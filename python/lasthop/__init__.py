@@ -6,19 +6,25 @@
     >>> run.summary["flows"]["up"]["goodput_mbps"]
 
 A run is a pure function of scenario, seed, number of the run and version; ``lasthop.sweep``
-makes many, on threads or on a Dask cluster. Their tables
+makes many, on threads or on a Dask cluster; ``lasthop.emulate`` runs a program behind the hop
+in real time, and ``lasthop.testing`` is that as a fixture of pytest. Tables of runs
 (``run.flows``, ``run.series``, ``run.events`` ...) are read by polars, pandas, pyarrow and
 DuckDB as they are, without a copy. ``lasthop.rlnc`` is the network coding by itself,
 ``lasthop.figures`` makes the figures of papers.
 Times are in the units that names say; ``lasthop`` at a shell is the command.
 """
 
+from lasthop._emulate import CommandFailed, EmulatedRun, EmulateError, EmulateRefused, emulate
 from lasthop._lasthop import Scenario, Table, __version__
 from lasthop._run import Run, simulate
 from lasthop._scenario import Problem, ScenarioError
 from lasthop._sweep import Sweep, SweepError, sweep
 
 __all__ = [
+    "CommandFailed",
+    "EmulateError",
+    "EmulateRefused",
+    "EmulatedRun",
     "Problem",
     "Run",
     "Scenario",
@@ -27,6 +33,7 @@ __all__ = [
     "SweepError",
     "Table",
     "__version__",
+    "emulate",
     "simulate",
     "sweep",
 ]

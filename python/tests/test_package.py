@@ -85,8 +85,9 @@ def test_stubs_and_module_say_the_same() -> None:
 def test_every_public_name_is_documented() -> None:
     import lasthop.figures
     import lasthop.rlnc
+    import lasthop.testing
 
-    for module in (lasthop, lasthop.figures, lasthop.rlnc):
+    for module in (lasthop, lasthop.figures, lasthop.rlnc, lasthop.testing):
         for name in module.__all__:
             assert inspect.getdoc(getattr(module, name)), name
 

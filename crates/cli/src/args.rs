@@ -13,8 +13,12 @@ use lasthop_report::expectation::Expectation;
 use lasthop_scenario::quantity::Quantity;
 use lasthop_sweep::Shard;
 use lasthop_units::{Bitrate, Duration};
+use std::borrow::Cow;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The folder of scenarios that are places.
+pub const PLACES: &str = "places";
 
 /// Simulate, emulate, measure and mend the Wi-Fi hop.
 #[derive(Debug, Parser)]
@@ -57,6 +61,16 @@ pub enum Verb {
     /// List, show and copy the scenarios that are inside the program
     #[command(subcommand)]
     Scenario(ScenarioVerb),
+    /// List places that people know, and what to expect there: a café, a train, a conference
+    #[command(
+        after_help = "A place is a scenario inside the program: `lasthop scenario show places/cafe` has its reasons.
+In all of them laptop is behind Wi-Fi, and server behind the line.
+
+Examples:
+  lasthop places
+  lasthop emulate --place cafe -- ping -c 10 server"
+    )]
+    Places,
     /// Print a JSON Schema
     Schema(Schema),
     /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
@@ -155,6 +169,7 @@ An interrupt ends it early; what was measured until then is reported all the sam
 Examples:
   lasthop emulate upload
   lasthop emulate upload -- ping -c 10 server
+  lasthop emulate --place cafe -- ping -c 10 server
   lasthop emulate upload --in server --out results -- bash
   lasthop emulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' -- ping -c 10 server
   lasthop emulate upload --reach 3000 -- curl http://host.lasthop:3000/
@@ -527,8 +542,11 @@ pub struct ScenarioInit {
 pub struct ScenarioArgs {
     /// Scenario: a file, or the name of one inside the program (see lasthop scenario list), or
     /// - for standard input
-    #[arg(value_name = "SCENARIO")]
-    pub file: PathBuf,
+    #[arg(value_name = "SCENARIO", required_unless_present = "place")]
+    pub file: Option<PathBuf>,
+    /// Take a place that people know, such as cafe, instead of SCENARIO (see lasthop places)
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    pub place: Option<String>,
     /// Change a key of the scenario, such as node.laptop.queue.kind=fq-codel
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
@@ -538,6 +556,14 @@ pub struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
+    /// What is asked for: a file, `-`, or a name inside the program.
+    pub fn asked(&self) -> Cow<'_, Path> {
+        match (&self.file, &self.place) {
+            (Some(file), _) => file.into(),
+            (None, place) => Path::new(PLACES).join(place.as_deref().unwrap_or_default()).into(),
+        }
+    }
+
     /// The `--set` arguments, with the seed as the last.
     pub fn sets(&self) -> Vec<String> {
         let seed = self.seed.map(|seed| format!("seed={seed}"));

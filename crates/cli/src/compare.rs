@@ -57,7 +57,7 @@ fn simulate_one(
 ) -> Result<RunDocument, Failure> {
     let recording = emulate::recording(scenario, scenario.duration, false);
     let recorder = Recorder::new(lasthop_run::names(scenario), recording);
-    let document = simulate::run(&args.scenario.file, scenario, run, recorder, &mut |_| {
+    let document = simulate::run(&args.scenario.asked(), scenario, run, recorder, &mut |_| {
         if interrupt.came() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     interrupt.check()?;

@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `demo` | the verbs |
+//! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
 //! | `page` | the verb `report` |
 //! | `report`, `table` | a run as tables |
 //! | `expect` | what runs shall be (`--expect`) |
@@ -27,6 +27,7 @@ mod franc;
 mod interrupt;
 mod medium;
 mod page;
+mod places;
 mod report;
 mod reproduce;
 mod scenario;
@@ -61,6 +62,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Medium(args) => medium::medium(args).map(|()| 0),
         Verb::Capture(args) => capture::capture(args).map(|()| 0),
         Verb::Scenario(verb) => scenario::scenario(verb).map(|()| 0),
+        Verb::Places => places::places().map(|()| 0),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
         Verb::Demo => demo::demo(),
     }

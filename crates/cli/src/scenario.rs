@@ -1,8 +1,9 @@
 //! `lasthop scenario`, and where the scenario of a command comes from: a file, standard input
-//! (`-`), or the program itself (`shipped`). A file wins over a name inside the program. What
+//! (`-`), or the program itself (`shipped`). A file wins over a name inside the program, but not
+//! over a place (`--place`). What
 //! is read from each is text, and the rest is the same: results name neither.
 
-mod shipped;
+pub mod shipped;
 
 use crate::args::{ScenarioArgs, ScenarioInit, ScenarioVerb};
 use crate::console::{self, Stream};
@@ -87,14 +88,33 @@ pub fn label(asked: &Path) -> Cow<'_, str> {
 /// # Errors
 /// Everything that is wrong with it.
 pub fn load(args: &ScenarioArgs, sets: &[String]) -> Result<Scenario, ScenarioError> {
-    lasthop_scenario::parse(&label(&args.file), &read_text(&args.file)?, sets)
+    lasthop_scenario::parse(&label(&args.asked()), &read_text(args)?, sets)
 }
 
-/// Reads the text of the scenario that is asked for as `asked`.
+/// Reads the text of the scenario.
 ///
 /// # Errors
 /// If there is none, or it is no text; with what may have been meant.
-pub fn read_text(asked: &Path) -> Result<Cow<'static, str>, ScenarioError> {
+pub fn read_text(args: &ScenarioArgs) -> Result<Cow<'static, str>, ScenarioError> {
+    match &args.place {
+        Some(place) => place_text(place).map(Cow::Borrowed),
+        None => asked_text(&args.asked()),
+    }
+}
+
+/// The text of the place called `name`.
+fn place_text(name: &str) -> Result<&'static str, ScenarioError> {
+    let found = shipped::places().find(|(place, _)| *place == name);
+    found.map(|(_, shipped)| shipped.text).ok_or_else(|| {
+        let near = did_you_mean(name, shipped::places().map(|(place, _)| place));
+        let near = near.map_or(String::new(), |near| format!("; {near}"));
+        let message = format!("there is no such place{near} (`lasthop places` has all)");
+        ScenarioError::unreadable(&format!("--place {name}"), message)
+    })
+}
+
+/// Reads the text of the scenario that is asked for as `asked`.
+fn asked_text(asked: &Path) -> Result<Cow<'static, str>, ScenarioError> {
     let unreadable =
         |why: &dyn std::fmt::Display| ScenarioError::unreadable(&label(asked), why.to_string());
     if is_standard_input(asked) {

@@ -201,8 +201,8 @@ impl<'a> Batch<'a> {
             None => Recorder::new(names, recording),
         };
         let mut reported = Instant::ZERO;
-        let file = &self.args.scenario.file;
-        run(file, scenario, u64::from(number), recorder, &mut |now| {
+        let asked = self.args.scenario.asked();
+        run(&asked, scenario, u64::from(number), recorder, &mut |now| {
             self.simulated_ns.fetch_add((now - reported).as_nanos(), Ordering::Relaxed);
             reported = now;
             match self.stop.load(Ordering::Relaxed) {

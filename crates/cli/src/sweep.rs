@@ -35,7 +35,7 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
         return merge(folder, args.json);
     }
     let (Some(scenario), Some(folder)) = (&args.scenario, &args.out) else {
-        return Err(Failure::message("expected a scenario file, and --out DIR"));
+        return Err(Failure::message("expected a scenario, and --out DIR"));
     };
     let plan = plan(args, scenario)?;
     let threads = args.threads.map_or_else(
@@ -102,9 +102,10 @@ fn merge(folder: &Path, is_json: bool) -> Result<u8, Failure> {
 }
 
 fn plan(args: &Sweep, asked: &ScenarioArgs) -> Result<Plan, Failure> {
-    let text = scenario::read_text(&asked.file)?;
+    let text = scenario::read_text(asked)?;
     let request = Request { vary: args.vary.clone(), zip: args.zip, runs: args.runs };
-    let file = scenario::label(&asked.file);
+    let asked_for = asked.asked();
+    let file = scenario::label(&asked_for);
     Plan::new(&file, &text, &asked.sets(), &request).map_err(|error| match error {
         lasthop_sweep::PlanError::Scenario(error) => Failure::from(error),
         error => Failure::message(error),

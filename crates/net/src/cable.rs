@@ -27,6 +27,9 @@ pub struct CableConfig {
     /// Changes of the rate, in ascending order of their instants; ignored if `rate` is
     /// `None`.
     pub rate_changes: Vec<RateChange>,
+    /// Time after which all changes come again, the last one of them being before it; `None`:
+    /// they come once.
+    pub rate_repeat: Option<Duration>,
     /// Propagation delay, one way.
     pub delay: Duration,
     /// Variation of the delay.
@@ -66,6 +69,7 @@ impl Default for CableConfig {
         Self {
             rate: None,
             rate_changes: Vec::new(),
+            rate_repeat: None,
             delay: Duration::ZERO,
             jitter: Jitter::None,
             reorder: false,
@@ -137,7 +141,9 @@ impl Cable {
             delay: config.delay,
             jitter: config.jitter,
             reorder: config.reorder,
-            free: config.rate.map(|rate| Transmitter::new(rate, &config.rate_changes)),
+            free: config
+                .rate
+                .map(|rate| Transmitter::new(rate, &config.rate_changes, config.rate_repeat)),
             rate: config.rate.unwrap_or_default(),
             bypass: config.queue.is_stateless_when_empty(),
             tail: match config.queue {

@@ -1,11 +1,12 @@
-//! A transmitter whose rate changes at instants that are known from the start. The part
-//! of a packet that has not left when the rate changes leaves at the new rate.
+//! A transmitter whose rate changes at instants that are known from the start, once or in
+//! every period anew. The part of a packet that has not left when the rate changes leaves
+//! at the new rate.
 //!
 //! Rates are in bit/s of Ethernet frames. Times are exact, as those of [`Pace`]: no
 //! rounding error is passed on from packet to packet.
 
-use alloc::vec::Vec;
-use lasthop_units::{Bitrate, Instant, Pace};
+use alloc::collections::VecDeque;
+use lasthop_units::{Bitrate, Duration, Instant, Pace};
 
 /// A change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +21,24 @@ pub struct RateChange {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Transmitter {
     pace: Pace,
-    /// Changes to come, the next one last.
-    changes: Vec<RateChange>,
+    /// Changes to come, the next one first.
+    changes: VecDeque<RateChange>,
+    /// Time after which each change comes again.
+    period: Option<Duration>,
 }
 
 impl Transmitter {
-    /// Returns an idle transmitter. Panics if a rate is zero, or if the changes are not
-    /// in ascending order of their instants.
-    pub(crate) fn new(rate: Bitrate, changes: &[RateChange]) -> Self {
+    /// Returns an idle transmitter, whose changes come again after each `period`. Panics if a
+    /// rate is zero, if the changes are not in ascending order of their instants, or not
+    /// within the first period.
+    pub(crate) fn new(rate: Bitrate, changes: &[RateChange], period: Option<Duration>) -> Self {
         assert!(changes.is_sorted_by(|one, other| one.at < other.at), "changes follow each other");
         assert!(changes.iter().all(|change| change.rate.as_bps() > 0), "a rate is above zero");
-        let mut changes = changes.to_vec();
-        changes.reverse();
-        Self { pace: Pace::new(rate, Instant::ZERO), changes }
+        if let (Some(period), Some(last)) = (period, changes.last()) {
+            assert!(last.at < Instant::ZERO + period, "changes are within a period");
+        }
+        let changes = changes.iter().copied().collect();
+        Self { pace: Pace::new(rate, Instant::ZERO), changes, period }
     }
 
     /// The first whole nanosecond at which everything passed so far has left.
@@ -42,8 +48,9 @@ impl Transmitter {
 
     /// Ends an idle period at `at`: the next byte leaves from then on.
     pub(crate) fn restart(&mut self, at: Instant) {
-        while let Some(change) = self.changes.pop_if(|change| change.at <= at) {
+        while let Some(&change) = self.changes.front().filter(|change| change.at <= at) {
             self.pace = Pace::new(change.rate, at);
+            self.advance();
         }
         self.pace.restart(at);
     }
@@ -56,22 +63,30 @@ impl Transmitter {
     /// Sends `bytes` after everything passed so far.
     pub(crate) fn pass(&mut self, bytes: u32) {
         let mut left = Pace::nanobits(bytes);
-        while let Some(change) = self.changes.last() {
+        while let Some(&change) = self.changes.front() {
             match self.pace.pass_until(left, change.at) {
                 0 => return,
                 rest => left = rest,
             }
             self.pace = Pace::new(change.rate, change.at);
-            self.changes.pop();
+            self.advance();
         }
         self.pace.pass_nanobits(left);
+    }
+
+    /// The next change has come; with a period it comes again.
+    fn advance(&mut self) {
+        let change = self.changes.pop_front();
+        if let (Some(RateChange { at, rate }), Some(period)) = (change, self.period) {
+            self.changes.push_back(RateChange { at: at + period, rate });
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lasthop_units::Duration;
+    use alloc::vec::Vec;
     use proptest::prelude::*;
 
     fn at(ms: u64) -> Instant {
@@ -82,7 +97,7 @@ mod tests {
     fn a_packet_in_the_transmitter_goes_on_with_the_new_rate() {
         // At 8 Mb/s 1 000 bytes take 1 ms; the second half of them leaves at 4 Mb/s.
         let halves = [RateChange { at: at(1), rate: Bitrate::from_mbps(4) }];
-        let mut transmitter = Transmitter::new(Bitrate::from_mbps(8), &halves);
+        let mut transmitter = Transmitter::new(Bitrate::from_mbps(8), &halves, None);
         transmitter.restart(at(1) - Duration::from_micros(500));
         transmitter.pass(1_000);
         assert_eq!(transmitter.now(), at(2));
@@ -93,20 +108,42 @@ mod tests {
     #[test]
     fn a_change_while_nothing_is_sent_counts() {
         let halves = [RateChange { at: at(1), rate: Bitrate::from_mbps(4) }];
-        let mut transmitter = Transmitter::new(Bitrate::from_mbps(8), &halves);
+        let mut transmitter = Transmitter::new(Bitrate::from_mbps(8), &halves, None);
         transmitter.restart(at(10));
         transmitter.pass(1_000);
         assert_eq!(transmitter.now(), at(12));
     }
 
+    #[test]
+    fn changes_come_again_after_each_period() {
+        let change = |ms, mbps| RateChange { at: at(ms), rate: Bitrate::from_mbps(mbps) };
+        let changes = [change(1, 4), change(2, 8)];
+        let period = Some(Duration::from_millis(10));
+        let mut transmitter = Transmitter::new(Bitrate::from_mbps(8), &changes, period);
+        // At 8 Mb/s 1 000 bytes take 1 ms; from 31 to 32 ms the rate is half of that.
+        transmitter.restart(at(30));
+        for left_ms in [31, 33] {
+            transmitter.pass(if left_ms == 31 { 1_000 } else { 1_500 });
+            assert_eq!(transmitter.now(), at(left_ms));
+        }
+    }
+
     /// When each packet (arrival in ns, bytes) has left, computed nanosecond by
     /// nanosecond.
-    fn by_hand(rate: u64, changes: &[(u64, u64)], packets: &[(u64, u32)]) -> Vec<u64> {
+    fn by_hand(
+        rate: u64,
+        changes: &[(u64, u64)],
+        period: Option<u64>,
+        packets: &[(u64, u32)],
+    ) -> Vec<u64> {
         // In units of 1e-9 bits, so that a nanosecond passes a whole number.
         let (mut now, mut spare, mut out) = (0_u64, 0_u64, Vec::new());
         let rate_at = |now: u64| {
-            let last = changes.iter().rev().find(|(at, _)| *at <= now);
-            last.map_or(rate, |(_, rate)| *rate)
+            let last = |now: u64| changes.iter().rev().find(|(at, _)| *at <= now);
+            let again = period
+                .filter(|period| now >= *period)
+                .and_then(|period| last(now % period).or(changes.last()));
+            again.or_else(|| last(now)).map_or(rate, |(_, rate)| *rate)
         };
         for &(arrived, bytes) in packets {
             if arrived >= now {
@@ -132,6 +169,7 @@ mod tests {
         fn instants_are_those_of_adding_up_nanoseconds(
             rate in 50_000_000_u64..2_000_000_000,
             gaps in prop::collection::vec((1_u64..4_000, 50_000_000_u64..2_000_000_000), 0..4),
+            pause in prop::option::of(1_u64..2_000),
             packets in prop::collection::vec((0_u64..3_000, 1_u32..60), 1..8),
         ) {
             let mut last = 0;
@@ -157,7 +195,9 @@ mod tests {
                     rate: Bitrate::from_bps(rate),
                 })
                 .collect();
-            let mut transmitter = Transmitter::new(Bitrate::from_bps(rate), &config);
+            let period = pause.map(|pause| last + pause);
+            let after = period.map(Duration::from_nanos);
+            let mut transmitter = Transmitter::new(Bitrate::from_bps(rate), &config, after);
             let mut ours = Vec::new();
             for &(arrived, bytes) in &packets {
                 let arrived = Instant::from_nanos(arrived);
@@ -167,7 +207,7 @@ mod tests {
                 transmitter.pass(bytes);
                 ours.push(transmitter.now().as_nanos());
             }
-            prop_assert_eq!(ours, by_hand(rate, &changes, &packets));
+            prop_assert_eq!(ours, by_hand(rate, &changes, period, &packets));
         }
     }
 }

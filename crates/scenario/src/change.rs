@@ -224,6 +224,7 @@ fn wires(
             let CableConfig {
                 rate,
                 rate_changes: _,
+                rate_repeat: _,
                 delay,
                 jitter,
                 reorder: _,

@@ -855,6 +855,9 @@ tables! {
         value rate: OrOff<Bitrate> = "1Gb/s";
         /// How the rate changes during the run, one change after the other; by default never.
         list rate_changes: RawRateChange;
+        /// The changes of the rate come again after this time, and again, also when an
+        /// emulation lasts longer than the duration.
+        option rate_repeat: Duration = "never: they come once";
         /// Propagation delay, one way. Zero is a cable in the house; a server
         /// on the Internet is 5 to 50 ms away.
         value delay: Duration = "0s";

@@ -214,6 +214,8 @@ const SETS: &[&str] = &[
     "wire.server-ap.rate_changes=[{ from = \"2s\", rate = \"0b/s\" }, { from = \"2s\", rate = \"1Mb/s\" }]",
     "wire.server-ap.rate_changes=[{ from = \"0s\", rate = \"1Mb/s\" }, { from = \"10s\", rate = \"2Mb/s\" }]",
     "wire.server-ap={ between = [\"server\", \"ap\"], rate = \"off\", rate_changes = [{ from = \"2s\", rate = \"1Mb/s\" }] }",
+    "wire.server-ap={ between = [\"server\", \"ap\"], rate_repeat = \"2s\", rate_changes = [{ from = \"2s\", rate = \"1Mb/s\" }] }",
+    "wire.server-ap.rate_repeat=2s",
     "wire.server-ap.jitter=2",
     "wire.server-ap.jitter=normal",
     "wire.server-ap.jitter={ sd = \"2ms\" }",

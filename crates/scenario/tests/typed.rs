@@ -344,6 +344,11 @@ fn a_wires_rate_changes() {
     assert_eq!(up.rate_changes.len(), 2);
     assert_eq!(down.rate_changes, [change(3, 1)]);
     assert_eq!(wire(&[])[0].rate_changes, []);
+    assert_eq!([up.rate_repeat, down.rate_repeat], [None; 2]);
+    // Beyond the duration as well: an emulation may last longer.
+    let [up, down] = wire(&[both, one, "wire.0.rate_repeat=1min", "duration=4s"]);
+    assert_eq!([up.rate_repeat, down.rate_repeat], [Some(Duration::from_secs(60)); 2]);
+    assert_eq!(up.rate_changes, [change(2, 6), change(5, 12)]);
 }
 
 /// A folder that is gone after the test.

@@ -20,19 +20,22 @@ pub fn config() -> impl Strategy<Value = CableConfig> {
     let rate = prop::option::of(1_000_000..1_000_000_000u64);
     let ns = 0..500_000u64;
     let change = (1..5_000_000u64, 1_000_000..1_000_000_000u64);
-    let changes = prop::collection::vec(change, 0..3);
+    let changes = (prop::collection::vec(change, 0..3), prop::option::of(1..5_000_000u64));
     let is = prop::array::uniform3(any::<bool>());
     (rate, changes, ns.clone(), ns, is, queue, 0.0..0.5).prop_map(
-        |(rate, changes, delay, jitter, [normal, reorder, adjustable], queue, loss)| {
+        |(rate, (changes, pause), delay, jitter, [normal, reorder, adjustable], queue, loss)| {
             let mut at = Instant::ZERO;
             let mut change = |(after, rate)| {
                 at += Duration::from_nanos(after);
                 RateChange { at, rate: Bitrate::from_bps(rate) }
             };
+            let rate_changes: Vec<_> = changes.into_iter().map(&mut change).collect();
+            let last = rate_changes.last().map_or(Duration::ZERO, |last| last.at - Instant::ZERO);
             let jitter = Duration::from_nanos(jitter);
             CableConfig {
                 rate: rate.map(Bitrate::from_bps),
-                rate_changes: changes.into_iter().map(&mut change).collect(),
+                rate_changes,
+                rate_repeat: pause.map(|pause| last + Duration::from_nanos(pause)),
                 delay: Duration::from_nanos(delay),
                 jitter: match normal {
                     true => Jitter::Normal { sd: jitter },

@@ -1,6 +1,8 @@
 //! The scenarios that are inside the program: every file below `scenarios/` of the repository,
 //! as it is there (a test compares). Its name is its path without the extension. All of them
-//! together are 56 kB, so they are not compressed.
+//! together are 90 kB, so they are not compressed.
+
+use crate::args::PLACES;
 
 /// A scenario inside the program.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 40] = [
+pub static ALL: [Shipped; 51] = [
     shipped!("apq"),
     shipped!("apq/adapting"),
     shipped!("apq/capacity"),
@@ -54,6 +56,17 @@ pub static ALL: [Shipped; 40] = [
     shipped!("jumbo/fig5"),
     shipped!("jumbo/fig7"),
     shipped!("link"),
+    shipped!("places/apartment-block"),
+    shipped!("places/cafe"),
+    shipped!("places/conference"),
+    shipped!("places/edge-of-cell"),
+    shipped!("places/home"),
+    shipped!("places/hotel"),
+    shipped!("places/microwave"),
+    shipped!("places/next-room"),
+    shipped!("places/office"),
+    shipped!("places/scan"),
+    shipped!("places/train"),
     shipped!("retryout/upload"),
     shipped!("scan"),
     shipped!("scan/fig3"),
@@ -67,6 +80,14 @@ pub static ALL: [Shipped; 40] = [
 /// The one called `name`.
 pub fn find(name: &str) -> Option<&'static Shipped> {
     ALL.iter().find(|shipped| shipped.name == name)
+}
+
+/// The scenarios that are places, by their names without the folder.
+pub fn places() -> impl Iterator<Item = (&'static str, &'static Shipped)> {
+    ALL.iter().filter_map(|shipped| {
+        let name = shipped.name.strip_prefix(PLACES)?.strip_prefix('/')?;
+        Some((name, shipped))
+    })
 }
 
 impl Shipped {

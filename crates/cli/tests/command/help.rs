@@ -2,7 +2,7 @@
 
 use crate::lasthop::{lasthop, output};
 
-const VERBS: [&str; 21] = [
+const VERBS: [&str; 22] = [
     "simulate",
     "sweep",
     "emulate",
@@ -22,6 +22,7 @@ const VERBS: [&str; 21] = [
     "scenario list",
     "scenario show",
     "scenario init",
+    "places",
     "schema",
     "demo",
 ];

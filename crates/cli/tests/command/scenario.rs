@@ -54,7 +54,7 @@ fn fed(text: &str, arguments: &[&str]) -> Output {
 fn every_scenario_is_listed_and_shown() {
     let folder = empty("shipped");
     let list = output_in(&folder, &["scenario", "list"]);
-    let hello = "hello                 The smallest cell: one access point, one station in the \
+    let hello = "hello                   The smallest cell: one access point, one station in the \
                  same room, and as much UDP as fits.\n";
     assert!(list.contains(hello), "{list}");
     for line in list.lines() {

@@ -249,6 +249,7 @@ proptest! {
     ) {
         let config = CableConfig {
             rate_changes: Vec::new(),
+            rate_repeat: None,
             rate: rate.map(Bitrate::from_bps),
             delay: Duration::from_nanos(200_000),
             jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
@@ -306,6 +307,7 @@ proptest! {
     ) {
         let config = CableConfig {
             rate_changes: Vec::new(),
+            rate_repeat: None,
             rate: Some(Bitrate::from_bps(rate)),
             delay: Duration::from_nanos(50_000),
             jitter: Jitter::Uniform(Duration::from_nanos(jitter_ns)),
@@ -405,6 +407,7 @@ fn a_queue_drains_at_the_rate_of_the_moment() {
         let config = CableConfig {
             rate: Some(Bitrate::from_mbps(4)),
             rate_changes: changes.into(),
+            rate_repeat: None,
             queue,
             ..CableConfig::default()
         };

@@ -100,6 +100,7 @@ fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems
     CableConfig {
         rate: raw.rate.value.0,
         rate_changes: rate_changes(raw, duration, problems),
+        rate_repeat: raw.rate_repeat.as_ref().map(|repeat| repeat.value),
         delay: raw.delay.value,
         jitter,
         reorder: raw.reorder.value,
@@ -109,7 +110,7 @@ fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems
     }
 }
 
-/// The changes of a rate; notes those that change nothing.
+/// The changes of a rate; notes those that change nothing, and what repeats nothing.
 fn rate_changes(
     raw: &RawWireDirection,
     duration: Duration,
@@ -125,8 +126,21 @@ fn rate_changes(
         if rate == Bitrate::default() {
             problems.push(&change.rate.place, "expected more than zero");
         }
-        let at = change_at(&change.from, &mut last, duration, problems);
+        let at = match &raw.rate_repeat {
+            None => change_at(&change.from, &mut last, duration, problems),
+            Some(repeat) => {
+                let (from, repeat) = (change.from.value, repeat.value);
+                if from >= repeat {
+                    let message = format!("expected less than rate_repeat, {repeat}, got {from}");
+                    problems.push(&change.from.place, message);
+                }
+                change_at(&change.from, &mut last, Duration::MAX, problems)
+            }
+        };
         changes.push(RateChange { at, rate });
+    }
+    if let Some(repeat) = raw.rate_repeat.as_ref().filter(|_| changes.is_empty()) {
+        problems.push(&repeat.place, "nothing comes again: add rate_changes");
     }
     changes
 }

@@ -1,0 +1,237 @@
+"""Emulations: real programs behind the modelled hop, run by the command that came with the package."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+import textwrap
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from lasthop._lasthop import Scenario
+
+if TYPE_CHECKING:
+    from lasthop.summary import RunDocument
+
+__all__ = ["CommandFailed", "EmulateError", "EmulateRefused", "EmulatedRun", "emulate"]
+
+END_S = 10.0
+"""How long the command may take to remove what it made, after it is told to end."""
+
+# COMMAND's output to files: standard error is shared with the command's own report.
+ASIDE = 'out=$1 err=$2; shift 2; exec "$@" >"$out" 2>"$err"'
+
+REFUSED = "cannot emulate here"
+
+
+class EmulateError(RuntimeError):
+    """An emulation that did not take place, or a command in it that failed."""
+
+
+class EmulateRefused(EmulateError):
+    """The system refuses what an emulation needs: network namespaces. The text says what to do."""
+
+
+class CommandFailed(EmulateError):
+    """With ``check=True``: the command behind the hop ended with another status than 0."""
+
+    run: EmulatedRun
+    """The emulation, with what the command printed."""
+
+    def __init__(self, run: EmulatedRun) -> None:
+        last = (run.stderr or run.stdout).strip().splitlines()[-1:]
+        why = f": {last[0]}" if last else ""
+        command = textwrap.shorten(" ".join(run.command), 100, placeholder=" ..")
+        super().__init__(f"{command} ended with status {run.returncode}{why}")
+        self.run = run
+
+
+class EmulatedRun:
+    """What an emulation was, and the command in it."""
+
+    command: tuple[str, ...]
+    """The command and its arguments; empty if there was none."""
+    returncode: int
+    """Its exit status, 128 and the signal's number if one ended it; 0 if there was none."""
+    stdout: str
+    """What it printed on standard output; bytes that are no UTF-8 are replaced."""
+    stderr: str
+    """The same of standard error."""
+    report: str
+    """What ``lasthop emulate`` said: its tables, and warnings."""
+    json: str
+    """The summary as the command writes it into ``run.json``."""
+
+    def __init__(
+        self, command: tuple[str, ...], returncode: int, outputs: tuple[str, str, str], json: str
+    ) -> None:
+        self.command = command
+        self.returncode = returncode
+        self.stdout, self.stderr, self.report = outputs
+        self.json = json
+
+    @cached_property
+    def summary(self) -> RunDocument:
+        """The summary; what does not apply is absent (``lasthop.summary`` has the types)."""
+        return cast("RunDocument", json.loads(self.json))
+
+    @property
+    def late(self) -> bool:
+        """Whether this machine did not keep real time, so that delays are its own, too."""
+        emulation = self.summary.get("emulation")
+        return emulation is not None and emulation["late"]
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        return (
+            f"<lasthop.EmulatedRun of {summary['scenario']!r}: {summary['duration_s']} s, "
+            f"status {self.returncode}>"
+        )
+
+
+def emulate(
+    scenario: Scenario | str | os.PathLike[str] | None = None,
+    command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
+    *,
+    place: str | None = None,
+    set: Mapping[str, object] | None = None,
+    duration: float | str | None = None,
+    in_node: str | None = None,
+    check: bool = False,
+) -> EmulatedRun:
+    """Runs ``command`` behind the hop of ``scenario``, in real time, and waits for its end.
+
+    The scenario is one, or a file, or the name of one inside the program (``"hello"``); or a
+    ``place`` that people know, as ``lasthop places`` lists them (``place="cafe"``). ``set`` has
+    other values of keys, as ``Scenario.with_`` takes them.
+
+    ``command`` is a program and its arguments, or a line for the shell (a text); every node has
+    its name in it (``ping server``). It runs in ``in_node``, by default the first station, with
+    the environment and the working directory of this process and nothing on standard input.
+    Without one the scenario's flows and programs run alone. ``duration`` ends the emulation, in
+    seconds or as text with a unit (``"30s"``); by default it ends with the command, without one
+    after the scenario's duration.
+
+    It needs Linux and network namespaces, and runs the command of the same installation. When an
+    exception ends it (Ctrl-C) namespaces and processes are gone before the exception goes on.
+
+    Raises ``ScenarioError``; ``FileNotFoundError`` if there is no such program; ``EmulateRefused``
+    if namespaces are refused, ``EmulateError`` if it cannot be for another reason; with ``check``
+    ``CommandFailed`` if the status of the command is not 0.
+    """
+    if (scenario is None) == (place is None):
+        raise TypeError("expected a scenario, or place=..., and not both")
+    behind = _command(command)
+    if in_node is not None and not behind:
+        raise TypeError("in_node is where the command runs: there is none")
+    program = _program()
+    hop = _scenario(program, scenario, place)
+    if set:
+        hop = hop.with_(dict(set))
+    with tempfile.TemporaryDirectory(prefix="lasthop-emulate-") as folder:
+        top = Path(folder)
+        file, results, out, err = (top / name for name in (f"{hop.name}.toml", "run", "1", "2"))
+        file.write_text(hop.text, encoding="utf-8")
+        arguments = [os.fspath(program), "emulate", os.fspath(file), "--out", os.fspath(results)]
+        if duration is not None:
+            text = duration if isinstance(duration, str) else f"{duration:.9f}s"
+            arguments.append(f"--duration={text}")
+        if in_node is not None:
+            arguments.append(f"--in={in_node}")
+        if behind:
+            arguments += ["--", "/bin/sh", "-c", ASIDE, "sh", os.fspath(out), os.fspath(err)]
+            arguments += behind
+        status, said = _run(arguments)
+        document = results / "run.json"
+        if not document.exists():
+            message = said.strip().removeprefix("error: ") or f"it ended with status {status}"
+            raise (EmulateRefused if REFUSED in message else EmulateError)(message)
+        printed, complained = (_text(path) for path in (out, err))
+        written = document.read_text(encoding="utf-8")
+    run = EmulatedRun(behind, status, (printed, complained, said), written)
+    if check and status != 0:
+        raise CommandFailed(run)
+    return run
+
+
+def _command(
+    command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
+) -> tuple[str, ...]:
+    """The program and its arguments; a text is a line for the shell."""
+    if command is None:
+        return ()
+    if isinstance(command, str):
+        return ("/bin/sh", "-c", command)
+    if isinstance(command, os.PathLike):
+        command = [command]
+    words = tuple(os.fspath(word) for word in command)
+    if not words:
+        raise ValueError("expected a program and its arguments, got an empty command")
+    if shutil.which(words[0]) is None:
+        raise FileNotFoundError(f"there is no program {words[0]!r}")
+    return words
+
+
+def _program() -> Path:
+    """The command that was installed with this package."""
+    try:
+        files = metadata.files("lasthop") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    found = [Path(str(f.locate())) for f in files if f.name == "lasthop" and f.parent.name == "bin"]
+    found.append(Path(sysconfig.get_path("scripts")) / "lasthop")
+    for path in found:
+        if os.access(path, os.X_OK):
+            return path.resolve()
+    raise FileNotFoundError(f"the command lasthop is not installed: there is no {found[0]}")
+
+
+def _scenario(
+    program: Path, scenario: Scenario | str | os.PathLike[str] | None, place: str | None
+) -> Scenario:
+    if isinstance(scenario, Scenario):
+        return scenario
+    if scenario is not None and (not isinstance(scenario, str) or os.path.isfile(scenario)):
+        return Scenario.load(scenario)
+    name = scenario if isinstance(scenario, str) else f"places/{place}"
+    shown = subprocess.run(
+        [program, "scenario", "show", "--", name], capture_output=True, encoding="utf-8"
+    )
+    if shown.returncode != 0:
+        raise EmulateError(shown.stderr.strip().removeprefix("error: "))
+    return Scenario.parse(shown.stdout, file=f"{name}.toml")
+
+
+def _run(arguments: Sequence[str]) -> tuple[int, str]:
+    """Runs the command; returns its status, and what it printed of its own."""
+    child = subprocess.Popen(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        said, _ = child.communicate()
+    except BaseException:
+        # It removes what it made when it is told to end, and not when it is killed.
+        child.send_signal(signal.SIGINT)
+        try:
+            child.wait(END_S)
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        raise
+    return child.returncode, said.decode("utf-8", errors="replace")
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
