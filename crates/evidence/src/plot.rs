@@ -15,6 +15,7 @@
 
 mod check;
 mod font;
+mod hover;
 mod layout;
 mod png;
 pub mod style;
@@ -73,6 +74,8 @@ pub enum Mark {
     Bars,
     /// Horizontal bars: points are start and end in turn; the height is y.
     Intervals,
+    /// An area: points are its lower and its upper end at one x in turn.
+    Band,
 }
 
 /// Points that are drawn together, with one entry in the legend.
@@ -119,6 +122,7 @@ impl Mark {
             Self::Dots => "dots",
             Self::Bars => "bars",
             Self::Intervals => "intervals",
+            Self::Band => "band",
         }
     }
 }
@@ -174,6 +178,16 @@ impl Series {
     ) -> Self {
         let ends = intervals.into_iter().flat_map(|(from, to, y)| [(from, y), (to, y)]);
         Self { mark: Mark::Intervals, ..Self::line(name, ends.collect()) }
+    }
+
+    /// Returns a series drawn as an area: x, and from and to in y. Areas that begin where
+    /// others end are stacked.
+    pub fn band(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, f64, f64)>,
+    ) -> Self {
+        let ends = points.into_iter().flat_map(|(x, from, to)| [(x, from), (x, to)]);
+        Self { mark: Mark::Band, ..Self::line(name, ends.collect()) }
     }
 
     /// Moves the series to the right axis.
