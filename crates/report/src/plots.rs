@@ -1,10 +1,11 @@
-//! Panels of a run: throughput, delay, queues and the rest over time, from its series, and
-//! where the delay of each flow went, from its document. Of many flows, nodes or links
-//! those with most are shown; of many readings, means of neighbours.
+//! Panels of a run: throughput, delay, queues and the rest over time, from its series; where
+//! the delay of each flow went, from its document; how delays are distributed, from its events.
+//! Of many flows, nodes or links those with most are shown; of many readings, means of
+//! neighbours.
 
 use lasthop_evidence::plot::{Axis, Panel, Point, Series};
-use lasthop_trace::{DelayPartsSummary, RunDocument, SeriesOf, SeriesReading};
-use std::collections::BTreeMap;
+use lasthop_trace::{DelayPartsSummary, Delays, Histogram, RunDocument, SeriesOf, SeriesReading};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most series in a panel: as many as there are colours.
 const SERIES_MAX: usize = 6;
@@ -12,6 +13,11 @@ const SERIES_MAX: usize = 6;
 const POINTS_MAX: usize = 300;
 /// Most flows whose delay is shown in parts.
 const FLOWS_MAX: usize = 12;
+/// Most points of a distribution, and most of an area.
+const QUANTILES_MAX: usize = 100;
+const AREA_POINTS_MAX: usize = 120;
+/// The name of what nobody transmits in.
+const IDLE: &str = "idle";
 
 /// A figure: a title, what it shows, and its panels.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +38,9 @@ struct Quantity {
     /// The name of what the reading is about, and the value, if it has the quantity.
     read: fn(&SeriesReading) -> Option<(&str, f64)>,
 }
+
+/// How many quantities come before the air.
+const AIR_BEHIND: usize = 5;
 
 /// The quantities, in the order of the page.
 const QUANTITIES: [Quantity; 8] = [
@@ -68,10 +77,10 @@ const QUANTITIES: [Quantity; 8] = [
         read: |it| Some((flow(it)?, it.cwnd_packets?)),
     },
     Quantity {
-        title: "Airtime",
-        shows: "Share of each interval in which nodes transmit.",
-        label: "airtime, %",
-        read: |it| Some((node(it)?, 100.0 * it.airtime_fraction?)),
+        title: "Aggregates",
+        shows: "Mean number of MPDUs in the data PPDUs of each interval.",
+        label: "MPDUs in a PPDU",
+        read: |it| Some((link(it)?, it.mpdus_per_ppdu?)),
     },
     Quantity {
         title: "PHY rates",
@@ -89,7 +98,118 @@ const QUANTITIES: [Quantity; 8] = [
 
 /// The figures of a run's series; one without readings is left out.
 pub fn over_time(series: &[SeriesReading]) -> Vec<Figure> {
-    QUANTITIES.iter().filter_map(|quantity| quantity.figure(series)).collect()
+    let (before, after) = QUANTITIES.split_at(AIR_BEHIND);
+    let before = before.iter().filter_map(|quantity| quantity.figure(series));
+    let after = after.iter().filter_map(|quantity| quantity.figure(series));
+    before.chain(air(series)).chain(after).collect()
+}
+
+/// Who held the air: the shares of each interval in which nodes transmit, stacked up to the
+/// whole; `None` if nobody did.
+pub fn air(series: &[SeriesReading]) -> Option<Figure> {
+    let mut nodes: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut times: BTreeSet<u64> = BTreeSet::new();
+    for reading in series {
+        let (Some(name), Some(share)) = (node(reading), reading.airtime_fraction) else { continue };
+        *nodes.entry(name).or_default() += share;
+        times.insert(reading.at_s.to_bits());
+    }
+    nodes.retain(|_, sum| *sum > 0.0);
+    if nodes.is_empty() {
+        return None;
+    }
+    let mut order: Vec<(&str, f64)> = nodes.into_iter().collect();
+    order.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    // The last colours are for the other nodes together and for nobody.
+    let all = order.len();
+    let shown = if all > SERIES_MAX - 1 { SERIES_MAX - 2 } else { all };
+    let own: BTreeMap<&str, usize> =
+        order.iter().take(shown).enumerate().map(|(row, (name, _))| (*name, row)).collect();
+    let rows = shown + usize::from(shown < all);
+    // Times are positive, so that their bits are in their order.
+    let times: Vec<f64> = times.into_iter().map(f64::from_bits).collect();
+    let each = times.len().div_ceil(AREA_POINTS_MAX).max(1);
+    let cells = times.len().div_ceil(each);
+    let mut shares = vec![vec![0.0; rows]; cells];
+    for reading in series {
+        let (Some(name), Some(share)) = (node(reading), reading.airtime_fraction) else { continue };
+        let at = times.partition_point(|time| *time < reading.at_s);
+        let row = own.get(name).copied().unwrap_or(shown);
+        if let Some(cell) = shares[at / each].get_mut(row) {
+            *cell += 100.0 * share;
+        }
+    }
+    let others = format!("{} others", all - shown);
+    let names = order.iter().take(shown).map(|(name, _)| (*name).to_owned());
+    let names = names.chain((shown < all).then_some(others)).chain([IDLE.to_owned()]);
+    let mut areas: Vec<Vec<(f64, f64, f64)>> = vec![Vec::new(); rows + 1];
+    for (times, shares) in times.chunks(each).zip(&shares) {
+        let number = times.len() as f64;
+        let at = times.iter().sum::<f64>() / number;
+        let mut from = 0.0;
+        for (area, share) in areas.iter_mut().zip(shares) {
+            let to = from + share / number;
+            area.push((at, from, to));
+            from = to;
+        }
+        areas[rows].push((at, from, from.max(100.0)));
+    }
+    let panel =
+        Panel::new("", Axis::new("time, s"), Axis::new("share of time, %").range(0.0, 100.0));
+    let panel =
+        names.zip(areas).fold(panel, |panel, (name, area)| panel.with(Series::band(name, area)));
+    Some(Figure {
+        title: "Who held the air",
+        shows: "Share of each interval in which nodes transmit, from below in the order of the \
+                legend. Idle is when nobody does: backoff and the spaces between frames, too. \
+                Above 100 % transmissions overlap."
+            .to_owned(),
+        panels: vec![panel],
+    })
+}
+
+/// How delays are distributed: a panel of one-way delays and one of round-trip times. `None` if
+/// there are none.
+pub fn distributions(delays: &Delays) -> Option<Figure> {
+    let panels: Vec<Panel> =
+        [("One-way delay", &delays.one_way), ("Round-trip time", &delays.round_trips)]
+            .into_iter()
+            .filter_map(|(title, of)| distribution(title, of))
+            .collect();
+    (!panels.is_empty()).then(|| Figure {
+        title: "How delays are distributed",
+        shows: format!(
+            "The share of packets, and of round trips, that took so long or less, after the \
+             warm-up. The slowest 1 % are at the top; the axis ends where 99.9 % are reached. Of \
+             many flows the {SERIES_MAX} with most packets are shown."
+        ),
+        panels,
+    })
+}
+
+fn distribution(title: &str, of: &BTreeMap<String, Histogram>) -> Option<Panel> {
+    let mut flows: Vec<(&String, &Histogram)> =
+        of.iter().filter(|(_, it)| it.count() > 0).collect();
+    flows.sort_by_key(|(_, histogram)| std::cmp::Reverse(histogram.count()));
+    flows.truncate(SERIES_MAX);
+    if flows.is_empty() {
+        return None;
+    }
+    let label = format!("{}, ms", title.to_lowercase());
+    let panel = Panel::new(title, Axis::new(label), Axis::new("share, %").range(0.0, 100.0));
+    let curve = |histogram: &Histogram| -> Vec<Point> {
+        let steps = histogram.count().min(QUANTILES_MAX as u64);
+        let shares = (1..=steps).map(|step| step as f64 / steps as f64);
+        // The slowest have points of their own, but for the very last ones.
+        let shares = shares.filter(|share| *share < 0.99).chain([0.99, 0.995, 0.999]);
+        let at = |share| Some((histogram.quantile(share)? as f64 / 1e6, 100.0 * share));
+        let least = histogram.quantile(0.0).map(|nanos| (nanos as f64 / 1e6, 0.0));
+        least.into_iter().chain(shares.filter_map(at)).collect()
+    };
+    let panel = flows
+        .into_iter()
+        .fold(panel, |panel, (name, histogram)| panel.with(Series::line(name, curve(histogram))));
+    Some(panel)
 }
 
 impl Quantity {
@@ -168,22 +288,24 @@ const CAUSES: [(&str, Part); 6] = [
     ("wire", |parts| parts.wire),
 ];
 
+/// The parts of the delay of each flow as a table: heads and rows, the mean and the slowest 1 %
+/// of each.
+pub fn causes_table(run: &RunDocument) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let heads = ["Flow", "Packets"].into_iter().chain(CAUSES.map(|(name, _)| name));
+    let mut rows = Vec::new();
+    for (name, _, mean, slowest) in delays(run).0 {
+        for (of, parts) in [("all", mean), ("slowest 1 %", slowest)] {
+            let cells = CAUSES.map(|(_, part)| format!("{:.2}", part(&parts)));
+            rows.push([name.clone(), of.to_owned()].into_iter().chain(cells).collect());
+        }
+    }
+    (heads.collect(), rows)
+}
+
 /// Where the one-way delay of each flow went, on average and of the slowest 1 %; `None`
 /// if nothing arrived.
 pub fn causes(run: &RunDocument) -> Option<Figure> {
-    let flows = run.flows.iter().map(|(name, flow)| {
-        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
-    });
-    let programs = run.programs.iter().map(|(name, flow)| {
-        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
-    });
-    let mut flows: Vec<_> = flows
-        .chain(programs)
-        .filter_map(|(name, packets, mean, slowest)| Some((name, packets, mean?, slowest?)))
-        .collect();
-    let all = flows.len();
-    flows.sort_by_key(|(_, packets, ..)| std::cmp::Reverse(*packets));
-    flows.truncate(FLOWS_MAX);
+    let (flows, all) = delays(run);
     if flows.is_empty() {
         return None;
     }
@@ -205,6 +327,27 @@ pub fn causes(run: &RunDocument) -> Option<Figure> {
             stacked("Mean of the slowest 1 %", &names, &slowest),
         ],
     })
+}
+
+/// Name, packets, mean parts and those of the slowest 1 %.
+type FlowDelays<'a> = (&'a String, u64, DelayPartsSummary, DelayPartsSummary);
+
+/// The flows with most packets and their delays, and how many there are in all.
+fn delays(run: &RunDocument) -> (Vec<FlowDelays<'_>>, usize) {
+    let flows = run.flows.iter().map(|(name, flow)| {
+        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
+    });
+    let programs = run.programs.iter().map(|(name, flow)| {
+        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
+    });
+    let mut flows: Vec<_> = flows
+        .chain(programs)
+        .filter_map(|(name, packets, mean, slowest)| Some((name, packets, mean?, slowest?)))
+        .collect();
+    let all = flows.len();
+    flows.sort_by_key(|(_, packets, ..)| std::cmp::Reverse(*packets));
+    flows.truncate(FLOWS_MAX);
+    (flows, all)
 }
 
 fn stacked(title: &str, names: &[&str], flows: &[DelayPartsSummary]) -> Panel {
