@@ -16,6 +16,8 @@ const FLOWS_MAX: usize = 12;
 /// Most points of a distribution, and most of an area.
 const QUANTILES_MAX: usize = 100;
 const AREA_POINTS_MAX: usize = 120;
+/// Most panels of a quantity where several series are beside each other.
+const PANELS_MAX: usize = 4;
 /// The name of what nobody transmits in.
 const IDLE: &str = "idle";
 
@@ -212,27 +214,40 @@ fn distribution(title: &str, of: &BTreeMap<String, Histogram>) -> Option<Panel> 
     Some(panel)
 }
 
-impl Quantity {
-    fn figure(&self, series: &[SeriesReading]) -> Option<Figure> {
-        let mut lines: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
-        for reading in series {
-            if let Some((name, value)) = (self.read)(reading) {
-                lines.entry(name).or_default().push((reading.at_s, value));
+/// The figures of several series beside each other, each named: a panel for each flow, node or
+/// link, with a line for each series. The air, which is stacked, has a panel for each series.
+pub fn beside(all: &[(&str, &[SeriesReading])]) -> Vec<Figure> {
+    let (before, after) = QUANTITIES.split_at(AIR_BEHIND);
+    let air = || {
+        let mut figures: Vec<Figure> = Vec::new();
+        for (name, series) in all {
+            let Some(mut figure) = air(series) else { continue };
+            figure.panels[0].title = (*name).to_owned();
+            match figures.first_mut() {
+                Some(first) => first.panels.append(&mut figure.panels),
+                None => figures.push(figure),
             }
         }
-        lines.retain(|_, points| points.iter().any(|(_, value)| *value > 0.0));
+        figures
+    };
+    let of = |quantities: &[Quantity]| -> Vec<Figure> {
+        quantities.iter().filter_map(|quantity| quantity.beside(all)).collect()
+    };
+    [of(before), air(), of(after)].concat()
+}
+
+impl Quantity {
+    fn figure(&self, series: &[SeriesReading]) -> Option<Figure> {
+        let mut lines: Vec<(&str, Vec<Point>)> = self.lines(series).into_iter().collect();
         let all = lines.len();
-        let sum = |points: &[Point]| points.iter().map(|(_, value)| value).sum::<f64>();
-        let mut lines: Vec<(&str, Vec<Point>)> = lines.into_iter().collect();
         lines.sort_by(|(_, a), (_, b)| sum(b).total_cmp(&sum(a)));
         lines.truncate(SERIES_MAX);
         if lines.is_empty() {
             return None;
         }
-        let panel = Panel::new("", Axis::new("time, s"), Axis::new(self.label));
-        let panel = lines
-            .into_iter()
-            .fold(panel, |panel, (name, points)| panel.with(Series::line(name, thinned(&points))));
+        let panel = lines.into_iter().fold(self.panel(""), |panel, (name, points)| {
+            panel.with(Series::line(name, thinned(&points)))
+        });
         let left_out = match all.saturating_sub(SERIES_MAX) {
             0 => String::new(),
             _ => format!(" The {SERIES_MAX} of {all} with most are shown."),
@@ -240,6 +255,108 @@ impl Quantity {
         let shows = format!("{}{left_out}", self.shows);
         Some(Figure { title: self.title, shows, panels: vec![panel] })
     }
+
+    fn beside(&self, all: &[(&str, &[SeriesReading])]) -> Option<Figure> {
+        let lines: Vec<(&str, BTreeMap<&str, Vec<Point>>)> =
+            all.iter().map(|(name, series)| (*name, self.lines(series))).collect();
+        let mut most: BTreeMap<&str, f64> = BTreeMap::new();
+        for (name, points) in lines.iter().flat_map(|(_, lines)| lines) {
+            *most.entry(name).or_default() += sum(points);
+        }
+        let mut names: Vec<(&str, f64)> = most.into_iter().collect();
+        names.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let panels: Vec<Panel> = names
+            .iter()
+            .take(PANELS_MAX)
+            .map(|(name, _)| {
+                let title = if names.len() > 1 { name } else { "" };
+                let lines = lines.iter().take(SERIES_MAX);
+                let lines = lines.filter_map(|(of, lines)| Some((*of, lines.get(name)?)));
+                lines.fold(self.panel(title), |panel, (of, points)| {
+                    panel.with(Series::line(of, thinned(points)))
+                })
+            })
+            .collect();
+        let left_out = match names.len().saturating_sub(PANELS_MAX) {
+            0 => String::new(),
+            _ => format!(" The {PANELS_MAX} of {} with most are shown.", names.len()),
+        };
+        let shows = format!("{}{left_out}", self.shows);
+        (!panels.is_empty()).then_some(Figure { title: self.title, shows, panels })
+    }
+
+    fn panel(&self, title: &str) -> Panel {
+        Panel::new(title, Axis::new("time, s"), Axis::new(self.label))
+    }
+
+    /// The points of each flow, node or link that has any above zero.
+    fn lines<'a>(&self, series: &'a [SeriesReading]) -> BTreeMap<&'a str, Vec<Point>> {
+        let mut lines: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
+        for reading in series {
+            if let Some((name, value)) = (self.read)(reading) {
+                lines.entry(name).or_default().push((reading.at_s, value));
+            }
+        }
+        lines.retain(|_, points| points.iter().any(|(_, value)| *value > 0.0));
+        lines
+    }
+}
+
+fn sum(points: &[Point]) -> f64 {
+    points.iter().map(|(_, value)| value).sum()
+}
+
+/// The means of several runs' readings, at each time. A node without a reading did not transmit
+/// in that interval, which counts; of other quantities the runs count that have them.
+pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
+    type Sums = [(f64, u32); QUANTITIES_READ];
+    let mut all: BTreeMap<(&SeriesOf, u64), Sums> = BTreeMap::new();
+    for reading in runs.iter().flatten() {
+        let sums = all.entry((&reading.of, reading.at_s.to_bits())).or_default();
+        for ((sum, number), value) in sums.iter_mut().zip(values(reading)) {
+            if let Some(value) = value {
+                *sum += value;
+                *number += 1;
+            }
+        }
+    }
+    let mean = |((of, at), sums): ((&SeriesOf, u64), Sums)| {
+        let mean = |(sum, number): (f64, u32)| (number > 0).then(|| sum / f64::from(number));
+        let [throughput, delay, rtt, cwnd, queue, airtime, mpdus, errors, rate] = sums.map(mean);
+        let share = f64::from(sums[AIRTIME].1) / runs.len() as f64;
+        SeriesReading {
+            at_s: f64::from_bits(at),
+            of: of.clone(),
+            throughput_mbps: throughput,
+            one_way_delay_ms: delay,
+            rtt_ms: rtt,
+            cwnd_packets: cwnd,
+            queue_packets: queue,
+            airtime_fraction: airtime.map(|mean| mean * share),
+            mpdus_per_ppdu: mpdus,
+            mpdu_error_rate: errors,
+            data_rate_mbps: rate,
+        }
+    };
+    all.into_iter().map(mean).collect()
+}
+
+/// How many quantities a reading has, and which of them the airtime is.
+const QUANTITIES_READ: usize = 9;
+const AIRTIME: usize = 5;
+
+fn values(reading: &SeriesReading) -> [Option<f64>; QUANTITIES_READ] {
+    [
+        reading.throughput_mbps,
+        reading.one_way_delay_ms,
+        reading.rtt_ms,
+        reading.cwnd_packets,
+        reading.queue_packets,
+        reading.airtime_fraction,
+        reading.mpdus_per_ppdu,
+        reading.mpdu_error_rate,
+        reading.data_rate_mbps,
+    ]
 }
 
 /// Means of neighbours, so that there are [`POINTS_MAX`] points at most.
@@ -421,5 +538,79 @@ mod tests {
             ends,
             [(0.0, 5.0), (5.0, 8.0), (8.0, 11.0), (11.0, 15.0), (15.0, 16.5), (16.5, 26.5)]
         );
+    }
+
+    fn airtime(at_s: f64, name: &str, share: f64) -> SeriesReading {
+        SeriesReading {
+            of: SeriesOf::Node(name.to_owned()),
+            throughput_mbps: None,
+            airtime_fraction: Some(share),
+            ..reading(at_s, "", 0.0)
+        }
+    }
+
+    #[test]
+    fn the_air_is_whole() {
+        let mut series = vec![airtime(1.0, "ap", 0.5), airtime(1.0, "sta", 0.2)];
+        series.extend([airtime(2.0, "ap", 0.9), airtime(2.0, "sta", 0.3)]);
+        series.push(airtime(1.0, "silent", 0.0));
+        let figure = air(&series).expect("somebody transmits");
+        let areas = &figure.panels[0].series;
+        let names: Vec<_> = areas.iter().map(|area| area.name.as_str()).collect();
+        assert_eq!(names, ["ap", "sta", IDLE]);
+        let last: Vec<_> = areas.iter().map(|area| &area.points[..2]).collect();
+        assert_eq!(
+            last,
+            [[(1.0, 0.0), (1.0, 50.0)], [(1.0, 50.0), (1.0, 70.0)], [(1.0, 70.0), (1.0, 100.0)]]
+        );
+        assert_eq!(areas[2].points[2..], [(2.0, 120.0), (2.0, 120.0)], "they overlap");
+        let many: Vec<_> =
+            (1..=9).map(|it| airtime(1.0, &format!("sta{it}"), 0.01 * f64::from(it))).collect();
+        let figure = air(&many).expect("all transmit");
+        let areas = &figure.panels[0].series;
+        assert_eq!((areas.len(), areas[4].name.as_str()), (SERIES_MAX, "5 others"));
+        assert!((areas[5].points[0].1 - 45.0).abs() < 1e-9, "1 + .. + 9 %");
+        assert_eq!(air(&[airtime(1.0, "silent", 0.0)]), None);
+    }
+
+    #[test]
+    fn distributions_end_where_nearly_all_are() {
+        let mut histogram = Histogram::default();
+        (1..=1_000).for_each(|ms| histogram.add(ms * 1_000_000));
+        let mut delays = Delays::default();
+        delays.one_way.insert("up".to_owned(), histogram);
+        let figure = distributions(&delays).expect("one flow");
+        let [panel] = &figure.panels[..] else { panic!("no round trips: {figure:?}") };
+        let points = &panel.series[0].points;
+        assert!(points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{points:?}");
+        let half = points.iter().find(|point| point.1 >= 50.0).expect("a median");
+        assert!((half.0 - 500.0).abs() < 1.0, "{half:?}");
+        assert_eq!(points.last().map(|point| point.1), Some(99.9));
+        assert_eq!(distributions(&Delays::default()), None);
+    }
+
+    #[test]
+    fn means_of_runs_count_silence_on_the_air() {
+        let runs =
+            [vec![airtime(1.0, "ap", 0.4), reading(1.0, "up", 2.0)], vec![reading(1.0, "up", 4.0)]];
+        let mean = mean_series(&runs);
+        let air = mean.iter().find_map(|reading| reading.airtime_fraction);
+        let up = mean.iter().find_map(|reading| reading.throughput_mbps);
+        assert_eq!((mean.len(), air, up), (2, Some(0.2), Some(3.0)));
+    }
+
+    #[test]
+    fn series_beside_each_other_have_a_panel_for_each_flow() {
+        let [one, other] = [1.0, 2.0].map(|mbps| {
+            vec![reading(1.0, "up", mbps), reading(1.0, "down", 3.0), airtime(1.0, "ap", 0.5)]
+        });
+        let figures = beside(&[("before", &one), ("after", &other)]);
+        let titles: Vec<_> = figures.iter().map(|figure| figure.title).collect();
+        assert_eq!(titles, ["Throughput", "Who held the air"]);
+        let panels: Vec<_> = figures[0].panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(panels, ["down", "up"]);
+        let names: Vec<_> = figures[0].panels[1].series.iter().map(|line| &line.name[..]).collect();
+        assert_eq!(names, ["before", "after"]);
+        assert_eq!(figures[1].panels.len(), 2, "the air is not mixed");
     }
 }
