@@ -89,6 +89,20 @@ pub struct Series {
     pub mark: Mark,
     /// Whether the right axis is theirs, if the panel has one.
     pub on_right: bool,
+    /// How it is told apart from others.
+    pub look: Look,
+}
+
+/// The colour, the dash and the marker of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// By its place among the series of the panel.
+    #[default]
+    Place,
+    /// As at this place, so that it is the same in several panels.
+    Of(usize),
+    /// In grey: what is left when all others are taken away.
+    Muted,
 }
 
 /// A band behind a series: what the paper states.
@@ -151,7 +165,8 @@ impl Axis {
 impl Series {
     /// Returns a series drawn as a line.
     pub fn line(name: impl Into<String>, points: Vec<Point>) -> Self {
-        Self { name: name.into(), points, mark: Mark::Line, on_right: false }
+        let (mark, on_right, look) = (Mark::Line, false, Look::Place);
+        Self { name: name.into(), points, mark, on_right, look }
     }
 
     /// Returns a series drawn as a line with a dot at each point, for few points.
@@ -188,6 +203,12 @@ impl Series {
     ) -> Self {
         let ends = points.into_iter().flat_map(|(x, from, to)| [(x, from), (x, to)]);
         Self { mark: Mark::Band, ..Self::line(name, ends.collect()) }
+    }
+
+    /// Sets how the series is told apart from others.
+    #[must_use]
+    pub fn looking(self, look: Look) -> Self {
+        Self { look, ..self }
     }
 
     /// Moves the series to the right axis.

@@ -216,7 +216,7 @@ fn scenario_text(text: &str) -> String {
 }
 
 /// `text` as one word of a shell.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./=:,@%+".contains(it);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),

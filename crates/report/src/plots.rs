@@ -3,7 +3,7 @@
 //! Of many flows, nodes or links those with most are shown; of many readings, means of
 //! neighbours.
 
-use lasthop_evidence::plot::{Axis, Panel, Point, Series};
+use lasthop_evidence::plot::{Axis, Look, Panel, Point, Series};
 use lasthop_trace::{DelayPartsSummary, Delays, Histogram, RunDocument, SeriesOf, SeriesReading};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,8 +158,11 @@ pub fn air(series: &[SeriesReading]) -> Option<Figure> {
     }
     let panel =
         Panel::new("", Axis::new("time, s"), Axis::new("share of time, %").range(0.0, 100.0));
-    let panel =
-        names.zip(areas).fold(panel, |panel, (name, area)| panel.with(Series::band(name, area)));
+    let known: BTreeSet<&str> = series.iter().filter_map(node).collect();
+    let panel = names.zip(areas).fold(panel, |panel, (name, area)| {
+        let look = if name == IDLE { Look::Muted } else { look(&name, &known) };
+        panel.with(Series::band(name, area).looking(look))
+    });
     Some(Figure {
         title: "Who held the air",
         shows: "Share of each interval in which nodes transmit, from below in the order of the \
@@ -173,10 +176,12 @@ pub fn air(series: &[SeriesReading]) -> Option<Figure> {
 /// How delays are distributed: a panel of one-way delays and one of round-trip times. `None` if
 /// there are none.
 pub fn distributions(delays: &Delays) -> Option<Figure> {
+    let names = delays.one_way.keys().chain(delays.round_trips.keys());
+    let known: BTreeSet<&str> = names.map(String::as_str).collect();
     let panels: Vec<Panel> =
         [("One-way delay", &delays.one_way), ("Round-trip time", &delays.round_trips)]
             .into_iter()
-            .filter_map(|(title, of)| distribution(title, of))
+            .filter_map(|(title, of)| distribution(title, of, &known))
             .collect();
     (!panels.is_empty()).then(|| Figure {
         title: "How delays are distributed",
@@ -189,7 +194,20 @@ pub fn distributions(delays: &Delays) -> Option<Figure> {
     })
 }
 
-fn distribution(title: &str, of: &BTreeMap<String, Histogram>) -> Option<Panel> {
+/// How a flow, node or link looks among those that are known: the same in all figures, if there
+/// are as many looks as names.
+fn look(name: &str, known: &BTreeSet<&str>) -> Look {
+    match known.iter().position(|other| *other == name) {
+        Some(place) if known.len() <= SERIES_MAX => Look::Of(place),
+        _ => Look::Place,
+    }
+}
+
+fn distribution(
+    title: &str,
+    of: &BTreeMap<String, Histogram>,
+    known: &BTreeSet<&str>,
+) -> Option<Panel> {
     let mut flows: Vec<(&String, &Histogram)> =
         of.iter().filter(|(_, it)| it.count() > 0).collect();
     flows.sort_by_key(|(_, histogram)| std::cmp::Reverse(histogram.count()));
@@ -208,9 +226,9 @@ fn distribution(title: &str, of: &BTreeMap<String, Histogram>) -> Option<Panel> 
         let least = histogram.quantile(0.0).map(|nanos| (nanos as f64 / 1e6, 0.0));
         least.into_iter().chain(shares.filter_map(at)).collect()
     };
-    let panel = flows
-        .into_iter()
-        .fold(panel, |panel, (name, histogram)| panel.with(Series::line(name, curve(histogram))));
+    let panel = flows.into_iter().fold(panel, |panel, (name, histogram)| {
+        panel.with(Series::line(name, curve(histogram)).looking(look(name, known)))
+    });
     Some(panel)
 }
 
@@ -245,8 +263,13 @@ impl Quantity {
         if lines.is_empty() {
             return None;
         }
+        let known: BTreeSet<&str> = [flow, node, link]
+            .iter()
+            .find(|of| series.iter().any(|it| of(it).is_some() && (self.read)(it).is_some()))
+            .map(|of| series.iter().filter_map(of).collect())
+            .unwrap_or_default();
         let panel = lines.into_iter().fold(self.panel(""), |panel, (name, points)| {
-            panel.with(Series::line(name, thinned(&points)))
+            panel.with(Series::line(name, thinned(&points)).looking(look(name, &known)))
         });
         let left_out = match all.saturating_sub(SERIES_MAX) {
             0 => String::new(),

@@ -4,7 +4,7 @@
 
 use super::style::{self, Ink, Marker, Size};
 use super::ticks::Scale;
-use super::{Axis, Mark, Panel, Point, Series, font};
+use super::{Axis, Look, Mark, Panel, Point, Series, font};
 use std::ops::Range;
 
 /// All shapes, in the order in which they are painted.
@@ -131,8 +131,8 @@ pub fn layout_with_frames(panels: &[Panel], size: Size) -> (Drawing, Vec<Frame>)
 
 /// Whether two panels have the same entries in their legends.
 fn is_same_legend(one: &Panel, other: &Panel) -> bool {
-    let series = |panel: &Panel| -> Vec<(String, Mark)> {
-        panel.series.iter().map(|series| (series.name.clone(), series.mark)).collect()
+    let series = |panel: &Panel| -> Vec<(String, Mark, Look)> {
+        panel.series.iter().map(|it| (it.name.clone(), it.mark, it.look)).collect()
     };
     let targets = |panel: &Panel| -> Vec<(usize, String)> {
         panel.targets.iter().map(|target| (target.series, target.label.clone())).collect()
@@ -287,7 +287,7 @@ impl<'a> Plan<'a> {
                 key(out, entry, x, middle);
                 let text_x = x + KEY_WIDTH + 6.0;
                 out.push(label(&entry.text, text_x, middle + 4.5, Anchor::Start, Ink::Text));
-                x = text_x + label_width(&entry.text) + KEY_GAP;
+                x = text_x + legend_width(&entry.text) + KEY_GAP;
             }
         }
     }
@@ -316,7 +316,10 @@ impl<'a> Plan<'a> {
     fn draw_targets(&self, out: &mut Vec<Shape>) {
         for target in &self.panel.targets {
             let on_right = self.series(target.series).is_some_and(|series| series.on_right);
-            let ink = Ink::Series(target.series);
+            let ink = match self.series(target.series) {
+                Some(series) => look(series, target.series).0,
+                None => Ink::Series(target.series),
+            };
             let [from, to] = target.x.map_or([self.area[0], self.area[2]], |(from, to)| {
                 [self.at_x(from), self.at_x(to)]
             });
@@ -350,8 +353,7 @@ impl<'a> Plan<'a> {
             .collect();
         let lines = self.panel.series.iter().filter(|series| series.mark == Mark::Line).count();
         for (index, series) in self.panel.series.iter().enumerate() {
-            let ink = Ink::Series(index);
-            let (dash, marker) = (style::dash(index), Marker::of(index));
+            let (ink, dash, marker) = look(series, index);
             let begin = out.len();
             // Parts that later series would cover remain visible on both sides of them.
             let wider = RIM * self.number_above(index) as f64;
@@ -388,7 +390,7 @@ impl<'a> Plan<'a> {
                     let side = |at: usize| points.iter().skip(at).step_by(2).copied();
                     let highs: Vec<_> = side(1).collect();
                     let points = side(0).chain(highs.into_iter().rev()).collect();
-                    out.push(Shape::Area { points, ink, opacity: 0.9 });
+                    out.push(Shape::Area { points, ink, opacity: opacity(ink) });
                 }
                 Mark::Bars => {
                     let place_in_group = bars.iter().position(|&bar| bar == index).unwrap_or(0);
@@ -420,7 +422,7 @@ impl<'a> Plan<'a> {
                             width: (to - from).max(1.2),
                             height,
                             ink,
-                            opacity: 0.9,
+                            opacity: opacity(ink),
                         });
                     }
                 }
@@ -526,7 +528,7 @@ impl<'a> Plan<'a> {
         let mut there = (0..self.panel.series.len())
             .filter(|&index| self.panel.series[index].on_right == on_right);
         match (&self.right, there.next(), there.next()) {
-            (Some(_), Some(only), None) => Ink::Series(only),
+            (Some(_), Some(only), None) => look(&self.panel.series[only], only).0,
             _ => Ink::Text,
         }
     }
@@ -548,6 +550,20 @@ impl<'a> Plan<'a> {
         };
         bottom - scale.place(y) * (bottom - top)
     }
+}
+
+/// How a series is told apart from others, at its place in the panel.
+fn look(series: &Series, place: usize) -> (Ink, &'static [f64], Marker) {
+    match series.look {
+        Look::Place => (Ink::Series(place), style::dash(place), Marker::of(place)),
+        Look::Of(place) => (Ink::Series(place), style::dash(place), Marker::of(place)),
+        Look::Muted => (Ink::Shade, &[], Marker::Circle),
+    }
+}
+
+/// The opacity of an area, a bar or an interval of a series.
+fn opacity(ink: Ink) -> f64 {
+    if ink == Ink::Shade { style::MUTED_OPACITY } else { 0.9 }
 }
 
 /// The x of all bars.
@@ -664,7 +680,7 @@ fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
     let text = |name: &str| fitted(name, style::LABEL_SIZE, width - KEY_WIDTH - 6.0);
     let lines = panel.series.iter().filter(|series| series.mark == Mark::Line).count();
     for (index, series) in panel.series.iter().enumerate() {
-        let (ink, dash, marker) = (Ink::Series(index), style::dash(index), Marker::of(index));
+        let (ink, dash, marker) = look(series, index);
         let key = Key::Mark(series.mark, lines > 1);
         entries.push(Entry { text: text(&series.name), ink, key, dash, marker });
         let mut labels: Vec<&str> = Vec::new();
@@ -687,7 +703,7 @@ fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let mut used = f64::INFINITY;
     for entry in entries {
-        let needs = KEY_WIDTH + 6.0 + label_width(&entry.text);
+        let needs = KEY_WIDTH + 6.0 + legend_width(&entry.text);
         if used + needs > width {
             rows.push(Vec::new());
             used = 0.0;
@@ -718,7 +734,9 @@ fn key(out: &mut Vec<Shape>, entry: &Entry, x: f64, y: f64) {
         Key::Mark(Mark::Line, true) => out.extend([line(style::LINE_WIDTH + 0.8), dot()]),
         Key::Mark(Mark::DottedLine, _) => out.extend([line(style::LINE_WIDTH), dot()]),
         Key::Mark(Mark::Dots, _) => out.push(dot()),
-        Key::Mark(Mark::Bars | Mark::Intervals | Mark::Band, _) => out.push(boxed(10.0, 0.9)),
+        Key::Mark(Mark::Bars | Mark::Intervals | Mark::Band, _) => {
+            out.push(boxed(10.0, opacity(ink)));
+        }
         Key::Band => out.push(boxed(12.0, style::BAND_OPACITY + 0.06)),
         Key::Limit => out.push(Shape::Line { points: span(), ink, width: 1.2, dash: DASH }),
         Key::Shade => out.push(boxed(12.0, style::SHADE_OPACITY + 0.06)),
@@ -794,6 +812,12 @@ fn upwards(mut shape: Shape) -> Shape {
         *upwards = true;
     }
     shape
+}
+
+/// The width of an entry of the legend, also in a font that is somewhat wider: a browser takes
+/// one that it has.
+fn legend_width(text: &str) -> f64 {
+    label_width(text) * 1.1
 }
 
 fn label_width(text: &str) -> f64 {

@@ -43,6 +43,8 @@ pub const DOT_RADIUS: f64 = 3.2;
 pub const BAND_OPACITY: f64 = 0.16;
 /// Opacity of shaded ranges of x.
 pub const SHADE_OPACITY: f64 = 0.13;
+/// Opacity of series in grey.
+pub const MUTED_OPACITY: f64 = 0.25;
 /// Pixels of the PNG per pixel of the SVG.
 pub const PNG_SCALE: f64 = 2.0;
 /// Font families; the first one installed is used.

@@ -5,12 +5,14 @@ use super::{Source, head, quoted, scenario_text, section, told};
 use crate::finding::{Finding, findings};
 use crate::plots::{Figure, mean_series, over_time};
 use lasthop_evidence::page::{document, table};
-use lasthop_evidence::plot::{Axis, Panel, Series, escaped};
+use lasthop_evidence::plot::{Axis, Look, Panel, Series, escaped};
 use lasthop_trace::{Estimate, FlowEstimates, RunDocument, RunSet, SeriesReading};
 use std::fmt::Write;
 
 /// Most flows that are drawn; the table has [`ROWS_MAX`].
 const FLOWS_MAX: usize = 12;
+/// The name of the intervals.
+const INTERVAL: &str = "95 % confidence interval of the mean";
 /// Most flows in the table.
 const ROWS_MAX: usize = 200;
 
@@ -219,8 +221,8 @@ fn spread(set: &RunSet) -> Option<Figure> {
         let lanes = Axis::new("").names(names.iter().copied());
         panels.push(
             Panel::new("", Axis::new(quantity), lanes)
-                .with(Series::intervals("95 % confidence interval of the mean", means))
-                .with(Series::dots("a run", dots)),
+                .with(Series::intervals(INTERVAL, means).looking(Look::Muted))
+                .with(Series::dots("a run", dots).looking(Look::Of(0))),
         );
     }
     let left_out = match set.summary.len().saturating_sub(FLOWS_MAX) {
