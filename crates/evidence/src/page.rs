@@ -61,3 +61,18 @@ pub fn document(title: &str, body: &str) -> String {
         env!("CARGO_PKG_VERSION")
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_escaped_and_have_heads() {
+        let rows = [vec!["<b> & \"c\"".to_owned(), "1".to_owned()]];
+        let table = table("of <it>", &["a<", "b"], 1, &rows);
+        assert!(table.contains("<th scope=\"row\">&lt;b&gt; &amp; &quot;c&quot;</th>"), "{table}");
+        assert!(table.contains("<td class=\"number\">1</td>") && table.contains(">a&lt;</th>"));
+        assert!(table.contains("tabindex=\"0\" aria-label=\"of &lt;it&gt;\""), "{table}");
+        assert!(preformatted("", "a < b").contains("<pre>a &lt; b</pre>"));
+    }
+}

@@ -49,7 +49,10 @@ pub fn html(content: &Content<'_>) -> String {
         &title,
         &format!(
             "{how}, {} s, seed {}, run {}; lasthop {}",
-            run.duration_s, run.seed, run.run, run.version
+            seconds(run.duration_s),
+            run.seed,
+            run.run,
+            run.version
         ),
     );
     for warning in &run.warnings {
@@ -83,6 +86,11 @@ pub fn html(content: &Content<'_>) -> String {
     body.push_str(&flows(run));
     body.push_str(&made_by(content));
     document(&title, &body)
+}
+
+/// A time in seconds in whole ms: emulations end at any ns.
+fn seconds(time_s: f64) -> f64 {
+    (time_s * 1e3).round() / 1e3
 }
 
 /// Style, title and a line below it.

@@ -1,7 +1,7 @@
 //! The page of several runs of one scenario: which findings hold in how many of them, the mean
 //! of each quantity with its 95 % confidence interval and spread, and means over time.
 
-use super::{Source, head, quoted, scenario_text, section, told};
+use super::{Source, head, quoted, scenario_text, seconds, section, told};
 use crate::finding::{Finding, findings};
 use crate::plots::{Figure, mean_series, over_time};
 use lasthop_evidence::page::{document, table};
@@ -70,7 +70,7 @@ pub fn html(content: &Content<'_>) -> String {
             format!("{}: {} runs", first.scenario, runs.len()),
             format!(
                 "{} s each, seed {}, runs {} to {}; lasthop {}",
-                first.duration_s,
+                seconds(first.duration_s),
                 first.seed,
                 first.run,
                 runs.last().map_or(first.run, |last| last.run),

@@ -2,7 +2,7 @@
 //! and without a remedy. Findings side by side, a table of what differs, plots together.
 
 use super::set::{QUANTITIES, listed, often};
-use super::{head, scenario_text, section};
+use super::{head, scenario_text, seconds, section};
 use crate::plots::{beside, causes};
 use lasthop_evidence::page::{document, table};
 use lasthop_evidence::plot::escaped;
@@ -95,7 +95,7 @@ fn made(run: &RunDocument) -> String {
         true => String::new(),
         false => format!(", with {}", run.set.join(", ")),
     };
-    format!("{}, {how}, {} s, seed {}{set}", run.scenario, run.duration_s, run.seed)
+    format!("{}, {how}, {} s, seed {}{set}", run.scenario, seconds(run.duration_s), run.seed)
 }
 
 /// What differs: means over the runs of each side; of two, the change in percent.
