@@ -13,7 +13,7 @@ use lasthop_evidence::{Verdict, plot};
 use lasthop_live::os::clock::Clock;
 use lasthop_reproduce::run::Progress;
 use lasthop_reproduce::words::figure_name;
-use lasthop_reproduce::{Outcome, Report, ReproduceError, files, plot_name, select};
+use lasthop_reproduce::{Outcome, Report, ReproduceError, date, files, plot_name, select};
 use lasthop_trace::OutputDir;
 use lasthop_units::Instant;
 use std::fmt::Write;
@@ -35,7 +35,8 @@ const WORDS_MAX: usize = 28;
 pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let figures = select(args.figures.as_deref()).map_err(Failure::message)?;
-    let date = date()?;
+    let epoch = std::env::var_os("SOURCE_DATE_EPOCH");
+    let date = date(epoch.as_deref(), seconds_since_1970()).map_err(Failure::message)?;
     let mut out = args.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
     let outcomes = make(&figures, args, &interrupt)?;
     let report = Report::new(&outcomes).dated(date);
@@ -64,40 +65,10 @@ pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     Ok(if args.check && failed { FAILED_STATUS } else { 0 })
 }
 
-/// The day in UTC as YYYY-MM-DD; that of SOURCE_DATE_EPOCH
-/// (<https://reproducible-builds.org/specs/source-date-epoch>) if it is set.
-fn date() -> Result<String, Failure> {
-    let seconds = match std::env::var_os("SOURCE_DATE_EPOCH") {
-        Some(value) => value.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
-            let value = value.to_string_lossy();
-            Failure::Message(format!(
-                "SOURCE_DATE_EPOCH={value}: expected whole seconds since 1970"
-            ))
-        })?,
-        None => seconds_since_1970(),
-    };
-    Ok(day(seconds))
-}
-
 #[expect(clippy::disallowed_methods, reason = "the date of a report is that of its making")]
 fn seconds_since_1970() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
-}
-
-/// The day of an instant in the Gregorian calendar. Years are counted from March, so that the
-/// day of a leap year is the last one, in eras of 400 years, which are of equal length.
-fn day(seconds: u64) -> String {
-    const ERA_DAYS: u64 = 146_097;
-    let days = seconds / 86_400 + 719_468;
-    let (era, day) = (days / ERA_DAYS, days % ERA_DAYS);
-    let year = (day - day / 1_460 + day / 36_524 - day / (ERA_DAYS - 1)) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    // Five months from March have 153 days, again and again.
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day:02}", year + 400 * era + carry)
 }
 
 /// Faults of the plots, independent of the data.
@@ -233,23 +204,6 @@ fn shortened(text: &str, letters_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn days_are_those_of_the_calendar() {
-        // As `date -u -d @SECONDS +%F` has them.
-        let days = [
-            (0, "1970-01-01"),
-            (951_782_399, "2000-02-28"),
-            (951_782_400, "2000-02-29"),
-            (951_868_800, "2000-03-01"),
-            (1_735_603_200, "2024-12-31"),
-            (1_795_564_800, "2026-11-25"),
-            (4_107_542_400, "2100-03-01"),
-        ];
-        for (seconds, expected) in days {
-            assert_eq!(day(seconds), expected);
-        }
-    }
 
     #[test]
     fn long_texts_end_in_an_ellipsis() {

@@ -93,6 +93,17 @@ fn seconds(time_s: f64) -> f64 {
     (time_s * 1e3).round() / 1e3
 }
 
+/// A number with about four digits.
+fn short(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 999.95 => 0,
+        size if size >= 99.995 => 1,
+        size if size >= 9.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
 /// Style, title and a line below it.
 fn head(title: &str, line: &str) -> String {
     format!(
@@ -247,6 +258,8 @@ mod tests {
         assert!(!page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>"));
         assert!(page.contains("lasthop simulate 'my dir/scenario.toml' --runs 3"), "{page}");
         assert!(page.contains("Nothing that lasthop looks for."));
+        let numbers = [1234.5, 123.45, 12.345, 1.2345, 0.0].map(short);
+        assert_eq!(numbers, ["1234", "123.5", "12.35", "1.234", "0.000"].map(str::to_owned));
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted("node.ap.queue.kind=fq-codel"), "node.ap.queue.kind=fq-codel");
     }

@@ -8,6 +8,7 @@ use lasthop_evidence::Verdict;
 use lasthop_evidence::plot::Series;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 
 /// What papers state, what lasthop gets, and whether they agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -235,6 +236,35 @@ impl Entry {
     }
 }
 
+/// The day in UTC as YYYY-MM-DD: that of SOURCE_DATE_EPOCH
+/// (<https://reproducible-builds.org/specs/source-date-epoch>) if it is set, in seconds since
+/// 1970, and otherwise that of `now`, in the same seconds.
+///
+/// # Errors
+/// If what is set is no whole number; the message says what is expected.
+pub fn date(source_date_epoch: Option<&OsStr>, now: u64) -> Result<String, String> {
+    let Some(set) = source_date_epoch else { return Ok(day(now)) };
+    let seconds = set.to_str().and_then(|text| text.parse().ok());
+    let set = set.to_string_lossy();
+    let wrong = || format!("SOURCE_DATE_EPOCH={set}: expected whole seconds since 1970");
+    seconds.map(day).ok_or_else(wrong)
+}
+
+/// The day of an instant in the Gregorian calendar. Years are counted from March, so that the
+/// day of a leap year is the last one, in eras of 400 years, which are of equal length.
+fn day(seconds: u64) -> String {
+    const ERA_DAYS: u64 = 146_097;
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / ERA_DAYS, days % ERA_DAYS);
+    let year = (day - day / 1_460 + day / 36_524 - day / (ERA_DAYS - 1)) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    // Five months from March have 153 days, again and again.
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", year + 400 * era + carry)
+}
+
 /// Rounds to six significant digits, which are enough for a reader. The verdict is on
 /// the unrounded number.
 fn rounded(value: f64) -> f64 {
@@ -254,6 +284,23 @@ pub fn schema() -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        // As `date -u -d @SECONDS +%F` has them.
+        let days = [
+            (0, "1970-01-01"),
+            (951_782_399, "2000-02-28"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_735_603_200, "2024-12-31"),
+            (1_795_564_800, "2026-11-25"),
+            (4_107_542_400, "2100-03-01"),
+        ];
+        for (seconds, expected) in days {
+            assert_eq!(day(seconds), expected);
+        }
+    }
 
     #[test]
     fn six_digits_are_left() {

@@ -1,7 +1,7 @@
 //! The page of several runs of one scenario: which findings hold in how many of them, the mean
 //! of each quantity with its 95 % confidence interval and spread, and means over time.
 
-use super::{Source, head, quoted, scenario_text, seconds, section, told};
+use super::{Source, head, quoted, scenario_text, seconds, section, short, told};
 use crate::finding::{Finding, findings};
 use crate::plots::{Figure, mean_series, over_time};
 use lasthop_evidence::page::{document, table};
@@ -46,10 +46,10 @@ pub(super) type Quantity = (&'static str, fn(&FlowEstimates) -> Option<Estimate>
 /// The quantities of a flow over several runs.
 pub(super) const QUANTITIES: [Quantity; 6] = [
     ("goodput, Mb/s", |flow| flow.goodput_mbps),
-    ("mean round-trip time, ms", |flow| flow.rtt_mean_ms),
-    ("95th percentile of the round-trip time, ms", |flow| flow.rtt_p95_ms),
-    ("mean one-way delay, ms", |flow| flow.one_way_delay_mean_ms),
-    ("95th percentile of the one-way delay, ms", |flow| flow.one_way_delay_p95_ms),
+    ("RTT, mean, ms", |flow| flow.rtt_mean_ms),
+    ("RTT, p95, ms", |flow| flow.rtt_p95_ms),
+    ("delay, mean, ms", |flow| flow.one_way_delay_mean_ms),
+    ("delay, p95, ms", |flow| flow.one_way_delay_p95_ms),
     ("lost packets, %", |flow| {
         let percent = |value: f64| 100.0 * value;
         flow.loss_fraction.map(|it| Estimate {
@@ -155,14 +155,13 @@ fn estimates(set: &RunSet) -> String {
     for (name, flow) in set.summary.iter().take(ROWS_MAX) {
         for (quantity, of) in QUANTITIES {
             let Some(it) = of(flow) else { continue };
-            let number = |value: f64| format!("{value:.3}");
             rows.push(vec![
                 name.clone(),
                 quantity.to_owned(),
-                number(it.mean),
-                it.ci95.map_or(String::new(), |ci95| format!("\u{b1} {}", number(ci95))),
-                number(it.min),
-                number(it.max),
+                short(it.mean),
+                it.ci95.map_or(String::new(), |ci95| format!("\u{b1} {}", short(ci95))),
+                short(it.min),
+                short(it.max),
                 it.runs.to_string(),
             ]);
         }
@@ -177,7 +176,7 @@ fn estimates(set: &RunSet) -> String {
     };
     format!(
         "<section><h2>Over all runs</h2><p>The confidence interval is that of the mean \
-         (Student); runs are independent.</p>{}{left_out}</section>\n",
+         (Student); runs are independent. Delays are one-way.</p>{}{left_out}</section>\n",
         table("Over all runs", &heads, 2, &rows)
     )
 }

@@ -2,7 +2,7 @@
 //! and without a remedy. Findings side by side, a table of what differs, plots together.
 
 use super::set::{QUANTITIES, listed, often};
-use super::{head, scenario_text, seconds, section};
+use super::{head, scenario_text, seconds, section, short};
 use crate::plots::{beside, causes};
 use lasthop_evidence::page::{document, table};
 use lasthop_evidence::plot::escaped;
@@ -158,7 +158,7 @@ fn row(
     if values.iter().all(Option::is_none) {
         return None;
     }
-    let told = values.iter().map(|value| value.map_or(String::new(), |it| format!("{it:.3}")));
+    let told = values.iter().map(|value| value.map_or(String::new(), short));
     let mut cells: Vec<String> =
         [name.to_owned(), quantity.to_owned()].into_iter().chain(told).collect();
     if let [before, after] = values[..] {
@@ -229,8 +229,8 @@ mod tests {
     fn sides_are_beside_each_other_with_the_change() {
         let variants = [variant("<before>", 8.0), variant("after", 10.0)];
         let page = html("a < b", &variants, None);
-        assert!(page.contains(">8.000</td>") && page.contains(">10.000</td>"), "{page}");
-        assert!(page.contains("+25.0 %") && page.contains("50.000"), "{page}");
+        assert!(page.contains(">8.000</td>") && page.contains(">10.00</td>"), "{page}");
+        assert!(page.contains("+25.0 %") && page.contains("50.00"), "{page}");
         assert!(!page.contains("<before>") && !page.contains("<up>") && !page.contains("<i>"));
         assert!(page.contains("There is no series.parquet"));
         assert!(page.contains("Change</th>"));
