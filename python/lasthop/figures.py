@@ -298,7 +298,10 @@ class Figures:
 
     @cached_property
     def json(self) -> str:
-        """What ``lasthop reproduce --json`` prints, and writes into ``reproduce.json``."""
+        """What ``lasthop reproduce --json`` prints, and writes into ``reproduce.json``.
+
+        Its date is the day on which the figures were made, or that of ``SOURCE_DATE_EPOCH``.
+        """
         return self._raw.json()
 
     @cached_property

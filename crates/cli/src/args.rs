@@ -42,7 +42,7 @@ pub enum Verb {
     Sweep(Sweep),
     /// Run real programs and the kernel's TCP over the scenario's hop, in real time
     Emulate(Emulate),
-    /// Say what is wrong with a run, and why: its folder as one HTML page
+    /// Say what is wrong with a run, and why: a folder with results as one HTML page
     Report(Report),
     /// Reproduce the figures of papers: theirs, ours, verdict
     Reproduce(Reproduce),
@@ -214,19 +214,21 @@ pub struct Emulate {
 /// `lasthop report`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The page has what is wrong with the run and what may help, plots, and the scenario. It needs
-no network. DIR needs run.json; series.parquet and scenario.toml are used if they are there.
+    after_help = "The page has what is wrong and what may help, plots, and the scenario. It needs no network. DIR
+is what simulate, emulate, compare, apq measure, sweep or capture wrote with --out. Several
+folders of simulate or emulate are shown beside each other: what differs, and by how much.
 
-Examples, a run and its page:
-  lasthop simulate scenarios/upload.toml --out results
-  lasthop report results
-  lasthop report results --output upload.html"
+Examples, a run and its page, and two beside each other:
+  lasthop simulate upload --out before
+  lasthop report before --output upload.html
+  lasthop simulate upload --set node.laptop.queue.kind=fq-codel --out after
+  lasthop report before after --output both.html"
 )]
 pub struct Report {
-    /// Folder of a run, which `simulate` or `emulate` wrote with --out
-    #[arg(value_name = "DIR")]
-    pub folder: PathBuf,
-    /// The page [default: DIR/report.html]
+    /// Folder with results, which --out made
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// The page [default of a single DIR: DIR/report.html]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -268,7 +270,7 @@ runs without TCP small queues, because a TAP device takes packets from the kerne
 
 Examples:
   lasthop compare upload
-  lasthop compare upload --set flow.upload.congestion_control=reno --runs 3"
+  lasthop compare upload --set flow.upload.congestion_control=reno --runs 3 --out both"
 )]
 pub struct Compare {
     /// What to run.
@@ -280,6 +282,9 @@ pub struct Compare {
     /// Runs of each kind with independent random numbers; their means are shown
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
+    /// Write comparison.json, the files of each run and report.html to this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
@@ -387,7 +392,7 @@ pub struct ApqMeasure {
     /// Agree to what will be sent, without being asked
     #[arg(long)]
     pub yes: bool,
-    /// Write apq.json, samples.parquet and plots (SVG and PNG) to this directory
+    /// Write apq.json, samples.parquet, plots (SVG and PNG) and report.html to this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
@@ -574,7 +579,8 @@ impl ScenarioArgs {
 /// Where results go.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// Write run.json, scenario.toml, events.parquet and series.parquet to this directory
+    /// Write run.json, scenario.toml, events.parquet, series.parquet and report.html to this
+    /// directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Also write captures: air.pcapng, and node-NAME.pcapng of every node

@@ -8,14 +8,19 @@ use crate::console::{self, Stream};
 use crate::emulate::{self, Show};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::page;
 use crate::scenario;
 use crate::simulate;
 use crate::table::{self, alone, number, text, value};
 use lasthop_live::EmulateOptions;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{Comparison, FlowComparison, NodeComparison, Pair, Recorder, RunDocument};
+use lasthop_trace::{
+    Comparison, FlowComparison, NodeComparison, OutputDir, Pair, Recorder, RunDocument, RunSet,
+    replace_earlier,
+};
 use std::fmt::Write;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 /// What a kernel does not do behind a TAP device.
 const SMALL_QUEUES_NOTE: &str = "  simulated without TCP small queues: a TAP device takes packets \
@@ -29,9 +34,11 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     let scenario = scenario::load(&args.scenario, &sets)?;
     let runs = u64::from(args.runs);
     let as_kernel = scenario.clone().without_small_queues();
+    let mut files = args.out.as_deref().map(|out| Files::create(out, args.runs)).transpose()?;
     let mut simulated = Vec::new();
     for run in 0..runs {
-        simulated.push(simulate_one(args, &as_kernel, run, &interrupt)?);
+        let into = files.as_mut().map(|files| files.run("simulated", run)).transpose()?;
+        simulated.push(simulate_one(args, &as_kernel, run, into, &interrupt)?);
     }
     if console::is_progress_wanted() {
         let length = alone(scenario.duration.as_secs_f64() * runs as f64);
@@ -39,24 +46,108 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     }
     let mut emulated = Vec::new();
     for run in 0..runs {
-        emulated.push(emulate_one(&scenario, run, &interrupt)?);
+        let into = files.as_mut().map(|files| files.run("emulated", run)).transpose()?;
+        emulated.push(emulate_one(&scenario, run, into, &interrupt)?);
     }
     let comparison =
         Comparison::new(&simulated, &emulated).expect("there is at least one run of each");
+    let page = match files {
+        Some(files) => {
+            let sides = [("simulated", simulated), ("emulated", emulated)];
+            Some(files.commit(&comparison, sides, &scenario.source_text, &interrupt)?)
+        }
+        None => None,
+    };
     if args.json {
         return console::print(&comparison.to_json());
     }
-    console::print(&report(&comparison, &scenario, Stream::Output))
+    let named = page.map_or(String::new(), |page| page::named(&page, Stream::Output));
+    console::print(&(report(&comparison, &scenario, Stream::Output) + &named))
+}
+
+/// The files of `--out`: in the folders `simulated` and `emulated` those of a run, or of
+/// several as `simulate --runs` writes them, and beside these `comparison.json`,
+/// `scenario.toml` and the page.
+struct Files {
+    top: OutputDir,
+    /// Of each run, in their order.
+    runs: Vec<OutputDir>,
+    is_single: bool,
+}
+
+impl Files {
+    fn create(path: &Path, runs: u32) -> Result<Self, Failure> {
+        let top = OutputDir::create(path).map_err(Failure::message)?;
+        Ok(Self { top, runs: Vec::new(), is_single: runs == 1 })
+    }
+
+    /// The directory of a run of one side.
+    fn run(&mut self, side: &str, run: u64) -> Result<&mut OutputDir, Failure> {
+        let side = self.top.path().join(side);
+        let path = if self.is_single { side } else { side.join(format!("run-{run}")) };
+        self.runs.push(OutputDir::create(path).map_err(Failure::message)?);
+        Ok(self.runs.last_mut().expect("it was pushed"))
+    }
+
+    /// Writes the documents, gives all files their names, and adds the page; returns its path.
+    fn commit(
+        mut self,
+        comparison: &Comparison,
+        sides: [(&str, Vec<RunDocument>); 2],
+        scenario: &str,
+        interrupt: &Interrupt,
+    ) -> Result<PathBuf, Failure> {
+        let mut directories = self.runs.iter_mut();
+        for (side, documents) in sides {
+            for document in &documents {
+                let directory = directories.next().expect("each run has a directory");
+                let json = document.to_json();
+                directory.write("run.json", json.as_bytes()).map_err(Failure::message)?;
+            }
+            if !self.is_single {
+                let json = RunSet::new(documents).to_json();
+                let name = format!("{side}/runs.json");
+                self.top.write(&name, json.as_bytes()).map_err(Failure::message)?;
+            }
+        }
+        let json = comparison.to_json();
+        self.top.write("comparison.json", json.as_bytes()).map_err(Failure::message)?;
+        self.top.write("scenario.toml", scenario.as_bytes()).map_err(Failure::message)?;
+        interrupt.check()?;
+        let (path, mut written) = (self.top.path().to_owned(), self.top.files());
+        for directory in self.runs {
+            written.extend(directory.files());
+            directory.commit().map_err(Failure::message)?;
+        }
+        self.top.commit().map_err(Failure::message)?;
+        let page = page::add(&path)?;
+        written.push(page.clone());
+        replace_earlier(&path, &written).map_err(Failure::message)?;
+        Ok(page)
+    }
+}
+
+/// The recorder of a run, which writes its series into `directory`.
+fn recorder(scenario: &Scenario, directory: Option<&mut OutputDir>) -> Result<Recorder, Failure> {
+    let recording = emulate::recording(scenario, scenario.duration, false);
+    let names = lasthop_run::names(scenario);
+    match directory {
+        Some(directory) => {
+            let files = lasthop_run::files(scenario, false, None);
+            Recorder::with_files(names, recording, &files, directory).map_err(Failure::message)
+        }
+        None => Ok(Recorder::new(names, recording)),
+    }
 }
 
 fn simulate_one(
     args: &Compare,
     scenario: &Scenario,
     run: u64,
+    directory: Option<&mut OutputDir>,
     interrupt: &Interrupt,
 ) -> Result<RunDocument, Failure> {
-    let recording = emulate::recording(scenario, scenario.duration, false);
-    let recorder = Recorder::new(lasthop_run::names(scenario), recording);
+    let recorder = recorder(scenario, directory)?;
     let document = simulate::run(&args.scenario.asked(), scenario, run, recorder, &mut |_| {
         if interrupt.came() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -67,10 +158,10 @@ fn simulate_one(
 fn emulate_one(
     scenario: &Scenario,
     run: u64,
+    directory: Option<&mut OutputDir>,
     interrupt: &Interrupt,
 ) -> Result<RunDocument, Failure> {
-    let recording = emulate::recording(scenario, scenario.duration, false);
-    let recorder = Recorder::new(lasthop_run::names(scenario), recording);
+    let recorder = recorder(scenario, directory)?;
     let options = EmulateOptions {
         // Without it the end would depend on the scenario's programs.
         duration: Some(scenario.duration),

@@ -8,6 +8,7 @@ use crate::console::{self, Stream};
 use crate::dashboard::Dashboard;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::page;
 use crate::report;
 use crate::scenario;
 use crate::simulate::wall_s;
@@ -84,13 +85,17 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     drop(aside);
     let (document, outcome) = run?;
 
+    let mut written_page = None;
     if let Some(mut directory) = directory {
         directory.write("run.json", document.to_json().as_bytes()).map_err(Failure::message)?;
         let text = scenario.source_text.as_bytes();
         directory.write("scenario.toml", text).map_err(Failure::message)?;
-        let (top, written) = (directory.path().to_owned(), directory.files());
+        let (top, mut written) = (directory.path().to_owned(), directory.files());
         directory.commit().map_err(Failure::message)?;
+        let page = page::add(&top)?;
+        written.push(page.clone());
         replace_earlier(&top, &written).map_err(Failure::message)?;
+        written_page = Some(page);
     }
     let judged = args.expected.judge(slice::from_ref(&document));
     let mut expected_on = Stream::Error;
@@ -106,6 +111,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
             programs(&scenario, &outcome, stream)
                 + &report::run(&document, stream)
                 + &lost_outside(&outcome, stream)
+                + &written_page.map_or(String::new(), |page| page::named(&page, stream))
         };
         stream.write(&text)?;
         if !args.quiet {

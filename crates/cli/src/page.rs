@@ -1,88 +1,141 @@
-//! `lasthop report`: the folder of a run as one HTML page. What is on it, is in the crate
-//! `report`. Reads `run.json`, and `series.parquet` and `scenario.toml` if they are there;
-//! a file that is there and broken is an error.
+//! `lasthop report`: the folder of a run, of several runs, of a comparison, a sweep, a measured
+//! queue or a capture as one HTML page. What is on it, is in the crate `report`; sweeps and
+//! captures have their page already, which is copied. The commands that write such folders add
+//! the page with [`add`].
+//!
+//! | module | content |
+//! |---|---|
+//! | `folder` | which kind of folder it is, and what is read of it |
 
+mod folder;
+
+use crate::apq::words;
 use crate::args::Report;
-use crate::console;
+use crate::console::{self, Stream};
 use crate::failure::Failure;
-use lasthop_report::page::{Content, Source, html};
-use lasthop_trace::{OutputDir, RunDocument, SeriesReading};
-use std::fs;
-use std::io::ErrorKind;
+use folder::{Kind, Run, Set};
+use lasthop_report::page::variants::Variant;
+use lasthop_report::page::{self, Source, measured, set, variants};
+use lasthop_report::plots::mean_series;
+use lasthop_trace::{OutputDir, RunSet};
 use std::path::{Path, PathBuf};
+
+/// The name of the page in a folder.
+const NAME: &str = "report.html";
 
 /// Runs the command.
 pub fn report(args: &Report) -> Result<(), Failure> {
-    let folder = &args.folder;
-    let run = document(folder)?;
-    let series = folder.join("series.parquet");
-    let series = match series.exists() {
-        true => Some(SeriesReading::read(&series).map_err(Failure::message)?),
-        false => None,
+    let page = match &args.folders[..] {
+        [only] => page(only)?,
+        several => beside(several)?,
     };
-    let scenario = scenario(folder)?;
-    let source = scenario.as_ref().map(|(path, text)| Source { path, text });
-    let page = html(&Content { run: &run, series: series.as_deref(), scenario: source });
-    let file = args.output.clone().unwrap_or_else(|| folder.join("report.html"));
+    let file = match (&args.output, &args.folders[..]) {
+        (Some(file), _) => file.clone(),
+        (None, [only]) => only.join(NAME),
+        (None, _) => {
+            return Err(Failure::message("several folders: expected --output FILE for their page"));
+        }
+    };
     write(&file, &page)?;
     console::print(&format!("{}\n", file.display()))
 }
 
-fn document(folder: &Path) -> Result<RunDocument, Failure> {
-    let path = folder.join("run.json");
-    match text(&path)? {
-        Some(json) => serde_json::from_str(&json).map_err(|error| {
-            Failure::Message(format!("{}: expected the summary of a run: {error}", path.display()))
-        }),
-        None => Err(Failure::Message(none(folder))),
+/// Adds the page to a folder whose other files are there; returns its path.
+pub fn add(folder: &Path) -> Result<PathBuf, Failure> {
+    let file = folder.join(NAME);
+    write(&file, &page(folder)?)?;
+    Ok(file)
+}
+
+/// The line that names the page of a folder.
+pub fn named(file: &Path, stream: Stream) -> String {
+    stream.dim(&format!("\nReport: {}", file.display())) + "\n"
+}
+
+fn page(folder: &Path) -> Result<String, Failure> {
+    match Kind::of(folder)? {
+        Kind::Run => Ok(of_run(&Run::read(folder)?)),
+        Kind::Set => Ok(of_set(&Set::read(folder)?)),
+        Kind::Comparison => of_comparison(folder),
+        Kind::Measured => of_measured(folder),
+        Kind::Made { page, .. } => folder::required(&folder.join(page)),
     }
 }
 
-/// Why there is no run in `folder`, and where one is.
-fn none(folder: &Path) -> String {
-    let shown = folder.display();
-    if !folder.is_dir() {
-        return format!("{shown}: expected the directory of a run, which --out made");
-    }
-    if folder.join("run-0").is_dir() {
-        return format!("{shown} holds several runs; expected one of them, such as {shown}/run-0");
-    }
-    let pages = [
-        ("capture.json", "the page of a capture is capture.html"),
-        ("sweep.json", "the page of a sweep is index.html"),
-        ("apq.json", "the plots of a measurement are session.svg and delays.svg"),
-    ];
-    let other = pages.iter().find(|(name, _)| folder.join(name).exists());
-    let other = other.map_or(String::new(), |(name, what)| format!(" ({name}: {what})"));
-    format!(
-        "{shown}: there is no run.json; expected the directory of a run, which simulate or emulate wrote with --out{other}"
-    )
+fn of_run(it: &Run) -> String {
+    page::html(&page::Content {
+        run: &it.run,
+        series: it.series.as_deref(),
+        delays: it.delays.as_ref(),
+        scenario: it.scenario.as_ref().map(|(path, text)| Source { path, text }),
+    })
 }
 
-/// The path and text of the scenario; it is beside the folders `run-N` of several runs.
-fn scenario(folder: &Path) -> Result<Option<(String, String)>, Failure> {
-    let own = folder.join("scenario.toml");
-    let is_one_of_several = fs::canonicalize(folder).is_ok_and(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("run-"))
-    });
-    let above = is_one_of_several.then(|| folder.join("../scenario.toml"));
-    for path in [Some(own), above].into_iter().flatten() {
-        if let Some(text) = text(&path)? {
-            return Ok(Some((path.display().to_string(), text)));
+fn of_set(it: &Set) -> String {
+    set::html(&set::Content {
+        set: &it.set,
+        series: &it.series,
+        scenario: it.scenario.as_ref().map(|(path, text)| Source { path, text }),
+    })
+}
+
+fn of_comparison(folder: &Path) -> Result<String, Failure> {
+    let sides = ["simulated", "emulated"];
+    let sides = sides.map(|side| variant(&folder.join(side), side));
+    let sides = sides.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let first = sides.first().and_then(|side| side.set.runs.first());
+    let title = first.map_or("comparison", |run| run.scenario.as_str());
+    let scenario = folder.join("scenario.toml");
+    let runs = sides.first().map_or(1, |side| side.set.runs.len());
+    let command =
+        format!("lasthop compare {} --runs {runs}", page::quoted(&scenario.display().to_string()));
+    let command = scenario.exists().then_some(command);
+    let title = format!("{title}: simulated and emulated");
+    Ok(variants::html(&title, &sides, command.as_deref()))
+}
+
+/// The page of several folders of runs, beside each other.
+fn beside(folders: &[PathBuf]) -> Result<String, Failure> {
+    let of = |folder: &PathBuf| match Kind::of(folder)? {
+        Kind::Run | Kind::Set => variant(folder, &folder.display().to_string()),
+        _ => Err(Failure::Message(format!(
+            "{}: expected the folder of a run or of several, which simulate or emulate wrote; \
+             only these are shown beside each other",
+            folder.display()
+        ))),
+    };
+    let sides = folders.iter().map(of).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+    Ok(variants::html(&format!("{} beside each other", names.join(", ")), &sides, None))
+}
+
+fn variant(folder: &Path, name: &str) -> Result<Variant, Failure> {
+    let name = name.to_owned();
+    Ok(match Kind::of(folder)? {
+        Kind::Set => {
+            let Set { set, series, scenario } = Set::read(folder)?;
+            Variant { name, set, series: mean_series(&series), scenario }
         }
-    }
-    Ok(None)
+        _ => {
+            let Run { run, series, scenario, .. } = Run::read(folder)?;
+            let (set, series) = (RunSet::new(vec![run]), series.unwrap_or_default());
+            Variant { name, set, series, scenario }
+        }
+    })
 }
 
-/// The text of a file; `None` if there is no such file.
-fn text(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
-        Err(error) => Err(Failure::Message(format!("cannot read {}: {error}", path.display()))),
-    }
+fn of_measured(folder: &Path) -> Result<String, Failure> {
+    let (document, samples) = folder::measured(folder)?;
+    let words = plain(&words::document(&document, Stream::Output));
+    let samples = samples.as_deref();
+    Ok(measured::html(&measured::Content { document: &document, words: &words, samples }))
+}
+
+/// A text without escape sequences for a terminal.
+fn plain(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| out + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 /// Writes a file aside, and gives it its name.
@@ -101,4 +154,17 @@ pub fn write(file: &Path, page: &str) -> Result<(), Failure> {
     let mut directory = OutputDir::create(folder).map_err(Failure::message)?;
     directory.write(name, page.as_bytes()).map_err(Failure::message)?;
     directory.commit().map_err(Failure::message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_terminal_are_plain_on_a_page() {
+        assert_eq!(
+            plain("\u{1b}[1mThe queue\u{1b}[0m, \u{1b}[1;33mwarning\u{1b}[0m"),
+            "The queue, warning"
+        );
+    }
 }

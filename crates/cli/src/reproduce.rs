@@ -13,13 +13,14 @@ use lasthop_evidence::{Verdict, plot};
 use lasthop_live::os::clock::Clock;
 use lasthop_reproduce::run::Progress;
 use lasthop_reproduce::words::figure_name;
-use lasthop_reproduce::{Outcome, Report, ReproduceError, files, plot_name, select};
+use lasthop_reproduce::{Outcome, Report, ReproduceError, date, files, plot_name, select};
 use lasthop_trace::OutputDir;
 use lasthop_units::Instant;
 use std::fmt::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
+use std::time::SystemTime;
 
 /// Exit status if a figure fails, with `--check`.
 const FAILED_STATUS: u8 = 1;
@@ -34,9 +35,11 @@ const WORDS_MAX: usize = 28;
 pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let figures = select(args.figures.as_deref()).map_err(Failure::message)?;
+    let epoch = std::env::var_os("SOURCE_DATE_EPOCH");
+    let date = date(epoch.as_deref(), seconds_since_1970()).map_err(Failure::message)?;
     let mut out = args.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
     let outcomes = make(&figures, args, &interrupt)?;
-    let report = Report::new(&outcomes);
+    let report = Report::new(&outcomes).dated(date);
     if let Some(mut directory) = out.take() {
         for (name, content) in files(&outcomes, &report) {
             directory.write(&name, &content).map_err(Failure::message)?;
@@ -60,6 +63,12 @@ pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     let failed = report.figures.iter().any(|entry| entry.verdict == Verdict::Fail);
     let failed = failed || !faults.is_empty();
     Ok(if args.check && failed { FAILED_STATUS } else { 0 })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the date of a report is that of its making")]
+fn seconds_since_1970() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 /// Faults of the plots, independent of the data.

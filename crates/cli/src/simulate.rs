@@ -6,6 +6,7 @@ use crate::args::Simulate;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::page;
 use crate::report;
 use crate::scenario;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -44,6 +45,7 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     // With many nodes and runs it is most of what no other core does: not for a table.
     let is_needed = top.is_some() || args.output.json;
     let json = if is_needed { set.to_json() } else { String::new() };
+    let mut named = String::new();
     if let Some(mut top) = top {
         if let ([only], 1) = (&set.runs[..], args.runs) {
             top.write("run.json", only.to_json().as_bytes()).map_err(Failure::message)?;
@@ -57,7 +59,10 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
             directory.commit().map_err(Failure::message)?;
         }
         top.commit().map_err(Failure::message)?;
+        let page = page::add(&path)?;
+        written.push(page.clone());
         replace_earlier(&path, &written).map_err(Failure::message)?;
+        named = page::named(&page, Stream::Output);
     }
     let judged = args.expected.judge(&set.runs);
     if args.output.json {
@@ -68,7 +73,7 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
         [only] => report::run(only, Stream::Output),
         _ => report::run_set(&set, Stream::Output),
     };
-    console::print(&text)?;
+    console::print(&(text + &named))?;
     args.expected.tell(judged.as_ref(), Stream::Output, false)
 }
 

@@ -15,6 +15,7 @@
 
 mod check;
 mod font;
+mod hover;
 mod layout;
 mod png;
 pub mod style;
@@ -73,6 +74,8 @@ pub enum Mark {
     Bars,
     /// Horizontal bars: points are start and end in turn; the height is y.
     Intervals,
+    /// An area: points are its lower and its upper end at one x in turn.
+    Band,
 }
 
 /// Points that are drawn together, with one entry in the legend.
@@ -86,6 +89,20 @@ pub struct Series {
     pub mark: Mark,
     /// Whether the right axis is theirs, if the panel has one.
     pub on_right: bool,
+    /// How it is told apart from others.
+    pub look: Look,
+}
+
+/// The colour, the dash and the marker of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// By its place among the series of the panel.
+    #[default]
+    Place,
+    /// As at this place, so that it is the same in several panels.
+    Of(usize),
+    /// In grey: what is left when all others are taken away.
+    Muted,
 }
 
 /// A band behind a series: what the paper states.
@@ -119,6 +136,7 @@ impl Mark {
             Self::Dots => "dots",
             Self::Bars => "bars",
             Self::Intervals => "intervals",
+            Self::Band => "band",
         }
     }
 }
@@ -147,7 +165,8 @@ impl Axis {
 impl Series {
     /// Returns a series drawn as a line.
     pub fn line(name: impl Into<String>, points: Vec<Point>) -> Self {
-        Self { name: name.into(), points, mark: Mark::Line, on_right: false }
+        let (mark, on_right, look) = (Mark::Line, false, Look::Place);
+        Self { name: name.into(), points, mark, on_right, look }
     }
 
     /// Returns a series drawn as a line with a dot at each point, for few points.
@@ -174,6 +193,22 @@ impl Series {
     ) -> Self {
         let ends = intervals.into_iter().flat_map(|(from, to, y)| [(from, y), (to, y)]);
         Self { mark: Mark::Intervals, ..Self::line(name, ends.collect()) }
+    }
+
+    /// Returns a series drawn as an area: x, and from and to in y. Areas that begin where
+    /// others end are stacked.
+    pub fn band(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, f64, f64)>,
+    ) -> Self {
+        let ends = points.into_iter().flat_map(|(x, from, to)| [(x, from), (x, to)]);
+        Self { mark: Mark::Band, ..Self::line(name, ends.collect()) }
+    }
+
+    /// Sets how the series is told apart from others.
+    #[must_use]
+    pub fn looking(self, look: Look) -> Self {
+        Self { look, ..self }
     }
 
     /// Moves the series to the right axis.

@@ -8,7 +8,8 @@ use lasthop_evidence::plot::style::Ink;
 use lasthop_evidence::plot::{self, Axis, Panel, Point, Series};
 use lasthop_reproduce::report::{Entry, Measured, Paper as Stated};
 use lasthop_reproduce::{
-    Claim, Figure, Outcome, PAPERS, Paper, Quantity, Report, ReproduceError, Tested, files, select,
+    Claim, Figure, Outcome, PAPERS, Paper, Quantity, Report, ReproduceError, Tested, date, files,
+    select,
 };
 use lasthop_trace::{OutputDir, OutputError};
 use pyo3::exceptions::{PyIndexError, PyLookupError, PyOSError, PyRuntimeError, PyValueError};
@@ -99,6 +100,8 @@ pub fn reproduce(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<RawFigures> {
     let selected = select(figures).map_err(|why| PyLookupError::new_err(why.to_string()))?;
+    let epoch = std::env::var_os("SOURCE_DATE_EPOCH");
+    let date = date(epoch.as_deref(), seconds_since_1970()).map_err(PyValueError::new_err)?;
     let jobs = match jobs {
         Some(0) => return Err(PyValueError::new_err("expected jobs of 1 or more, got 0")),
         Some(jobs) => jobs,
@@ -148,8 +151,14 @@ pub fn reproduce(
     looked?;
     // The scenarios are part of the program, and tests run them all.
     let outcomes = made.map_err(|why: ReproduceError| PyRuntimeError::new_err(why.to_string()))?;
-    let report = Report::new(&outcomes);
+    let report = Report::new(&outcomes).dated(date);
     Ok(RawFigures { outcomes, report })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the date of a report is that of its making")]
+fn seconds_since_1970() -> u64 {
+    let since = time::SystemTime::now().duration_since(time::SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
 }
 
 #[pymethods]

@@ -1,16 +1,21 @@
-//! The page of a run: what is wrong and what may help, the plots, the scenario and the
-//! command that repeats it. One HTML file without scripts that needs no network.
+//! Pages: what is wrong and what may help, the plots, the scenario and the command that
+//! repeats it. Each is one HTML file without scripts that needs no network. [`html`] is the
+//! page of a run; [`set`], [`variants`] and [`measured`] have those of several runs, of several
+//! folders beside each other, and of a measured queue.
+
+pub mod measured;
+pub mod set;
+pub mod variants;
 
 use crate::finding::{Finding, findings};
-use crate::plots::{Figure, causes, over_time};
+use crate::plots::{Figure, causes, causes_table, distributions, over_time};
 use crate::remedy;
-use lasthop_evidence::page::document;
+use lasthop_evidence::page::{document, preformatted, table};
 use lasthop_evidence::plot::{escaped, inline_svg};
-use lasthop_trace::{RunDocument, SeriesReading};
+use lasthop_trace::{Delays, RunDocument, SeriesReading};
 use std::fmt::Write;
 
-/// What the page has beside the style of all pages. On a narrow screen a plot keeps a
-/// size at which its text can be read, and scrolls.
+/// What the pages have beside the style of all pages.
 const STYLE: &str = include_str!("page.css");
 
 /// What a page is made of.
@@ -20,6 +25,8 @@ pub struct Content<'a> {
     pub run: &'a RunDocument,
     /// Its series; `None` if there is no such file.
     pub series: Option<&'a [SeriesReading]>,
+    /// How its delays are distributed; `None` if there is no file of events.
+    pub delays: Option<&'a Delays>,
     /// The scenario as it was run; `None` if there is no such file.
     pub scenario: Option<Source<'a>>,
 }
@@ -38,14 +45,15 @@ pub fn html(content: &Content<'_>) -> String {
     let run = content.run;
     let title = format!("{}: run {}", run.scenario, run.run);
     let how = if run.emulation.is_some() { "emulated" } else { "simulated" };
-    let mut body = format!(
-        "<style>{STYLE}</style>\n<header><h1>{}</h1><p class=\"muted\">{how}, {} s, seed {}, run {}; lasthop {}</p>\
-         </header>\n",
-        escaped(&title),
-        run.duration_s,
-        run.seed,
-        run.run,
-        escaped(&run.version),
+    let mut body = head(
+        &title,
+        &format!(
+            "{how}, {} s, seed {}, run {}; lasthop {}",
+            seconds(run.duration_s),
+            run.seed,
+            run.run,
+            run.version
+        ),
     );
     for warning in &run.warnings {
         let _ = write!(body, "<p><strong>Warning:</strong> {}.</p>", escaped(warning));
@@ -58,6 +66,12 @@ pub fn html(content: &Content<'_>) -> String {
     }
     body.push_str(&wrong(content));
     if let Some(figure) = causes(run) {
+        let (heads, rows) = causes_table(run);
+        let numbers = table("Parts of the delay, ms", &heads, 2, &rows);
+        let numbers = format!("<details><summary>In numbers, ms</summary>{numbers}</details>");
+        body.push_str(&section_with(&figure, &numbers));
+    }
+    if let Some(figure) = content.delays.and_then(distributions) {
         body.push_str(&section(&figure));
     }
     match content.series {
@@ -72,6 +86,31 @@ pub fn html(content: &Content<'_>) -> String {
     body.push_str(&flows(run));
     body.push_str(&made_by(content));
     document(&title, &body)
+}
+
+/// A time in seconds in whole ms: emulations end at any ns.
+fn seconds(time_s: f64) -> f64 {
+    (time_s * 1e3).round() / 1e3
+}
+
+/// A number with about four digits.
+fn short(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 999.95 => 0,
+        size if size >= 99.995 => 1,
+        size if size >= 9.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Style, title and a line below it.
+fn head(title: &str, line: &str) -> String {
+    format!(
+        "<style>{STYLE}</style>\n<header><h1>{}</h1><p class=\"muted\">{}</p></header>\n",
+        escaped(title),
+        escaped(line)
+    )
 }
 
 fn wrong(content: &Content<'_>) -> String {
@@ -109,10 +148,15 @@ fn told(finding: &Finding, scenario: Option<Source<'_>>) -> String {
 }
 
 fn section(figure: &Figure) -> String {
+    section_with(figure, "")
+}
+
+/// A figure with HTML below it.
+fn section_with(figure: &Figure, below: &str) -> String {
     format!(
-        "<section><h2>{}</h2><p>{}</p><figure class=\"plot\">{}</figure></section>\n",
+        "<section><h2>{}</h2><p>{}</p><figure class=\"plot\">{}</figure>{below}</section>\n",
         figure.title,
-        figure.shows,
+        escaped(&figure.shows),
         inline_svg(&figure.panels, &format!("{}. {}", figure.title, figure.shows))
     )
 }
@@ -123,16 +167,11 @@ fn flows(run: &RunDocument) -> String {
     if run.flows.is_empty() {
         return String::new();
     }
-    let mut out = String::from(
-        "<section><h2>Flows</h2><div class=\"scroll\"><table><thead><tr><th>Flow</th>\
-         <th class=\"number\">Mb/s</th><th class=\"number\">Delay, ms</th>\
-         <th class=\"number\">p99</th><th class=\"number\">RTT, ms</th>\
-         <th class=\"number\">p99</th><th class=\"number\">Lost</th>\
-         <th class=\"number\">of packets</th></tr></thead><tbody>",
-    );
+    let heads = ["Flow", "Mb/s", "Delay, ms", "p99", "RTT, ms", "p99", "Lost", "of packets"];
     let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
-    for (name, flow) in run.flows.iter().take(ROWS_MAX) {
-        let cells = [
+    let rows = run.flows.iter().take(ROWS_MAX).map(|(name, flow)| {
+        vec![
+            name.clone(),
             number(flow.goodput_mbps),
             number(flow.one_way_delay_ms.map(|it| it.mean)),
             number(flow.one_way_delay_ms.map(|it| it.p99)),
@@ -140,19 +179,14 @@ fn flows(run: &RunDocument) -> String {
             number(flow.rtt_ms.map(|it| it.p99)),
             flow.packets_lost.to_string(),
             flow.packets_sent.to_string(),
-        ];
-        let _ = write!(out, "<tr><td>{}</td>", escaped(name));
-        for cell in cells {
-            let _ = write!(out, "<td class=\"number\">{cell}</td>");
-        }
-        out.push_str("</tr>");
-    }
-    out.push_str("</tbody></table></div>");
-    if run.flows.len() > ROWS_MAX {
-        let _ = write!(out, "<p>The first {ROWS_MAX} of {} flows.</p>", run.flows.len());
-    }
-    out.push_str("</section>\n");
-    out
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let left_out = match run.flows.len() > ROWS_MAX {
+        true => format!("<p>The first {ROWS_MAX} of {} flows.</p>", run.flows.len()),
+        false => String::new(),
+    };
+    format!("<section><h2>Flows</h2>{}{left_out}</section>\n", table("Flows", &heads, 1, &rows))
 }
 
 fn made_by(content: &Content<'_>) -> String {
@@ -186,15 +220,22 @@ fn made_by(content: &Content<'_>) -> String {
         ),
     };
     format!(
-        "<section><h2>Made by</h2><pre class=\"command\">{}</pre>{note}{set}</section>\n\
-         <section><details><summary>The scenario</summary><pre>{}</pre></details></section>\n",
+        "<section><h2>Made by</h2><pre class=\"command\">{}</pre>{note}{set}</section>\n{}",
         escaped(&command),
-        escaped(scenario.text)
+        scenario_text(scenario.text)
+    )
+}
+
+/// The scenario, collapsed.
+fn scenario_text(text: &str) -> String {
+    format!(
+        "<section><details><summary>The scenario</summary>{}</details></section>\n",
+        preformatted("The scenario", text)
     )
 }
 
 /// `text` as one word of a shell.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_./=:,@%+".contains(it);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
@@ -213,10 +254,12 @@ mod tests {
             "links": {}, "set": ["a=<i>"]}"#;
         let run: RunDocument = serde_json::from_str(json).expect("a document");
         let scenario = Some(Source { path: "my dir/scenario.toml", text: "# </pre><script>" });
-        let page = html(&Content { run: &run, series: None, scenario });
+        let page = html(&Content { run: &run, series: None, delays: None, scenario });
         assert!(!page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>"));
         assert!(page.contains("lasthop simulate 'my dir/scenario.toml' --runs 3"), "{page}");
         assert!(page.contains("Nothing that lasthop looks for."));
+        let numbers = [1234.5, 123.45, 12.345, 1.2345, 0.0].map(short);
+        assert_eq!(numbers, ["1234", "123.5", "12.35", "1.234", "0.000"].map(str::to_owned));
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted("node.ap.queue.kind=fq-codel"), "node.ap.queue.kind=fq-codel");
     }

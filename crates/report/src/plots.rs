@@ -1,10 +1,11 @@
-//! Panels of a run: throughput, delay, queues and the rest over time, from its series, and
-//! where the delay of each flow went, from its document. Of many flows, nodes or links
-//! those with most are shown; of many readings, means of neighbours.
+//! Panels of a run: throughput, delay, queues and the rest over time, from its series; where
+//! the delay of each flow went, from its document; how delays are distributed, from its events.
+//! Of many flows, nodes or links those with most are shown; of many readings, means of
+//! neighbours.
 
-use lasthop_evidence::plot::{Axis, Panel, Point, Series};
-use lasthop_trace::{DelayPartsSummary, RunDocument, SeriesOf, SeriesReading};
-use std::collections::BTreeMap;
+use lasthop_evidence::plot::{Axis, Look, Panel, Point, Series};
+use lasthop_trace::{DelayPartsSummary, Delays, Histogram, RunDocument, SeriesOf, SeriesReading};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most series in a panel: as many as there are colours.
 const SERIES_MAX: usize = 6;
@@ -12,6 +13,13 @@ const SERIES_MAX: usize = 6;
 const POINTS_MAX: usize = 300;
 /// Most flows whose delay is shown in parts.
 const FLOWS_MAX: usize = 12;
+/// Most points of a distribution, and most of an area.
+const QUANTILES_MAX: usize = 100;
+const AREA_POINTS_MAX: usize = 120;
+/// Most panels of a quantity where several series are beside each other.
+const PANELS_MAX: usize = 4;
+/// The name of what nobody transmits in.
+const IDLE: &str = "idle";
 
 /// A figure: a title, what it shows, and its panels.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +40,9 @@ struct Quantity {
     /// The name of what the reading is about, and the value, if it has the quantity.
     read: fn(&SeriesReading) -> Option<(&str, f64)>,
 }
+
+/// How many quantities come before the air.
+const AIR_BEHIND: usize = 5;
 
 /// The quantities, in the order of the page.
 const QUANTITIES: [Quantity; 8] = [
@@ -68,10 +79,10 @@ const QUANTITIES: [Quantity; 8] = [
         read: |it| Some((flow(it)?, it.cwnd_packets?)),
     },
     Quantity {
-        title: "Airtime",
-        shows: "Share of each interval in which nodes transmit.",
-        label: "airtime, %",
-        read: |it| Some((node(it)?, 100.0 * it.airtime_fraction?)),
+        title: "Aggregates",
+        shows: "Mean number of MPDUs in the data PPDUs of each interval.",
+        label: "MPDUs in a PPDU",
+        read: |it| Some((link(it)?, it.mpdus_per_ppdu?)),
     },
     Quantity {
         title: "PHY rates",
@@ -89,30 +100,177 @@ const QUANTITIES: [Quantity; 8] = [
 
 /// The figures of a run's series; one without readings is left out.
 pub fn over_time(series: &[SeriesReading]) -> Vec<Figure> {
-    QUANTITIES.iter().filter_map(|quantity| quantity.figure(series)).collect()
+    let (before, after) = QUANTITIES.split_at(AIR_BEHIND);
+    let before = before.iter().filter_map(|quantity| quantity.figure(series));
+    let after = after.iter().filter_map(|quantity| quantity.figure(series));
+    before.chain(air(series)).chain(after).collect()
+}
+
+/// Who held the air: the shares of each interval in which nodes transmit, stacked up to the
+/// whole; `None` if nobody did.
+pub fn air(series: &[SeriesReading]) -> Option<Figure> {
+    let mut nodes: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut times: BTreeSet<u64> = BTreeSet::new();
+    for reading in series {
+        let (Some(name), Some(share)) = (node(reading), reading.airtime_fraction) else { continue };
+        *nodes.entry(name).or_default() += share;
+        times.insert(reading.at_s.to_bits());
+    }
+    nodes.retain(|_, sum| *sum > 0.0);
+    if nodes.is_empty() {
+        return None;
+    }
+    let mut order: Vec<(&str, f64)> = nodes.into_iter().collect();
+    order.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    // The last colours are for the other nodes together and for nobody.
+    let all = order.len();
+    let shown = if all > SERIES_MAX - 1 { SERIES_MAX - 2 } else { all };
+    let own: BTreeMap<&str, usize> =
+        order.iter().take(shown).enumerate().map(|(row, (name, _))| (*name, row)).collect();
+    let rows = shown + usize::from(shown < all);
+    // Times are positive, so that their bits are in their order.
+    let times: Vec<f64> = times.into_iter().map(f64::from_bits).collect();
+    let each = times.len().div_ceil(AREA_POINTS_MAX).max(1);
+    let cells = times.len().div_ceil(each);
+    let mut shares = vec![vec![0.0; rows]; cells];
+    for reading in series {
+        let (Some(name), Some(share)) = (node(reading), reading.airtime_fraction) else { continue };
+        let at = times.partition_point(|time| *time < reading.at_s);
+        let row = own.get(name).copied().unwrap_or(shown);
+        if let Some(cell) = shares[at / each].get_mut(row) {
+            *cell += 100.0 * share;
+        }
+    }
+    let others = format!("{} others", all - shown);
+    let names = order.iter().take(shown).map(|(name, _)| (*name).to_owned());
+    let names = names.chain((shown < all).then_some(others)).chain([IDLE.to_owned()]);
+    let mut areas: Vec<Vec<(f64, f64, f64)>> = vec![Vec::new(); rows + 1];
+    for (times, shares) in times.chunks(each).zip(&shares) {
+        let number = times.len() as f64;
+        let at = times.iter().sum::<f64>() / number;
+        let mut from = 0.0;
+        for (area, share) in areas.iter_mut().zip(shares) {
+            let to = from + share / number;
+            area.push((at, from, to));
+            from = to;
+        }
+        areas[rows].push((at, from, from.max(100.0)));
+    }
+    let panel =
+        Panel::new("", Axis::new("time, s"), Axis::new("share of time, %").range(0.0, 100.0));
+    let known: BTreeSet<&str> = series.iter().filter_map(node).collect();
+    let panel = names.zip(areas).fold(panel, |panel, (name, area)| {
+        let look = if name == IDLE { Look::Muted } else { look(&name, &known) };
+        panel.with(Series::band(name, area).looking(look))
+    });
+    Some(Figure {
+        title: "Who held the air",
+        shows: "Share of each interval in which nodes transmit, from below in the order of the \
+                legend. Idle is when nobody does: backoff and the spaces between frames, too. \
+                Above 100 % transmissions overlap."
+            .to_owned(),
+        panels: vec![panel],
+    })
+}
+
+/// How delays are distributed: a panel of one-way delays and one of round-trip times. `None` if
+/// there are none.
+pub fn distributions(delays: &Delays) -> Option<Figure> {
+    let names = delays.one_way.keys().chain(delays.round_trips.keys());
+    let known: BTreeSet<&str> = names.map(String::as_str).collect();
+    let panels: Vec<Panel> =
+        [("One-way delay", &delays.one_way), ("Round-trip time", &delays.round_trips)]
+            .into_iter()
+            .filter_map(|(title, of)| distribution(title, of, &known))
+            .collect();
+    (!panels.is_empty()).then(|| Figure {
+        title: "How delays are distributed",
+        shows: format!(
+            "The share of packets, and of round trips, that took so long or less, after the \
+             warm-up. The slowest 1 % are at the top; the axis ends where 99.9 % are reached. Of \
+             many flows the {SERIES_MAX} with most packets are shown."
+        ),
+        panels,
+    })
+}
+
+/// How a flow, node or link looks among those that are known: the same in all figures, if there
+/// are as many looks as names.
+fn look(name: &str, known: &BTreeSet<&str>) -> Look {
+    match known.iter().position(|other| *other == name) {
+        Some(place) if known.len() <= SERIES_MAX => Look::Of(place),
+        _ => Look::Place,
+    }
+}
+
+fn distribution(
+    title: &str,
+    of: &BTreeMap<String, Histogram>,
+    known: &BTreeSet<&str>,
+) -> Option<Panel> {
+    let mut flows: Vec<(&String, &Histogram)> =
+        of.iter().filter(|(_, it)| it.count() > 0).collect();
+    flows.sort_by_key(|(_, histogram)| std::cmp::Reverse(histogram.count()));
+    flows.truncate(SERIES_MAX);
+    if flows.is_empty() {
+        return None;
+    }
+    let label = format!("{}, ms", title.to_lowercase());
+    let panel = Panel::new(title, Axis::new(label), Axis::new("share, %").range(0.0, 100.0));
+    let curve = |histogram: &Histogram| -> Vec<Point> {
+        let steps = histogram.count().min(QUANTILES_MAX as u64);
+        let shares = (1..=steps).map(|step| step as f64 / steps as f64);
+        // The slowest have points of their own, but for the very last ones.
+        let shares = shares.filter(|share| *share < 0.99).chain([0.99, 0.995, 0.999]);
+        let at = |share| Some((histogram.quantile(share)? as f64 / 1e6, 100.0 * share));
+        let least = histogram.quantile(0.0).map(|nanos| (nanos as f64 / 1e6, 0.0));
+        least.into_iter().chain(shares.filter_map(at)).collect()
+    };
+    let panel = flows.into_iter().fold(panel, |panel, (name, histogram)| {
+        panel.with(Series::line(name, curve(histogram)).looking(look(name, known)))
+    });
+    Some(panel)
+}
+
+/// The figures of several series beside each other, each named: a panel for each flow, node or
+/// link, with a line for each series. The air, which is stacked, has a panel for each series.
+pub fn beside(all: &[(&str, &[SeriesReading])]) -> Vec<Figure> {
+    let (before, after) = QUANTITIES.split_at(AIR_BEHIND);
+    let air = || {
+        let mut figures: Vec<Figure> = Vec::new();
+        for (name, series) in all {
+            let Some(mut figure) = air(series) else { continue };
+            figure.panels[0].title = (*name).to_owned();
+            match figures.first_mut() {
+                Some(first) => first.panels.append(&mut figure.panels),
+                None => figures.push(figure),
+            }
+        }
+        figures
+    };
+    let of = |quantities: &[Quantity]| -> Vec<Figure> {
+        quantities.iter().filter_map(|quantity| quantity.beside(all)).collect()
+    };
+    [of(before), air(), of(after)].concat()
 }
 
 impl Quantity {
     fn figure(&self, series: &[SeriesReading]) -> Option<Figure> {
-        let mut lines: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
-        for reading in series {
-            if let Some((name, value)) = (self.read)(reading) {
-                lines.entry(name).or_default().push((reading.at_s, value));
-            }
-        }
-        lines.retain(|_, points| points.iter().any(|(_, value)| *value > 0.0));
+        let mut lines: Vec<(&str, Vec<Point>)> = self.lines(series).into_iter().collect();
         let all = lines.len();
-        let sum = |points: &[Point]| points.iter().map(|(_, value)| value).sum::<f64>();
-        let mut lines: Vec<(&str, Vec<Point>)> = lines.into_iter().collect();
         lines.sort_by(|(_, a), (_, b)| sum(b).total_cmp(&sum(a)));
         lines.truncate(SERIES_MAX);
         if lines.is_empty() {
             return None;
         }
-        let panel = Panel::new("", Axis::new("time, s"), Axis::new(self.label));
-        let panel = lines
-            .into_iter()
-            .fold(panel, |panel, (name, points)| panel.with(Series::line(name, thinned(&points))));
+        let known: BTreeSet<&str> = [flow, node, link]
+            .iter()
+            .find(|of| series.iter().any(|it| of(it).is_some() && (self.read)(it).is_some()))
+            .map(|of| series.iter().filter_map(of).collect())
+            .unwrap_or_default();
+        let panel = lines.into_iter().fold(self.panel(""), |panel, (name, points)| {
+            panel.with(Series::line(name, thinned(&points)).looking(look(name, &known)))
+        });
         let left_out = match all.saturating_sub(SERIES_MAX) {
             0 => String::new(),
             _ => format!(" The {SERIES_MAX} of {all} with most are shown."),
@@ -120,6 +278,108 @@ impl Quantity {
         let shows = format!("{}{left_out}", self.shows);
         Some(Figure { title: self.title, shows, panels: vec![panel] })
     }
+
+    fn beside(&self, all: &[(&str, &[SeriesReading])]) -> Option<Figure> {
+        let lines: Vec<(&str, BTreeMap<&str, Vec<Point>>)> =
+            all.iter().map(|(name, series)| (*name, self.lines(series))).collect();
+        let mut most: BTreeMap<&str, f64> = BTreeMap::new();
+        for (name, points) in lines.iter().flat_map(|(_, lines)| lines) {
+            *most.entry(name).or_default() += sum(points);
+        }
+        let mut names: Vec<(&str, f64)> = most.into_iter().collect();
+        names.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let panels: Vec<Panel> = names
+            .iter()
+            .take(PANELS_MAX)
+            .map(|(name, _)| {
+                let title = if names.len() > 1 { name } else { "" };
+                let lines = lines.iter().take(SERIES_MAX);
+                let lines = lines.filter_map(|(of, lines)| Some((*of, lines.get(name)?)));
+                lines.fold(self.panel(title), |panel, (of, points)| {
+                    panel.with(Series::line(of, thinned(points)))
+                })
+            })
+            .collect();
+        let left_out = match names.len().saturating_sub(PANELS_MAX) {
+            0 => String::new(),
+            _ => format!(" The {PANELS_MAX} of {} with most are shown.", names.len()),
+        };
+        let shows = format!("{}{left_out}", self.shows);
+        (!panels.is_empty()).then_some(Figure { title: self.title, shows, panels })
+    }
+
+    fn panel(&self, title: &str) -> Panel {
+        Panel::new(title, Axis::new("time, s"), Axis::new(self.label))
+    }
+
+    /// The points of each flow, node or link that has any above zero.
+    fn lines<'a>(&self, series: &'a [SeriesReading]) -> BTreeMap<&'a str, Vec<Point>> {
+        let mut lines: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
+        for reading in series {
+            if let Some((name, value)) = (self.read)(reading) {
+                lines.entry(name).or_default().push((reading.at_s, value));
+            }
+        }
+        lines.retain(|_, points| points.iter().any(|(_, value)| *value > 0.0));
+        lines
+    }
+}
+
+fn sum(points: &[Point]) -> f64 {
+    points.iter().map(|(_, value)| value).sum()
+}
+
+/// The means of several runs' readings, at each time. A node without a reading did not transmit
+/// in that interval, which counts; of other quantities the runs count that have them.
+pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
+    type Sums = [(f64, u32); QUANTITIES_READ];
+    let mut all: BTreeMap<(&SeriesOf, u64), Sums> = BTreeMap::new();
+    for reading in runs.iter().flatten() {
+        let sums = all.entry((&reading.of, reading.at_s.to_bits())).or_default();
+        for ((sum, number), value) in sums.iter_mut().zip(values(reading)) {
+            if let Some(value) = value {
+                *sum += value;
+                *number += 1;
+            }
+        }
+    }
+    let mean = |((of, at), sums): ((&SeriesOf, u64), Sums)| {
+        let mean = |(sum, number): (f64, u32)| (number > 0).then(|| sum / f64::from(number));
+        let [throughput, delay, rtt, cwnd, queue, airtime, mpdus, errors, rate] = sums.map(mean);
+        let share = f64::from(sums[AIRTIME].1) / runs.len() as f64;
+        SeriesReading {
+            at_s: f64::from_bits(at),
+            of: of.clone(),
+            throughput_mbps: throughput,
+            one_way_delay_ms: delay,
+            rtt_ms: rtt,
+            cwnd_packets: cwnd,
+            queue_packets: queue,
+            airtime_fraction: airtime.map(|mean| mean * share),
+            mpdus_per_ppdu: mpdus,
+            mpdu_error_rate: errors,
+            data_rate_mbps: rate,
+        }
+    };
+    all.into_iter().map(mean).collect()
+}
+
+/// How many quantities a reading has, and which of them the airtime is.
+const QUANTITIES_READ: usize = 9;
+const AIRTIME: usize = 5;
+
+fn values(reading: &SeriesReading) -> [Option<f64>; QUANTITIES_READ] {
+    [
+        reading.throughput_mbps,
+        reading.one_way_delay_ms,
+        reading.rtt_ms,
+        reading.cwnd_packets,
+        reading.queue_packets,
+        reading.airtime_fraction,
+        reading.mpdus_per_ppdu,
+        reading.mpdu_error_rate,
+        reading.data_rate_mbps,
+    ]
 }
 
 /// Means of neighbours, so that there are [`POINTS_MAX`] points at most.
@@ -168,22 +428,24 @@ const CAUSES: [(&str, Part); 6] = [
     ("wire", |parts| parts.wire),
 ];
 
+/// The parts of the delay of each flow as a table: heads and rows, the mean and the slowest 1 %
+/// of each.
+pub fn causes_table(run: &RunDocument) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let heads = ["Flow", "Packets"].into_iter().chain(CAUSES.map(|(name, _)| name));
+    let mut rows = Vec::new();
+    for (name, _, mean, slowest) in delays(run).0 {
+        for (of, parts) in [("all", mean), ("slowest 1 %", slowest)] {
+            let cells = CAUSES.map(|(_, part)| format!("{:.2}", part(&parts)));
+            rows.push([name.clone(), of.to_owned()].into_iter().chain(cells).collect());
+        }
+    }
+    (heads.collect(), rows)
+}
+
 /// Where the one-way delay of each flow went, on average and of the slowest 1 %; `None`
 /// if nothing arrived.
 pub fn causes(run: &RunDocument) -> Option<Figure> {
-    let flows = run.flows.iter().map(|(name, flow)| {
-        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
-    });
-    let programs = run.programs.iter().map(|(name, flow)| {
-        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
-    });
-    let mut flows: Vec<_> = flows
-        .chain(programs)
-        .filter_map(|(name, packets, mean, slowest)| Some((name, packets, mean?, slowest?)))
-        .collect();
-    let all = flows.len();
-    flows.sort_by_key(|(_, packets, ..)| std::cmp::Reverse(*packets));
-    flows.truncate(FLOWS_MAX);
+    let (flows, all) = delays(run);
     if flows.is_empty() {
         return None;
     }
@@ -205,6 +467,27 @@ pub fn causes(run: &RunDocument) -> Option<Figure> {
             stacked("Mean of the slowest 1 %", &names, &slowest),
         ],
     })
+}
+
+/// Name, packets, mean parts and those of the slowest 1 %.
+type FlowDelays<'a> = (&'a String, u64, DelayPartsSummary, DelayPartsSummary);
+
+/// The flows with most packets and their delays, and how many there are in all.
+fn delays(run: &RunDocument) -> (Vec<FlowDelays<'_>>, usize) {
+    let flows = run.flows.iter().map(|(name, flow)| {
+        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
+    });
+    let programs = run.programs.iter().map(|(name, flow)| {
+        (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
+    });
+    let mut flows: Vec<_> = flows
+        .chain(programs)
+        .filter_map(|(name, packets, mean, slowest)| Some((name, packets, mean?, slowest?)))
+        .collect();
+    let all = flows.len();
+    flows.sort_by_key(|(_, packets, ..)| std::cmp::Reverse(*packets));
+    flows.truncate(FLOWS_MAX);
+    (flows, all)
 }
 
 fn stacked(title: &str, names: &[&str], flows: &[DelayPartsSummary]) -> Panel {
@@ -278,5 +561,79 @@ mod tests {
             ends,
             [(0.0, 5.0), (5.0, 8.0), (8.0, 11.0), (11.0, 15.0), (15.0, 16.5), (16.5, 26.5)]
         );
+    }
+
+    fn airtime(at_s: f64, name: &str, share: f64) -> SeriesReading {
+        SeriesReading {
+            of: SeriesOf::Node(name.to_owned()),
+            throughput_mbps: None,
+            airtime_fraction: Some(share),
+            ..reading(at_s, "", 0.0)
+        }
+    }
+
+    #[test]
+    fn the_air_is_whole() {
+        let mut series = vec![airtime(1.0, "ap", 0.5), airtime(1.0, "sta", 0.2)];
+        series.extend([airtime(2.0, "ap", 0.9), airtime(2.0, "sta", 0.3)]);
+        series.push(airtime(1.0, "silent", 0.0));
+        let figure = air(&series).expect("somebody transmits");
+        let areas = &figure.panels[0].series;
+        let names: Vec<_> = areas.iter().map(|area| area.name.as_str()).collect();
+        assert_eq!(names, ["ap", "sta", IDLE]);
+        let last: Vec<_> = areas.iter().map(|area| &area.points[..2]).collect();
+        assert_eq!(
+            last,
+            [[(1.0, 0.0), (1.0, 50.0)], [(1.0, 50.0), (1.0, 70.0)], [(1.0, 70.0), (1.0, 100.0)]]
+        );
+        assert_eq!(areas[2].points[2..], [(2.0, 120.0), (2.0, 120.0)], "they overlap");
+        let many: Vec<_> =
+            (1..=9).map(|it| airtime(1.0, &format!("sta{it}"), 0.01 * f64::from(it))).collect();
+        let figure = air(&many).expect("all transmit");
+        let areas = &figure.panels[0].series;
+        assert_eq!((areas.len(), areas[4].name.as_str()), (SERIES_MAX, "5 others"));
+        assert!((areas[5].points[0].1 - 45.0).abs() < 1e-9, "1 + .. + 9 %");
+        assert_eq!(air(&[airtime(1.0, "silent", 0.0)]), None);
+    }
+
+    #[test]
+    fn distributions_end_where_nearly_all_are() {
+        let mut histogram = Histogram::default();
+        (1..=1_000).for_each(|ms| histogram.add(ms * 1_000_000));
+        let mut delays = Delays::default();
+        delays.one_way.insert("up".to_owned(), histogram);
+        let figure = distributions(&delays).expect("one flow");
+        let [panel] = &figure.panels[..] else { panic!("no round trips: {figure:?}") };
+        let points = &panel.series[0].points;
+        assert!(points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{points:?}");
+        let half = points.iter().find(|point| point.1 >= 50.0).expect("a median");
+        assert!((half.0 - 500.0).abs() < 1.0, "{half:?}");
+        assert_eq!(points.last().map(|point| point.1), Some(99.9));
+        assert_eq!(distributions(&Delays::default()), None);
+    }
+
+    #[test]
+    fn means_of_runs_count_silence_on_the_air() {
+        let runs =
+            [vec![airtime(1.0, "ap", 0.4), reading(1.0, "up", 2.0)], vec![reading(1.0, "up", 4.0)]];
+        let mean = mean_series(&runs);
+        let air = mean.iter().find_map(|reading| reading.airtime_fraction);
+        let up = mean.iter().find_map(|reading| reading.throughput_mbps);
+        assert_eq!((mean.len(), air, up), (2, Some(0.2), Some(3.0)));
+    }
+
+    #[test]
+    fn series_beside_each_other_have_a_panel_for_each_flow() {
+        let [one, other] = [1.0, 2.0].map(|mbps| {
+            vec![reading(1.0, "up", mbps), reading(1.0, "down", 3.0), airtime(1.0, "ap", 0.5)]
+        });
+        let figures = beside(&[("before", &one), ("after", &other)]);
+        let titles: Vec<_> = figures.iter().map(|figure| figure.title).collect();
+        assert_eq!(titles, ["Throughput", "Who held the air"]);
+        let panels: Vec<_> = figures[0].panels.iter().map(|panel| panel.title.as_str()).collect();
+        assert_eq!(panels, ["down", "up"]);
+        let names: Vec<_> = figures[0].panels[1].series.iter().map(|line| &line.name[..]).collect();
+        assert_eq!(names, ["before", "after"]);
+        assert_eq!(figures[1].panels.len(), 2, "the air is not mixed");
     }
 }

@@ -40,7 +40,7 @@ pub use figure::{
 };
 pub use files::files;
 pub use papers::{PAPERS, UnknownFigure, select};
-pub use report::{Report, schema};
+pub use report::{Report, date, schema};
 pub use run::{Outcome, ReproduceError, reproduce};
 
 /// The name of the plot of a figure, without extension.

@@ -7,7 +7,7 @@ use crate::papers::PAPERS;
 use crate::run::Outcome;
 use crate::words::figure_name;
 use lasthop_evidence::Verdict;
-use lasthop_evidence::page::document;
+use lasthop_evidence::page::{document, preformatted, scroll};
 use lasthop_evidence::plot::inline_svg;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -55,7 +55,7 @@ fn index(papers: &[(&'static Paper, Vec<&Outcome>)]) -> String {
                 "<h3><a href=\"{key}.html#{id}\">{}: {}</a></h3>{}",
                 figure_name(id),
                 escaped(outcome.figure.title),
-                table(&outcome.findings.quantities)
+                table(&figure_name(id), &outcome.findings.quantities)
             );
         }
         body.push_str("</section>");
@@ -106,7 +106,7 @@ fn figure(paper: &Paper, outcome: &Outcome) -> String {
         badge(outcome.findings.verdict()),
         escaped(figure.shows),
         inline_svg(&outcome.findings.panels, &label),
-        table(&outcome.findings.quantities),
+        table(&name, &outcome.findings.quantities),
         paper.key,
         figure.id,
         scenarios(outcome)
@@ -114,11 +114,11 @@ fn figure(paper: &Paper, outcome: &Outcome) -> String {
 }
 
 /// The table of quantities: the paper's, ours, the band and the verdict.
-fn table(quantities: &[Quantity]) -> String {
+fn table(of: &str, quantities: &[Quantity]) -> String {
     let mut out = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>Quantity</th><th>Unit</th>\
-         <th class=\"number\">Paper</th><th class=\"number\">lasthop</th>\
-         <th class=\"number\">Band</th><th>Verdict</th></tr></thead><tbody>",
+        "<table><thead><tr><th scope=\"col\">Quantity</th><th scope=\"col\">Unit</th>\
+         <th scope=\"col\" class=\"number\">Paper</th><th scope=\"col\" class=\"number\">lasthop</th>\
+         <th scope=\"col\" class=\"number\">Band</th><th scope=\"col\">Verdict</th></tr></thead><tbody>",
     );
     for quantity in quantities {
         let verdict = quantity.verdict();
@@ -128,7 +128,7 @@ fn table(quantities: &[Quantity]) -> String {
         };
         let _ = write!(
             out,
-            "<tr><td>{}</td><td>{}</td><td class=\"{class}\">{}</td><td class=\"number\">{}</td>\
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"{class}\">{}</td><td class=\"number\">{}</td>\
              <td class=\"number\">{}</td><td>{}</td></tr>",
             escaped(&quantity.name),
             escaped(quantity.unit),
@@ -142,8 +142,8 @@ fn table(quantities: &[Quantity]) -> String {
             let _ = write!(out, "<tr class=\"note\"><td colspan=\"6\">{}</td></tr>", escaped(why));
         }
     }
-    out.push_str("</tbody></table></div>");
-    out
+    out.push_str("</tbody></table>");
+    scroll(of, &out)
 }
 
 /// The list of runs and their scenario files, collapsed.
@@ -168,7 +168,7 @@ fn scenarios(outcome: &Outcome) -> String {
     out.push_str("</ul></details>");
     for (path, text) in files {
         let _ =
-            write!(out, "<details><summary>{path}</summary><pre>{}</pre></details>", escaped(text));
+            write!(out, "<details><summary>{path}</summary>{}</details>", preformatted(path, text));
     }
     out
 }
@@ -178,21 +178,24 @@ fn calibrated(paper: &Paper) -> String {
     if paper.calibrated.is_empty() {
         return String::new();
     }
-    let mut out = String::from(
+    let out = String::from(
         "<section id=\"calibrated\"><h2>Calibrated parameters</h2>\
-         <p>What the paper does not give. One set for all of its figures.</p>\
-         <div class=\"scroll\"><table><thead><tr><th>Key</th><th>Value</th><th>Why</th></tr>\
-         </thead><tbody>",
+         <p>What the paper does not give. One set for all of its figures.</p>",
+    );
+    let mut rows = String::from(
+        "<table><thead><tr><th scope=\"col\">Key</th><th scope=\"col\">Value</th>\
+         <th scope=\"col\">Why</th></tr></thead><tbody>",
     );
     for parameter in paper.calibrated {
         let [key, value, reason] = [parameter.key, parameter.value, parameter.reason].map(escaped);
         let _ = write!(
-            out,
-            "<tr><td><code>{key}</code></td><td><code>{value}</code></td><td>{reason}</td></tr>"
+            rows,
+            "<tr><th scope=\"row\"><code>{key}</code></th><td><code>{value}</code></td>\
+             <td>{reason}</td></tr>"
         );
     }
-    out.push_str("</tbody></table></div></section>");
-    out
+    rows.push_str("</tbody></table>");
+    out + &scroll("Calibrated parameters", &rows) + "</section>"
 }
 
 fn tally(outcomes: &[&Outcome]) -> String {

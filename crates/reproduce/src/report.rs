@@ -1,18 +1,77 @@
 //! What `lasthop reproduce --json` prints: one entry for each quantity of each
-//! figure, in the order of the papers. The doc comments here are the
-//! descriptions in the published JSON Schema.
+//! figure, in the order of the papers, and the points that are drawn. The doc comments here are
+//! the descriptions in the published JSON Schema. No clock is read: who prints it knows the date.
 
 use crate::figure::{Ours, Quantity, Statement};
 use crate::run::Outcome;
 use lasthop_evidence::Verdict;
+use lasthop_evidence::plot::Series;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 
 /// What papers state, what lasthop gets, and whether they agree.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
+    /// Version of lasthop that made the figures.
+    #[serde(default)]
+    pub version: String,
+    /// The day on which they were made, in UTC, as YYYY-MM-DD; absent if nobody said.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub date: Option<String>,
     /// Every quantity of every figure that was made.
     pub figures: Vec<Entry>,
+    /// What is drawn of every figure.
+    #[serde(default)]
+    pub curves: Vec<Curves>,
+}
+
+/// The panels of a figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Curves {
+    /// The paper.
+    pub key: String,
+    /// The figure or table.
+    pub figure: String,
+    /// Its panels, from top to bottom.
+    pub panels: Vec<CurvesPanel>,
+}
+
+/// A panel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurvesPanel {
+    /// Its title; empty if there is only one.
+    pub title: String,
+    /// The label of its axis of x, with the unit.
+    pub x: String,
+    /// The names at the axis of x in place of the numbers 0, 1, 2 ..; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub x_names: Vec<String>,
+    /// The label of its left axis of y, with the unit.
+    pub y: String,
+    /// The names at the left axis of y; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub y_names: Vec<String>,
+    /// The label of its right axis of y; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub y_right: Option<String>,
+    /// Its series.
+    pub series: Vec<Curve>,
+}
+
+/// A series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Curve {
+    /// Its name.
+    pub name: String,
+    /// How it is drawn: `line`, `dotted-line`, `dots`, `bars`, `intervals` (points are start and
+    /// end in turn) or `band` (lower and upper end in turn).
+    pub mark: String,
+    /// Whether its y are of the right axis.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub on_right: bool,
+    /// x and y of its points, in six significant digits; those that are no numbers are left out.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// One quantity of a figure.
@@ -81,15 +140,64 @@ impl Report {
         let entries = outcomes.iter().flat_map(|outcome| {
             outcome.findings.quantities.iter().map(|quantity| Entry::new(outcome, quantity))
         });
-        Self { figures: entries.collect() }
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            date: None,
+            figures: entries.collect(),
+            curves: outcomes.iter().map(Curves::new).collect(),
+        }
     }
 
-    /// The report as indented JSON, with a newline at its end.
+    /// Sets the day on which the figures were made, as YYYY-MM-DD.
+    #[must_use]
+    pub fn dated(self, date: String) -> Self {
+        Self { date: Some(date), ..self }
+    }
+
+    /// The report as indented JSON, with a newline at its end. The curves of a figure, which are
+    /// many numbers, are on one line.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self)
-            .expect("a report has string keys and no fallible serializer");
-        text.push('\n');
-        text
+        let sound = "a report has string keys and no fallible serializer";
+        let head = Self { curves: Vec::new(), ..self.clone() };
+        let head = serde_json::to_string_pretty(&head).expect(sound);
+        let curve = |it| format!("\n    {}", serde_json::to_string(it).expect(sound));
+        let curves: Vec<String> = self.curves.iter().map(curve).collect();
+        let end = if curves.is_empty() { "" } else { "\n  " };
+        match head.strip_suffix("[]\n}") {
+            Some(head) => format!("{head}[{}{end}]\n}}\n", curves.join(",")),
+            None => unreachable!("the last key is that of the curves, which are empty"),
+        }
+    }
+}
+
+impl Curves {
+    fn new(outcome: &Outcome) -> Self {
+        let panels = outcome.findings.panels.iter().map(|panel| CurvesPanel {
+            title: panel.title.clone(),
+            x: panel.x.label.clone(),
+            x_names: panel.x.names.clone(),
+            y: panel.left.label.clone(),
+            y_names: panel.left.names.clone(),
+            y_right: panel.right.as_ref().map(|axis| axis.label.clone()),
+            series: panel.series.iter().map(Curve::new).collect(),
+        });
+        Self {
+            key: outcome.paper.key.to_owned(),
+            figure: outcome.figure.id.to_owned(),
+            panels: panels.collect(),
+        }
+    }
+}
+
+impl Curve {
+    fn new(series: &Series) -> Self {
+        let finite = series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
+        Self {
+            name: series.name.clone(),
+            mark: series.mark.as_str().to_owned(),
+            on_right: series.on_right,
+            points: finite.map(|&(x, y)| (rounded(x), rounded(y))).collect(),
+        }
     }
 }
 
@@ -128,6 +236,35 @@ impl Entry {
     }
 }
 
+/// The day in UTC as YYYY-MM-DD: that of SOURCE_DATE_EPOCH
+/// (<https://reproducible-builds.org/specs/source-date-epoch>) if it is set, in seconds since
+/// 1970, and otherwise that of `now`, in the same seconds.
+///
+/// # Errors
+/// If what is set is no whole number; the message says what is expected.
+pub fn date(source_date_epoch: Option<&OsStr>, now: u64) -> Result<String, String> {
+    let Some(set) = source_date_epoch else { return Ok(day(now)) };
+    let seconds = set.to_str().and_then(|text| text.parse().ok());
+    let set = set.to_string_lossy();
+    let wrong = || format!("SOURCE_DATE_EPOCH={set}: expected whole seconds since 1970");
+    seconds.map(day).ok_or_else(wrong)
+}
+
+/// The day of an instant in the Gregorian calendar. Years are counted from March, so that the
+/// day of a leap year is the last one, in eras of 400 years, which are of equal length.
+fn day(seconds: u64) -> String {
+    const ERA_DAYS: u64 = 146_097;
+    let days = seconds / 86_400 + 719_468;
+    let (era, day) = (days / ERA_DAYS, days % ERA_DAYS);
+    let year = (day - day / 1_460 + day / 36_524 - day / (ERA_DAYS - 1)) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    // Five months from March have 153 days, again and again.
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, carry) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", year + 400 * era + carry)
+}
+
 /// Rounds to six significant digits, which are enough for a reader. The verdict is on
 /// the unrounded number.
 fn rounded(value: f64) -> f64 {
@@ -147,6 +284,23 @@ pub fn schema() -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        // As `date -u -d @SECONDS +%F` has them.
+        let days = [
+            (0, "1970-01-01"),
+            (951_782_399, "2000-02-28"),
+            (951_782_400, "2000-02-29"),
+            (951_868_800, "2000-03-01"),
+            (1_735_603_200, "2024-12-31"),
+            (1_795_564_800, "2026-11-25"),
+            (4_107_542_400, "2100-03-01"),
+        ];
+        for (seconds, expected) in days {
+            assert_eq!(day(seconds), expected);
+        }
+    }
 
     #[test]
     fn six_digits_are_left() {
@@ -177,7 +331,25 @@ mod tests {
             entry(Paper::Value(1.0), None, Some((Some(1.0), None))),
             entry(Paper::Example { example: 1.8 }, Some(Measured::Range(1.0, 2.0)), None),
         ];
-        let report = Report { figures };
+        let series =
+            Series::line("throughput", vec![(0.0, 1.0), (f64::NAN, 2.0), (1.0, 1e-7 / 3.0)]);
+        let curve = Curve::new(&series);
+        assert_eq!(curve.points, [(0.0, 1.0), (1.0, 3.333_33e-8)]);
+        let panel = CurvesPanel {
+            title: String::new(),
+            x: "time, s".into(),
+            x_names: Vec::new(),
+            y: "throughput, Mb/s".into(),
+            y_names: Vec::new(),
+            y_right: None,
+            series: vec![curve],
+        };
+        let curves =
+            vec![Curves { key: "scan".into(), figure: "fig3".into(), panels: vec![panel] }; 2];
+        let empty =
+            Report { version: "0".into(), date: None, figures: Vec::new(), curves: Vec::new() };
+        assert!(empty.to_json().ends_with("\"curves\": []\n}\n"), "{}", empty.to_json());
+        let report = Report { figures, curves, ..empty }.dated("2026-11-25".into());
         let document: serde_json::Value =
             serde_json::from_str(&report.to_json()).expect("it is JSON");
         let schema = schema();

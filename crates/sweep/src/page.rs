@@ -147,10 +147,10 @@ impl Page {
             escaped(&asked.version),
         );
         let command = format!(
-            "<section><h2>Made by</h2><pre>{}</pre></section>\n\
-             <section><details><summary>The scenario</summary><pre>{}</pre></details></section>",
-            escaped(&asked.command),
-            escaped(&asked.scenario)
+            "<section><h2>Made by</h2>{}</section>\n\
+             <section><details><summary>The scenario</summary>{}</details></section>",
+            page::preformatted("Made by", &asked.command),
+            page::preformatted("The scenario", &asked.scenario)
         );
         if !self.is_wanted {
             let much = format!(
@@ -166,7 +166,7 @@ impl Page {
             "<style>{}</style>\n{what}<div id=\"choice\"></div>\n<figure id=\"curves\"></figure>\n\
              <p class=\"muted\">Means over runs; the bars are 95 % confidence intervals.</p>\n\
              <section id=\"map\" hidden><h2>Both keys</h2><figure id=\"heat\"></figure></section>\n\
-             <section><h2>Table</h2><div class=\"scroll\" id=\"rows\"></div></section>\n{command}\n\
+             <section><h2>Table</h2><div class=\"scroll\" id=\"rows\" role=\"region\" tabindex=\"0\" aria-label=\"Table\"></div></section>\n{command}\n\
              <script type=\"application/json\" id=\"data\">{json}</script>\n<script>\n{}</script>",
             include_str!("page.css"),
             include_str!("page.js"),

@@ -4,6 +4,8 @@
 //! include the offset between two clocks, so only their changes are meaningful. The doc
 //! comments of types are the descriptions in the JSON Schema.
 
+pub(crate) mod read;
+
 use crate::output::{OutputDir, OutputError};
 use crate::table::{Kind, Table, Word, columns};
 use crate::value::{rounded, to_json};

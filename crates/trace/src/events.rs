@@ -3,6 +3,8 @@
 //! of the reports. Units are in the names of the columns, which `docs/files.md`
 //! describes; a test compares.
 
+pub(crate) mod read;
+
 use crate::names::Names;
 use crate::output::OutputError;
 use crate::table::{Columns, Destination, Kind, Row, Table, Word, columns};

@@ -7,7 +7,7 @@
 //! | the summary of several runs | [`RunSet`] |
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
-//! | series read back | [`SeriesReading`] |
+//! | series, distributions of delays and measured packets read back | [`SeriesReading`], [`Delays`], [`ApqSample`] |
 //! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
@@ -38,6 +38,7 @@ mod output;
 mod parts;
 mod pcapng;
 mod programs;
+mod read;
 mod recorder;
 mod rows;
 mod run_set;
@@ -54,7 +55,7 @@ pub use air::{AirInfo, AirStream};
 pub use apq::{
     ApqDirection, ApqDiscipline, ApqDisciplineJudgement, ApqDocument, ApqDoubt, ApqEstimate,
     ApqFlowEnding, ApqFlowSummary, ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit,
-    ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema,
+    ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema, read::ApqSample,
 };
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
@@ -63,6 +64,7 @@ pub use document::{
     NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
     run_schema,
 };
+pub use events::read::Delays;
 pub use files::{Files, NodeFrames, Tables};
 pub use franc::{
     FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
@@ -73,6 +75,7 @@ pub use manifest::replace_earlier;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NodeName};
 pub use output::{OutputDir, OutputError, PartFile};
+pub use read::TableError;
 pub use recorder::{Recorder, Recording};
 pub use rows::{Cell, ColumnKind, RowsWriter};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};

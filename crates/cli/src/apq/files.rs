@@ -1,14 +1,15 @@
 //! The files of a measurement (`--out`): samples are written as they arrive, `apq.json`
 //! and the plots at the end. All files get their names at once, so that an interrupt
-//! leaves none; the formats are documented in docs/files.md.
+//! leaves none; the page of them follows. The formats are documented in docs/files.md.
 
 use super::plots::Plots;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::page;
 use lasthop_apq::PhaseRecord;
 use lasthop_evidence::plot;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The files that are being written.
 #[derive(Debug)]
@@ -38,11 +39,11 @@ impl Files {
         self.samples.phase(number, record).map_err(Failure::message)
     }
 
-    /// Completes the files.
+    /// Completes the files, and adds their page; returns its path.
     ///
     /// # Errors
     /// If they cannot be written, or a signal came.
-    pub fn commit(self, json: &str, host: &str, interrupt: &Interrupt) -> Result<(), Failure> {
+    pub fn commit(self, json: &str, host: &str, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
         let Self { mut directory, samples, plots } = self;
         let write = |directory: &mut OutputDir| -> Result<(), OutputError> {
             samples.close()?;
@@ -56,6 +57,8 @@ impl Files {
         };
         write(&mut directory).map_err(Failure::message)?;
         interrupt.check()?;
-        directory.commit().map_err(Failure::message)
+        let path = directory.path().to_owned();
+        directory.commit().map_err(Failure::message)?;
+        page::add(&path)
     }
 }

@@ -9,6 +9,7 @@ use crate::args::{ApqMeasure, ApqMethodName, ApqWay};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::page;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
@@ -61,13 +62,12 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
         doubt_receiver(&mut document, measured.overflowed);
     }
     let json = document.to_json();
-    if let Some(files) = files {
-        files.commit(&json, &args.host.name, &interrupt)?;
+    let page = files.map(|files| files.commit(&json, &args.host.name, &interrupt)).transpose()?;
+    if args.json {
+        return console::print(&json);
     }
-    match args.json {
-        true => console::print(&json),
-        false => console::print(&words::document(&document, Stream::Output)),
-    }
+    let named = page.map_or(String::new(), |page| page::named(&page, Stream::Output));
+    console::print(&(words::document(&document, Stream::Output) + &named))
 }
 
 /// Adds a doubt to results in the downlink: datagrams that this machine did not read

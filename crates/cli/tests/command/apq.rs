@@ -181,13 +181,23 @@ fn a_measurement_fills_a_directory() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.starts_with("The queue towards this machine (down)"), "{text}");
-    let expected =
-        ["apq.json", "delays.png", "delays.svg", "samples.parquet", "session.png", "session.svg"];
+    let expected = [
+        "apq.json",
+        "delays.png",
+        "delays.svg",
+        "report.html",
+        "samples.parquet",
+        "session.png",
+        "session.svg",
+    ];
     assert_eq!(scratch.names(), expected);
     let read = |name: &str| fs::read(scratch.path().join(name)).expect("it is there");
     assert!(read("samples.parquet").starts_with(b"PAR1"));
     assert!(read("session.png").starts_with(b"\x89PNG\r\n"));
     assert!(read("delays.svg").starts_with(b"<svg"));
+    let page = String::from_utf8(read("report.html")).expect("text");
+    assert!(page.contains("The queue towards this machine (down)"), "the words: {page}");
+    assert!(text.contains("Report: ") && text.trim_end().ends_with("report.html"), "{text}");
 }
 
 #[test]

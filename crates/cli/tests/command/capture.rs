@@ -168,6 +168,9 @@ fn files_of_a_capture_are_written_together() {
     let told = run(&["capture", broken.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     assert_eq!(told.status.code(), Some(2));
     assert_eq!(fs::read_to_string(out.join("capture.html")).unwrap(), page);
+    output(&["report", out.to_str().expect("text")]);
+    assert_eq!(fs::read_to_string(out.join("report.html")).unwrap(), page, "a copy of it");
+    fs::remove_file(out.join("report.html")).unwrap();
 }
 
 /// The air, the laptop and the server of a short run.

@@ -51,6 +51,40 @@ fn a_comparison_is_as_its_schema_says() {
 }
 
 #[test]
+fn a_comparison_leaves_both_sides_and_their_page() {
+    if skipped() {
+        return;
+    }
+    let scratch = Scratch::new("compare-out");
+    let arguments = ["compare", "hello", "--duration", "300ms", "--out", scratch.text()];
+    let read = |name: &str| std::fs::read_to_string(scratch.path().join(name)).expect(name);
+    let several = output(&[&arguments[..], &["--runs", "2"]].concat());
+    let page = scratch.path().join("report.html");
+    assert!(several.ends_with(&format!("Report: {}\n", page.display())), "{several}");
+    for side in ["simulated", "emulated"] {
+        let set: Value = serde_json::from_str(&read(&format!("{side}/runs.json"))).expect("JSON");
+        assert_valid(&json(&["schema", "run-set"]), &set);
+        assert!(scratch.path().join(side).join("run-1/series.parquet").exists());
+    }
+    assert!(read("report.html").contains("Means over runs."));
+    // What only the earlier comparison had is gone.
+    output(&arguments);
+    assert!(!scratch.path().join("emulated/runs.json").exists());
+    let run: Value = serde_json::from_str(&read("emulated/run.json")).expect("JSON");
+    assert_valid(&json(&["schema", "run"]), &run);
+    assert_valid(
+        &json(&["schema", "comparison"]),
+        &serde_json::from_str(&read("comparison.json")).expect("JSON"),
+    );
+    let page = read("report.html");
+    assert!(page.contains("hello: simulated and emulated") && page.contains("What differs"));
+    assert!(page.contains("scenario.toml --runs 1</pre>"), "{page}");
+    let side = scratch.path().join("emulated");
+    output(&["report", side.to_str().expect("text")]);
+    assert!(read("emulated/report.html").contains("emulated, 0.3"), "a side is a run");
+}
+
+#[test]
 fn a_capture_is_as_its_schema_says() {
     let schema = json(&["schema", "capture"]);
     let scratch = Scratch::new("capture-schema");

@@ -65,7 +65,14 @@ fn an_emulation_fills_a_directory() {
     let output = run(&arguments);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let captures = ["air.pcapng", "node-ap.pcapng", "node-laptop.pcapng"];
-    let tables = ["events.parquet", "files.json", "run.json", "scenario.toml", "series.parquet"];
+    let tables = [
+        "events.parquet",
+        "files.json",
+        "report.html",
+        "run.json",
+        "scenario.toml",
+        "series.parquet",
+    ];
     let mut expected = [&captures[..], &tables].concat();
     expected.sort_unstable();
     assert_eq!(scratch.names(), expected);

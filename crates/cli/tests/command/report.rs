@@ -13,14 +13,25 @@ fn error(arguments: &[&str]) -> String {
 #[test]
 fn a_page_says_what_is_wrong_and_needs_nothing_else() {
     let scratch = Scratch::new("report");
-    output(&["simulate", "scenarios/upload.toml", "--out", scratch.text()]);
+    let printed = output(&["simulate", "scenarios/upload.toml", "--out", scratch.text()]);
     let file = scratch.path().join("report.html");
-    assert_eq!(output(&["report", scratch.text()]), format!("{}\n", file.display()));
+    assert!(printed.ends_with(&format!("\nReport: {}\n", file.display())), "{printed}");
     let page = fs::read_to_string(&file).expect("it is there");
+    assert_eq!(output(&["report", scratch.text()]), format!("{}\n", file.display()));
+    assert_eq!(page, fs::read_to_string(&file).expect("it is there"), "the same page");
     assert!(page.contains("A queue that is too long (bufferbloat)"), "{page}");
     assert!(page.contains("--set node.laptop.queue.kind=fq-codel"));
     assert!(page.contains("name = &quot;upload&quot;"), "the scenario is on it");
-    for title in ["Where the delay went", "Throughput", "Round-trip time", "Queues", "Airtime"] {
+    let titles = [
+        "Where the delay went",
+        "How delays are distributed",
+        "Throughput",
+        "Round-trip time",
+        "Queues",
+        "Who held the air",
+        "Aggregates",
+    ];
+    for title in titles {
         assert!(page.contains(&format!("<h2>{title}</h2>")), "{title}");
     }
     for outside in ["http:", "https:", "<script", "<link", "@import", "url("] {
@@ -43,8 +54,10 @@ fn a_run_of_several_has_its_scenario_above() {
     let scratch = Scratch::new("report-several");
     let several = ["--runs", "2", "--out", scratch.text()];
     output(&[&["simulate", "scenarios/doze.toml", "--set", "duration=5s"], &several[..]].concat());
-    let message = error(&["report", scratch.text()]);
-    assert!(message.contains("holds several runs; expected one of them"), "{message}");
+    let page = fs::read_to_string(scratch.path().join("report.html")).expect("it is there");
+    assert!(page.contains("doze: 2 runs") && page.contains("In 2 of 2 runs"), "{page}");
+    assert!(page.contains("How runs differ") && page.contains("Means over all runs"), "{page}");
+    assert!(page.contains("scenario.toml --runs 2</pre>"));
     let second = scratch.path().join("run-1");
     output(&["report", second.to_str().expect("text")]);
     let page = fs::read_to_string(second.join("report.html")).expect("it is there");
@@ -57,16 +70,24 @@ fn what_is_no_run_or_broken_is_an_error() {
     let scratch = Scratch::new("report-broken");
     let missing = scratch.path().join("missing");
     let missing = missing.to_str().expect("text");
-    assert!(error(&["report", missing]).contains("missing: expected the directory of a run"));
+    assert!(error(&["report", missing]).contains("missing: there is no such folder; expected"));
     fs::create_dir_all(scratch.path()).expect("a directory");
     let message = error(&["report", scratch.text()]);
-    assert!(message.contains("there is no run.json"), "{message}");
+    for needed in ["run.json (simulate", "runs.json", "comparison.json", "apq.json", "sweep.json"] {
+        assert!(message.contains(needed), "{message}");
+    }
     output(&["simulate", "scenarios/doze.toml", "--set", "duration=2s", "--out", scratch.text()]);
     let file = |name: &str| scratch.path().join(name);
     let series = fs::read(file("series.parquet")).expect("it is there");
     fs::write(file("series.parquet"), &series[..series.len() / 2]).expect("written");
     let message = error(&["report", scratch.text()]);
     assert!(message.contains("series.parquet: expected a whole Parquet file"), "{message}");
+    fs::write(file("series.parquet"), &series).expect("written");
+    let events = fs::read(file("events.parquet")).expect("it is there");
+    fs::write(file("events.parquet"), &events[..events.len() / 2]).expect("written");
+    let message = error(&["report", scratch.text()]);
+    assert!(message.contains("events.parquet: expected a whole Parquet file"), "{message}");
+    fs::remove_file(file("events.parquet")).expect("removed");
     let json = fs::read(file("run.json")).expect("it is there");
     fs::write(file("run.json"), &json[..json.len() / 2]).expect("written");
     let message = error(&["report", scratch.text()]);
@@ -75,11 +96,87 @@ fn what_is_no_run_or_broken_is_an_error() {
     fs::remove_file(file("series.parquet")).expect("removed");
     let message = error(&["report", scratch.text(), "-o", scratch.text()]);
     assert!(message.contains("expected the path of a file, not of a directory"), "{message}");
-    assert!(!file("report.html").exists());
     fs::remove_file(file("scenario.toml")).expect("removed");
     output(&["report", scratch.text()]);
     let page = fs::read_to_string(file("report.html")).expect("it is there");
     assert!(
         page.contains("There is no series.parquet") && page.contains("There is no scenario.toml")
     );
+}
+
+#[test]
+fn folders_are_shown_beside_each_other() {
+    let scratch = Scratch::new("report-beside");
+    let folder = |name: &str| scratch.path().join(name).display().to_string();
+    let (before, after) = (folder("before"), folder("after"));
+    let short = ["simulate", "upload", "--set", "duration=5s"];
+    output(&[&short[..], &["--out", &before]].concat());
+    let set = ["--set", "node.laptop.queue.kind=fq-codel", "--out", &after];
+    output(&[&short[..], &set[..]].concat());
+    let message = error(&["report", &before, &after]);
+    assert!(message.contains("several folders: expected --output FILE"), "{message}");
+    let file = folder("both.html");
+    output(&["report", &before, &after, "-o", &file]);
+    let page = fs::read_to_string(&file).expect("it is there");
+    assert!(page.contains("What differs") && page.contains("Change</th>"), "{page}");
+    assert!(page.contains("with duration=5s, node.laptop.queue.kind=fq-codel"), "{page}");
+    let sweep = folder("sweep");
+    let vary = ["sweep", "hello", "--set", "duration=1s", "--vary", "seed=1,2", "--out", &sweep];
+    assert!(run(&vary).status.success());
+    let message = error(&["report", &before, &sweep, "-o", &file]);
+    assert!(message.contains("only these are shown beside each other"), "{message}");
+    output(&["report", &sweep]);
+    let page = |name: &str| fs::read(scratch.path().join("sweep").join(name)).expect("a page");
+    assert_eq!(page("report.html"), page("index.html"), "a sweep has its page");
+    fs::remove_file(scratch.path().join("sweep/index.html")).expect("removed");
+    let message = error(&["report", &sweep]);
+    assert!(message.contains("lasthop sweep --merge DIR makes it"), "{message}");
+}
+
+/// The page without what the data make: its plots, tables and scenario.
+#[test]
+fn a_page_without_data_is_small() {
+    let scratch = Scratch::new("report-size");
+    output(&["simulate", "contention", "--set", "duration=2s", "--out", scratch.text()]);
+    let page = fs::read_to_string(scratch.path().join("report.html")).expect("it is there");
+    let mut frame = page.len();
+    for (begin, end) in [("<svg", "</svg>"), ("<tbody", "</tbody>"), ("<pre", "</pre>")] {
+        let parts = page.split(begin).skip(1);
+        frame -= parts.map(|part| part.find(end).expect("it ends")).sum::<usize>();
+    }
+    assert!(frame < 150_000, "{frame} of {} bytes", page.len());
+    assert!(page.len() < 1_500_000, "{} bytes", page.len());
+}
+
+#[test]
+fn a_page_can_be_used_without_a_mouse_and_without_eyes() {
+    let scratch = Scratch::new("report-access");
+    output(&["simulate", "scan", "--set", "duration=12s", "--out", scratch.text()]);
+    let page = fs::read_to_string(scratch.path().join("report.html")).expect("it is there");
+    assert!(page.starts_with("<!doctype html>\n<html lang=\"en\">"), "a language");
+    let mut level = 0;
+    for (at, _) in page.match_indices("<h") {
+        let Some(next) = page[at + 2..].chars().next().and_then(|it| it.to_digit(10)) else {
+            continue;
+        };
+        assert!(next <= level + 1, "a heading of level {next} below one of {level}");
+        level = next;
+    }
+    assert_eq!(page.matches("<h1").count(), 1);
+    let of = |tag: &str| {
+        page.match_indices(tag)
+            .map(|(at, _)| page[at..].split('>').next().expect("a tag").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(!of("<svg").is_empty() && !of("<table").is_empty());
+    for tag in of("<svg") {
+        assert!(tag.contains("role=\"img\"") && tag.contains("aria-label=\""), "{tag}");
+    }
+    for tag in of("<th ") {
+        assert!(tag.contains("scope=\"col\"") || tag.contains("scope=\"row\""), "{tag}");
+    }
+    assert!(!page.contains("<th>"));
+    for tag in of("<div class=\"scroll\"") {
+        assert!(tag.contains("tabindex=\"0\"") && tag.contains("aria-label=\""), "{tag}");
+    }
 }

@@ -12,7 +12,13 @@ const FIGURE: &str = "jumbo/fig7";
 #[test]
 fn a_figure_fills_a_directory() {
     let scratch = Scratch::new("reproduce");
-    let text = output(&["reproduce", FIGURE, "--out", scratch.text()]);
+    let dated = |arguments: &[&str]| {
+        let output = lasthop(arguments).env("SOURCE_DATE_EPOCH", "951782400").output();
+        let output = output.expect("the binary can be run");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("it prints text")
+    };
+    let text = dated(&["reproduce", FIGURE, "--out", scratch.text()]);
     assert!(text.starts_with("jumbo: Implementing"), "{text}");
     assert!(text.contains("seed 1"), "{text}");
     let expected = [
@@ -27,11 +33,11 @@ fn a_figure_fills_a_directory() {
 
     let read = |name: &str| std::fs::read(scratch.path().join(name)).expect("it is there");
     let page = String::from_utf8(read("jumbo.html")).expect("a page is text");
-    assert!(page.contains("id=\"fig7\"") && page.contains("<svg role=\"img\""));
+    assert!(page.contains("id=\"fig7\"") && page.contains("<svg class=\"wide\" role=\"img\""));
     assert!(!page.contains("<script") && !page.contains("src="), "a page needs no other file");
     assert!(read("jumbo-fig7.png").starts_with(b"\x89PNG\r\n"));
 
-    let json = output(&["reproduce", FIGURE, "--json", "--jobs", "1"]);
+    let json = dated(&["reproduce", FIGURE, "--json", "--jobs", "1"]);
     assert_eq!(json.as_bytes(), read("reproduce.json"), "jobs show in nothing");
     let document: Value = serde_json::from_str(&json).expect("one JSON document");
     let schema: Value =
@@ -41,6 +47,17 @@ fn a_figure_fills_a_directory() {
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(document["figures"][0]["key"], "jumbo");
     assert_eq!(document["figures"][0]["figure"], "fig7");
+    assert_eq!(document["date"], "2000-02-29");
+    assert_eq!(document["version"], env!("CARGO_PKG_VERSION"));
+    let curves = &document["curves"][0];
+    assert_eq!((&curves["key"], &curves["figure"]), (&"jumbo".into(), &"fig7".into()));
+    let points = &curves["panels"][0]["series"][0]["points"];
+    assert!(points.as_array().is_some_and(|points| points.len() > 1), "{curves}");
+    let refused = lasthop(&["reproduce", FIGURE]).env("SOURCE_DATE_EPOCH", "today").output();
+    let refused = refused.expect("the binary can be run");
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(message.contains("SOURCE_DATE_EPOCH=today: expected whole seconds"), "{message}");
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn a_run_fills_a_directory() {
     let scratch = Scratch::new("fills");
     output(&["simulate", HELLO, "--set", SHORT, "--pcap", "--out", scratch.text()]);
     let captures = ["air.pcapng", "node-ap.pcapng", "node-laptop.pcapng"];
-    let tables = ["events.parquet", "files.json", "run.json", "runs.json"];
+    let tables = ["events.parquet", "files.json", "report.html", "run.json", "runs.json"];
     let captures = [&captures[..], &["scenario.toml", "series.parquet"]].concat();
     let mut expected = [&captures[..], &tables].concat();
     expected.sort_unstable();
@@ -110,7 +110,10 @@ fn several_runs_have_a_directory_each() {
     let scratch = Scratch::new("several");
     let arguments = ["simulate", HELLO, "--set", SHORT, "--runs", "2", "--out", scratch.text()];
     output(&arguments);
-    assert_eq!(scratch.names(), ["files.json", "run-0", "run-1", "runs.json", "scenario.toml"]);
+    assert_eq!(
+        scratch.names(),
+        ["files.json", "report.html", "run-0", "run-1", "runs.json", "scenario.toml"]
+    );
     assert_eq!(names(&scratch.path().join("run-1")), ["run.json", "series.parquet"]);
     output(&[&arguments[..], &["--events"]].concat());
     let with_events = ["events.parquet", "run.json", "series.parquet"];
@@ -124,7 +127,8 @@ fn a_smaller_set_leaves_nothing_of_a_larger_one() {
     output(&[&arguments[..], &["--runs", "3", "--pcap"]].concat());
     std::fs::write(scratch.path().join("run-2/notes"), "mine").expect("it can be written");
     output(&[&arguments[..], &["--runs", "2"]].concat());
-    let expected = ["files.json", "run-0", "run-1", "run-2", "runs.json", "scenario.toml"];
+    let expected =
+        ["files.json", "report.html", "run-0", "run-1", "run-2", "runs.json", "scenario.toml"];
     assert_eq!(scratch.names(), expected);
     assert_eq!(names(&scratch.path().join("run-2")), ["notes"]);
     assert_eq!(names(&scratch.path().join("run-1")), ["run.json", "series.parquet"]);
@@ -132,6 +136,7 @@ fn a_smaller_set_leaves_nothing_of_a_larger_one() {
     let expected = [
         "events.parquet",
         "files.json",
+        "report.html",
         "run-2",
         "run.json",
         "runs.json",

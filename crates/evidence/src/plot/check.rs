@@ -3,7 +3,7 @@
 //! mean is not judged.
 
 use super::layout::{self, Drawing, Frame, Shape};
-use super::{Panel, Series};
+use super::{Panel, Series, style};
 
 /// How far a shape may extend over the axes: half a line, a dot at the edge.
 const OVER: f64 = 4.0;
@@ -12,7 +12,7 @@ const SAME: f64 = 0.25;
 
 /// Returns the faults of the plot of these panels, a sentence each.
 pub fn faults(panels: &[Panel]) -> Vec<String> {
-    let (drawing, frames) = layout::layout_with_frames(panels);
+    let (drawing, frames) = layout::layout_with_frames(panels, style::WIDE);
     let mut faults = Vec::new();
     if panels.is_empty() {
         faults.push("there is no panel".to_owned());
@@ -37,6 +37,7 @@ fn is_bounded(shape: &Shape) -> bool {
         Shape::Line { points, width, .. } => {
             points.iter().all(|(x, y)| x.is_finite() && y.is_finite()) && *width > 0.0
         }
+        Shape::Area { points, .. } => points.iter().all(|(x, y)| x.is_finite() && y.is_finite()),
         Shape::Box { x, y, width, height, .. } => {
             let ends = [*x, *y, x + width, y + height];
             ends.iter().all(|end| end.is_finite()) && *width > 0.0 && *height > 0.0
@@ -83,7 +84,9 @@ fn is_inside(shape: &Shape, [left, top, right, bottom]: [f64; 4]) -> bool {
         (left - OVER..=right + OVER).contains(&x) && (top - OVER..=bottom + OVER).contains(&y)
     };
     match shape {
-        Shape::Line { points, .. } => points.iter().all(|&(x, y)| inside(x, y)),
+        Shape::Line { points, .. } | Shape::Area { points, .. } => {
+            points.iter().all(|&(x, y)| inside(x, y))
+        }
         Shape::Box { x, y, width, height, .. } => inside(*x, *y) && inside(x + width, y + height),
         Shape::Dot { x, y, .. } | Shape::Text { x, y, .. } => inside(*x, *y),
     }
@@ -158,7 +161,10 @@ mod tests {
     /// Whether a shape shows data: it has the ink of a series.
     fn is_data(shape: &Shape) -> bool {
         match shape {
-            Shape::Line { ink, .. } | Shape::Box { ink, .. } | Shape::Dot { ink, .. } => {
+            Shape::Line { ink, .. }
+            | Shape::Box { ink, .. }
+            | Shape::Area { ink, .. }
+            | Shape::Dot { ink, .. } => {
                 matches!(ink, Ink::Series(_))
             }
             Shape::Text { .. } => false,
@@ -172,7 +178,7 @@ mod tests {
         let points = payloads.map(|x| (x, 1e7 / x)).to_vec();
         let panels = [panel().with(Series::bars("packets sent", points))];
         assert_eq!(faults(&panels), [""; 0]);
-        let (drawing, frames) = layout::layout_with_frames(&panels);
+        let (drawing, frames) = layout::layout_with_frames(&panels, style::WIDE);
         let bars = drawing.shapes[frames[0].data.clone()].iter().filter(|shape| is_data(shape));
         let widths: Vec<f64> = bars
             .filter_map(|shape| match shape {

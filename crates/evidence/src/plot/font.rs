@@ -94,7 +94,7 @@ mod tests {
     fn the_signs_that_labels_use_are_there() {
         let face = face(false);
         for letter in
-            "abcXYZ019.,:;%/()+-\u{2212}\u{2013}\u{d7}\u{b5}\u{2265}\u{2264}\u{2019}\u{201c}"
+            "abcXYZ019.,:;%/()+-\u{2212}\u{2013}\u{d7}\u{b5}\u{2265}\u{2264}\u{2019}\u{201c}\u{2026}"
                 .chars()
         {
             assert!(face.glyph_index(letter).is_some(), "{letter}");

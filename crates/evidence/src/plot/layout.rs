@@ -2,9 +2,9 @@
 //! lengths are in pixels of the SVG, with y downwards. Text is measured with `font`, so
 //! the result does not depend on installed fonts.
 
-use super::style::{self, Ink};
+use super::style::{self, Ink, Marker, Size};
 use super::ticks::Scale;
-use super::{Axis, Mark, Panel, Point, Series, font};
+use super::{Axis, Look, Mark, Panel, Point, Series, font};
 use std::ops::Range;
 
 /// All shapes, in the order in which they are painted.
@@ -22,7 +22,8 @@ pub enum Shape {
         points: Vec<(f64, f64)>,
         ink: Ink,
         width: f64,
-        dash: Option<[f64; 2]>,
+        /// Lengths on and off in turn; empty for a solid line.
+        dash: &'static [f64],
     },
     Box {
         x: f64,
@@ -32,10 +33,17 @@ pub enum Shape {
         ink: Ink,
         opacity: f64,
     },
+    /// A polygon.
+    Area {
+        points: Vec<(f64, f64)>,
+        ink: Ink,
+        opacity: f64,
+    },
     Dot {
         x: f64,
         y: f64,
         radius: f64,
+        marker: Marker,
         ink: Ink,
     },
     /// `y` is the base line; a text that runs upwards starts below.
@@ -61,8 +69,6 @@ pub enum Anchor {
 
 /// Approximate number of steps on an axis of y.
 const STEPS_Y: usize = 5;
-/// Approximate number of steps on an axis of x.
-const STEPS_X: usize = 10;
 /// Share of the space between two names that bars take.
 const BARS_SHARE: f64 = 0.72;
 /// Width of the widest bar.
@@ -70,7 +76,7 @@ const BAR_WIDTH_MAX: f64 = 44.0;
 /// Share of a row that its intervals take.
 const LANE_SHARE: f64 = 0.56;
 /// Side of the key of a legend entry, and the space after an entry.
-const KEY_WIDTH: f64 = 22.0;
+const KEY_WIDTH: f64 = 28.0;
 const KEY_GAP: f64 = 18.0;
 /// Height of a row of the legend.
 const LEGEND_ROW: f64 = 20.0;
@@ -81,7 +87,15 @@ const DOT_RIM: f64 = 1.5;
 /// Points closer than this are in the same place.
 const SAME_SPOT: f64 = 0.5;
 /// Dashes of a band without height.
-const DASH: [f64; 2] = [6.0, 4.0];
+const DASH: &[f64] = &[6.0, 4.0];
+/// Pixels from one marker on a line to the next, and from that of one series to that of
+/// another.
+const MARKER_EVERY: f64 = 120.0;
+const MARKER_SHIFT: f64 = 17.0;
+/// Height of a row of names below an axis.
+const NAME_ROW: f64 = style::TICK_SIZE * 1.25;
+/// Most rows of names below an axis.
+const NAME_ROWS_MAX: usize = 4;
 
 /// Where the data of a panel are.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,17 +111,36 @@ pub struct Frame {
     pub series: Vec<Range<usize>>,
 }
 
-/// Returns the shapes of panels, one below the other.
+/// Returns the shapes of panels, one below the other, for a wide screen or paper.
 pub fn layout(panels: &[Panel]) -> Drawing {
-    layout_with_frames(panels).0
+    layout_with_frames(panels, style::WIDE).0
 }
 
-/// Returns the shapes of panels, and where the data of each panel are.
-pub fn layout_with_frames(panels: &[Panel]) -> (Drawing, Vec<Frame>) {
-    let mut drawing = Drawing { width: style::WIDTH, height: style::MARGIN, shapes: Vec::new() };
-    let draw = |panel| Plan::new(panel, drawing.height).draw(&mut drawing);
-    let frames = panels.iter().map(draw).collect();
+/// Returns the shapes of panels, and where the data of each panel are. A panel whose legend
+/// is that of the panel above has none.
+pub fn layout_with_frames(panels: &[Panel], size: Size) -> (Drawing, Vec<Frame>) {
+    let mut drawing = Drawing { width: size.width, height: style::MARGIN, shapes: Vec::new() };
+    let draw = |(index, panel): (usize, &Panel)| {
+        let above = index.checked_sub(1).and_then(|above| panels.get(above));
+        let has_legend = above.is_none_or(|above| !is_same_legend(above, panel));
+        Plan::new(panel, drawing.height, size, has_legend).draw(&mut drawing)
+    };
+    let frames = panels.iter().enumerate().map(draw).collect();
     (drawing, frames)
+}
+
+/// Whether two panels have the same entries in their legends.
+fn is_same_legend(one: &Panel, other: &Panel) -> bool {
+    let series = |panel: &Panel| -> Vec<(String, Mark, Look)> {
+        panel.series.iter().map(|it| (it.name.clone(), it.mark, it.look)).collect()
+    };
+    let targets = |panel: &Panel| -> Vec<(usize, String)> {
+        panel.targets.iter().map(|target| (target.series, target.label.clone())).collect()
+    };
+    let shades = |panel: &Panel| -> Vec<String> {
+        panel.shades.iter().map(|shade| shade.label.clone()).collect()
+    };
+    series(one) == series(other) && targets(one) == targets(other) && shades(one) == shades(other)
 }
 
 /// Where the axes of a panel start and end, in their units. An axis of y with names has
@@ -127,19 +160,28 @@ pub fn ends(panel: &Panel) -> Ends {
     let left = y_scale(panel, false);
     let right = right_scale(panel, left.ticks.len() - 1);
     let of = |scale: &Scale| (scale.from, scale.to);
-    Ends { x: of(&x_scale(panel)), left: of(&left), right: right.as_ref().map(of) }
+    Ends {
+        x: of(&x_scale(panel, style::WIDE.steps_x)),
+        left: of(&left),
+        right: right.as_ref().map(of),
+    }
 }
 
 /// The positions of the parts of a panel.
 struct Plan<'a> {
     panel: &'a Panel,
+    size: Size,
     x: Scale,
     left: Scale,
     right: Option<Scale>,
     /// The coordinate system: left, top, right, bottom.
     area: [f64; 4],
     top: f64,
+    /// The title in lines.
+    title: Vec<String>,
     legend: Vec<Vec<Entry>>,
+    /// Rows in which the names below the axis of x stand.
+    name_rows: usize,
 }
 
 /// An entry of the legend.
@@ -147,57 +189,70 @@ struct Entry {
     text: String,
     ink: Ink,
     key: Key,
+    dash: &'static [f64],
+    marker: Marker,
 }
 
 /// What precedes the text of an entry of the legend.
 enum Key {
-    Mark(Mark),
+    /// Of a series; whether its line has markers.
+    Mark(Mark, bool),
     Band,
     Limit,
     Shade,
 }
 
 impl<'a> Plan<'a> {
-    fn new(panel: &'a Panel, top: f64) -> Self {
+    fn new(panel: &'a Panel, top: f64, size: Size, has_legend: bool) -> Self {
         let left = y_scale(panel, false);
         let right = right_scale(panel, left.ticks.len() - 1);
-        let label = style::LABEL_SIZE + style::GAP;
         let room = |axis: &Axis, scale: &Scale| {
-            label
-                + style::GAP
-                + ticks(axis, scale).map(|(_, text)| tick_width(&text)).fold(0.0, f64::max)
+            let label = if axis.label.is_empty() { 0.0 } else { style::LABEL_SIZE + style::GAP };
+            let widths = ticks(axis, scale).map(|(_, text)| tick_width(&text));
+            label + style::GAP + widths.fold(0.0, f64::max).min(size.name_width_max)
         };
         let area_left = style::MARGIN + room(&panel.left, &left);
         let right_room = panel.right.as_ref().zip(right.as_ref());
-        let area_right = style::WIDTH
+        let area_right = size.width
             - style::MARGIN
             - right_room.map_or(style::GAP, |(axis, scale)| room(axis, scale));
-        let legend = legend(panel, area_right - area_left);
-        let title = if panel.title.is_empty() { 0.0 } else { style::TITLE_SIZE + style::GAP };
-        let above = title + legend.len() as f64 * LEGEND_ROW + style::GAP;
+        let width = area_right - area_left;
+        let legend = if has_legend { legend(panel, width) } else { Vec::new() };
+        let title = lines(&panel.title, size.width - area_left - style::MARGIN);
+        let title_height = match title.len() {
+            0 => 0.0,
+            rows => rows as f64 * style::TITLE_SIZE * 1.2 + style::GAP,
+        };
+        let above = title_height + legend.len() as f64 * LEGEND_ROW + style::GAP;
         let height = match panel.left.names.len() {
-            0 => style::PANEL_HEIGHT,
+            0 => size.panel_height,
             lanes => lanes as f64 * style::LANE_HEIGHT,
         };
+        let widest = panel.x.names.iter().map(|name| tick_width(name)).fold(0.0, f64::max);
+        let slot = width / panel.x.names.len().max(1) as f64;
+        let name_rows = ((widest + style::GAP) / slot).ceil() as usize;
         Self {
-            x: x_scale(panel),
+            x: x_scale(panel, size.steps_x),
             left,
             right,
             area: [area_left, top + above, area_right, top + above + height],
             top,
+            title,
             legend,
+            name_rows: name_rows.clamp(1, NAME_ROWS_MAX),
             panel,
+            size,
         }
     }
 
     fn draw(&self, drawing: &mut Drawing) -> Frame {
         let [left, _, _, bottom] = self.area;
         let out = &mut drawing.shapes;
-        if !self.panel.title.is_empty() {
+        for (row, line) in self.title.iter().enumerate() {
             out.push(Shape::Text {
                 x: left,
-                y: self.top + style::TITLE_SIZE * 0.85,
-                text: self.panel.title.clone(),
+                y: self.top + style::TITLE_SIZE * (0.85 + 1.2 * row as f64),
+                text: line.clone(),
                 size: style::TITLE_SIZE,
                 bold: true,
                 anchor: Anchor::Start,
@@ -212,8 +267,12 @@ impl<'a> Plan<'a> {
         let series = self.draw_series(out);
         let data = begin..out.len();
         self.draw_axes(out);
-        drawing.height =
-            bottom + style::TICK_SIZE + style::LABEL_SIZE + 3.0 * style::GAP + style::MARGIN;
+        drawing.height = bottom
+            + self.name_rows.saturating_sub(1) as f64 * NAME_ROW
+            + style::TICK_SIZE
+            + style::LABEL_SIZE
+            + 3.0 * style::GAP
+            + style::MARGIN;
         let (x, left, right) = (self.x.clone(), self.left.clone(), self.right.clone());
         Frame { area: self.area, x, left, right, data, series }
     }
@@ -225,10 +284,10 @@ impl<'a> Plan<'a> {
             let mut x = left;
             let middle = first + (row as f64 + 0.5) * LEGEND_ROW;
             for entry in entries {
-                key(out, &entry.key, entry.ink, x, middle);
+                key(out, entry, x, middle);
                 let text_x = x + KEY_WIDTH + 6.0;
                 out.push(label(&entry.text, text_x, middle + 4.5, Anchor::Start, Ink::Text));
-                x = text_x + label_width(&entry.text) + KEY_GAP;
+                x = text_x + legend_width(&entry.text) + KEY_GAP;
             }
         }
     }
@@ -257,7 +316,10 @@ impl<'a> Plan<'a> {
     fn draw_targets(&self, out: &mut Vec<Shape>) {
         for target in &self.panel.targets {
             let on_right = self.series(target.series).is_some_and(|series| series.on_right);
-            let ink = Ink::Series(target.series);
+            let ink = match self.series(target.series) {
+                Some(series) => look(series, target.series).0,
+                None => Ink::Series(target.series),
+            };
             let [from, to] = target.x.map_or([self.area[0], self.area[2]], |(from, to)| {
                 [self.at_x(from), self.at_x(to)]
             });
@@ -267,7 +329,7 @@ impl<'a> Plan<'a> {
                     points: vec![(from, low), (to, low)],
                     ink,
                     width: 1.2,
-                    dash: Some(DASH),
+                    dash: DASH,
                 });
             } else {
                 out.push(Shape::Box {
@@ -289,8 +351,9 @@ impl<'a> Plan<'a> {
         let bars: Vec<usize> = (0..self.panel.series.len())
             .filter(|&index| self.panel.series[index].mark == Mark::Bars)
             .collect();
+        let lines = self.panel.series.iter().filter(|series| series.mark == Mark::Line).count();
         for (index, series) in self.panel.series.iter().enumerate() {
-            let ink = Ink::Series(index);
+            let (ink, dash, marker) = look(series, index);
             let begin = out.len();
             // Parts that later series would cover remain visible on both sides of them.
             let wider = RIM * self.number_above(index) as f64;
@@ -298,15 +361,36 @@ impl<'a> Plan<'a> {
             let points = || series.points.iter().filter(|(x, y)| x.is_finite() && y.is_finite());
             match series.mark {
                 Mark::Line => {
-                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH + wider));
+                    let points: Vec<_> = points().map(place).collect();
+                    let width = style::LINE_WIDTH + wider;
+                    if lines > 1 {
+                        let shift = MARKER_SHIFT * index as f64 % MARKER_EVERY;
+                        let dots = sparse(&points, self.area[0] + shift);
+                        let dots = dots.into_iter().map(|at| wide_dot(at, ink, marker, 0.0));
+                        out.push(Shape::Line { points, ink, width, dash });
+                        out.extend(dots);
+                    } else {
+                        out.push(Shape::Line { points, ink, width, dash });
+                    }
                 }
                 Mark::DottedLine => {
-                    out.push(line(points().map(place).collect(), ink, style::LINE_WIDTH + wider));
-                    out.extend(points().map(place).map(|at| wide_dot(at, ink, wider)));
+                    let (points, width) =
+                        (points().map(place).collect::<Vec<_>>(), style::LINE_WIDTH + wider);
+                    let dots = points.iter().map(|&at| wide_dot(at, ink, marker, wider));
+                    let dots: Vec<_> = dots.collect();
+                    out.push(Shape::Line { points, ink, width, dash });
+                    out.extend(dots);
                 }
                 Mark::Dots => {
                     let wider = wider.max(DOT_RIM * self.dots_above(index) as f64);
-                    out.extend(points().map(place).map(|at| wide_dot(at, ink, wider)));
+                    out.extend(points().map(place).map(|at| wide_dot(at, ink, marker, wider)));
+                }
+                Mark::Band => {
+                    let points: Vec<_> = points().map(place).collect();
+                    let side = |at: usize| points.iter().skip(at).step_by(2).copied();
+                    let highs: Vec<_> = side(1).collect();
+                    let points = side(0).chain(highs.into_iter().rev()).collect();
+                    out.push(Shape::Area { points, ink, opacity: opacity(ink) });
                 }
                 Mark::Bars => {
                     let place_in_group = bars.iter().position(|&bar| bar == index).unwrap_or(0);
@@ -338,7 +422,7 @@ impl<'a> Plan<'a> {
                             width: (to - from).max(1.2),
                             height,
                             ink,
-                            opacity: 0.9,
+                            opacity: opacity(ink),
                         });
                     }
                 }
@@ -392,20 +476,36 @@ impl<'a> Plan<'a> {
     fn draw_axes(&self, out: &mut Vec<Shape>) {
         let [left, top, right, bottom] = self.area;
         out.push(line(vec![(left, bottom), (right, bottom)], Ink::Axis, 1.0));
-        for (tick, text) in ticks(&self.panel.x, &self.x) {
+        let names = self.panel.x.names.len().max(1);
+        let name_width_max = (right - left) / names as f64 * self.name_rows as f64 - 4.0;
+        for (index, (tick, text)) in ticks(&self.panel.x, &self.x).enumerate() {
             let x = self.at_x(tick);
+            let mut y = bottom + style::GAP + style::TICK_SIZE;
             if self.panel.x.names.is_empty() {
                 out.push(line(vec![(x, bottom), (x, bottom + 4.0)], Ink::Axis, 1.0));
+                out.push(number(text, x, y, Anchor::Middle));
+            } else {
+                // Names that are wider than their place stand in several rows.
+                y += (index % self.name_rows) as f64 * NAME_ROW;
+                let text = fitted(&text, style::TICK_SIZE, name_width_max);
+                let half = tick_width(&text) / 2.0;
+                let most = (self.size.width - half).max(half);
+                out.push(number(text, x.clamp(half, most), y, Anchor::Middle));
             }
-            let y = bottom + style::GAP + style::TICK_SIZE;
-            out.push(number(text, x, y, Anchor::Middle));
         }
-        let y = bottom + 2.2 * style::GAP + style::TICK_SIZE + style::LABEL_SIZE;
-        out.push(label(&self.panel.x.label, (left + right) / 2.0, y, Anchor::Middle, Ink::Text));
+        let y = bottom
+            + (self.name_rows - 1) as f64 * NAME_ROW
+            + 2.2 * style::GAP
+            + style::TICK_SIZE
+            + style::LABEL_SIZE;
+        let half = label_width(&self.panel.x.label) / 2.0;
+        let middle = ((left + right) / 2.0).min(self.size.width - half).max(half);
+        out.push(label(&self.panel.x.label, middle, y, Anchor::Middle, Ink::Text));
 
         let middle = (top + bottom) / 2.0;
         for (tick, text) in ticks(&self.panel.left, &self.left) {
             let y = self.at_y(tick, false) + style::TICK_SIZE * 0.36;
+            let text = fitted(&text, style::TICK_SIZE, self.size.name_width_max);
             out.push(number(text, left - style::GAP, y, Anchor::End));
         }
         let ink = self.axis_ink(false);
@@ -416,7 +516,7 @@ impl<'a> Plan<'a> {
                 let y = self.at_y(tick, true) + style::TICK_SIZE * 0.36;
                 out.push(number(text, right + style::GAP, y, Anchor::Start));
             }
-            let x = style::WIDTH - style::MARGIN;
+            let x = self.size.width - style::MARGIN;
             let ink = self.axis_ink(true);
             out.push(upwards(label(&axis.label, x, middle, Anchor::Middle, ink)));
         }
@@ -428,7 +528,7 @@ impl<'a> Plan<'a> {
         let mut there = (0..self.panel.series.len())
             .filter(|&index| self.panel.series[index].on_right == on_right);
         match (&self.right, there.next(), there.next()) {
-            (Some(_), Some(only), None) => Ink::Series(only),
+            (Some(_), Some(only), None) => look(&self.panel.series[only], only).0,
             _ => Ink::Text,
         }
     }
@@ -452,6 +552,20 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// How a series is told apart from others, at its place in the panel.
+fn look(series: &Series, place: usize) -> (Ink, &'static [f64], Marker) {
+    match series.look {
+        Look::Place => (Ink::Series(place), style::dash(place), Marker::of(place)),
+        Look::Of(place) => (Ink::Series(place), style::dash(place), Marker::of(place)),
+        Look::Muted => (Ink::Shade, &[], Marker::Circle),
+    }
+}
+
+/// The opacity of an area, a bar or an interval of a series.
+fn opacity(ink: Ink) -> f64 {
+    if ink == Ink::Shade { style::MUTED_OPACITY } else { 0.9 }
+}
+
 /// The x of all bars.
 fn bar_xs(panel: &Panel) -> Vec<f64> {
     let bars = panel.series.iter().filter(|series| series.mark == Mark::Bars);
@@ -473,7 +587,7 @@ fn half_group(panel: &Panel) -> f64 {
     }
 }
 
-fn x_scale(panel: &Panel) -> Scale {
+fn x_scale(panel: &Panel, steps: usize) -> Scale {
     if !panel.x.names.is_empty() {
         return Scale::between(-0.5, panel.x.names.len() as f64 - 0.5, panel.x.names.len());
     }
@@ -488,14 +602,14 @@ fn x_scale(panel: &Panel) -> Scale {
     match panel.x.range {
         Some((from, to)) => {
             let (from, to) = (xs().fold(from, f64::min), xs().fold(to, f64::max));
-            Scale::between(from, to, STEPS_X)
+            Scale::between(from, to, steps)
         }
         None => {
             let (from, to) = (xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max));
             // If zero is near, the axis starts there.
             let is_far = from.is_finite() && (from > to / 4.0 || from < 0.0);
             let from = if is_far { from } else { 0.0 };
-            Scale::covering(from, to, STEPS_X)
+            Scale::covering(from, to, steps)
         }
     }
 }
@@ -563,15 +677,18 @@ fn ticks<'a>(axis: &'a Axis, scale: &'a Scale) -> impl Iterator<Item = (f64, Str
 /// Arranges the legend in rows of at most `width`.
 fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
     let mut entries: Vec<Entry> = Vec::new();
+    let text = |name: &str| fitted(name, style::LABEL_SIZE, width - KEY_WIDTH - 6.0);
+    let lines = panel.series.iter().filter(|series| series.mark == Mark::Line).count();
     for (index, series) in panel.series.iter().enumerate() {
-        let (ink, key) = (Ink::Series(index), Key::Mark(series.mark));
-        entries.push(Entry { text: series.name.clone(), ink, key });
+        let (ink, dash, marker) = look(series, index);
+        let key = Key::Mark(series.mark, lines > 1);
+        entries.push(Entry { text: text(&series.name), ink, key, dash, marker });
         let mut labels: Vec<&str> = Vec::new();
         for target in panel.targets.iter().filter(|target| target.series == index) {
             if !target.label.is_empty() && !labels.contains(&target.label.as_str()) {
                 labels.push(&target.label);
                 let key = if target.y.0 < target.y.1 { Key::Band } else { Key::Limit };
-                entries.push(Entry { text: target.label.clone(), ink, key });
+                entries.push(Entry { text: text(&target.label), ink, key, dash, marker });
             }
         }
     }
@@ -579,13 +696,14 @@ fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
     for shade in &panel.shades {
         if !shade.label.is_empty() && !labels.contains(&shade.label.as_str()) {
             labels.push(&shade.label);
-            entries.push(Entry { text: shade.label.clone(), ink: Ink::Shade, key: Key::Shade });
+            let (ink, key, marker) = (Ink::Shade, Key::Shade, Marker::Circle);
+            entries.push(Entry { text: text(&shade.label), ink, key, dash: &[], marker });
         }
     }
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let mut used = f64::INFINITY;
     for entry in entries {
-        let needs = KEY_WIDTH + 6.0 + label_width(&entry.text);
+        let needs = KEY_WIDTH + 6.0 + legend_width(&entry.text);
         if used + needs > width {
             rows.push(Vec::new());
             used = 0.0;
@@ -598,9 +716,11 @@ fn legend(panel: &Panel, width: f64) -> Vec<Vec<Entry>> {
     rows
 }
 
-fn key(out: &mut Vec<Shape>, key: &Key, ink: Ink, x: f64, y: f64) {
+fn key(out: &mut Vec<Shape>, entry: &Entry, x: f64, y: f64) {
+    let Entry { ink, dash, marker, .. } = *entry;
     let span = || vec![(x, y), (x + KEY_WIDTH, y)];
-    let middle = (x + KEY_WIDTH / 2.0, y);
+    let line = |width: f64| Shape::Line { points: span(), ink, width, dash };
+    let dot = || wide_dot((x + KEY_WIDTH / 2.0, y), ink, marker, 0.0);
     let boxed = |height: f64, opacity: f64| Shape::Box {
         x,
         y: y - height / 2.0,
@@ -609,32 +729,72 @@ fn key(out: &mut Vec<Shape>, key: &Key, ink: Ink, x: f64, y: f64) {
         ink,
         opacity,
     };
-    match key {
-        Key::Mark(Mark::Line) => out.push(line(span(), ink, style::LINE_WIDTH + 0.8)),
-        Key::Mark(Mark::DottedLine) => {
-            out.push(line(span(), ink, style::LINE_WIDTH));
-            out.push(dot(middle, ink));
+    match entry.key {
+        Key::Mark(Mark::Line, false) => out.push(line(style::LINE_WIDTH + 0.8)),
+        Key::Mark(Mark::Line, true) => out.extend([line(style::LINE_WIDTH + 0.8), dot()]),
+        Key::Mark(Mark::DottedLine, _) => out.extend([line(style::LINE_WIDTH), dot()]),
+        Key::Mark(Mark::Dots, _) => out.push(dot()),
+        Key::Mark(Mark::Bars | Mark::Intervals | Mark::Band, _) => {
+            out.push(boxed(10.0, opacity(ink)));
         }
-        Key::Mark(Mark::Dots) => out.push(dot(middle, ink)),
-        Key::Mark(Mark::Bars | Mark::Intervals) => out.push(boxed(10.0, 0.9)),
         Key::Band => out.push(boxed(12.0, style::BAND_OPACITY + 0.06)),
-        Key::Limit => {
-            out.push(Shape::Line { points: span(), ink, width: 1.2, dash: Some(DASH) });
-        }
+        Key::Limit => out.push(Shape::Line { points: span(), ink, width: 1.2, dash: DASH }),
         Key::Shade => out.push(boxed(12.0, style::SHADE_OPACITY + 0.06)),
     }
 }
 
 fn line(points: Vec<(f64, f64)>, ink: Ink, width: f64) -> Shape {
-    Shape::Line { points, ink, width, dash: None }
+    Shape::Line { points, ink, width, dash: &[] }
 }
 
-fn dot(at: (f64, f64), ink: Ink) -> Shape {
-    wide_dot(at, ink, 0.0)
+fn wide_dot((x, y): (f64, f64), ink: Ink, marker: Marker, wider: f64) -> Shape {
+    Shape::Dot { x, y, radius: style::DOT_RADIUS + wider / 2.0, marker, ink }
 }
 
-fn wide_dot((x, y): (f64, f64), ink: Ink, wider: f64) -> Shape {
-    Shape::Dot { x, y, radius: style::DOT_RADIUS + wider / 2.0, ink }
+/// The first of `points` at or behind `from`, and every next one that is far enough right of
+/// the one before.
+fn sparse(points: &[(f64, f64)], from: f64) -> Vec<(f64, f64)> {
+    let mut next = from;
+    let mut chosen = Vec::new();
+    for &(x, y) in points {
+        if x >= next {
+            chosen.push((x, y));
+            next = x + MARKER_EVERY;
+        }
+    }
+    chosen
+}
+
+/// `text`, or as much of it as fits, with an ellipsis.
+fn fitted(text: &str, size: f64, width_max: f64) -> String {
+    if font::width(text, size, false) <= width_max {
+        return text.to_owned();
+    }
+    let mut kept = text.to_owned();
+    while kept.pop().is_some() {
+        let shortened = format!("{}\u{2026}", kept.trim_end());
+        if font::width(&shortened, size, false) <= width_max {
+            return shortened;
+        }
+    }
+    String::new()
+}
+
+/// A title in lines of at most `width`, or a word each; none if it is empty.
+fn lines(title: &str, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in title.split_whitespace() {
+        match lines.last_mut() {
+            Some(line)
+                if font::width(&format!("{line} {word}"), style::TITLE_SIZE, true) <= width =>
+            {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn label(text: &str, x: f64, y: f64, anchor: Anchor, ink: Ink) -> Shape {
@@ -652,6 +812,12 @@ fn upwards(mut shape: Shape) -> Shape {
         *upwards = true;
     }
     shape
+}
+
+/// The width of an entry of the legend, also in a font that is somewhat wider: a browser takes
+/// one that it has.
+fn legend_width(text: &str) -> f64 {
+    label_width(text) * 1.1
 }
 
 fn label_width(text: &str) -> f64 {
@@ -704,22 +870,79 @@ mod tests {
 
     #[test]
     fn nothing_leaves_the_drawing() {
-        let mut panels = vec![panel(), panel()];
+        let names: Vec<String> = (0..9).map(|at| format!("station number {at}")).collect();
+        let lanes = Panel::new("A title that is longer than a phone is wide", panel().x, panel().x)
+            .with(Series::intervals("asleep", [(0.0, 1.0, 0.0)]));
+        let mut panels = vec![panel(), panel(), lanes.clone(), lanes];
         panels[1].left.range = Some((20.0, 100.0));
-        let drawing = layout(&panels);
+        panels[2].left.names.clone_from(&names);
+        panels[3].x.names = names;
+        for size in [style::WIDE, style::NARROW] {
+            is_inside(&layout_with_frames(&panels, size).0);
+        }
+    }
+
+    fn is_inside(drawing: &Drawing) {
         let inside = |x: f64, y: f64| {
             (0.0..=drawing.width).contains(&x) && (0.0..=drawing.height).contains(&y)
         };
         for shape in &drawing.shapes {
             match shape {
-                Shape::Line { points, .. } => assert!(points.iter().all(|&(x, y)| inside(x, y))),
+                Shape::Line { points, .. } | Shape::Area { points, .. } => {
+                    assert!(points.iter().all(|&(x, y)| inside(x, y)));
+                }
                 Shape::Box { x, y, width, height, .. } => {
                     assert!(inside(*x, *y) && inside(x + width, y + height));
                 }
                 Shape::Dot { x, y, .. } => assert!(inside(*x, *y)),
-                Shape::Text { x, y, text, .. } => assert!(inside(*x, *y), "{text}"),
+                Shape::Text { x, y, text, size, bold, anchor, upwards, .. } => {
+                    let width = font::width(text, *size, *bold);
+                    let before = match anchor {
+                        Anchor::Start => 0.0,
+                        Anchor::Middle => width / 2.0,
+                        Anchor::End => width,
+                    };
+                    let ends = match upwards {
+                        true => [(*x, y - width + before), (*x, y + before)],
+                        false => [(x - before, *y), (x - before + width, *y)],
+                    };
+                    assert!(ends.iter().all(|&(x, y)| inside(x, y)), "{text} {ends:?}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn a_legend_is_not_repeated() {
+        let mut other = panel();
+        other.series[1].name = "window".to_owned();
+        let drawing = layout(&[panel(), panel(), other]);
+        let count = |label| texts(&drawing).into_iter().filter(|text| *text == label).count();
+        assert_eq!((count("throughput"), count("cwnd"), count("window")), (2, 1, 1));
+    }
+
+    #[test]
+    fn lines_are_told_apart_without_colours() {
+        let many = |panel: Panel, index: u32| {
+            let points = (0..200).map(|at| (f64::from(at), f64::from(index))).collect();
+            panel.with(Series::line(format!("flow {index}"), points))
+        };
+        let panel = Panel::new("", Axis::new("time, s"), Axis::new("ms"));
+        let drawing = layout(&[(0..6).fold(panel, many)]);
+        let mut looks: Vec<_> = drawing
+            .shapes
+            .iter()
+            .filter_map(|shape| match shape {
+                Shape::Line { points, ink: Ink::Series(_), dash, .. } if points.len() == 200 => {
+                    Some(format!("{dash:?}"))
+                }
+                Shape::Dot { marker, .. } => Some(format!("{marker:?}")),
+                _ => None,
+            })
+            .collect();
+        looks.sort();
+        looks.dedup();
+        assert_eq!(looks.len(), 12, "{looks:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! colours for a dark background.
 
 use super::layout::{Anchor, Shape, layout};
-use super::style::{Ink, PNG_SCALE};
+use super::style::{Ink, Marker, PNG_SCALE};
 use super::{Panel, font};
 use tiny_skia::{
     Color, FillRule, LineJoin, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform,
@@ -26,21 +26,15 @@ pub fn png(panels: &[Panel]) -> Vec<u8> {
 fn draw(image: &mut Pixmap, shape: &Shape, scale: Transform) {
     match shape {
         Shape::Line { points, ink, width, dash } => {
-            let mut builder = PathBuilder::new();
-            for (index, &(x, y)) in points.iter().enumerate() {
-                match index {
-                    0 => builder.move_to(x as f32, y as f32),
-                    _ => builder.line_to(x as f32, y as f32),
-                }
-            }
-            let dash = dash.and_then(|[on, off]| StrokeDash::new(vec![on as f32, off as f32], 0.0));
+            let lengths = dash.iter().map(|&length| length as f32).collect();
+            let dash = if dash.is_empty() { None } else { StrokeDash::new(lengths, 0.0) };
             let stroke = Stroke {
                 width: *width as f32,
                 line_join: LineJoin::Round,
                 dash,
                 ..Stroke::default()
             };
-            if let Some(path) = builder.finish() {
+            if let Some(path) = path(points).finish() {
                 image.stroke_path(&path, &paint(*ink, 1.0), &stroke, scale, None);
             }
         }
@@ -50,8 +44,24 @@ fn draw(image: &mut Pixmap, shape: &Shape, scale: Transform) {
                 image.fill_rect(rect, &paint(*ink, *opacity), scale, None);
             }
         }
-        Shape::Dot { x, y, radius, ink } => {
-            if let Some(path) = PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32) {
+        Shape::Area { points, ink, opacity } => {
+            let mut builder = path(points);
+            builder.close();
+            if let Some(path) = builder.finish() {
+                let paint = paint(*ink, *opacity);
+                image.fill_path(&path, &paint, FillRule::Winding, scale, None);
+            }
+        }
+        Shape::Dot { x, y, radius, marker, ink } => {
+            let outline = match marker {
+                Marker::Circle => PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32),
+                other => {
+                    let mut builder = path(&other.corners((*x, *y), *radius));
+                    builder.close();
+                    builder.finish()
+                }
+            };
+            if let Some(path) = outline {
                 image.fill_path(&path, &paint(*ink, 1.0), FillRule::Winding, scale, None);
             }
         }
@@ -71,6 +81,18 @@ fn draw(image: &mut Pixmap, shape: &Shape, scale: Transform) {
             }
         }
     }
+}
+
+/// The path from point to point.
+fn path(points: &[(f64, f64)]) -> PathBuilder {
+    let mut builder = PathBuilder::new();
+    for (index, &(x, y)) in points.iter().enumerate() {
+        match index {
+            0 => builder.move_to(x as f32, y as f32),
+            _ => builder.line_to(x as f32, y as f32),
+        }
+    }
+    builder
 }
 
 fn paint(ink: Ink, opacity: f64) -> Paint<'static> {

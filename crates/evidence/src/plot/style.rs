@@ -3,10 +3,26 @@
 //! colour-blind people can distinguish; yellow is left out, because it is hardly
 //! visible on white.
 
-/// Width of a plot.
-pub const WIDTH: f64 = 880.0;
-/// Height of a panel's coordinate system.
-pub const PANEL_HEIGHT: f64 = 280.0;
+/// How large a plot is drawn. Texts and lines are of the same size in every plot, so that a
+/// narrow one is not a wide one made smaller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Width of the plot.
+    pub width: f64,
+    /// Height of a panel's coordinate system.
+    pub panel_height: f64,
+    /// Approximate number of steps on an axis of x.
+    pub steps_x: usize,
+    /// Width of the widest name beside an axis of y.
+    pub name_width_max: f64,
+}
+
+/// For files, paper and screens.
+pub const WIDE: Size =
+    Size { width: 880.0, panel_height: 280.0, steps_x: 10, name_width_max: 300.0 };
+/// For the width of a phone.
+pub const NARROW: Size =
+    Size { width: 350.0, panel_height: 220.0, steps_x: 4, name_width_max: 96.0 };
 /// Height of a row of intervals.
 pub const LANE_HEIGHT: f64 = 34.0;
 /// Space around a plot and between its panels.
@@ -27,10 +43,81 @@ pub const DOT_RADIUS: f64 = 3.2;
 pub const BAND_OPACITY: f64 = 0.16;
 /// Opacity of shaded ranges of x.
 pub const SHADE_OPACITY: f64 = 0.13;
+/// Opacity of series in grey.
+pub const MUTED_OPACITY: f64 = 0.25;
 /// Pixels of the PNG per pixel of the SVG.
 pub const PNG_SCALE: f64 = 2.0;
 /// Font families; the first one installed is used.
 pub const FONTS: &str = "Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
+
+/// The dashes of the lines of series, by index modulo their number: lengths on and off.
+const DASHES: [&[f64]; 6] = [
+    &[],
+    &[8.0, 4.0],
+    &[2.5, 2.5],
+    &[11.0, 3.0, 2.0, 3.0],
+    &[5.0, 2.0],
+    &[11.0, 3.0, 2.0, 3.0, 2.0, 3.0],
+];
+
+/// The dash of the line of the series with this index; empty for a solid line.
+pub fn dash(index: usize) -> &'static [f64] {
+    DASHES[index % DASHES.len()]
+}
+
+/// The shape of a dot, which tells series apart without colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    /// A circle.
+    Circle,
+    /// A square.
+    Square,
+    /// A triangle that stands on a side.
+    Triangle,
+    /// A square that stands on a corner.
+    Diamond,
+    /// A triangle that stands on a corner.
+    Wedge,
+    /// A diagonal cross.
+    Cross,
+}
+
+impl Marker {
+    const ALL: [Self; 6] =
+        [Self::Circle, Self::Square, Self::Triangle, Self::Diamond, Self::Wedge, Self::Cross];
+
+    /// The marker of the series with this index.
+    pub fn of(index: usize) -> Self {
+        Self::ALL[index % Self::ALL.len()]
+    }
+
+    /// Its corners around a centre, with about the area of a circle of this radius; empty for
+    /// the circle.
+    pub fn corners(self, (x, y): (f64, f64), radius: f64) -> Vec<(f64, f64)> {
+        let corners: &[(f64, f64)] = match self {
+            Self::Circle => &[],
+            Self::Square => &[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)],
+            Self::Triangle => &[(0.0, -1.3), (1.2, 0.85), (-1.2, 0.85)],
+            Self::Diamond => &[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)],
+            Self::Wedge => &[(0.0, 1.3), (1.2, -0.85), (-1.2, -0.85)],
+            Self::Cross => &[
+                (-1.2, -0.6),
+                (-0.6, -1.2),
+                (0.0, -0.6),
+                (0.6, -1.2),
+                (1.2, -0.6),
+                (0.6, 0.0),
+                (1.2, 0.6),
+                (0.6, 1.2),
+                (0.0, 0.6),
+                (-0.6, 1.2),
+                (-1.2, 0.6),
+                (-0.6, 0.0),
+            ],
+        };
+        corners.iter().map(|(right, down)| (x + right * radius, y + down * radius)).collect()
+    }
+}
 
 /// What a shape is painted with. The colour depends on the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

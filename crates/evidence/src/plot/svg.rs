@@ -2,8 +2,9 @@
 //! background, an SVG inside a page takes the colours of the page, light or dark.
 //! Coordinates have one decimal.
 
-use super::layout::{Anchor, Drawing, Shape, layout};
-use super::{Panel, style};
+use super::layout::{Anchor, Drawing, Shape, layout, layout_with_frames};
+use super::style::Marker;
+use super::{Panel, hover, style};
 use std::fmt::Write;
 
 /// Returns an SVG file with `panels`, one below the other.
@@ -14,16 +15,43 @@ pub fn svg(panels: &[Panel]) -> String {
     let mut out = open(&drawing, " xmlns=\"http://www.w3.org/2000/svg\"");
     let _ = write!(out, "<style>{sheet}</style>{ground}");
     shapes(&mut out, &drawing);
+    out.push_str("</svg>\n");
     out
 }
 
-/// Returns an SVG element for an HTML page, whose style sheet sets the colours. `label`
-/// is for screen readers.
+/// Returns a plot for an HTML page, whose style sheet sets the colours: an SVG element of
+/// class `wide`, which shows values under the pointer, and one of class `narrow` for the width
+/// of a phone; the style sheet of `page` shows one of them. `label` is for screen readers.
 pub fn inline_svg(panels: &[Panel], label: &str) -> String {
-    let drawing = layout(panels);
-    let mut out = open(&drawing, &format!(" role=\"img\" aria-label=\"{}\"", escaped(label)));
-    shapes(&mut out, &drawing);
+    let mut out = String::new();
+    for (class, size) in [("wide", style::WIDE), ("narrow", style::NARROW)] {
+        let (drawing, frames) = layout_with_frames(panels, size);
+        let label = escaped(label);
+        let attributes = format!(" class=\"{class}\" role=\"img\" aria-label=\"{label}\"");
+        out.push_str(&open(&drawing, &attributes));
+        shapes(&mut out, &drawing);
+        if size == style::WIDE {
+            values(&mut out, panels, &frames);
+        }
+        out.push_str("</svg>\n");
+    }
     out
+}
+
+/// Areas without colour that show values while the pointer is on them.
+fn values(out: &mut String, panels: &[Panel], frames: &[super::layout::Frame]) {
+    out.push_str("<g fill=\"none\" pointer-events=\"all\">");
+    for (panel, frame) in panels.iter().zip(frames) {
+        for hover::Spot { x, y, width, height, text } in hover::spots(panel, frame) {
+            let _ = write!(
+                out,
+                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\">\
+                 <title>{}</title></rect>",
+                escaped(&text)
+            );
+        }
+    }
+    out.push_str("</g>");
 }
 
 /// Escapes text for SVG and HTML, also for attributes in double quotes.
@@ -44,17 +72,17 @@ fn shapes(out: &mut String, drawing: &Drawing) {
     for shape in &drawing.shapes {
         let _ = match shape {
             Shape::Line { points, ink, width, dash } => {
-                let mut path = String::new();
-                for (index, (x, y)) in points.iter().enumerate() {
-                    let _ = write!(path, "{}{x:.1} {y:.1}", if index == 0 { "M" } else { "L" });
-                }
-                let dash = dash
-                    .map_or(String::new(), |[on, off]| format!(" stroke-dasharray=\"{on} {off}\""));
+                let lengths: Vec<String> = dash.iter().map(ToString::to_string).collect();
+                let dash = match lengths.is_empty() {
+                    true => String::new(),
+                    false => format!(" stroke-dasharray=\"{}\"", lengths.join(" ")),
+                };
                 write!(
                     out,
-                    "<path class=\"{}\" d=\"{path}\" fill=\"none\" stroke=\"currentColor\" \
+                    "<path class=\"{}\" d=\"{}\" fill=\"none\" stroke=\"currentColor\" \
                      stroke-width=\"{width}\" stroke-linejoin=\"round\"{dash}/>",
-                    ink.class()
+                    ink.class(),
+                    path(points)
                 )
             }
             Shape::Box { x, y, width, height, ink, opacity } => write!(
@@ -63,7 +91,19 @@ fn shapes(out: &mut String, drawing: &Drawing) {
                  height=\"{height:.1}\" fill=\"currentColor\" fill-opacity=\"{opacity}\"/>",
                 ink.class()
             ),
-            Shape::Dot { x, y, radius, ink } => write!(
+            Shape::Area { points, ink, opacity } => write!(
+                out,
+                "<path class=\"{}\" d=\"{}Z\" fill=\"currentColor\" fill-opacity=\"{opacity}\"/>",
+                ink.class(),
+                path(points)
+            ),
+            Shape::Dot { x, y, radius, marker, ink } if *marker != Marker::Circle => write!(
+                out,
+                "<path class=\"{}\" d=\"{}Z\" fill=\"currentColor\"/>",
+                ink.class(),
+                path(&marker.corners((*x, *y), *radius))
+            ),
+            Shape::Dot { x, y, radius, ink, .. } => write!(
                 out,
                 "<circle class=\"{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" \
                  fill=\"currentColor\"/>",
@@ -90,5 +130,13 @@ fn shapes(out: &mut String, drawing: &Drawing) {
             }
         };
     }
-    out.push_str("</svg>\n");
+}
+
+/// The path from point to point.
+fn path(points: &[(f64, f64)]) -> String {
+    let mut path = String::new();
+    for (index, (x, y)) in points.iter().enumerate() {
+        let _ = write!(path, "{}{x:.1} {y:.1}", if index == 0 { "M" } else { "L" });
+    }
+    path
 }

@@ -10,7 +10,9 @@ use lasthop_apq::report::{
     SizeReport, Unit,
 };
 use lasthop_apq::{Direction, PhaseRecord, Sample, StreamKind};
-use lasthop_trace::{ApqDocument, ApqMethod, OutputDir, SamplesWriter, apq_schema};
+use lasthop_trace::{
+    ApqDocument, ApqMethod, ApqSample, ApqWay, OutputDir, SamplesWriter, apq_schema,
+};
 use lasthop_units::Duration;
 use serde_json::{Value, json};
 use std::fs;
@@ -139,5 +141,12 @@ fn samples_are_rows() {
     assert_eq!(column("packet_bytes"), [100, 1_500, 750]);
     assert_eq!(column("sequence"), [0, 0, 2]);
     assert_eq!(column("delay_ns"), [-4_000, 3_000, 2_500]);
+    let samples = ApqSample::read(&file).unwrap();
+    let read: Vec<_> =
+        samples.iter().map(|it| (it.is_bulk, it.packet_bytes, it.delay_ns)).collect();
+    assert_eq!(read, [(false, 100, -4_000), (true, 1_500, 3_000), (true, 750, 2_500)]);
+    assert!(samples.iter().all(|sample| (sample.phase, sample.direction) == (1, ApqWay::Up)));
+    let sent: Vec<Value> = samples.iter().map(|sample| sample.sent_ns.into()).collect();
+    assert_eq!(sent, column("sent_ns"));
     fs::remove_dir_all(path).unwrap();
 }

@@ -7,7 +7,7 @@ use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::NodeId;
 use lasthop_trace::{
-    AbsenceRow, Files, Heard, HeardWriter, OutputDir, Recorder, SecondReading, SegmentRow,
+    AbsenceRow, Delays, Files, Heard, HeardWriter, OutputDir, Recorder, SecondReading, SegmentRow,
     SegmentWriter, SeriesOf, SeriesReading,
 };
 use lasthop_units::{Duration, Instant};
@@ -133,6 +133,44 @@ fn series_are_read_back_and_broken_files_are_errors() {
     // Rows of events have a time and a node, too.
     let error = SeriesReading::read(&path.join("events.parquet")).unwrap_err().to_string();
     assert!(error.contains("events.parquet: expected a table of series"), "{error}");
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn delays_are_distributed_as_the_rows_say() {
+    let path = scene::scratch("delays-back");
+    scene::record(&path, &scene::files(), scene::play);
+    let file = path.join("events.parquet");
+    let of = |kind: &str, column: &str, from_ns: i64| -> Vec<i64> {
+        let rows = rows(&file);
+        let rows = rows.iter().filter(|row| field(row, "kind") == kind);
+        let rows = rows.filter(|row| field(row, "at_ns").as_i64().unwrap() >= from_ns);
+        rows.filter(|row| field(row, "flow") == "up")
+            .filter_map(|row| field(row, column).as_i64())
+            .collect()
+    };
+    let all = Delays::read(&file, 0.0).unwrap();
+    let arrived = of("arrived", "delay_ns", 0);
+    assert!(arrived.len() > 1, "{arrived:?}");
+    let up = &all.one_way["up"];
+    assert_eq!(up.count(), arrived.len() as u64);
+    assert_eq!(up.sum(), arrived.iter().map(|&nanos| nanos as u128).sum::<u128>());
+    for (flow, histogram) in &all.round_trips {
+        assert!(histogram.count() > 0, "{flow}");
+    }
+    let later = Delays::read(&file, 0.06).unwrap();
+    let after = of("arrived", "delay_ns", 60_000_000).len() as u64;
+    assert!(after < up.count(), "some are in the warm-up");
+    assert_eq!(later.one_way.get("up").map_or(0, |up| up.count()), after);
+    let error = Delays::read(&path.join("series.parquet"), 0.0).unwrap_err().to_string();
+    assert!(
+        error.contains("expected a table of events, got one without the column kind"),
+        "{error}"
+    );
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let error = Delays::read(&file, 0.0).unwrap_err().to_string();
+    assert!(error.contains("events.parquet: expected a whole Parquet file"), "{error}");
     fs::remove_dir_all(path).unwrap();
 }
 

@@ -1,0 +1,175 @@
+//! Folders with results: which kind one is, by the file that only this kind has, and what is
+//! read of it. A file that is there and broken is an error.
+
+use crate::failure::Failure;
+use lasthop_trace::{ApqDocument, ApqSample, Delays, RunDocument, RunSet, SeriesReading};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Most runs of a folder whose series are read.
+const SERIES_MAX: usize = 20;
+
+/// What is in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A run.
+    Run,
+    /// Several runs of a scenario.
+    Set,
+    /// A scenario simulated and emulated.
+    Comparison,
+    /// A measured queue.
+    Measured,
+    /// What has its page already.
+    Made {
+        /// The name of the page.
+        page: &'static str,
+        /// How it is made if it is missing.
+        again: &'static str,
+    },
+}
+
+/// The kinds by the file that only they have, in the order in which they are looked for.
+const KINDS: [(&str, Kind); 6] = [
+    ("comparison.json", Kind::Comparison),
+    ("run.json", Kind::Run),
+    ("runs.json", Kind::Set),
+    ("apq.json", Kind::Measured),
+    ("sweep.json", Kind::Made { page: "index.html", again: "lasthop sweep --merge DIR" }),
+    ("capture.json", Kind::Made { page: "capture.html", again: "lasthop capture FILE --out DIR" }),
+];
+
+/// What there has to be in a folder, for errors.
+const EXPECTED: &str = "expected a folder with run.json (simulate, emulate), runs.json (simulate \
+                        --runs), comparison.json (compare), apq.json (apq measure), sweep.json \
+                        (sweep) or capture.json (capture), which --out made";
+
+/// A path and the text of the file there.
+pub type Text = (String, String);
+
+/// The files of a run.
+pub struct Run {
+    pub run: RunDocument,
+    pub series: Option<Vec<SeriesReading>>,
+    pub delays: Option<Delays>,
+    pub scenario: Option<Text>,
+}
+
+/// The files of several runs.
+pub struct Set {
+    pub set: RunSet,
+    pub series: Vec<Vec<SeriesReading>>,
+    pub scenario: Option<Text>,
+}
+
+impl Kind {
+    /// What is in `folder`.
+    pub fn of(folder: &Path) -> Result<Self, Failure> {
+        let shown = folder.display();
+        if !folder.is_dir() {
+            return Err(Failure::Message(format!("{shown}: there is no such folder; {EXPECTED}")));
+        }
+        let found = KINDS.iter().find(|(name, _)| folder.join(name).exists());
+        let Some((name, kind)) = found else {
+            let other = match folder.join("reproduce.json").exists() {
+                true => " (reproduce.json: the pages of papers start at index.html)",
+                false => "",
+            };
+            return Err(Failure::Message(format!("{shown}: {EXPECTED}{other}")));
+        };
+        match kind {
+            Self::Made { page, again } if !folder.join(page).exists() => Err(Failure::Message(
+                format!("{shown}: there is {name} and no {page}, the page of it; {again} makes it"),
+            )),
+            kind => Ok(*kind),
+        }
+    }
+}
+
+impl Run {
+    /// The files of the run in `folder`.
+    pub fn read(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join("run.json");
+        let run: RunDocument = serde_json::from_str(&required(&path)?)
+            .map_err(|why| unreadable(&path, "the summary of a run", &why))?;
+        let (series, events) = (folder.join("series.parquet"), folder.join("events.parquet"));
+        let series = series.exists().then(|| SeriesReading::read(&series)).transpose();
+        let delays = events.exists().then(|| Delays::read(&events, run.warmup_s)).transpose();
+        Ok(Self {
+            series: series.map_err(Failure::message)?,
+            delays: delays.map_err(Failure::message)?,
+            scenario: scenario(folder)?,
+            run,
+        })
+    }
+}
+
+impl Set {
+    /// The files of the runs in `folder`.
+    pub fn read(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join("runs.json");
+        let set: RunSet = serde_json::from_str(&required(&path)?)
+            .map_err(|why| unreadable(&path, "the summary of several runs", &why))?;
+        let mut series = Vec::new();
+        for run in set.runs.iter().take(SERIES_MAX) {
+            let file = folder.join(format!("run-{}/series.parquet", run.run));
+            if file.exists() {
+                series.push(SeriesReading::read(&file).map_err(Failure::message)?);
+            }
+        }
+        Ok(Self { set, series, scenario: scenario(folder)? })
+    }
+}
+
+/// The result and the packets of a measured queue.
+pub fn measured(folder: &Path) -> Result<(ApqDocument, Option<Vec<ApqSample>>), Failure> {
+    let path = folder.join("apq.json");
+    let document = serde_json::from_str(&required(&path)?)
+        .map_err(|why| unreadable(&path, "the result of a measured queue", &why))?;
+    let samples = folder.join("samples.parquet");
+    let samples = samples.exists().then(|| ApqSample::read(&samples)).transpose();
+    Ok((document, samples.map_err(Failure::message)?))
+}
+
+/// The path and text of the scenario; that of a run of several, or of a side of a comparison, is
+/// in a folder above.
+fn scenario(folder: &Path) -> Result<Option<Text>, Failure> {
+    let is_part =
+        |name: &str| name.starts_with("run-") || ["simulated", "emulated"].contains(&name);
+    let mut path = folder.to_owned();
+    let mut real = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    loop {
+        let file = path.join("scenario.toml");
+        if let Some(text) = text(&file)? {
+            return Ok(Some((file.display().to_string(), text)));
+        }
+        let name = real.file_name().map(|name| name.to_string_lossy().into_owned());
+        if !name.is_some_and(|name| is_part(&name)) || !real.pop() {
+            return Ok(None);
+        }
+        path.push("..");
+    }
+}
+
+/// That the document in a file is not `what` it should be.
+fn unreadable(path: &Path, what: &str, why: &serde_json::Error) -> Failure {
+    Failure::Message(format!("{}: expected {what}: {why}", path.display()))
+}
+
+/// The text of a file that has to be there.
+pub fn required(path: &Path) -> Result<String, Failure> {
+    text(path)?
+        .ok_or_else(|| Failure::Message(format!("{}: there is no such file", path.display())))
+}
+
+/// The text of a file; `None` if there is no such file.
+fn text(path: &Path) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(Failure::Message(format!("cannot read {}: {error}", path.display()))),
+    }
+}

@@ -1,0 +1,127 @@
+//! Reads tables of a run or a measurement back, a row group and a column at a time, so that
+//! columns that are not asked for cost nothing and memory is bounded by a row group.
+
+use bytes::Bytes;
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a table cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {}: {source}", path.display())]
+    File {
+        /// Path of the file.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// It is no Parquet file, or not a whole one.
+    #[error("{}: expected a whole Parquet file: {source}", path.display())]
+    Parquet {
+        /// Path of the file.
+        path: PathBuf,
+        /// What its reader says.
+        source: ParquetError,
+    },
+    /// A column is missing, or has another type.
+    #[error("{}: expected a table of {of}, got one without the column {column}", path.display())]
+    Column {
+        /// Path of the file.
+        path: PathBuf,
+        /// What the rows of such a table are.
+        of: &'static str,
+        /// The column.
+        column: &'static str,
+    },
+}
+
+/// A table that is being read.
+pub(crate) struct TableReader {
+    path: PathBuf,
+    of: &'static str,
+    file: SerializedFileReader<Bytes>,
+}
+
+/// A row group of a table.
+pub(crate) struct Group<'a> {
+    table: &'a TableReader,
+    reader: Box<dyn RowGroupReader + 'a>,
+}
+
+impl TableReader {
+    /// The table in the file at `path`, whose rows are `of` something.
+    pub(crate) fn open(path: &Path, of: &'static str) -> Result<Self, TableError> {
+        let bytes =
+            fs::read(path).map_err(|source| TableError::File { path: path.to_owned(), source })?;
+        let file = SerializedFileReader::new(Bytes::from(bytes))
+            .map_err(|source| TableError::Parquet { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), of, file })
+    }
+
+    /// Its row groups.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = Result<Group<'_>, TableError>> {
+        (0..self.file.num_row_groups()).map(|index| {
+            let reader = self.file.get_row_group(index).map_err(|source| self.broken(source))?;
+            Ok(Group { table: self, reader })
+        })
+    }
+
+    fn broken(&self, source: ParquetError) -> TableError {
+        TableError::Parquet { path: self.path.clone(), source }
+    }
+}
+
+impl Group<'_> {
+    /// The whole numbers of a column, one for each row.
+    pub(crate) fn int64(&self, column: &'static str) -> Result<Vec<Option<i64>>, TableError> {
+        self.column::<Int64Type>(column)
+    }
+
+    /// The same of a column of 32 bits.
+    pub(crate) fn int32(&self, column: &'static str) -> Result<Vec<Option<i32>>, TableError> {
+        self.column::<Int32Type>(column)
+    }
+
+    /// The texts of a column as bytes, one for each row.
+    pub(crate) fn text(&self, column: &'static str) -> Result<Vec<Option<ByteArray>>, TableError> {
+        self.column::<ByteArrayType>(column)
+    }
+
+    fn column<T: DataType>(&self, column: &'static str) -> Result<Vec<Option<T::T>>, TableError> {
+        let table = self.table;
+        let missing = || TableError::Column { path: table.path.clone(), of: table.of, column };
+        let schema = table.file.metadata().file_metadata().schema_descr();
+        let known = schema.columns().iter().position(|known| known.name() == column);
+        let index = known.ok_or_else(missing)?;
+        let description = schema.column(index);
+        if description.physical_type() != T::get_physical_type()
+            || (description.max_def_level(), description.max_rep_level()) != (1, 0)
+        {
+            return Err(missing());
+        }
+        let broken = |source| table.broken(source);
+        let reader = self.reader.get_column_reader(index).map_err(broken)?;
+        let mut reader = get_typed_column_reader::<T>(reader);
+        let rows = usize::try_from(self.reader.metadata().num_rows()).unwrap_or(0);
+        let (mut levels, mut values) = (Vec::new(), Vec::new());
+        while levels.len() < rows {
+            let left = rows - levels.len();
+            let (records, ..) =
+                reader.read_records(left, Some(&mut levels), None, &mut values).map_err(broken)?;
+            if records == 0 {
+                return Err(broken(ParquetError::EOF(format!(
+                    "{column} has {} of {rows} rows",
+                    levels.len()
+                ))));
+            }
+        }
+        let mut values = values.into_iter();
+        Ok(levels.iter().map(|&level| if level == 0 { None } else { values.next() }).collect())
+    }
+}
