@@ -26,7 +26,8 @@ pub struct RunDocument {
     pub run: u64,
     /// Length of the run in seconds of the scenario's time.
     pub duration_s: f64,
-    /// Seconds at the start that are left out of goodput, delays, round trips and windows.
+    /// Seconds at the start that are left out of goodput, delays, round trips and windows,
+    /// and of what is counted for nodes, links and wires.
     pub warmup_s: f64,
     /// Seconds that a clock on the wall showed.
     pub wall_s: f64,
@@ -157,7 +158,7 @@ pub struct LeftOutSummary {
     pub packets: u64,
 }
 
-/// One Wi-Fi node, over the whole run.
+/// One Wi-Fi node, after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// Packets in its Wi-Fi queues (driver queue and those in flight included), over time.
@@ -165,7 +166,7 @@ pub struct NodeSummary {
     pub queue_packets: Option<WindowSummary>,
     /// Packets that found no room or were dropped by active queue management.
     pub queue_drops: u64,
-    /// Share of the time in which it transmitted, 0 to 1.
+    /// Share of the time after the warm-up in which it transmitted, 0 to 1.
     pub airtime_fraction: f64,
     /// What it gave up as a receiver; absent if that is nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -175,12 +176,12 @@ pub struct NodeSummary {
     pub absences: Option<AbsenceSummary>,
 }
 
-/// When a node was off its channel or dozed, over the whole run.
+/// When a node was off its channel or dozed, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AbsenceSummary {
     /// How often.
     pub count: u64,
-    /// Share of the time, 0 to 1.
+    /// Share of the time after the warm-up, 0 to 1.
     pub time_fraction: f64,
     /// Null frames sent, retries included.
     pub nulls: u64,
@@ -192,7 +193,7 @@ pub struct AbsenceSummary {
     pub packets_given_up: u64,
 }
 
-/// Erroneous MPDUs that a receiver gave up, over the whole run.
+/// Erroneous MPDUs that a receiver gave up, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PseudoRetryOutSummary {
     /// MPDUs given up.
@@ -201,7 +202,7 @@ pub struct PseudoRetryOutSummary {
     pub ignored: u64,
 }
 
-/// One direction of a Wi-Fi link, over the whole run.
+/// One direction of a Wi-Fi link, after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSummary {
     /// PHY rates of data PPDUs in Mb/s.
@@ -229,7 +230,7 @@ pub struct LinkSummary {
     pub rts: u64,
     /// Block Ack Requests sent.
     pub block_ack_requests: u64,
-    /// Share of the time in which its data PPDUs were on the air, 0 to 1.
+    /// Share of the time after the warm-up in which its data PPDUs were on the air, 0 to 1.
     pub airtime_fraction: f64,
 }
 
@@ -244,7 +245,7 @@ pub struct RateSummary {
     pub max: f64,
 }
 
-/// One direction of a wire, over the whole run.
+/// One direction of a wire, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WireSummary {
     /// Packets that came out at the far end.

@@ -50,7 +50,7 @@ pub struct RunInfo {
 
 impl Recorder {
     /// Ends the recording, completes the files, and returns the summary of the run.
-    /// `stats` is what the network counted over the whole run.
+    /// `stats` is what the network counted after the warm-up.
     ///
     /// # Errors
     /// If a file could not be written, now or earlier.
@@ -95,6 +95,7 @@ impl Recorder {
 
     fn document(&self, info: &RunInfo, stats: &NetworkStats) -> RunDocument {
         let duration = self.lasted(info.duration);
+        let counted = self.counted(duration);
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);
@@ -127,13 +128,13 @@ impl Recorder {
             nodes: stats
                 .stations
                 .iter()
-                .map(|(id, stats)| (name(*id), node(stats, duration)))
+                .map(|(id, stats)| (name(*id), node(stats, counted)))
                 .collect(),
             links: stats
                 .links
                 .iter()
                 .filter(|(_, _, stats)| stats.ppdus > 0)
-                .map(|(from, to, stats)| (direction(*from, *to), link(stats, duration)))
+                .map(|(from, to, stats)| (direction(*from, *to), link(stats, counted)))
                 .collect(),
             wires: stats
                 .wires
@@ -172,6 +173,13 @@ fn left_out(left_out: ProgramsLeftOut) -> Option<LeftOutSummary> {
 }
 
 impl Recorder {
+    /// The time that the network's counters cover in a run of `duration`: they start anew at
+    /// the end of the warm-up, and a run that ends before that has those from its beginning.
+    fn counted(&self, duration: Duration) -> Duration {
+        let warmup = self.recording.warmup;
+        if duration > warmup { duration - warmup } else { duration }
+    }
+
     /// Returns the names of the nodes whose absences the packets of a flow waited for:
     /// those at its ends that were absent. If neither was, the flow passes through an
     /// absent node, so all absent nodes are returned.
@@ -219,18 +227,18 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
     }
 }
 
-fn node(stats: &StationStats, duration: Duration) -> NodeSummary {
+fn node(stats: &StationStats, counted: Duration) -> NodeSummary {
     NodeSummary {
         queue_packets: window(&stats.queue_packets),
         queue_drops: stats.queue_drops,
-        airtime_fraction: fraction(stats.airtime.as_nanos(), duration.as_nanos()).unwrap_or(0.0),
+        airtime_fraction: fraction(stats.airtime.as_nanos(), counted.as_nanos()).unwrap_or(0.0),
         pseudo_retry_outs: (stats.pseudo_retry_outs > 0).then_some(PseudoRetryOutSummary {
             mpdus: stats.pseudo_retry_outs,
             ignored: stats.pseudo_retry_outs_ignored,
         }),
         absences: (stats.absences > 0).then(|| AbsenceSummary {
             count: stats.absences,
-            time_fraction: fraction(stats.away.as_nanos(), duration.as_nanos()).unwrap_or(0.0),
+            time_fraction: fraction(stats.away.as_nanos(), counted.as_nanos()).unwrap_or(0.0),
             nulls: stats.nulls,
             nulls_given_up: stats.nulls_given_up,
             ps_polls: stats.ps_polls,
@@ -239,7 +247,7 @@ fn node(stats: &StationStats, duration: Duration) -> NodeSummary {
     }
 }
 
-fn link(stats: &LinkStats, duration: Duration) -> LinkSummary {
+fn link(stats: &LinkStats, counted: Duration) -> LinkSummary {
     LinkSummary {
         data_rate_mbps: rates(&stats.ppdus_by_rate),
         ppdus: stats.ppdus,
@@ -252,7 +260,7 @@ fn link(stats: &LinkStats, duration: Duration) -> LinkSummary {
         collisions: stats.collisions,
         rts: stats.rts,
         block_ack_requests: stats.block_ack_requests,
-        airtime_fraction: fraction(stats.data_airtime.as_nanos(), duration.as_nanos())
+        airtime_fraction: fraction(stats.data_airtime.as_nanos(), counted.as_nanos())
             .unwrap_or(0.0),
     }
 }

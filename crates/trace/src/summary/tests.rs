@@ -197,6 +197,23 @@ fn two_runs_give_the_same_bytes() {
     assert_eq!(without_wall(json(0.5)), without_wall(json(1.5)));
 }
 
+/// The share of the time of a station that transmitted for 750 ms.
+fn airtime_of_a_run(duration: Duration) -> f64 {
+    let station = StationStats { airtime: Duration::from_millis(750), ..Default::default() };
+    let stats = NetworkStats { stations: vec![(NodeId(1), station)], ..Default::default() };
+    let info = RunInfo { duration, ..info() };
+    let document = recorder(&[]).finish(&info, &stats).expect("no files");
+    document.nodes["sta"].airtime_fraction
+}
+
+#[test]
+fn counters_cover_the_time_after_the_warm_up_or_all_of_a_run_that_ends_before() {
+    assert_eq!(airtime_of_a_run(Duration::from_secs(3)), 0.375);
+    assert_eq!(airtime_of_a_run(Duration::from_millis(2_500)), 0.5);
+    assert_eq!(airtime_of_a_run(Duration::from_secs(1)), 0.75);
+    assert_eq!(airtime_of_a_run(Duration::ZERO), 0.0);
+}
+
 #[test]
 fn nodes_and_links_are_what_the_machines_counted() {
     let mut station = StationStats {
@@ -238,14 +255,14 @@ fn nodes_and_links_are_what_the_machines_counted() {
         )
         .expect("no files");
     let node = &document.nodes["sta"];
-    assert_eq!((node.queue_drops, node.airtime_fraction), (4, 0.5));
+    assert_eq!((node.queue_drops, node.airtime_fraction), (4, 0.75));
     assert_eq!(
         node.pseudo_retry_outs.map(|given_up| (given_up.mpdus, given_up.ignored)),
         Some((7, 6))
     );
     let absences = AbsenceSummary {
         count: 2,
-        time_fraction: 0.25,
+        time_fraction: 0.375,
         nulls: 9,
         nulls_given_up: 1,
         ps_polls: 3,
