@@ -69,6 +69,21 @@ pub struct RunDocument {
 pub struct FlowSummary {
     /// Kind of traffic.
     pub kind: FlowKind,
+    /// The node at which its data enters the network; absent in documents of earlier
+    /// versions, as `receiver` is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sender: Option<String>,
+    /// The node at which its data leaves the network.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receiver: Option<String>,
+    /// It always has a packet to send, so that it fills its share of the queue; absent if
+    /// not, and of other traffic than UDP.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub saturated: bool,
+    /// Payload of UDP (video, too) that entered the network after the warm-up, while the
+    /// flow was on, in Mb/s: what there would be of `goodput_mbps` if everything arrived.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub offered_mbps: Option<f64>,
     /// Payload delivered after the warm-up, while the flow was on, in Mb/s
     /// (10^6 bits a second). Payload is what UDP, ICMP or TCP carry; of a TCP
     /// flow it is what the sender saw acknowledged, if the sender was read.
@@ -124,6 +139,13 @@ pub struct FlowSummary {
 /// One direction of a flow of real programs, over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSummary {
+    /// The node at which its packets enter the network; absent in documents of earlier
+    /// versions, as `receiver` is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sender: Option<String>,
+    /// The node at which they leave the network.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receiver: Option<String>,
     /// Packets that entered the network.
     pub packets_sent: u64,
     /// Packets that arrived.
@@ -164,6 +186,12 @@ pub struct NodeSummary {
     /// Packets in its Wi-Fi queues (driver queue and those in flight included), over time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_packets: Option<WindowSummary>,
+    /// Its queue above the MAC: there is one for each access category.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue: Option<QueueSummary>,
+    /// What bounds the A-MPDUs that it sends; absent if it sends none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub aggregation: Option<AggregationSummary>,
     /// Packets that found no room or were dropped by active queue management.
     pub queue_drops: u64,
     /// Share of the time after the warm-up in which it transmitted, 0 to 1.
@@ -174,6 +202,56 @@ pub struct NodeSummary {
     /// Its absences, by scans or power save; absent if it was always there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub absences: Option<AbsenceSummary>,
+}
+
+/// A queue as the scenario has it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QueueSummary {
+    /// Its discipline.
+    pub kind: QueueKind,
+    /// Most packets in it; absent if there is no such limit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit_packets: Option<u32>,
+    /// Most bytes in it; absent if there is no such limit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit_bytes: Option<u64>,
+    /// Standing delay that it accepts in ms (CoDel and FQ-CoDel), or the delay of a full
+    /// queue (eBDP); absent with drop-tail.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target_ms: Option<f64>,
+}
+
+/// The disciplines of queues, by their words in scenario files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueKind {
+    /// First in, first out; what does not fit is dropped.
+    DropTail,
+    /// First in, first out, with controlled standing delay (RFC 8289).
+    Codel,
+    /// A queue for each flow, each under CoDel, served in turn (RFC 8290).
+    FqCodel,
+    /// First in, first out; the capacity follows the rate of service (eBDP).
+    Ebdp,
+}
+
+/// The bounds of the A-MPDUs of a node, as the scenario has them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AggregationSummary {
+    /// Most MPDUs, the Block Ack window apart.
+    pub frames_max: u16,
+    /// Most bytes; 0 if it sends no A-MPDUs, although the standard has them.
+    pub bytes_max: u32,
+    /// Longest time on the air in ms.
+    pub duration_max_ms: f64,
+    /// Block Ack window of the node in MPDUs; that of the receiver bounds it, too.
+    pub block_ack_window: u16,
+    /// TXOP limit of best effort in ms; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub txop_limit_ms: Option<f64>,
+    /// Packets that its driver holds at most; absent if they are not bounded by number.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub driver_packets: Option<u32>,
 }
 
 /// When a node was off its channel or dozed, after the warm-up.
@@ -248,6 +326,12 @@ pub struct RateSummary {
 /// One direction of a wire, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WireSummary {
+    /// Bit rate in Mb/s at the beginning; absent if it never limits.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rate_mbps: Option<f64>,
+    /// The queue before it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue: Option<QueueSummary>,
     /// Packets that came out at the far end.
     pub packets: u64,
     /// Packets dropped by its queue.

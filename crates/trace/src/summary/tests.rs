@@ -4,7 +4,7 @@
 
 use crate::*;
 use lasthop_hosts::{Sink, TcpSample};
-use lasthop_net::network::{NetworkStats, WireStats};
+use lasthop_net::network::{NetworkConfig, NetworkStats, WireStats};
 use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::phy::{DsssRate, Preamble, Rate};
@@ -22,6 +22,7 @@ fn names(kinds: &[FlowKind]) -> Names {
             .map(|&kind| FlowName {
                 name: kind.as_str().into(),
                 kind,
+                saturated: false,
                 from: NodeId(1),
                 to: NodeId(0),
                 start: Instant::ZERO,
@@ -49,6 +50,7 @@ fn info() -> RunInfo {
         duration: Duration::from_secs(3),
         wall_s: 0.25,
         lateness_max: None,
+        network: NetworkConfig { nodes: Vec::new(), cell: None, wires: Vec::new() },
         set: Vec::new(),
         warnings: Vec::new(),
     }
