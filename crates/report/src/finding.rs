@@ -95,7 +95,7 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(delay::scan(&flows));
     found.extend(delay::sleep(&flows));
-    found.extend(air::retries(run));
+    found.extend(air::retries(run, &flows));
     found.extend(wire::wire(run, &flows));
     found.extend(tcp::window(run));
     found.extend(aggregation::short(run));

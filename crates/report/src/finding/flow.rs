@@ -21,6 +21,8 @@ pub(super) struct Flow<'a> {
     pub(super) mean: &'a DelayPartsSummary,
     pub(super) slowest: &'a DelayPartsSummary,
     pub(super) absent_nodes: &'a [String],
+    /// Its sender and receiver, if the document says so.
+    pub(super) ends: [Option<&'a str>; 2],
     pub(super) load: Load,
     /// The Wi-Fi nodes in whose queues it waits, the one with most packets first; empty if
     /// the document does not say so.
@@ -146,12 +148,13 @@ impl<'a> Flow<'a> {
         mean: &'a DelayPartsSummary,
         slowest: &'a DelayPartsSummary,
     ) -> Self {
+        let ends = ends.map(|end| end.as_deref());
         let nodes = match ends {
             [Some(sender), Some(receiver)] => waits_at(run, sender, receiver),
             _ => Vec::new(),
         };
         let queue = nodes.first().and_then(|node| run.nodes.get(*node)?.queue);
-        Self { name, mean, slowest, absent_nodes: &[], load: Load::Sparse, nodes, queue }
+        Self { name, mean, slowest, absent_nodes: &[], ends, load: Load::Sparse, nodes, queue }
     }
 
     /// Whether it waits in the queue of `node`; of flows and nodes that are not known, yes.
