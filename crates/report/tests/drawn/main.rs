@@ -76,6 +76,11 @@ fn the_tuned_draws_have_their_causes() {
     judge(false);
 }
 
+#[test]
+fn the_judged_draws_have_their_causes() {
+    judge(true);
+}
+
 /// With `LASTHOP_KEEP_TRUTHS` set it writes them.
 #[test]
 #[ignore = "a campaign"]
