@@ -6,9 +6,12 @@ use crate::args::Report;
 use crate::console;
 use crate::failure::Failure;
 use lasthop_report::page::{Content, Source, html};
-use lasthop_trace::{OutputDir, RunDocument, SeriesReading};
+use lasthop_report::trial::Trials;
+use lasthop_scenario::Scenario;
+use lasthop_trace::{OutputDir, Recorder, RunDocument, SeriesReading};
 use std::fs;
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Runs the command.
@@ -22,10 +25,26 @@ pub fn report(args: &Report) -> Result<(), Failure> {
     };
     let scenario = scenario(folder)?;
     let source = scenario.as_ref().map(|(path, text)| Source { path, text });
-    let page = html(&Content { run: &run, series: series.as_deref(), scenario: source });
+    let trials = match (&source, args.no_trials) {
+        (Some(source), false) => Some(Trials::of(&run, source.text, &mut simulated)),
+        _ => None,
+    };
+    let page = html(&Content {
+        run: &run,
+        series: series.as_deref(),
+        scenario: source,
+        trials: trials.as_ref(),
+    });
     let file = args.output.clone().unwrap_or_else(|| folder.join("report.html"));
     write(&file, &page)?;
     console::print(&format!("{}\n", file.display()))
+}
+
+/// Run `number` of a scenario, for the trial of a remedy.
+fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String> {
+    let recorder = Recorder::new(lasthop_run::names(scenario), lasthop_run::recording(scenario));
+    lasthop_run::simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
+        .map_err(|error| error.to_string())
 }
 
 fn document(folder: &Path) -> Result<RunDocument, Failure> {
