@@ -125,7 +125,7 @@ fn told(finding: &Finding, content: &Content<'_>) -> String {
 fn brought(trial: &Trial) -> String {
     let value = |value: Option<f64>| match value {
         None => "nothing".to_owned(),
-        Some(value) if value < 9.95 => format!("{value:.1}"),
+        Some(value) if value < 99.95 => format!("{value:.1}"),
         Some(value) => format!("{value:.0}"),
     };
     let number = |number: &Number| {
