@@ -47,12 +47,22 @@ pub(super) enum Load {
 /// UDP that offers more than the path carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Excess {
-    /// What enters the network in Mb/s; `None` if as much as there is room for.
-    pub(super) offered_mbps: Option<f64>,
+    pub(super) offered: Offered,
     /// What arrives, in Mb/s.
     pub(super) carried_mbps: Option<f64>,
     /// Share of the packets that queues drop.
     pub(super) dropped: f64,
+}
+
+/// What a flow offers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Offered {
+    /// So many Mb/s of payload.
+    Mbps(f64),
+    /// As much as there is room for.
+    Saturated,
+    /// Not known: of a program, which may have sent for a part of the run.
+    Unknown,
 }
 
 impl Load {
@@ -82,7 +92,11 @@ impl Load {
                     return Self::Sparse;
                 }
                 Self::Excess(Excess {
-                    offered_mbps: flow.offered_mbps.filter(|_| !flow.saturated),
+                    offered: match flow.offered_mbps {
+                        _ if flow.saturated => Offered::Saturated,
+                        Some(mbps) => Offered::Mbps(mbps),
+                        None => Offered::Unknown,
+                    },
                     carried_mbps: flow.goodput_mbps,
                     dropped: dropped as f64 / sent,
                 })
@@ -99,9 +113,11 @@ impl Load {
             dropped(&flow.packets_lost_by_reason) as f64 / flow.packets_sent.max(1) as f64;
         match name.split(' ').next() {
             Some("tcp") if bytes / packets >= BULK_BYTES && mbps >= BULK_MBPS => Self::Bulk,
-            Some("udp") if dropped > EXCESS => {
-                Self::Excess(Excess { offered_mbps: None, carried_mbps: Some(mbps), dropped })
-            }
+            Some("udp") if dropped > EXCESS => Self::Excess(Excess {
+                offered: Offered::Unknown,
+                carried_mbps: Some(mbps),
+                dropped,
+            }),
             _ => Self::Sparse,
         }
     }

@@ -1,7 +1,7 @@
 //! Findings about UDP that offers more than the hop carries. It does not slow down, so that
 //! no queue discipline helps it: a long queue delays it more and drops it later.
 
-use super::flow::{Excess, Flow, Load};
+use super::flow::{Excess, Flow, Load, Offered};
 use super::{Finding, Kind, delay, ms, percent, weight};
 
 /// Mean time in the queue from which it is a finding, in ms.
@@ -15,20 +15,25 @@ pub(super) fn overload<'a>(flows: &[Flow<'a>]) -> Option<(Finding, Option<&'a st
     let is_it =
         |flow: &&Flow<'_>| matches!(flow.load, Load::Excess(_)) && flow.mean.queue > QUEUE_MEAN_MS;
     let flow = delay::worst(flows.iter().filter(is_it), |parts| parts.queue)?;
-    let Load::Excess(Excess { offered_mbps, carried_mbps, dropped }) = flow.load else {
+    let Load::Excess(Excess { offered, carried_mbps, dropped }) = flow.load else {
         return None;
     };
     let carried = carried_mbps.unwrap_or(0.0);
-    let offers = match offered_mbps {
-        Some(offered) => format!("offers {offered:.1} Mb/s, and {carried:.1} Mb/s arrive"),
-        None => format!("sends as much as there is room for, and {carried:.1} Mb/s arrive"),
+    let offers = match offered {
+        Offered::Mbps(offered) => format!("offers {offered:.1} Mb/s, and {carried:.1} Mb/s arrive"),
+        Offered::Saturated => {
+            format!("sends as much as there is room for, and {carried:.1} Mb/s arrive")
+        }
+        Offered::Unknown => "sends more than arrives".to_owned(),
     };
     let drops = match dropped {
-        dropped if dropped >= 0.005 => format!(", and queues drop {} of them", percent(dropped)),
+        dropped if dropped >= 0.005 => {
+            format!(", and queues drop {} of its packets", percent(dropped))
+        }
         _ => String::new(),
     };
-    let remedy = match offered_mbps {
-        Some(_) if carried > 0.0 => {
+    let remedy = match offered {
+        Offered::Mbps(_) if carried > 0.0 => {
             vec![format!("flow.{}.rate={:.0}kb/s", flow.name, HEADROOM * 1e3 * carried)]
         }
         _ => Vec::new(),
