@@ -1,4 +1,4 @@
-//! Scenarios that are drawn: a home or an office of one to five stations and hosts behind
+//! Scenarios that are drawn: a home or an office of one to four stations and hosts behind
 //! one or two wires, with traffic in both directions, and one cause of trouble or two, of any
 //! strength. Which of them matters is not decided here, but by what goes away without it
 //! (`truth.rs`). A draw depends on its number only.
