@@ -10,12 +10,12 @@ from typing import Literal, TypedDict
 
 
 class AbsenceSummary(TypedDict):
-    """When a node was off its channel or dozed, over the whole run."""
+    """When a node was off its channel or dozed, after the warm-up."""
 
     count: int
     """How often."""
     time_fraction: float
-    """Share of the time, 0 to 1."""
+    """Share of the time after the warm-up, 0 to 1."""
     nulls: int
     """Null frames sent, retries included."""
     nulls_given_up: int
@@ -24,6 +24,26 @@ class AbsenceSummary(TypedDict):
     """PS-Poll frames sent, retries included."""
     packets_given_up: int
     """Packets given up on leaving."""
+
+
+class _AggregationSummary(TypedDict):
+    frames_max: int
+    """Most MPDUs, the Block Ack window apart."""
+    bytes_max: int
+    """Most bytes; 0 if it sends no A-MPDUs, although the standard has them."""
+    duration_max_ms: float
+    """Longest time on the air in ms."""
+    block_ack_window: int
+    """Block Ack window of the node in MPDUs; that of the receiver bounds it, too."""
+
+
+class AggregationSummary(_AggregationSummary, total=False):
+    """The bounds of the A-MPDUs of a node, as the scenario has them."""
+
+    driver_packets: int
+    """Packets that its driver holds at most; absent if they are not bounded by number."""
+    txop_limit_ms: float
+    """TXOP limit of best effort in ms; absent if there is none."""
 
 
 class _ApqDirection(TypedDict):
@@ -343,17 +363,28 @@ class FlowSummary(_FlowSummary, total=False):
     """Payload delivered after the warm-up, while the flow was on, in Mb/s (10^6 bits a second).
     Payload is what UDP, ICMP or TCP carry; of a TCP flow it is what the sender saw acknowledged, if
     the sender was read."""
+    offered_mbps: float
+    """Payload of UDP (video, too) that entered the network after the warm-up, while the flow was
+    on, in Mb/s: what there would be of `goodput_mbps` if everything arrived."""
     one_way_delay_ms: TimeSummary
     """From entering the network to leaving it, of the packets that arrived after the warm-up, in
     ms."""
     packets_lost_by_reason: dict[str, int]
     """The lost packets by reason; reasons that did not occur are absent."""
+    receiver: str
+    """The node at which its data leaves the network."""
     retransmissions: int
     """Segments that the TCP sender retransmitted, over the whole run."""
     rtt_ms: TimeSummary
     """Round-trip times after the warm-up in ms: of echo requests, or of a TCP sender. In simulation
     these are all segments that were sent once, from transmission to acknowledgement; in emulation
     regular readings of what the kernel has smoothed."""
+    saturated: bool
+    """It always has a packet to send, so that it fills its share of the queue; absent if not, and
+    of other traffic than UDP."""
+    sender: str
+    """The node at which its data enters the network; absent in documents of earlier versions, as
+    `receiver` is."""
 
 
 class LatenessSummary(TypedDict):
@@ -396,11 +427,11 @@ class _LinkSummary(TypedDict):
     block_ack_requests: int
     """Block Ack Requests sent."""
     airtime_fraction: float
-    """Share of the time in which its data PPDUs were on the air, 0 to 1."""
+    """Share of the time after the warm-up in which its data PPDUs were on the air, 0 to 1."""
 
 
 class LinkSummary(_LinkSummary, total=False):
-    """One direction of a Wi-Fi link, over the whole run."""
+    """One direction of a Wi-Fi link, after the warm-up."""
 
     data_rate_mbps: RateSummary
     """PHY rates of data PPDUs in Mb/s."""
@@ -414,16 +445,20 @@ class _NodeSummary(TypedDict):
     queue_drops: int
     """Packets that found no room or were dropped by active queue management."""
     airtime_fraction: float
-    """Share of the time in which it transmitted, 0 to 1."""
+    """Share of the time after the warm-up in which it transmitted, 0 to 1."""
 
 
 class NodeSummary(_NodeSummary, total=False):
-    """One Wi-Fi node, over the whole run."""
+    """One Wi-Fi node, after the warm-up."""
 
     absences: AbsenceSummary
     """Its absences, by scans or power save; absent if it was always there."""
+    aggregation: AggregationSummary
+    """What bounds the A-MPDUs that it sends; absent if it sends none."""
     pseudo_retry_outs: PseudoRetryOutSummary
     """What it gave up as a receiver; absent if that is nothing."""
+    queue: QueueSummary
+    """Its queue above the MAC: there is one for each access category."""
     queue_packets: WindowSummary
     """Packets in its Wi-Fi queues (driver queue and those in flight included), over time."""
 
@@ -455,15 +490,41 @@ class ProgramSummary(_ProgramSummary, total=False):
     program: str
     """The program that sends, as the kernel has its name (up to 15 bytes); absent if it was gone
     before it could be found, or sends from outside."""
+    receiver: str
+    """The node at which they leave the network."""
+    sender: str
+    """The node at which its packets enter the network; absent in documents of earlier versions, as
+    `receiver` is."""
 
 
 class PseudoRetryOutSummary(TypedDict):
-    """Erroneous MPDUs that a receiver gave up, over the whole run."""
+    """Erroneous MPDUs that a receiver gave up, after the warm-up."""
 
     mpdus: int
     """MPDUs given up."""
     ignored: int
     """Of those, MPDUs that arrived later and were ignored."""
+
+
+QueueKind = Literal["drop-tail", "codel", "fq-codel", "ebdp"]
+"""The disciplines of queues, by their words in scenario files."""
+
+
+class _QueueSummary(TypedDict):
+    kind: QueueKind
+    """Its discipline."""
+
+
+class QueueSummary(_QueueSummary, total=False):
+    """A queue as the scenario has it."""
+
+    limit_bytes: int
+    """Most bytes in it; absent if there is no such limit."""
+    limit_packets: int
+    """Most packets in it; absent if there is no such limit."""
+    target_ms: float
+    """Standing delay that it accepts in ms (CoDel and FQ-CoDel), or the delay of a full queue
+    (eBDP); absent with drop-tail."""
 
 
 class RateSummary(TypedDict):
@@ -503,15 +564,22 @@ class WindowSummary(TypedDict):
     """Greatest."""
 
 
-class WireSummary(TypedDict):
-    """One direction of a wire, over the whole run."""
-
+class _WireSummary(TypedDict):
     packets: int
     """Packets that came out at the far end."""
     queue_drops: int
     """Packets dropped by its queue."""
     packets_lost: int
     """Packets lost on the way."""
+
+
+class WireSummary(_WireSummary, total=False):
+    """One direction of a wire, after the warm-up."""
+
+    queue: QueueSummary
+    """The queue before it."""
+    rate_mbps: float
+    """Bit rate in Mb/s at the beginning; absent if it never limits."""
 
 
 class _RunDocument(TypedDict):
@@ -524,7 +592,8 @@ class _RunDocument(TypedDict):
     duration_s: float
     """Length of the run in seconds of the scenario's time."""
     warmup_s: float
-    """Seconds at the start that are left out of goodput, delays, round trips and windows."""
+    """Seconds at the start that are left out of goodput, delays, round trips and windows, and of
+    what is counted for nodes, links and wires."""
     wall_s: float
     """Seconds that a clock on the wall showed."""
     version: str

@@ -231,6 +231,9 @@ pub struct Report {
     /// The page [default of a single DIR: DIR/report.html]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Do not try the remedies in virtual time
+    #[arg(long)]
+    pub no_trials: bool,
 }
 
 /// `lasthop reproduce`.

@@ -17,7 +17,10 @@ use folder::{Kind, Run, Set};
 use lasthop_report::page::variants::Variant;
 use lasthop_report::page::{self, Source, measured, set, variants};
 use lasthop_report::plots::mean_series;
-use lasthop_trace::{OutputDir, RunSet};
+use lasthop_report::trial::Trials;
+use lasthop_scenario::Scenario;
+use lasthop_trace::{OutputDir, Recorder, RunDocument, RunSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// The name of the page in a folder.
@@ -26,7 +29,7 @@ const NAME: &str = "report.html";
 /// Runs the command.
 pub fn report(args: &Report) -> Result<(), Failure> {
     let page = match &args.folders[..] {
-        [only] => page(only)?,
+        [only] => page(only, !args.no_trials)?,
         several => beside(several)?,
     };
     let file = match (&args.output, &args.folders[..]) {
@@ -40,10 +43,17 @@ pub fn report(args: &Report) -> Result<(), Failure> {
     console::print(&format!("{}\n", file.display()))
 }
 
+/// Run `number` of a scenario, for the trial of a remedy.
+fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String> {
+    let recorder = Recorder::new(lasthop_run::names(scenario), lasthop_run::recording(scenario));
+    lasthop_run::simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
+        .map_err(|error| error.to_string())
+}
+
 /// Adds the page to a folder whose other files are there; returns its path.
 pub fn add(folder: &Path) -> Result<PathBuf, Failure> {
     let file = folder.join(NAME);
-    write(&file, &page(folder)?)?;
+    write(&file, &page(folder, false)?)?;
     Ok(file)
 }
 
@@ -52,9 +62,10 @@ pub fn named(file: &Path, stream: Stream) -> String {
     stream.dim(&format!("\nReport: {}", file.display())) + "\n"
 }
 
-fn page(folder: &Path) -> Result<String, Failure> {
+/// The page of a folder; `is_tried` if remedies of a run are tried in virtual time.
+fn page(folder: &Path, is_tried: bool) -> Result<String, Failure> {
     match Kind::of(folder)? {
-        Kind::Run => Ok(of_run(&Run::read(folder)?)),
+        Kind::Run => Ok(of_run(&Run::read(folder)?, is_tried)),
         Kind::Set => Ok(of_set(&Set::read(folder)?)),
         Kind::Comparison => of_comparison(folder),
         Kind::Measured => of_measured(folder),
@@ -62,12 +73,17 @@ fn page(folder: &Path) -> Result<String, Failure> {
     }
 }
 
-fn of_run(it: &Run) -> String {
+fn of_run(it: &Run, is_tried: bool) -> String {
+    let trials = match &it.scenario {
+        Some((_, text)) if is_tried => Some(Trials::of(&it.run, text, &mut simulated)),
+        _ => None,
+    };
     page::html(&page::Content {
         run: &it.run,
         series: it.series.as_deref(),
         delays: it.delays.as_ref(),
         scenario: it.scenario.as_ref().map(|(path, text)| Source { path, text }),
+        trials: trials.as_ref(),
     })
 }
 

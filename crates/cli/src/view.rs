@@ -220,6 +220,7 @@ mod tests {
             flows: vec![FlowName {
                 name: "up".into(),
                 kind: FlowKind::Udp,
+                saturated: false,
                 from: NodeId(1),
                 to: NodeId(0),
                 start: Instant::ZERO,

@@ -239,6 +239,64 @@ fn flows_of_programs_are_shown_with_their_parts() {
     assert_eq!(run.get("programs_left_out"), None);
 }
 
+/// The findings of an emulated run are those of the simulated one, and its remedies are tried
+/// in virtual time.
+#[test]
+fn a_report_of_an_emulated_run_says_what_the_simulated_one_says() {
+    let ping = flow("beat", ["laptop", "server"], "ping", "interval = \"50ms\"");
+    let Some(stage) = Stage::new("report", &(hop() + &tcp() + &ping), &[]) else { return };
+    let page = |folder: &str| {
+        let mut report = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        let output = report.args(["report", folder]).current_dir(&stage.path).output();
+        let output = output.expect("the binary can be run");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        fs::read_to_string(stage.file(folder).join("report.html")).expect("it is there")
+    };
+    let titles = |page: &str| {
+        let parts = page.split("<li><h3>").skip(1);
+        parts.map(|part| part.split('<').next().unwrap_or("").to_owned()).collect::<Vec<_>>()
+    };
+    let bad = ["--set", "duration=8s", "--set", "warmup=3s"];
+    let slow = ["--set", "node_defaults.rate_control.mcs=1"];
+    // The kernel's TCP keeps no more than its small queue in its own node.
+    let model = ["--set", "flow.up.tcp.small_queues=off"];
+    let deep = ["--set", "node.laptop.queue={kind=\"drop-tail\",packets=400}"];
+    let sets = [&bad[..], &slow, &model, &deep].concat();
+    let (run, _) = stage.document("emulate", &[&sets[..], &["--out", "emulated"]].concat());
+    stage.document("simulate", &[&sets[..], &["--out", "simulated"]].concat());
+    let (emulated, simulated) = (page("emulated"), page("simulated"));
+    assert!(simulated.contains("Tried, and it helps:") && !simulated.contains("are simulated"));
+    assert!(emulated.contains("both numbers are simulated"), "{emulated}");
+    if !was_in_time(&run) {
+        return;
+    }
+    let bloat = "A queue that is too long (bufferbloat)";
+    assert_eq!(titles(&simulated).first().map(String::as_str), Some(bloat));
+    assert_eq!(titles(&emulated), titles(&simulated), "{run:#}");
+}
+
+/// A program that sends a flood over UDP: an emulation without a flow in its scenario.
+#[test]
+fn a_report_of_programs_tells_a_flood_from_bufferbloat() {
+    let deep = "name = \"laptop\"\nqueue = { kind = \"drop-tail\", packets = 200 }\n";
+    let scenario = hop().replace("name = \"laptop\"\n", deep);
+    let Some(stage) = Stage::new("flood", &scenario, &["iperf3"]) else { return };
+    let server = "\n[[run]]\nnode = \"server\"\ncommand = [\"iperf3\", \"-s\", \"-1\"]\n";
+    fs::write(stage.file("hop.toml"), scenario + server).expect("it can be written");
+    let client = "sleep 0.5; iperf3 -u -b 200M -t 3 -c server";
+    let arguments = ["--duration", "6s", "--out", "emulated", "--", "sh", "-c", client];
+    let (run, _) = stage.document("emulate", &arguments);
+    if !was_in_time(&run) {
+        return;
+    }
+    let mut report = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+    let output = report.args(["report", "emulated"]).current_dir(&stage.path).output();
+    let output = output.expect("the binary can be run");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let page = fs::read_to_string(stage.file("emulated/report.html")).expect("it is there");
+    assert!(page.contains("<li><h3>More is offered than the hop carries"), "{run:#}");
+}
+
 #[test]
 fn captures_hold_what_the_programs_sent() {
     let server = "[[run]]\nnode = \"server\"

@@ -1,14 +1,19 @@
 //! Findings: what is wrong with a run, each with the numbers that show it. A pure function
 //! of the run's document. Thresholds were chosen on one half of a grid of scenarios with
 //! known causes (`tests/judge.rs`); below them there is no finding. Delays are one-way, in
-//! milliseconds; shares are 0 to 1. What the document does not tell apart is not told
+//! milliseconds; shares are 0 to 1. A document of an earlier version does not say which
+//! queues there are: they count as first in, first out. What the document does not tell apart is not told
 //! apart here: a receive window from a send buffer, a long path from a slow host on it.
 
+mod aggregation;
 mod air;
 mod delay;
+mod flow;
+mod overload;
 mod tcp;
 mod wire;
 
+use flow::Flow;
 use lasthop_trace::{DelayPartsSummary, RunDocument};
 
 /// Something that is wrong with a run.
@@ -30,6 +35,8 @@ pub struct Finding {
 pub enum Kind {
     /// Packets wait behind others in a queue of the Wi-Fi hop (bufferbloat).
     OwnQueue,
+    /// UDP offers more than the hop carries.
+    Overload,
     /// Packets wait for a station that scans.
     Scan,
     /// Packets wait for a station that saves power.
@@ -40,6 +47,8 @@ pub enum Kind {
     Retries,
     /// A station with a low rate takes most of the airtime.
     SlowStation,
+    /// A-MPDUs are short although packets wait.
+    Aggregation,
     /// Wires lose packets or hold them long.
     Wire,
     /// TCP sends less than its congestion window and the path allow.
@@ -51,11 +60,13 @@ impl Kind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OwnQueue => "own_queue",
+            Self::Overload => "overload",
             Self::Scan => "scan",
             Self::Sleep => "sleep",
             Self::Contention => "contention",
             Self::Retries => "retries",
             Self::SlowStation => "slow_station",
+            Self::Aggregation => "aggregation",
             Self::Wire => "wire",
             Self::TcpWindow => "tcp_window",
         }
@@ -65,11 +76,13 @@ impl Kind {
     pub const fn title(self) -> &'static str {
         match self {
             Self::OwnQueue => "A queue that is too long (bufferbloat)",
+            Self::Overload => "More is offered than the hop carries",
             Self::Scan => "A station that scans",
             Self::Sleep => "A station that saves power",
             Self::Contention => "Contention and collisions",
             Self::Retries => "Retransmissions on the air",
             Self::SlowStation => "A slow station that takes the air",
+            Self::Aggregation => "Short aggregates",
             Self::Wire => "The wire",
             Self::TcpWindow => "TCP's window",
         }
@@ -82,46 +95,38 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(delay::scan(&flows));
     found.extend(delay::sleep(&flows));
-    found.extend(air::retries(run));
+    found.extend(air::retries(run, &flows));
     found.extend(wire::wire(run, &flows));
     found.extend(tcp::window(run));
-    let mut queue = delay::own_queue(run, &flows);
+    found.extend(aggregation::short(run));
+    let (mut overload, mut queue) = (overload::overload(&flows), delay::own_queue(run, &flows));
+    // UDP that does not slow down fills the queue, unless TCP would fill it without it.
+    if let (Some((overload, node)), Some(queue)) = (&mut overload, &mut queue) {
+        let fills = |flow: &Flow<'_>| flow.load.is_bulk() && flow.waits_at(*node);
+        match flows.iter().any(fills) {
+            true => overload.weight = overload.weight.min(queue.weight / 2.0),
+            false => {
+                overload.weight = overload.weight.max(queue.weight);
+                queue.weight = queue.weight.min(overload.weight / 2.0);
+            }
+        }
+    }
+    let mut filled: Vec<Finding> =
+        overload.map(|(finding, _)| finding).into_iter().chain(queue).collect();
     // What takes the air fills the queue: it comes first, and with the weight of both.
     for mut cause in air::contention(run, &flows).into_iter().chain(air::slow_station(run, &flows))
     {
-        if let Some(queue) = &mut queue {
+        for queue in &mut filled {
             cause.weight = cause.weight.max(queue.weight);
+        }
+        for queue in &mut filled {
             queue.weight = queue.weight.min(cause.weight / 2.0);
         }
         found.push(cause);
     }
-    found.extend(queue);
+    found.extend(filled);
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.kind.cmp(&b.kind)));
     found
-}
-
-/// A flow of the scenario or of a program, with the parts of its delay.
-struct Flow<'a> {
-    name: &'a str,
-    mean: &'a DelayPartsSummary,
-    slowest: &'a DelayPartsSummary,
-    absent_nodes: &'a [String],
-}
-
-impl<'a> Flow<'a> {
-    fn all(run: &'a RunDocument) -> Vec<Self> {
-        let flows = run.flows.iter().filter_map(|(name, flow)| {
-            let (mean, slowest) =
-                (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref()?);
-            Some(Self { name, mean, slowest, absent_nodes: &flow.absent_nodes })
-        });
-        let programs = run.programs.iter().filter_map(|(name, flow)| {
-            let (mean, slowest) =
-                (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref()?);
-            Some(Self { name, mean, slowest, absent_nodes: &flow.absent_nodes })
-        });
-        flows.chain(programs).collect()
-    }
 }
 
 /// The sum of the parts of a delay.

@@ -5,6 +5,7 @@
 //! | [`expectation`] | what a run shall be, and whether it is |
 //! | [`finding`] | findings, by a pure function of a run's document |
 //! | [`remedy`] | which remedies a scenario takes |
+//! | [`trial`] | what remedies bring: the scenario with and without each, run by what is given |
 //! | [`plots`] | series and delays as panels |
 //! | [`page`] | all of it as one HTML page |
 //!
@@ -18,3 +19,4 @@ pub mod finding;
 pub mod page;
 pub mod plots;
 pub mod remedy;
+pub mod trial;

@@ -10,6 +10,7 @@ pub mod variants;
 use crate::finding::{Finding, findings};
 use crate::plots::{Figure, causes, causes_table, distributions, over_time};
 use crate::remedy;
+use crate::trial::{Number, Trial, Trials};
 use lasthop_evidence::page::{document, preformatted, table};
 use lasthop_evidence::plot::{escaped, inline_svg};
 use lasthop_trace::{Delays, RunDocument, SeriesReading};
@@ -29,6 +30,8 @@ pub struct Content<'a> {
     pub delays: Option<&'a Delays>,
     /// The scenario as it was run; `None` if there is no such file.
     pub scenario: Option<Source<'a>>,
+    /// What its remedies bring; `None` if none was tried.
+    pub trials: Option<&'a Trials>,
 }
 
 /// The scenario of a run.
@@ -120,14 +123,20 @@ fn wrong(content: &Content<'_>) -> String {
         out.push_str("<p>Nothing that lasthop looks for.</p>");
     } else {
         out.push_str("<ol>");
-        found.iter().for_each(|finding| out.push_str(&told(finding, content.scenario)));
+        found
+            .iter()
+            .for_each(|finding| out.push_str(&told(finding, content.scenario, content.trials)));
         out.push_str("</ol>");
+        out.push_str(
+            &content.trials.map_or(String::new(), |trials| how_tried(trials, content.run)),
+        );
     }
     out.push_str("</section>\n");
     out
 }
 
-fn told(finding: &Finding, scenario: Option<Source<'_>>) -> String {
+/// A finding with its remedy, and what that brings if it was tried.
+fn told(finding: &Finding, scenario: Option<Source<'_>>, trials: Option<&Trials>) -> String {
     let mut out = format!(
         "<li><h3>{}</h3><p>{}.</p>",
         escaped(finding.kind.title()),
@@ -135,16 +144,61 @@ fn told(finding: &Finding, scenario: Option<Source<'_>>) -> String {
     );
     let sets = scenario.map_or_else(Vec::new, |it| remedy::applicable(it.text, finding));
     if let (Some(scenario), false) = (scenario, sets.is_empty()) {
-        let sets: Vec<String> = sets.iter().map(|set| format!("--set {}", quoted(set))).collect();
+        let trial = trials.and_then(|trials| trials.with(&sets));
+        let arguments: Vec<String> =
+            sets.iter().map(|set| format!("--set {}", quoted(set))).collect();
+        let (lead, numbers) = match trial {
+            None => ("Worth a try:", String::new()),
+            Some(trial) if trial.helps => ("Tried, and it helps:", brought(trial)),
+            Some(trial) => ("Tried, and it does not help:", brought(trial)),
+        };
         let _ = write!(
             out,
-            "<p class=\"muted\">Worth a try:</p><pre class=\"command\">lasthop simulate {} {}</pre>",
+            "<p class=\"muted\">{lead}</p><pre class=\"command\">lasthop simulate {} {}</pre>{numbers}",
             escaped(&quoted(scenario.path)),
-            escaped(&sets.join(" "))
+            escaped(&arguments.join(" "))
         );
     }
     out.push_str("</li>");
     out
+}
+
+/// The numbers without and with a remedy.
+fn brought(trial: &Trial) -> String {
+    let value = |value: Option<f64>| match value {
+        None => "nothing".to_owned(),
+        Some(value) if value < 99.95 => format!("{value:.1}"),
+        Some(value) => format!("{value:.0}"),
+    };
+    let number = |number: &Number| {
+        let Number { what, unit, before, after } = number;
+        let (before, after) = (value(*before), value(*after));
+        format!("{} {before} → <strong>{after}</strong> {unit}", escaped(what))
+    };
+    format!("<p>{}.</p>", trial.numbers.iter().map(number).collect::<Vec<_>>().join("; "))
+}
+
+/// How remedies were tried, or why not.
+fn how_tried(trials: &Trials, run: &RunDocument) -> String {
+    if let Some(why) = &trials.none_because {
+        return format!("<p class=\"muted\">Remedies were not tried: {}.</p>", escaped(why));
+    }
+    if trials.trials.is_empty() {
+        return String::new();
+    }
+    let shortened = if trials.is_shortened { ", shorter than the scenario" } else { "" };
+    let emulated = match run.emulation {
+        Some(_) => {
+            " The run itself was emulated; both numbers are simulated, of the scenario's flows \
+             alone, and the first may differ from what was measured."
+        }
+        None => "",
+    };
+    format!(
+        "<p class=\"muted\">Each remedy was tried alone: without → with it, in virtual time, {} s \
+         with seed {} and run {}{shortened}.{emulated}</p>",
+        trials.duration_s, run.seed, run.run
+    )
 }
 
 fn section(figure: &Figure) -> String {
@@ -254,7 +308,7 @@ mod tests {
             "links": {}, "set": ["a=<i>"]}"#;
         let run: RunDocument = serde_json::from_str(json).expect("a document");
         let scenario = Some(Source { path: "my dir/scenario.toml", text: "# </pre><script>" });
-        let page = html(&Content { run: &run, series: None, delays: None, scenario });
+        let page = html(&Content { run: &run, series: None, delays: None, scenario, trials: None });
         assert!(!page.contains("<script>") && !page.contains("<b>") && !page.contains("<i>"));
         assert!(page.contains("lasthop simulate 'my dir/scenario.toml' --runs 3"), "{page}");
         assert!(page.contains("Nothing that lasthop looks for."));

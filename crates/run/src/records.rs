@@ -2,7 +2,7 @@
 //! and which files to write. A recorder (`trace`) knows no scenario. Emulations use
 //! most of it, too.
 
-use lasthop_hosts::FlowKind;
+use lasthop_hosts::{FlowKind, SourceConfig};
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
@@ -41,6 +41,7 @@ pub fn names(scenario: &Scenario) -> Names {
             FlowKind::Ping { .. } => Kind::Ping,
             FlowKind::Apq(_) => Kind::Apq,
         },
+        saturated: matches!(flow.kind, FlowKind::Udp(SourceConfig::Saturated { .. })),
         from: flow.from,
         to: flow.to,
         start: flow.start,
@@ -111,5 +112,6 @@ pub fn info(scenario: &Scenario, number: u64, wall_s: f64) -> RunInfo {
         lateness_max: None,
         set: scenario.set.clone(),
         warnings: scenario.warnings(),
+        network: scenario.network.clone(),
     }
 }

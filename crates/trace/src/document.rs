@@ -26,7 +26,8 @@ pub struct RunDocument {
     pub run: u64,
     /// Length of the run in seconds of the scenario's time.
     pub duration_s: f64,
-    /// Seconds at the start that are left out of goodput, delays, round trips and windows.
+    /// Seconds at the start that are left out of goodput, delays, round trips and windows,
+    /// and of what is counted for nodes, links and wires.
     pub warmup_s: f64,
     /// Seconds that a clock on the wall showed.
     pub wall_s: f64,
@@ -68,6 +69,21 @@ pub struct RunDocument {
 pub struct FlowSummary {
     /// Kind of traffic.
     pub kind: FlowKind,
+    /// The node at which its data enters the network; absent in documents of earlier
+    /// versions, as `receiver` is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sender: Option<String>,
+    /// The node at which its data leaves the network.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receiver: Option<String>,
+    /// It always has a packet to send, so that it fills its share of the queue; absent if
+    /// not, and of other traffic than UDP.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub saturated: bool,
+    /// Payload of UDP (video, too) that entered the network after the warm-up, while the
+    /// flow was on, in Mb/s: what there would be of `goodput_mbps` if everything arrived.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub offered_mbps: Option<f64>,
     /// Payload delivered after the warm-up, while the flow was on, in Mb/s
     /// (10^6 bits a second). Payload is what UDP, ICMP or TCP carry; of a TCP
     /// flow it is what the sender saw acknowledged, if the sender was read.
@@ -127,6 +143,13 @@ pub struct ProgramSummary {
     /// gone before it could be found, or sends from outside.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<String>,
+    /// The node at which its packets enter the network; absent in documents of earlier
+    /// versions, as `receiver` is.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sender: Option<String>,
+    /// The node at which they leave the network.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub receiver: Option<String>,
     /// Packets that entered the network.
     pub packets_sent: u64,
     /// Packets that arrived.
@@ -161,15 +184,21 @@ pub struct LeftOutSummary {
     pub packets: u64,
 }
 
-/// One Wi-Fi node, over the whole run.
+/// One Wi-Fi node, after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSummary {
     /// Packets in its Wi-Fi queues (driver queue and those in flight included), over time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_packets: Option<WindowSummary>,
+    /// Its queue above the MAC: there is one for each access category.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue: Option<QueueSummary>,
+    /// What bounds the A-MPDUs that it sends; absent if it sends none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub aggregation: Option<AggregationSummary>,
     /// Packets that found no room or were dropped by active queue management.
     pub queue_drops: u64,
-    /// Share of the time in which it transmitted, 0 to 1.
+    /// Share of the time after the warm-up in which it transmitted, 0 to 1.
     pub airtime_fraction: f64,
     /// What it gave up as a receiver; absent if that is nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -179,12 +208,62 @@ pub struct NodeSummary {
     pub absences: Option<AbsenceSummary>,
 }
 
-/// When a node was off its channel or dozed, over the whole run.
+/// A queue as the scenario has it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QueueSummary {
+    /// Its discipline.
+    pub kind: QueueKind,
+    /// Most packets in it; absent if there is no such limit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit_packets: Option<u32>,
+    /// Most bytes in it; absent if there is no such limit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit_bytes: Option<u64>,
+    /// Standing delay that it accepts in ms (CoDel and FQ-CoDel), or the delay of a full
+    /// queue (eBDP); absent with drop-tail.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target_ms: Option<f64>,
+}
+
+/// The disciplines of queues, by their words in scenario files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueKind {
+    /// First in, first out; what does not fit is dropped.
+    DropTail,
+    /// First in, first out, with controlled standing delay (RFC 8289).
+    Codel,
+    /// A queue for each flow, each under CoDel, served in turn (RFC 8290).
+    FqCodel,
+    /// First in, first out; the capacity follows the rate of service (eBDP).
+    Ebdp,
+}
+
+/// The bounds of the A-MPDUs of a node, as the scenario has them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AggregationSummary {
+    /// Most MPDUs, the Block Ack window apart.
+    pub frames_max: u16,
+    /// Most bytes; 0 if it sends no A-MPDUs, although the standard has them.
+    pub bytes_max: u32,
+    /// Longest time on the air in ms.
+    pub duration_max_ms: f64,
+    /// Block Ack window of the node in MPDUs; that of the receiver bounds it, too.
+    pub block_ack_window: u16,
+    /// TXOP limit of best effort in ms; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub txop_limit_ms: Option<f64>,
+    /// Packets that its driver holds at most; absent if they are not bounded by number.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub driver_packets: Option<u32>,
+}
+
+/// When a node was off its channel or dozed, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AbsenceSummary {
     /// How often.
     pub count: u64,
-    /// Share of the time, 0 to 1.
+    /// Share of the time after the warm-up, 0 to 1.
     pub time_fraction: f64,
     /// Null frames sent, retries included.
     pub nulls: u64,
@@ -196,7 +275,7 @@ pub struct AbsenceSummary {
     pub packets_given_up: u64,
 }
 
-/// Erroneous MPDUs that a receiver gave up, over the whole run.
+/// Erroneous MPDUs that a receiver gave up, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PseudoRetryOutSummary {
     /// MPDUs given up.
@@ -205,7 +284,7 @@ pub struct PseudoRetryOutSummary {
     pub ignored: u64,
 }
 
-/// One direction of a Wi-Fi link, over the whole run.
+/// One direction of a Wi-Fi link, after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkSummary {
     /// PHY rates of data PPDUs in Mb/s.
@@ -233,7 +312,7 @@ pub struct LinkSummary {
     pub rts: u64,
     /// Block Ack Requests sent.
     pub block_ack_requests: u64,
-    /// Share of the time in which its data PPDUs were on the air, 0 to 1.
+    /// Share of the time after the warm-up in which its data PPDUs were on the air, 0 to 1.
     pub airtime_fraction: f64,
 }
 
@@ -248,9 +327,15 @@ pub struct RateSummary {
     pub max: f64,
 }
 
-/// One direction of a wire, over the whole run.
+/// One direction of a wire, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WireSummary {
+    /// Bit rate in Mb/s at the beginning; absent if it never limits.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rate_mbps: Option<f64>,
+    /// The queue before it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub queue: Option<QueueSummary>,
     /// Packets that came out at the far end.
     pub packets: u64,
     /// Packets dropped by its queue.

@@ -60,9 +60,9 @@ pub use apq::{
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
-    AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
-    NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
-    run_schema,
+    AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
+    LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
+    QueueSummary, RateSummary, RunDocument, WireSummary, run_schema,
 };
 pub use events::read::Delays;
 pub use files::{Files, NodeFrames, Tables};

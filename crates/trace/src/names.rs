@@ -42,6 +42,8 @@ pub struct FlowName {
     pub name: String,
     /// Kind of traffic.
     pub kind: FlowKind,
+    /// Whether it is UDP that always has a packet to send.
+    pub saturated: bool,
     /// The node at which its data enters the network. Only packets from there are
     /// counted.
     pub from: NodeId,

@@ -305,7 +305,7 @@ impl Sink for Recorder {
     fn sent(&mut self, now: Instant, packet: &Packet) {
         self.advance(now);
         if let Some(flow) = self.forward(packet) {
-            flow.sent += 1;
+            flow.sent(now, packet);
         }
         if let Some(writers) = &mut self.writers {
             writers.sent(now, packet, &self.names);

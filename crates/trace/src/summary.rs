@@ -4,12 +4,13 @@
 //! shares of 0 to 1 to nine, microseconds to three.
 
 use crate::document::{
-    AbsenceSummary, EmulationSummary, FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary,
-    NodeSummary, ProgramSummary, PseudoRetryOutSummary, RateSummary, RunDocument, WireSummary,
+    AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
+    LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
+    QueueSummary, RateSummary, RunDocument, WireSummary,
 };
 use crate::files::Tables;
 use crate::histogram::Histogram;
-use crate::names::FlowName;
+use crate::names::{FlowKind, FlowName};
 use crate::output::OutputError;
 use crate::programs;
 use crate::recorder::Recorder;
@@ -18,9 +19,12 @@ use crate::table::Columns;
 use crate::tally::FlowTally;
 use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
 use lasthop_hosts::ProgramsLeftOut;
-use lasthop_net::network::{NetworkStats, WireStats};
-use lasthop_packet::NodeId;
+use lasthop_net::cable::CableConfig;
+use lasthop_net::network::{NetworkConfig, NetworkStats, WireStats};
+use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
+use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::{Duration, Instant};
+use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
 
@@ -46,11 +50,13 @@ pub struct RunInfo {
     pub warnings: Vec<String>,
     /// The lateness above which a delivery is late. `None` for a simulation.
     pub lateness_max: Option<Duration>,
+    /// The network of the run, for what its queues and links are.
+    pub network: NetworkConfig,
 }
 
 impl Recorder {
     /// Ends the recording, completes the files, and returns the summary of the run.
-    /// `stats` is what the network counted over the whole run.
+    /// `stats` is what the network counted after the warm-up.
     ///
     /// # Errors
     /// If a file could not be written, now or earlier.
@@ -95,6 +101,7 @@ impl Recorder {
 
     fn document(&self, info: &RunInfo, stats: &NetworkStats) -> RunDocument {
         let duration = self.lasted(info.duration);
+        let counted = self.counted(duration);
         let name = |node: NodeId| self.names.node(node).to_owned();
         let direction = |from, to| format!("{}->{}", self.names.node(from), self.names.node(to));
         let flows = self.names.flows.iter().zip(&self.flows);
@@ -111,7 +118,12 @@ impl Recorder {
             flows: flows
                 .map(|(name, tally)| {
                     let absent_nodes = self.absent_nodes([name.from, name.to], tally, stats);
-                    let flow = FlowSummary { absent_nodes, ..flow(name, tally, duration) };
+                    let flow = FlowSummary {
+                        absent_nodes,
+                        sender: Some(self.names.node(name.from).to_owned()),
+                        receiver: Some(self.names.node(name.to).to_owned()),
+                        ..flow(name, tally, duration)
+                    };
                     (name.name.clone(), flow)
                 })
                 .collect(),
@@ -121,28 +133,34 @@ impl Recorder {
                 .enumerate()
                 .map(|(index, (flow, tally))| {
                     let absent_nodes = self.absent_nodes([flow.from, flow.to], tally, stats);
-                    let sender = self.program_names.get(&index).cloned();
-                    let summary =
-                        ProgramSummary { program: sender, absent_nodes, ..program(tally) };
-                    (programs::name(flow, &self.names), summary)
+                    let program = ProgramSummary {
+                        absent_nodes,
+                        program: self.program_names.get(&index).cloned(),
+                        sender: Some(self.names.node(flow.from).to_owned()),
+                        receiver: Some(self.names.node(flow.to).to_owned()),
+                        ..program(tally)
+                    };
+                    (programs::name(flow, &self.names), program)
                 })
                 .collect(),
             programs_left_out: left_out(self.programs_left_out),
             nodes: stats
                 .stations
                 .iter()
-                .map(|(id, stats)| (name(*id), node(stats, duration)))
+                .map(|(id, stats)| (name(*id), node(stats, station(&info.network, *id), counted)))
                 .collect(),
             links: stats
                 .links
                 .iter()
                 .filter(|(_, _, stats)| stats.ppdus > 0)
-                .map(|(from, to, stats)| (direction(*from, *to), link(stats, duration)))
+                .map(|(from, to, stats)| (direction(*from, *to), link(stats, counted)))
                 .collect(),
             wires: stats
                 .wires
                 .iter()
-                .map(|(from, to, stats)| (direction(*from, *to), wire(stats)))
+                .map(|(from, to, stats)| {
+                    (direction(*from, *to), wire(stats, cable(&info.network, *from, *to)))
+                })
                 .collect(),
             franc: self
                 .names
@@ -156,9 +174,26 @@ impl Recorder {
     }
 }
 
+/// The configuration of the Wi-Fi station at a node.
+fn station(network: &NetworkConfig, node: NodeId) -> Option<&StationConfig> {
+    let station = network.nodes.get(node.index())?.station?;
+    network.cell.as_ref()?.stations.get(station.index())
+}
+
+/// The configuration of the wire from one node to another.
+fn cable(network: &NetworkConfig, from: NodeId, to: NodeId) -> Option<&CableConfig> {
+    network.wires.iter().find_map(|wire| match wire.ends {
+        ends if ends == [from, to] => Some(&wire.directions[0]),
+        ends if ends == [to, from] => Some(&wire.directions[1]),
+        _ => None,
+    })
+}
+
 fn program(tally: &FlowTally) -> ProgramSummary {
     ProgramSummary {
         program: None,
+        sender: None,
+        receiver: None,
         packets_sent: tally.sent,
         packets_received: tally.received,
         bytes_received: tally.payload_bytes,
@@ -177,6 +212,13 @@ fn left_out(left_out: ProgramsLeftOut) -> Option<LeftOutSummary> {
 }
 
 impl Recorder {
+    /// The time that the network's counters cover in a run of `duration`: they start anew at
+    /// the end of the warm-up, and a run that ends before that has those from its beginning.
+    fn counted(&self, duration: Duration) -> Duration {
+        let warmup = self.recording.warmup;
+        if duration > warmup { duration - warmup } else { duration }
+    }
+
     /// Returns the names of the nodes whose absences the packets of a flow waited for:
     /// those at its ends that were absent. If neither was, the flow passes through an
     /// absent node, so all absent nodes are returned.
@@ -204,8 +246,14 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
         mbps(tcp.last.1.saturating_sub(tcp.base.1), tcp.last.0.saturating_since(tcp.base.0))
     });
     let arrived = || mbps(tally.payload_bytes_measured, end.saturating_since(tally.from));
+    let is_udp = matches!(name.kind, FlowKind::Udp | FlowKind::Video);
+    let offered = || mbps(tally.offered_bytes, end.saturating_since(tally.from));
     FlowSummary {
         kind: name.kind,
+        sender: None,
+        receiver: None,
+        saturated: name.saturated,
+        offered_mbps: is_udp.then(offered).flatten(),
         goodput_mbps: acknowledged.or_else(arrived),
         rtt_ms: time_ms(&tally.round_trips)
             .or_else(|| tcp.and_then(|tcp| time_ms(&tcp.round_trips))),
@@ -224,18 +272,20 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
     }
 }
 
-fn node(stats: &StationStats, duration: Duration) -> NodeSummary {
+fn node(stats: &StationStats, station: Option<&StationConfig>, counted: Duration) -> NodeSummary {
     NodeSummary {
         queue_packets: window(&stats.queue_packets),
+        queue: station.map(|station| queue(&station.queue)),
+        aggregation: station.and_then(aggregation),
         queue_drops: stats.queue_drops,
-        airtime_fraction: fraction(stats.airtime.as_nanos(), duration.as_nanos()).unwrap_or(0.0),
+        airtime_fraction: fraction(stats.airtime.as_nanos(), counted.as_nanos()).unwrap_or(0.0),
         pseudo_retry_outs: (stats.pseudo_retry_outs > 0).then_some(PseudoRetryOutSummary {
             mpdus: stats.pseudo_retry_outs,
             ignored: stats.pseudo_retry_outs_ignored,
         }),
         absences: (stats.absences > 0).then(|| AbsenceSummary {
             count: stats.absences,
-            time_fraction: fraction(stats.away.as_nanos(), duration.as_nanos()).unwrap_or(0.0),
+            time_fraction: fraction(stats.away.as_nanos(), counted.as_nanos()).unwrap_or(0.0),
             nulls: stats.nulls,
             nulls_given_up: stats.nulls_given_up,
             ps_polls: stats.ps_polls,
@@ -244,7 +294,46 @@ fn node(stats: &StationStats, duration: Duration) -> NodeSummary {
     }
 }
 
-fn link(stats: &LinkStats, duration: Duration) -> LinkSummary {
+fn queue(config: &QueueConfig) -> QueueSummary {
+    let limits = |limit| match limit {
+        Limit::Packets(packets) => (Some(packets), None),
+        Limit::Bytes(bytes) => (None, Some(bytes.as_u64())),
+    };
+    let ms = |time: Duration| Some(rounded(time.as_nanos() as f64 / 1e6, 6));
+    let (kind, (limit_packets, limit_bytes), target_ms) = match *config {
+        QueueConfig::DropTail { limit } => (QueueKind::DropTail, limits(limit), None),
+        QueueConfig::CoDel { limit, target, .. } => (QueueKind::Codel, limits(limit), ms(target)),
+        QueueConfig::FqCodel { limit_packets, memory_limit, target, .. } => {
+            (QueueKind::FqCodel, (Some(limit_packets), Some(memory_limit.as_u64())), ms(target))
+        }
+        QueueConfig::EmulatedBdp { limit_packets, target, .. } => {
+            (QueueKind::Ebdp, (Some(limit_packets), None), ms(target))
+        }
+    };
+    QueueSummary { kind, limit_packets, limit_bytes, target_ms }
+}
+
+/// What bounds the A-MPDUs of a station with QoS and 802.11n.
+fn aggregation(station: &StationConfig) -> Option<AggregationSummary> {
+    /// Index of best effort.
+    const BEST_EFFORT: usize = AccessCategory::BestEffort.index();
+    let ms = |time: Duration| rounded(time.as_nanos() as f64 / 1e6, 6);
+    let aggregation = &station.aggregation;
+    let txop_limit = station.access[BEST_EFFORT].txop_limit;
+    (station.capabilities.ampdu_bytes_max > 0).then(|| AggregationSummary {
+        frames_max: aggregation.ampdu_frames_max,
+        bytes_max: aggregation.ampdu_bytes_max,
+        duration_max_ms: ms(aggregation.ampdu_duration_max),
+        block_ack_window: station.block_ack.window,
+        txop_limit_ms: (!txop_limit.is_zero()).then(|| ms(txop_limit)),
+        driver_packets: match station.driver_queue {
+            DriverLimit::Packets(packets) => Some(packets),
+            DriverLimit::None | DriverLimit::Airtime(_) => None,
+        },
+    })
+}
+
+fn link(stats: &LinkStats, counted: Duration) -> LinkSummary {
     LinkSummary {
         data_rate_mbps: rates(&stats.ppdus_by_rate),
         ppdus: stats.ppdus,
@@ -257,14 +346,20 @@ fn link(stats: &LinkStats, duration: Duration) -> LinkSummary {
         collisions: stats.collisions,
         rts: stats.rts,
         block_ack_requests: stats.block_ack_requests,
-        airtime_fraction: fraction(stats.data_airtime.as_nanos(), duration.as_nanos())
+        airtime_fraction: fraction(stats.data_airtime.as_nanos(), counted.as_nanos())
             .unwrap_or(0.0),
     }
 }
 
-fn wire(stats: &WireStats) -> WireSummary {
+fn wire(stats: &WireStats, cable: Option<&CableConfig>) -> WireSummary {
     let WireStats { packets, queue_drops, lost } = *stats;
-    WireSummary { packets, queue_drops, packets_lost: lost }
+    WireSummary {
+        rate_mbps: cable.and_then(|cable| Some(cable.rate?.as_mbps_f64())),
+        queue: cable.map(|cable| queue(&cable.queue)),
+        packets,
+        queue_drops,
+        packets_lost: lost,
+    }
 }
 
 fn rates(ppdus_by_rate: &[(Rate, u64)]) -> Option<RateSummary> {

@@ -37,6 +37,8 @@ pub(crate) struct FlowTally {
     pub(crate) delay_nanos: u64,
     /// Bytes of payload that arrived in the measured time.
     pub(crate) payload_bytes_measured: u64,
+    /// Payload that entered the network in the measured time.
+    pub(crate) offered_bytes: u64,
     /// Delays of the packets that arrived in the measured time.
     pub(crate) delays: Histogram,
     pub(crate) parts: PartSums,
@@ -108,6 +110,7 @@ impl FlowTally {
             payload_bytes: 0,
             delay_nanos: 0,
             payload_bytes_measured: 0,
+            offered_bytes: 0,
             delays: Histogram::default(),
             parts: PartSums::default(),
             round_trips: Histogram::default(),
@@ -116,6 +119,14 @@ impl FlowTally {
             application_delays: Histogram::default(),
             tcp: None,
             apq: None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) {
+        self.sent += 1;
+        if now >= self.from && now <= self.until {
+            self.offered_bytes += u64::from(packet.bytes.saturating_sub(self.header_bytes));
         }
     }
 

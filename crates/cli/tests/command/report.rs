@@ -37,7 +37,15 @@ fn a_page_says_what_is_wrong_and_needs_nothing_else() {
     for outside in ["http:", "https:", "<script", "<link", "@import", "url("] {
         assert!(!page.contains(outside), "{outside}");
     }
-    // The remedy is not proposed again; what still waits is the upload's own packets.
+    assert!(page.contains("Tried, and it helps:"), "{page}");
+    let delays = numbers(&page, "ping, 99 % of its round trips take at most");
+    assert!(delays[0] > 1_000.0 && delays[1] < 60.0, "{delays:?}");
+    let carried = numbers(&page, "upload carries");
+    assert!(carried.iter().all(|mbps| (4.0..7.0).contains(mbps)), "{carried:?}");
+    output(&["report", scratch.text(), "--no-trials"]);
+    let untried = fs::read_to_string(&file).expect("it is there");
+    assert!(untried.contains("Worth a try:") && !untried.contains("Tried"));
+    // What still waits with it is the upload's own packets, in their own queue.
     let remedied = ["--set", "node.laptop.queue.kind=fq-codel"];
     output(
         &[&["simulate", "scenarios/upload.toml", "--out", scratch.text()], &remedied[..]].concat(),
@@ -45,8 +53,26 @@ fn a_page_says_what_is_wrong_and_needs_nothing_else() {
     let other = scratch.path().join("other.html");
     output(&["report", scratch.text(), "-o", other.to_str().expect("text")]);
     let page = fs::read_to_string(other).expect("it is there");
-    assert!(page.contains("Packets of upload wait 19 ms"), "{page}");
-    assert!(!page.contains("Worth a try"), "{page}");
+    assert!(page.contains("Nothing that lasthop looks for"), "{page}");
+}
+
+/// The numbers without and with a remedy behind `what`.
+fn numbers(page: &str, what: &str) -> [f64; 2] {
+    let (_, rest) = page.split_once(what).expect("it is there");
+    let (before, rest) = rest.split_once(" → <strong>").expect("two numbers");
+    let (after, _) = rest.split_once("</strong>").expect("two numbers");
+    [before, after].map(|number| number.trim().parse().expect("a number"))
+}
+
+#[test]
+fn udp_that_offers_too_much_is_no_bufferbloat() {
+    let scratch = Scratch::new("report-overload");
+    output(&["simulate", "scenarios/edca.toml", "--out", scratch.text()]);
+    output(&["report", scratch.text()]);
+    let page = fs::read_to_string(scratch.path().join("report.html")).expect("it is there");
+    assert!(page.contains("More is offered than the hop carries"), "{page}");
+    assert!(page.contains("bulk offers") && !page.contains("bufferbloat"), "{page}");
+    assert!(!page.contains("fq-codel=") && !page.contains("queue.kind="), "{page}");
 }
 
 #[test]

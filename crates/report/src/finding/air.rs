@@ -3,7 +3,7 @@
 //! length of the run.
 
 use super::{Finding, Flow, Kind, delay, ms, percent};
-use lasthop_trace::{LinkSummary, RunDocument};
+use lasthop_trace::{DelayPartsSummary, LinkSummary, RunDocument};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the airtime in PPDUs that overlap with another one at their receiver, from
@@ -16,6 +16,11 @@ const CONTENTION_MEAN_MS: f64 = 15.0;
 /// Share of the airtime in MPDUs that fail without a collision, from which it is one:
 /// above what Minstrel-HT's probes cost on a link with an SNR for its rate.
 const WASTED: f64 = 0.22;
+/// Share of the MPDUs of a link that fail without a collision, from which the packets that
+/// wait for them make a finding: it is what makes a finding of the airtime.
+const FAILED: f64 = 0.22;
+/// Time that the slowest 1 % wait for retransmissions from which they do, in ms.
+const FAILURES_SLOWEST_MS: f64 = 40.0;
 /// Share of the airtime that a slow station takes at least.
 const SLOW_AIRTIME: f64 = 0.4;
 /// That share relative to its share of the MPDUs that get across.
@@ -58,10 +63,12 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
     })
 }
 
-/// Frames that fail without a collision.
-pub(super) fn retries(run: &RunDocument) -> Option<Finding> {
+/// Frames that fail without a collision: much of the airtime, or a link of which packets wait
+/// for them.
+pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let wasted = share_of_airtime(run, failed);
-    if wasted < WASTED || ppdus(run) < PPDUS_MIN {
+    let waiting = delay::worst(flows.iter().filter(|flow| fails(run, flow)), waits_for_failures);
+    if ppdus(run) < PPDUS_MIN || (wasted < WASTED && waiting.is_none()) {
         return None;
     }
     let cost = |link: &LinkSummary| failed(link) * link.airtime_fraction;
@@ -73,24 +80,53 @@ pub(super) fn retries(run: &RunDocument) -> Option<Finding> {
         0 => String::new(),
         lost => format!("; {lost} were given up"),
     };
+    let waits = waiting.map_or(String::new(), |flow| {
+        format!(
+            "; the slowest 1 % of the packets of {} wait {} for retransmissions, of themselves or \
+             of packets before them",
+            flow.name,
+            ms(waits_for_failures(flow.slowest))
+        )
+    });
     let sender = name.split_once("->")?.0;
     Some(Finding {
         kind: Kind::Retries,
         sentence: format!(
             "{} of the airtime of data goes into frames that fail without a collision; on {name} \
-             {} of {} MPDUs were not acknowledged{rate}{given_up}",
+             {} of {} MPDUs were not acknowledged{rate}{given_up}{waits}",
             percent(wasted),
             percent(link.mpdu_error_rate.unwrap_or(0.0)),
             link.mpdus,
         ),
-        weight: wasted,
+        weight: wasted.max(
+            waiting
+                .map_or(0.0, |flow| super::weight(waits_for_failures(flow.slowest), flow.slowest)),
+        ),
         remedy: vec![format!("node.{sender}.rate_control={{kind=\"minstrel-ht\"}}")],
     })
 }
 
+/// The time that a packet waits for its own retransmissions, or in the reorder buffer for
+/// those of others.
+fn waits_for_failures(parts: &DelayPartsSummary) -> f64 {
+    parts.retries + parts.reorder
+}
+
+/// Whether the slowest packets of a flow wait long for retransmissions on a link on which much
+/// fails.
+fn fails(run: &RunDocument, flow: &Flow<'_>) -> bool {
+    let is_its = |name: &str| {
+        name.split_once("->").is_some_and(|(from, to)| {
+            flow.nodes.contains(&from) && (flow.ends[1] == Some(to) || flow.ends[0] == Some(from))
+        })
+    };
+    let mut links = run.links.iter().filter(|(name, _)| is_its(name));
+    waits_for_failures(flow.slowest) > FAILURES_SLOWEST_MS
+        && links.any(|(_, link)| link.ppdus >= PPDUS_MIN && failed(link) >= FAILED)
+}
+
 /// A station with a low rate that takes most of the airtime from others.
 pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
-    let waited = flows.iter().map(|flow| flow.slowest.queue).fold(0.0, f64::max);
     let hub = hub(run)?;
     let mut stations: BTreeMap<&str, Station> = BTreeMap::new();
     for (name, link) in &run.links {
@@ -113,6 +149,9 @@ pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Find
     let is_slow = airtime >= SLOW_AIRTIME
         && airtime >= SLOW_EXCESS * mpdus
         && others.rate() >= SLOW_RATE * slow.rate();
+    // What waits for the slow station itself does not wait because of it.
+    let of_others = flows.iter().filter(|flow| !flow.ends.contains(&Some(*name)));
+    let waited = of_others.map(|flow| flow.slowest.queue).fold(0.0, f64::max);
     if ppdus(run) < PPDUS_MIN || !is_slow || waited < SLOW_QUEUE_MS {
         return None;
     }
@@ -120,7 +159,7 @@ pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Find
         kind: Kind::SlowStation,
         sentence: format!(
             "{name} takes {} of the airtime of data for {} of the frames: its mean PHY rate is \
-             {:.0} Mb/s, that of the others {:.0} Mb/s, and meanwhile packets wait up to {} in \
+             {:.0} Mb/s, that of the others {:.0} Mb/s, and meanwhile packets of others wait up to {} in \
              the queue (mean of the slowest 1 %)",
             percent(airtime),
             percent(mpdus),

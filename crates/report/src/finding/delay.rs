@@ -1,8 +1,9 @@
 //! Findings about where packets wait: the queue of the Wi-Fi hop, and stations that cannot
 //! be reached. The flow that suffers most gives the numbers. Delays in ms.
 
-use super::{Finding, Flow, Kind, ms, percent, total, weight};
-use lasthop_trace::{DelayPartsSummary, RunDocument};
+use super::flow::{Flow, Load};
+use super::{Finding, Kind, ms, percent, total, weight};
+use lasthop_trace::{DelayPartsSummary, QueueKind, QueueSummary, RunDocument};
 
 /// Mean time in the queue from which it is too long: above the target of FQ-CoDel on the
 /// air, 20 ms.
@@ -11,30 +12,40 @@ const QUEUE_MEAN_MS: f64 = 25.0;
 const QUEUE_SLOWEST_MS: f64 = 60.0;
 /// Mean time in the queue below which the slowest 1 % are a single burst.
 const QUEUE_STANDING_MS: f64 = 5.0;
+/// Mean time in a managed queue relative to its target from which it stands longer than its
+/// discipline aims at: CoDel lets a bulk transfer's queue reach the target again and again.
+const MANAGED: f64 = 2.0;
 /// If an absence takes more than this share of the time in the queue, it is the cause of
 /// the queue: packets that arrive during an absence wait behind each other when it ends.
 const ABSENCE_SHARE: f64 = 0.1;
 /// Wait of the slowest 1 % for a station, from which it is a finding.
 const ABSENCE_SLOWEST_MS: f64 = 15.0;
 
-/// The queue of the Wi-Fi hop.
+/// The queue of the Wi-Fi hop, where it makes others wait or stands longer than its
+/// discipline aims at.
 pub(super) fn own_queue(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let is_long = |flow: &&Flow<'_>| {
-        let (mean, slowest) = (flow.mean, flow.slowest);
-        let absent = slowest.away + slowest.asleep;
-        let standing = mean.queue > QUEUE_STANDING_MS && slowest.queue > QUEUE_SLOWEST_MS;
-        (mean.queue > QUEUE_MEAN_MS || standing) && absent <= ABSENCE_SHARE * slowest.queue
+        let absent = flow.slowest.away + flow.slowest.asleep;
+        is_bloated(flow, flows) && absent <= ABSENCE_SHARE * flow.slowest.queue
     };
     let flow = worst(flows.iter().filter(is_long), |parts| parts.queue)?;
-    let longest = run
-        .nodes
-        .iter()
-        .filter_map(|(name, node)| Some((name, node.queue_packets?)))
-        .max_by_key(|(_, queue)| queue.p95);
+    let longest = match flow.nodes.first() {
+        Some(&name) => Some((name, run.nodes.get(name)?.queue_packets?)),
+        None => (run.nodes.iter())
+            .filter_map(|(name, node)| Some((name.as_str(), node.queue_packets?)))
+            .max_by_key(|(_, queue)| queue.p95),
+    };
     let (place, remedy) = match longest {
         Some((name, queue)) if queue.p95 > 0 => (
-            format!("; the queue of {name} holds {:.0} packets on average", queue.mean),
-            vec![format!("node.{name}.queue.kind=fq-codel")],
+            format!(
+                "; the queue of {name}{} holds {:.0} packets on average",
+                flow.queue.map_or(String::new(), |queue| format!(" ({})", described(&queue))),
+                queue.mean
+            ),
+            match flow.queue {
+                Some(QueueSummary { kind: QueueKind::FqCodel, .. }) => Vec::new(),
+                _ => vec![format!("node.{name}.queue.kind=fq-codel")],
+            },
         ),
         _ => (String::new(), Vec::new()),
     };
@@ -51,6 +62,49 @@ pub(super) fn own_queue(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding
         weight: weight(flow.slowest.queue, flow.slowest),
         remedy,
     })
+}
+
+/// Whether a flow waits in a queue longer than it should. What UDP that offers too much waits
+/// for is itself ([`overload`](super::overload)).
+fn is_bloated(flow: &Flow<'_>, flows: &[Flow<'_>]) -> bool {
+    let (mean, slowest) = (flow.mean.queue, flow.slowest.queue);
+    let standing = mean > QUEUE_STANDING_MS && slowest > QUEUE_SLOWEST_MS;
+    let is_long = mean > QUEUE_MEAN_MS || standing;
+    let managed = flow.queue.and_then(|queue| match queue.kind {
+        QueueKind::Codel | QueueKind::FqCodel => queue.target_ms,
+        QueueKind::DropTail | QueueKind::Ebdp => None,
+    });
+    let is_fair = flow.queue.is_some_and(|queue| queue.kind == QueueKind::FqCodel);
+    let is_beyond = |target: f64| mean > QUEUE_MEAN_MS && mean > MANAGED * target;
+    match (flow.load, managed) {
+        (Load::Excess(_), _) => false,
+        (Load::Bulk, None) => is_long,
+        (Load::Bulk, Some(target)) => is_beyond(target),
+        // Behind its own packets, or those of others in their turn.
+        (Load::Requests | Load::Sparse, Some(_)) if is_fair => false,
+        (Load::Requests | Load::Sparse, managed) => {
+            let node = flow.nodes.first().copied();
+            let fills =
+                |it: &Flow<'_>| it.name != flow.name && it.load.fills() && it.waits_at(node);
+            let is_shared = flow.nodes.is_empty() || flows.iter().any(fills);
+            is_shared && managed.map_or(is_long, is_beyond)
+        }
+    }
+}
+
+/// The discipline of a queue and its bound.
+fn described(queue: &QueueSummary) -> String {
+    let kind = match queue.kind {
+        QueueKind::DropTail => "drop-tail",
+        QueueKind::Codel => "CoDel",
+        QueueKind::FqCodel => "FQ-CoDel",
+        QueueKind::Ebdp => "eBDP",
+    };
+    match (queue.limit_packets, queue.limit_bytes) {
+        (Some(packets), _) => format!("{kind}, {packets} packets at most"),
+        (None, Some(bytes)) => format!("{kind}, {} KiB at most", bytes / 1_024),
+        (None, None) => kind.to_owned(),
+    }
 }
 
 /// Stations that scan.

@@ -143,7 +143,7 @@ pub(super) fn listed(often: &[Often], all: usize, scenario: Option<Source<'_>>) 
         };
         let mut finding = finding.clone();
         finding.sentence = format!("{note}{}", finding.sentence);
-        out.push_str(&told(&finding, scenario));
+        out.push_str(&told(&finding, scenario, None));
     }
     out.push_str("</ol>");
     out

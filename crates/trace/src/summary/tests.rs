@@ -4,10 +4,14 @@
 
 use crate::*;
 use lasthop_hosts::{Sink, TcpSample};
-use lasthop_net::network::{NetworkStats, WireStats};
-use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
-use lasthop_units::{Duration, Instant, MacAddr};
-use lasthop_wifi::phy::{DsssRate, Preamble, Rate};
+use lasthop_net::cable::CableConfig;
+use lasthop_net::network::{NetworkConfig, NetworkStats, NodeConfig, WireStats, WiredLink};
+use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
+use lasthop_packet::{AccessCategory, DelayParts, DropReason, FlowId, NodeId, Packet};
+use lasthop_units::{Bitrate, Bytes, Duration, Identity, Instant, MacAddr};
+use lasthop_wifi::StationId;
+use lasthop_wifi::cell::{CellConfig, Role, StationConfig};
+use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, Preamble, Rate, Standard};
 use lasthop_wifi::stats::{LinkStats, StationStats};
 
 fn names(kinds: &[FlowKind]) -> Names {
@@ -23,6 +27,7 @@ fn names(kinds: &[FlowKind]) -> Names {
             .map(|&kind| FlowName {
                 name: kind.as_str().into(),
                 kind,
+                saturated: false,
                 from: NodeId(1),
                 to: NodeId(0),
                 start: Instant::ZERO,
@@ -50,6 +55,7 @@ fn info() -> RunInfo {
         duration: Duration::from_secs(3),
         wall_s: 0.25,
         lateness_max: None,
+        network: NetworkConfig { nodes: Vec::new(), cell: None, wires: Vec::new() },
         set: Vec::new(),
         warnings: Vec::new(),
     }
@@ -99,6 +105,9 @@ fn goodput_counts_payload_after_the_warm_up() {
     let flow = &document.flows["udp"];
     // 1 800 packets of 1 000 bytes in 2 s.
     assert_eq!(flow.goodput_mbps, Some(7.2));
+    // Of 2 000 packets; the first that arrived after the warm-up left before.
+    let offered = flow.offered_mbps.expect("it is UDP");
+    assert!((offered - 8.0).abs() < 0.02, "{offered}");
     assert_eq!((flow.packets_sent, flow.packets_received, flow.packets_lost), (2_999, 2_700, 299));
     assert_eq!(flow.packets_lost_by_reason.get(&LossReason::RetryLimit), Some(&299));
     let delay = flow.one_way_delay_ms.expect("packets arrived");
@@ -199,6 +208,84 @@ fn two_runs_give_the_same_bytes() {
 }
 
 #[test]
+fn queues_and_bounds_are_those_of_the_configuration() {
+    const RATE: Rate =
+        Rate::Ht { mcs: 7, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+    let station = |role, name: &str| {
+        let mut station = StationConfig::fixed(role, Identity::of(name), RATE);
+        station.address = MacAddr::local(name.len() as u32);
+        station
+    };
+    let mut deep = station(Role::Station, "sta");
+    deep.queue = QueueConfig::DropTail { limit: Limit::Bytes(Bytes::new(64_000)) };
+    deep.driver_queue = DriverLimit::Packets(7);
+    deep.block_ack.window = 16;
+    deep.access[AccessCategory::BestEffort.index()].txop_limit = Duration::from_micros(1_504);
+    let stations = vec![station(Role::AccessPoint, "ap"), deep];
+    let node = |index: u16| NodeConfig { station: Some(StationId(index)), ..NodeConfig::default() };
+    let slow = CableConfig { rate: Some(Bitrate::from_mbps(10)), ..CableConfig::default() };
+    let network = NetworkConfig {
+        nodes: vec![node(0), node(1)],
+        cell: Some(CellConfig::new(Standard::Dot11n, Band::Ghz5, stations, Vec::new())),
+        wires: vec![WiredLink {
+            ends: [NodeId(1), NodeId(0)],
+            directions: [CableConfig::default(), slow],
+        }],
+    };
+    let counted = |node| (NodeId(node), StationStats::default());
+    let stats = NetworkStats {
+        stations: vec![counted(0), counted(1)],
+        wires: vec![(NodeId(0), NodeId(1), WireStats::default())],
+        ..Default::default()
+    };
+    let info = RunInfo { network, ..info() };
+    let document = recorder(&[FlowKind::Tcp]).finish(&info, &stats).expect("no files");
+    let fair = document.nodes["ap"].queue.expect("it is configured");
+    assert_eq!(
+        (fair.kind, fair.limit_packets, fair.limit_bytes, fair.target_ms),
+        (QueueKind::FqCodel, Some(8_192), Some(4 << 20), Some(20.0))
+    );
+    let deep = document.nodes["sta"].queue.expect("it is configured");
+    assert_eq!(
+        (deep.kind, deep.limit_packets, deep.limit_bytes, deep.target_ms),
+        (QueueKind::DropTail, None, Some(64_000), None)
+    );
+    let bounds = document.nodes["sta"].aggregation.expect("802.11n with QoS");
+    assert_eq!(
+        bounds,
+        AggregationSummary {
+            frames_max: 64,
+            bytes_max: 65_535,
+            duration_max_ms: 5.484,
+            block_ack_window: 16,
+            txop_limit_ms: Some(1.504),
+            driver_packets: Some(7),
+        }
+    );
+    assert_eq!(document.wires["ap->sta"].rate_mbps, Some(10.0));
+    let flow = &document.flows["tcp"];
+    assert_eq!((flow.sender.as_deref(), flow.receiver.as_deref()), (Some("sta"), Some("ap")));
+    assert_eq!((flow.saturated, flow.offered_mbps), (false, None), "TCP offers what fits");
+}
+
+/// The share of the time of a station that transmitted for 750 ms.
+fn airtime_of_a_run(duration: Duration) -> f64 {
+    let station = StationStats { airtime: Duration::from_millis(750), ..Default::default() };
+    let stats = NetworkStats { stations: vec![(NodeId(1), station)], ..Default::default() };
+    let info = RunInfo { duration, ..info() };
+    let document = recorder(&[]).finish(&info, &stats).expect("no files");
+    document.nodes["sta"].airtime_fraction
+}
+
+#[test]
+fn counters_cover_the_time_after_the_warm_up_or_all_of_a_run_that_ends_before() {
+    assert_eq!(airtime_of_a_run(Duration::from_secs(3)), 0.375);
+    assert_eq!(airtime_of_a_run(Duration::from_millis(2_500)), 0.5);
+    assert_eq!(airtime_of_a_run(Duration::from_secs(1)), 0.75);
+    assert_eq!(airtime_of_a_run(Duration::ZERO), 0.0);
+}
+
+#[test]
 fn nodes_and_links_are_what_the_machines_counted() {
     let mut station = StationStats {
         queue_drops: 4,
@@ -239,14 +326,14 @@ fn nodes_and_links_are_what_the_machines_counted() {
         )
         .expect("no files");
     let node = &document.nodes["sta"];
-    assert_eq!((node.queue_drops, node.airtime_fraction), (4, 0.5));
+    assert_eq!((node.queue_drops, node.airtime_fraction), (4, 0.75));
     assert_eq!(
         node.pseudo_retry_outs.map(|given_up| (given_up.mpdus, given_up.ignored)),
         Some((7, 6))
     );
     let absences = AbsenceSummary {
         count: 2,
-        time_fraction: 0.25,
+        time_fraction: 0.375,
         nulls: 9,
         nulls_given_up: 1,
         ps_polls: 3,

@@ -2,7 +2,7 @@
 //! server, with at least one frame of every kind.
 
 use lasthop_hosts::{FrameDirection, Sink, TcpSample};
-use lasthop_net::network::NetworkStats;
+use lasthop_net::network::{NetworkConfig, NetworkStats};
 use lasthop_packet::{AccessCategory, DropReason, FlowId, NodeId, Packet};
 use lasthop_trace::{AirInfo, Files, FlowKind, FlowName, Names, NodeFrames, NodeName};
 use lasthop_trace::{OutputDir, Recorder, Recording, RunDocument, RunInfo};
@@ -35,6 +35,7 @@ pub fn names() -> Names {
     let flow = |name: &str, kind, from, to| FlowName {
         name: name.into(),
         kind,
+        saturated: false,
         from: NodeId(from),
         to: NodeId(to),
         start: Instant::ZERO,
@@ -108,6 +109,7 @@ pub fn info() -> RunInfo {
         duration: Duration::from_millis(100),
         wall_s: 0.0,
         lateness_max: None,
+        network: NetworkConfig { nodes: Vec::new(), cell: None, wires: Vec::new() },
         set: Vec::new(),
         warnings: Vec::new(),
     }

@@ -1,0 +1,212 @@
+//! Flows as findings see them: what they load the hop with, where on it they wait, and with
+//! what discipline.
+
+use lasthop_trace::{
+    DelayPartsSummary, FlowKind, FlowSummary, LossReason, ProgramSummary, QueueSummary, RunDocument,
+};
+use std::collections::BTreeMap;
+
+/// Share of what a flow offers that the queues on its way do not let through, from which it
+/// offers more than they carry.
+const EXCESS: f64 = 0.05;
+/// Mean length of an IP packet in bytes and rate in Mb/s from which a program's TCP
+/// connection counts as a bulk transfer.
+const BULK_BYTES: f64 = 1_000.0;
+const BULK_MBPS: f64 = 1.0;
+
+/// A flow of the scenario or of a program, with the parts of its delay.
+#[derive(Clone, Debug)]
+pub(super) struct Flow<'a> {
+    pub(super) name: &'a str,
+    pub(super) mean: &'a DelayPartsSummary,
+    pub(super) slowest: &'a DelayPartsSummary,
+    pub(super) absent_nodes: &'a [String],
+    /// Its sender and receiver, if the document says so.
+    pub(super) ends: [Option<&'a str>; 2],
+    pub(super) load: Load,
+    /// The Wi-Fi nodes in whose queues it waits, the one with most packets first; empty if
+    /// the document does not say so.
+    pub(super) nodes: Vec<&'a str>,
+    /// The queue of the first of these nodes.
+    pub(super) queue: Option<QueueSummary>,
+}
+
+/// What a flow does with the room that it finds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Load {
+    /// TCP that sends as much as fits.
+    Bulk,
+    /// TCP that asks for answers, which may be long.
+    Requests,
+    /// UDP of which more enters the network than comes out.
+    Excess(Excess),
+    /// Anything else: calls, films, pings.
+    Sparse,
+}
+
+/// UDP that offers more than the path carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Excess {
+    pub(super) offered: Offered,
+    /// What arrives, in Mb/s.
+    pub(super) carried_mbps: Option<f64>,
+    /// Share of the packets that queues drop.
+    pub(super) dropped: f64,
+}
+
+/// What a flow offers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Offered {
+    /// So many Mb/s of payload.
+    Mbps(f64),
+    /// As much as there is room for.
+    Saturated,
+    /// Not known: of a program, which may have sent for a part of the run.
+    Unknown,
+}
+
+impl Load {
+    pub(super) const fn is_bulk(self) -> bool {
+        matches!(self, Self::Bulk)
+    }
+
+    /// Whether it may fill a queue.
+    pub(super) const fn fills(self) -> bool {
+        !matches!(self, Self::Sparse)
+    }
+
+    fn of_flow(flow: &FlowSummary) -> Self {
+        match flow.kind {
+            FlowKind::Tcp if flow.application_delay_ms.is_some() => Self::Requests,
+            FlowKind::Tcp => Self::Bulk,
+            FlowKind::Udp | FlowKind::Video => {
+                let dropped = dropped(&flow.packets_lost_by_reason);
+                let sent = flow.packets_sent.max(1) as f64;
+                let elsewhere = flow.packets_lost.saturating_sub(dropped) as f64 / sent;
+                let missing = match (flow.offered_mbps, flow.goodput_mbps) {
+                    (Some(offered), Some(goodput)) if offered > 0.0 => 1.0 - goodput / offered,
+                    _ => 0.0,
+                };
+                let is_excess = flow.saturated || missing - elsewhere > EXCESS;
+                if !is_excess {
+                    return Self::Sparse;
+                }
+                Self::Excess(Excess {
+                    offered: match flow.offered_mbps {
+                        _ if flow.saturated => Offered::Saturated,
+                        Some(mbps) => Offered::Mbps(mbps),
+                        None => Offered::Unknown,
+                    },
+                    carried_mbps: flow.goodput_mbps,
+                    dropped: dropped as f64 / sent,
+                })
+            }
+            FlowKind::Ping | FlowKind::Apq => Self::Sparse,
+        }
+    }
+
+    fn of_program(name: &str, flow: &ProgramSummary, duration_s: f64) -> Self {
+        let packets = flow.packets_received.max(1) as f64;
+        let bytes = flow.bytes_received as f64;
+        let mbps = bytes * 8e-6 / duration_s.max(1e-9);
+        let dropped =
+            dropped(&flow.packets_lost_by_reason) as f64 / flow.packets_sent.max(1) as f64;
+        match name.split(' ').next() {
+            Some("tcp") if bytes / packets >= BULK_BYTES && mbps >= BULK_MBPS => Self::Bulk,
+            Some("udp") if dropped > EXCESS => Self::Excess(Excess {
+                offered: Offered::Unknown,
+                carried_mbps: Some(mbps),
+                dropped,
+            }),
+            _ => Self::Sparse,
+        }
+    }
+}
+
+impl<'a> Flow<'a> {
+    /// The flows of a run of which packets arrived.
+    pub(super) fn all(run: &'a RunDocument) -> Vec<Self> {
+        let flows = run.flows.iter().filter_map(|(name, flow)| {
+            let ends = [&flow.sender, &flow.receiver];
+            Some(Self {
+                load: Load::of_flow(flow),
+                absent_nodes: &flow.absent_nodes,
+                ..Self::new(
+                    run,
+                    name,
+                    ends,
+                    flow.delay_parts_ms.as_ref()?,
+                    flow.delay_parts_slowest_ms.as_ref()?,
+                )
+            })
+        });
+        let programs = run.programs.iter().filter_map(|(name, flow)| {
+            let ends = [&flow.sender, &flow.receiver];
+            Some(Self {
+                load: Load::of_program(name, flow, run.duration_s),
+                absent_nodes: &flow.absent_nodes,
+                ..Self::new(
+                    run,
+                    name,
+                    ends,
+                    flow.delay_parts_ms.as_ref()?,
+                    flow.delay_parts_slowest_ms.as_ref()?,
+                )
+            })
+        });
+        flows.chain(programs).collect()
+    }
+
+    fn new(
+        run: &'a RunDocument,
+        name: &'a str,
+        ends: [&'a Option<String>; 2],
+        mean: &'a DelayPartsSummary,
+        slowest: &'a DelayPartsSummary,
+    ) -> Self {
+        let ends = ends.map(|end| end.as_deref());
+        let nodes = match ends {
+            [Some(sender), Some(receiver)] => waits_at(run, sender, receiver),
+            _ => Vec::new(),
+        };
+        let queue = nodes.first().and_then(|node| run.nodes.get(*node)?.queue);
+        Self { name, mean, slowest, absent_nodes: &[], ends, load: Load::Sparse, nodes, queue }
+    }
+
+    /// Whether it waits in the queue of `node`; of flows and nodes that are not known, yes.
+    pub(super) fn waits_at(&self, node: Option<&str>) -> bool {
+        match node {
+            Some(node) if !self.nodes.is_empty() => self.nodes.contains(&node),
+            _ => true,
+        }
+    }
+}
+
+/// The nodes that send the packets from `sender` to `receiver` over the air: `sender`, if it
+/// has Wi-Fi, and the access point, if it passes them on.
+fn waits_at<'a>(run: &'a RunDocument, sender: &'a str, receiver: &str) -> Vec<&'a str> {
+    let is_link = |from: &str, to: &str| run.links.contains_key(&format!("{from}->{to}"));
+    let mut nodes: Vec<&str> = Vec::new();
+    if run.nodes.contains_key(sender)
+        && run
+            .links
+            .keys()
+            .any(|link| link.split_once("->").is_some_and(|(from, _)| from == sender))
+    {
+        nodes.push(sender);
+    }
+    if !is_link(sender, receiver) && run.nodes.contains_key(receiver) {
+        let passes = |node: &&String| node.as_str() != sender && is_link(node, receiver);
+        nodes.extend(run.nodes.keys().find(passes).map(String::as_str));
+    }
+    let held =
+        |node: &str| run.nodes.get(node).and_then(|it| it.queue_packets).map_or(0.0, |it| it.mean);
+    nodes.sort_by(|a, b| held(b).total_cmp(&held(a)));
+    nodes
+}
+
+/// Packets that queues dropped.
+fn dropped(reasons: &BTreeMap<LossReason, u64>) -> u64 {
+    let of = |reason| reasons.get(&reason).copied().unwrap_or(0);
+    of(LossReason::QueueFull) + of(LossReason::ActiveQueue)
+}
