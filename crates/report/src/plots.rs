@@ -176,6 +176,10 @@ pub fn air(series: &[SeriesReading]) -> Option<Figure> {
 /// How delays are distributed: a panel of one-way delays and one of round-trip times. `None` if
 /// there are none.
 pub fn distributions(delays: &Delays) -> Option<Figure> {
+    let sampled = match delays.every {
+        0 | 1 => String::new(),
+        every => format!(" Of this long run one in {every} parts of 65 536 events was read."),
+    };
     let names = delays.one_way.keys().chain(delays.round_trips.keys());
     let known: BTreeSet<&str> = names.map(String::as_str).collect();
     let panels: Vec<Panel> =
@@ -188,7 +192,7 @@ pub fn distributions(delays: &Delays) -> Option<Figure> {
         shows: format!(
             "The share of packets, and of round trips, that took so long or less, after the \
              warm-up. The slowest 1 % are at the top; the axis ends where 99.9 % are reached. Of \
-             many flows the {SERIES_MAX} with most packets are shown."
+             many flows the {SERIES_MAX} with most packets are shown.{sampled}"
         ),
         panels,
     })

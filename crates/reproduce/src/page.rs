@@ -256,7 +256,7 @@ mod tests {
         for (paper, figure) in all() {
             let html = page(&format!("{}.html", paper.key));
             assert!(attributes(html, "id").contains(&figure.id), "{}/{}", paper.key, figure.id);
-            assert_eq!(html.matches("<svg ").count(), paper.figures.len());
+            assert_eq!(html.matches("<svg class=\"wide\"").count(), paper.figures.len());
             let (half, all) = (paper.figures.len(), 2 * paper.figures.len());
             assert!(html.contains("it is &lt;made up&gt;"), "reasons are told");
             assert!(html.contains(&format!("{half} of {all} agree")), "verdicts are counted");

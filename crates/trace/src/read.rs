@@ -1,12 +1,11 @@
 //! Reads tables of a run or a measurement back, a row group and a column at a time, so that
 //! columns that are not asked for cost nothing and memory is bounded by a row group.
 
-use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +44,7 @@ pub enum TableError {
 pub(crate) struct TableReader {
     path: PathBuf,
     of: &'static str,
-    file: SerializedFileReader<Bytes>,
+    file: SerializedFileReader<File>,
 }
 
 /// A row group of a table.
@@ -57,19 +56,27 @@ pub(crate) struct Group<'a> {
 impl TableReader {
     /// The table in the file at `path`, whose rows are `of` something.
     pub(crate) fn open(path: &Path, of: &'static str) -> Result<Self, TableError> {
-        let bytes =
-            fs::read(path).map_err(|source| TableError::File { path: path.to_owned(), source })?;
-        let file = SerializedFileReader::new(Bytes::from(bytes))
+        let file = File::open(path)
+            .map_err(|source| TableError::File { path: path.to_owned(), source })?;
+        let file = SerializedFileReader::new(file)
             .map_err(|source| TableError::Parquet { path: path.to_owned(), source })?;
         Ok(Self { path: path.to_owned(), of, file })
     }
 
-    /// Its row groups.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = Result<Group<'_>, TableError>> {
-        (0..self.file.num_row_groups()).map(|index| {
+    /// Its row groups; of more than `most` of them every n-th, so that they are no more.
+    pub(crate) fn groups(
+        &self,
+        most: usize,
+    ) -> impl Iterator<Item = Result<Group<'_>, TableError>> {
+        (0..self.file.num_row_groups()).step_by(self.step(most)).map(|index| {
             let reader = self.file.get_row_group(index).map_err(|source| self.broken(source))?;
             Ok(Group { table: self, reader })
         })
+    }
+
+    /// From one row group to the next, if there are `most` of them.
+    pub(crate) fn step(&self, most: usize) -> usize {
+        self.file.num_row_groups().div_ceil(most).max(1)
     }
 
     fn broken(&self, source: ParquetError) -> TableError {

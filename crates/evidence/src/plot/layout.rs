@@ -780,18 +780,26 @@ fn fitted(text: &str, size: f64, width_max: f64) -> String {
     String::new()
 }
 
-/// A title in lines of at most `width`, or a word each; none if it is empty.
+/// A title in lines of at most `width`, also in a font that is somewhat wider; none if it is
+/// empty. A word that is too long is broken behind an arrow, or shortened.
 fn lines(title: &str, width: f64) -> Vec<String> {
+    let width_max = width / 1.1;
+    let is_short = |text: &str| font::width(text, style::TITLE_SIZE, true) <= width_max;
     let mut lines: Vec<String> = Vec::new();
     for word in title.split_whitespace() {
-        match lines.last_mut() {
-            Some(line)
-                if font::width(&format!("{line} {word}"), style::TITLE_SIZE, true) <= width =>
-            {
-                line.push(' ');
-                line.push_str(word);
+        let parts: Vec<&str> = match is_short(word) {
+            true => vec![word],
+            false => word.split_inclusive("->").collect(),
+        };
+        for (index, part) in parts.into_iter().enumerate() {
+            let joined = lines.last().map(|line| match index {
+                0 => format!("{line} {part}"),
+                _ => format!("{line}{part}"),
+            });
+            match (joined.filter(|joined| is_short(joined)), lines.last_mut()) {
+                (Some(joined), Some(line)) => *line = joined,
+                _ => lines.push(fitted(part, style::TITLE_SIZE, width_max)),
             }
-            _ => lines.push(word.to_owned()),
         }
     }
     lines
@@ -910,6 +918,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn titles_are_broken_where_they_are_too_long() {
+        assert_eq!(lines("Mean of all packets", 300.0), ["Mean of all packets"]);
+        assert_eq!(lines("Mean of all packets", 90.0), ["Mean of all", "packets"]);
+        let link = "02:1a:00:00:00:01->02:1a:00:00:00:00";
+        assert_eq!(lines(link, 200.0), ["02:1a:00:00:00:01->", "02:1a:00:00:00:00"]);
+        assert_eq!(lines(link, 600.0), [link]);
+        assert!(lines(link, 50.0)[0].ends_with('\u{2026}'), "{:?}", lines(link, 50.0));
+        assert_eq!(lines("", 50.0), [""; 0]);
     }
 
     #[test]

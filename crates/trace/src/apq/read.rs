@@ -29,7 +29,7 @@ impl ApqSample {
     pub fn read(path: &Path) -> Result<Vec<Self>, TableError> {
         let table = TableReader::open(path, "samples")?;
         let mut samples = Vec::new();
-        for group in table.groups() {
+        for group in table.groups(usize::MAX) {
             let group = group?;
             let (phase, direction) = (group.int32("phase")?, group.text("direction")?);
             let (kind, bytes) = (group.text("kind")?, group.int32("packet_bytes")?);

@@ -152,6 +152,7 @@ fn delays_are_distributed_as_the_rows_say() {
     let all = Delays::read(&file, 0.0).unwrap();
     let arrived = of("arrived", "delay_ns", 0);
     assert!(arrived.len() > 1, "{arrived:?}");
+    assert_eq!(all.every, 1, "the file is short");
     let up = &all.one_way["up"];
     assert_eq!(up.count(), arrived.len() as u64);
     assert_eq!(up.sum(), arrived.iter().map(|&nanos| nanos as u128).sum::<u128>());
