@@ -11,6 +11,7 @@
 //! inside packets of its own. Leaves out routing, and more than one cell.
 
 mod backlog;
+mod change;
 mod config;
 mod datagrams;
 mod host;
@@ -20,18 +21,17 @@ mod route;
 mod tests;
 
 pub use backlog::{Backlogs, SaturatedFlow};
+pub use change::Change;
 pub use config::{HostCost, NetworkConfig, NodeConfig, WiredLink};
 
-use crate::cable::{Cable, CableConfig, CableReason};
+use crate::cable::{Cable, CableReason};
 use crate::fragment;
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use datagrams::Datagrams;
 use host::Host;
-use lasthop_packet::queue::QueueConfig;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released, Transport};
-use lasthop_units::{Db, Instant, Machine, Probability, Seed};
+use lasthop_units::{Instant, Machine, Seed};
 use lasthop_wifi::cell::{AdjustError, Adjustment, Cell, CellError, Output as CellOutput};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::stats::{LinkStats, StationStats};
@@ -112,48 +112,6 @@ pub enum Output {
     Released {
         /// The tag of the packet.
         tag: u64,
-    },
-}
-
-/// A change while a network runs.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// At the radio of a node.
-    Radio {
-        /// The node.
-        node: NodeId,
-        /// What changes.
-        what: Adjustment,
-    },
-    /// Another queue above the MAC; the packets in it stay.
-    RadioQueue {
-        /// The node.
-        node: NodeId,
-        /// Its queue from now on.
-        queue: QueueConfig,
-        /// Most packets that it holds for a station that cannot be reached; `None`: as many
-        /// as the queue.
-        power_save_buffer: Option<u32>,
-    },
-    /// How well a node hears another one.
-    Link {
-        /// The node that sends.
-        from: NodeId,
-        /// The node that receives.
-        to: NodeId,
-        /// Mean SNR in the full width of the channel.
-        snr: Db,
-        /// Probability that an MPDU is lost, in place of the error model.
-        loss: Option<Probability>,
-    },
-    /// One direction of a wire ([`Cable::change`]).
-    Wire {
-        /// The node that sends.
-        from: NodeId,
-        /// The node that receives.
-        to: NodeId,
-        /// What it is from now on.
-        config: Box<CableConfig>,
     },
 }
 
@@ -548,44 +506,6 @@ impl Network {
     pub fn adjust(&mut self, node: NodeId, what: Adjustment) -> Option<Result<(), AdjustError>> {
         let station = self.routes.station(node)?;
         Some(self.cell.as_mut()?.adjust(station, what))
-    }
-
-    /// Changes something from `now` on, after all that is due by then.
-    ///
-    /// # Errors
-    /// See [`AdjustError`]; nothing was changed.
-    ///
-    /// # Panics
-    /// If there is no such radio, link or wire.
-    pub fn change(&mut self, now: Instant, change: &Change) -> Result<(), AdjustError> {
-        self.catch_up(now);
-        self.now = now;
-        let radio = |network: &Self, node| network.routes.station(node).expect("it has a radio");
-        let cell = "radios are in a cell";
-        match *change {
-            Change::Radio { node, what } => {
-                let station = radio(self, node);
-                self.cell.as_mut().expect(cell).adjust(station, what)?;
-            }
-            Change::RadioQueue { node, queue, power_save_buffer } => {
-                let station = radio(self, node);
-                let cell = self.cell.as_mut().expect(cell);
-                cell.replace_queue(now, station, queue, power_save_buffer);
-            }
-            Change::Link { from, to, snr, loss } => {
-                let [from, to] = [from, to].map(|node| radio(self, node));
-                self.cell.as_mut().expect(cell).change_link(now, (from, to), snr, loss)?;
-            }
-            Change::Wire { from, to, ref config } => {
-                let is_it = |wire: &DirectedWire| wire.from == from && wire.to == to;
-                let index = self.wires.iter().position(is_it).expect("there is such a wire");
-                self.wires[index].wire.change(now, config);
-                self.wire_changed(index);
-            }
-        }
-        self.collect();
-        self.next = self.earliest();
-        Ok(())
     }
 
     /// What the radio of `node` counted until `now`, as it can itself; `None` if it has none.
