@@ -14,6 +14,7 @@
 //! ```
 
 mod check;
+mod extent;
 mod font;
 mod hover;
 mod layout;

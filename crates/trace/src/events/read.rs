@@ -29,8 +29,7 @@ impl Delays {
     /// See [`TableError`].
     pub fn read(path: &Path, from_s: f64) -> Result<Self, TableError> {
         let table = TableReader::open(path, "events")?;
-        let mut delays = Self::default();
-        delays.every = table.step(GROUPS_MAX);
+        let mut delays = Self { every: table.step(GROUPS_MAX), ..Self::default() };
         for group in table.groups(GROUPS_MAX) {
             let group = group?;
             let (at, kind, flow) =
