@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -115,8 +116,12 @@ def test_ctrl_c_leaves_nothing(wifi_hop: Hop, tmp_path: Path) -> None:
     )
 
     def is_there() -> bool:
-        lines = (path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline"))
-        return any(line == f"sleep\0{mark}\0".encode() for line in lines)
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            # Others end while this looks at them.
+            with suppress(OSError):
+                if path.read_bytes() == f"sleep\0{mark}\0".encode():
+                    return True
+        return False
 
     end = time.monotonic() + 30
     while not is_there() and time.monotonic() < end:
