@@ -1,6 +1,7 @@
 //! `lasthop report`: the page of a run that `simulate` wrote, and folders that have none.
 
 use crate::lasthop::{Scratch, output, run};
+use lasthop_trace::{Delays, Histogram, RunDocument, TimeSummary};
 use std::fs;
 
 fn error(arguments: &[&str]) -> String {
@@ -47,6 +48,32 @@ fn a_page_says_what_is_wrong_and_needs_nothing_else() {
     let page = fs::read_to_string(other).expect("it is there");
     assert!(page.contains("Packets of upload wait 19 ms"), "{page}");
     assert!(!page.contains("Worth a try"), "{page}");
+}
+
+/// What the page draws of `events.parquet` is what `run.json` has: of the packets from the sender
+/// to the receiver only, and after the warm-up.
+#[test]
+fn distributions_are_those_of_the_summary() {
+    let scratch = Scratch::new("report-delays");
+    let warm = ["simulate", "upload", "--set", "duration=6s", "--set", "warmup=1s"];
+    output(&[&warm[..], &["--out", scratch.text()]].concat());
+    let json = fs::read_to_string(scratch.path().join("run.json")).expect("it is there");
+    let run: RunDocument = serde_json::from_str(&json).expect("a summary");
+    let events = scratch.path().join("events.parquet");
+    let delays = Delays::read(&events, run.warmup_s).expect("events");
+    let told = |of: &Histogram| {
+        let [p50, p95, p99] =
+            [0.5, 0.95, 0.99].map(|q| of.quantile(q).expect("values") as f64 / 1e6);
+        (p50, p95, p99, of.max().expect("values") as f64 / 1e6)
+    };
+    for (name, flow) in &run.flows {
+        let summary = |of: Option<TimeSummary>| {
+            of.map(|of| (of.p50, of.p95, of.p99, of.max)).expect("packets arrived")
+        };
+        assert_eq!(told(&delays.one_way[name]), summary(flow.one_way_delay_ms), "{name}");
+        assert_eq!(told(&delays.round_trips[name]), summary(flow.rtt_ms), "{name}");
+    }
+    assert_eq!((run.warmup_s, run.flows.len(), delays.every), (1.0, 2, 1));
 }
 
 #[test]
