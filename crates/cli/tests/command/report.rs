@@ -1,6 +1,7 @@
 //! `lasthop report`: the page of a run that `simulate` wrote, and folders that have none.
 
 use crate::lasthop::{Scratch, output, run};
+use lasthop_trace::{Delays, Histogram, RunDocument, TimeSummary};
 use std::fs;
 
 fn error(arguments: &[&str]) -> String {
@@ -16,9 +17,13 @@ fn a_page_says_what_is_wrong_and_needs_nothing_else() {
     let printed = output(&["simulate", "scenarios/upload.toml", "--out", scratch.text()]);
     let file = scratch.path().join("report.html");
     assert!(printed.ends_with(&format!("\nReport: {}\n", file.display())), "{printed}");
-    let page = fs::read_to_string(&file).expect("it is there");
+    let added = fs::read_to_string(&file).expect("it is there");
+    output(&["report", scratch.text(), "--no-trials"]);
+    let untried = fs::read_to_string(&file).expect("it is there");
+    assert!(untried == added, "the same page");
+    assert!(untried.contains("Worth a try:") && !untried.contains("Tried"));
     assert_eq!(output(&["report", scratch.text()]), format!("{}\n", file.display()));
-    assert_eq!(page, fs::read_to_string(&file).expect("it is there"), "the same page");
+    let page = fs::read_to_string(&file).expect("it is there");
     assert!(page.contains("A queue that is too long (bufferbloat)"), "{page}");
     assert!(page.contains("--set node.laptop.queue.kind=fq-codel"));
     assert!(page.contains("name = &quot;upload&quot;"), "the scenario is on it");
@@ -42,9 +47,6 @@ fn a_page_says_what_is_wrong_and_needs_nothing_else() {
     assert!(delays[0] > 1_000.0 && delays[1] < 60.0, "{delays:?}");
     let carried = numbers(&page, "upload carries");
     assert!(carried.iter().all(|mbps| (4.0..7.0).contains(mbps)), "{carried:?}");
-    output(&["report", scratch.text(), "--no-trials"]);
-    let untried = fs::read_to_string(&file).expect("it is there");
-    assert!(untried.contains("Worth a try:") && !untried.contains("Tried"));
     // What still waits with it is the upload's own packets, in their own queue.
     let remedied = ["--set", "node.laptop.queue.kind=fq-codel"];
     output(
@@ -73,6 +75,32 @@ fn udp_that_offers_too_much_is_no_bufferbloat() {
     assert!(page.contains("More is offered than the hop carries"), "{page}");
     assert!(page.contains("bulk offers") && !page.contains("bufferbloat"), "{page}");
     assert!(!page.contains("fq-codel=") && !page.contains("queue.kind="), "{page}");
+}
+
+/// What the page draws of `events.parquet` is what `run.json` has: of the packets from the sender
+/// to the receiver only, and after the warm-up.
+#[test]
+fn distributions_are_those_of_the_summary() {
+    let scratch = Scratch::new("report-delays");
+    let warm = ["simulate", "upload", "--set", "duration=6s", "--set", "warmup=1s"];
+    output(&[&warm[..], &["--out", scratch.text()]].concat());
+    let json = fs::read_to_string(scratch.path().join("run.json")).expect("it is there");
+    let run: RunDocument = serde_json::from_str(&json).expect("a summary");
+    let events = scratch.path().join("events.parquet");
+    let delays = Delays::read(&events, run.warmup_s).expect("events");
+    let told = |of: &Histogram| {
+        let [p50, p95, p99] =
+            [0.5, 0.95, 0.99].map(|q| of.quantile(q).expect("values") as f64 / 1e6);
+        (p50, p95, p99, of.max().expect("values") as f64 / 1e6)
+    };
+    for (name, flow) in &run.flows {
+        let summary = |of: Option<TimeSummary>| {
+            of.map(|of| (of.p50, of.p95, of.p99, of.max)).expect("packets arrived")
+        };
+        assert_eq!(told(&delays.one_way[name]), summary(flow.one_way_delay_ms), "{name}");
+        assert_eq!(told(&delays.round_trips[name]), summary(flow.rtt_ms), "{name}");
+    }
+    assert_eq!((run.warmup_s, run.flows.len(), delays.every), (1.0, 2, 1));
 }
 
 #[test]

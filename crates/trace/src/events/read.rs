@@ -4,22 +4,68 @@
 
 use crate::histogram::Histogram;
 use crate::read::{TableError, TableReader};
+use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Most row groups that are read, a million rows: distributions of more do not change, but take
-/// as long to read as a third of the run.
+/// Most row groups that are read, a million rows: reading all of a long run takes a third of the
+/// time of the run.
 const GROUPS_MAX: usize = 16;
 
 /// The distributions of a run's delays, by flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// From entering the network to leaving it.
+    /// From entering the network to leaving it, from the sender to the receiver.
     pub one_way: BTreeMap<String, Histogram>,
     /// Of echo requests and TCP segments.
     pub round_trips: BTreeMap<String, Histogram>,
     /// Every n-th row group of the file was read: 1 if all of it was.
     pub every: usize,
+}
+
+/// The packets of a flow that arrived at a node.
+struct Arrived {
+    node: ByteArray,
+    delays: Histogram,
+    bytes: u64,
+}
+
+/// What is known of a flow while the file is read.
+#[derive(Default)]
+struct Flow {
+    /// Where its first packet was sent to.
+    receiver: Option<ByteArray>,
+    /// Both directions: acknowledgements and answers are packets of the flow, too.
+    arrived: Vec<Arrived>,
+    round_trips: Histogram,
+}
+
+impl Flow {
+    fn arrived(&mut self, node: &ByteArray, nanos: u64, bytes: u64) {
+        let known = self.arrived.iter_mut().find(|known| known.node == *node);
+        if let Some(known) = known {
+            known.delays.add(nanos);
+            known.bytes += bytes;
+            return;
+        }
+        let mut delays = Histogram::default();
+        delays.add(nanos);
+        self.arrived.push(Arrived { node: node.clone(), delays, bytes });
+    }
+
+    /// The delays from the sender to the receiver: to where the first packet was sent or, if it
+    /// was not read, where most bytes arrived.
+    fn one_way(self, is_whole: bool) -> Option<Histogram> {
+        let receiver = self.receiver.as_ref();
+        let is_it = |it: &Arrived| receiver == Some(&it.node);
+        let (first, rest): (Vec<_>, Vec<_>) = self.arrived.into_iter().partition(is_it);
+        let all = first.into_iter().chain(rest);
+        let chosen = match is_whole {
+            true => all.into_iter().find(|it| receiver == Some(&it.node)),
+            false => all.reduce(|a, b| if b.bytes > a.bytes { b } else { a }),
+        };
+        chosen.map(|it| it.delays)
+    }
 }
 
 impl Delays {
@@ -29,32 +75,55 @@ impl Delays {
     /// See [`TableError`].
     pub fn read(path: &Path, from_s: f64) -> Result<Self, TableError> {
         let table = TableReader::open(path, "events")?;
-        let mut delays = Self { every: table.step(GROUPS_MAX), ..Self::default() };
+        let every = table.step(GROUPS_MAX);
+        let mut flows: BTreeMap<String, Flow> = BTreeMap::new();
         for group in table.groups(GROUPS_MAX) {
             let group = group?;
             let (at, kind, flow) =
                 (group.int64("at_ns")?, group.text("kind")?, group.text("flow")?);
+            let (node, peer, bytes) =
+                (group.text("node")?, group.text("peer")?, group.int32("bytes")?);
             let (delay, rtt) = (group.int64("delay_ns")?, group.int64("rtt_ns")?);
             for row in 0..at.len() {
                 let (Some(at), Some(kind), Some(flow)) = (at[row], &kind[row], &flow[row]) else {
                     continue;
                 };
-                let (of, nanos) = match kind.data() {
-                    b"arrived" => (&mut delays.one_way, delay[row]),
-                    b"round_trip" => (&mut delays.round_trips, rtt[row]),
-                    _ => continue,
-                };
+                let kind = kind.data();
+                if ![&b"sent"[..], b"arrived", b"round_trip"].contains(&kind) {
+                    continue;
+                }
+                let name = std::str::from_utf8(flow.data()).unwrap_or_default();
+                if !flows.contains_key(name) {
+                    flows.insert(name.to_owned(), Flow::default());
+                }
+                let Some(flow) = flows.get_mut(name) else { continue };
+                if kind == b"sent" {
+                    flow.receiver = flow.receiver.take().or_else(|| peer[row].clone());
+                    continue;
+                }
+                let nanos = if kind == b"arrived" { delay[row] } else { rtt[row] };
                 let Some(nanos) = nanos.and_then(|nanos| u64::try_from(nanos).ok()) else {
                     continue;
                 };
                 if (at as f64) < from_s * 1e9 {
                     continue;
                 }
-                let name = std::str::from_utf8(flow.data()).unwrap_or_default();
-                match of.get_mut(name) {
-                    Some(histogram) => histogram.add(nanos),
-                    None => of.entry(name.to_owned()).or_default().add(nanos),
+                match &node[row] {
+                    Some(node) if kind == b"arrived" => {
+                        let bytes = bytes[row].and_then(|it| u64::try_from(it).ok());
+                        flow.arrived(node, nanos, bytes.unwrap_or(0));
+                    }
+                    _ => flow.round_trips.add(nanos),
                 }
+            }
+        }
+        let mut delays = Self { every, ..Self::default() };
+        for (name, flow) in flows {
+            if flow.round_trips.count() > 0 {
+                delays.round_trips.insert(name.clone(), flow.round_trips.clone());
+            }
+            if let Some(one_way) = flow.one_way(every == 1) {
+                delays.one_way.insert(name, one_way);
             }
         }
         Ok(delays)

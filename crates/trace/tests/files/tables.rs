@@ -146,12 +146,13 @@ fn delays_are_distributed_as_the_rows_say() {
         let rows = rows.iter().filter(|row| field(row, "kind") == kind);
         let rows = rows.filter(|row| field(row, "at_ns").as_i64().unwrap() >= from_ns);
         rows.filter(|row| field(row, "flow") == "up")
+            .filter(|row| kind != "arrived" || field(row, "node") == "server")
             .filter_map(|row| field(row, column).as_i64())
             .collect()
     };
     let all = Delays::read(&file, 0.0).unwrap();
     let arrived = of("arrived", "delay_ns", 0);
-    assert!(arrived.len() > 1, "{arrived:?}");
+    assert!(!arrived.is_empty());
     assert_eq!(all.every, 1, "the file is short");
     let up = &all.one_way["up"];
     assert_eq!(up.count(), arrived.len() as u64);
