@@ -39,7 +39,7 @@ pub enum Change {
         /// Probability that an MPDU is lost, in place of the error model.
         loss: Option<Probability>,
     },
-    /// One direction of a wire ([`Cable::change`]).
+    /// One direction of a wire ([`Cable::change`](crate::cable::Cable::change)).
     Wire {
         /// The node that sends.
         from: NodeId,
