@@ -26,11 +26,11 @@ pub struct Judged {
 }
 
 impl ExpectArgs {
-    /// Checks that the scenario can have what is expected. Programs have flows of their own,
-    /// which are known when they are there: of them nothing is checked.
+    /// Checks that the scenario can have what is expected. Flows of programs, which an
+    /// emulation has, are known when they are there: of their names nothing is checked.
     ///
     /// # Errors
-    /// If there is no such flow, node, link or wire.
+    /// If there is no such flow, node, link or wire, or no program.
     pub fn check(&self, scenario: &Scenario, has_programs: bool) -> Result<(), Failure> {
         let nodes: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
         let flows: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
@@ -41,7 +41,13 @@ impl ExpectArgs {
                 ends.map(|(from, to)| format!("{from}->{to}")).any(|pair| expectation.names(&pair))
             };
             let (is_there, all) = match part {
-                Part::Flow if has_programs => continue,
+                Part::Program if has_programs => continue,
+                Part::Program => {
+                    return Err(Failure::Message(format!(
+                        "--expect '{expectation}': no program runs here; programs run under \
+                         `emulate`, as COMMAND and [[run]]"
+                    )));
+                }
                 Part::Flow => (flows.iter().any(|flow| expectation.names(flow)), &flows),
                 Part::Node => (nodes.iter().any(|node| expectation.names(node)), &nodes),
                 Part::Link | Part::Wire => (pairs(), &nodes),

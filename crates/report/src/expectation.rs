@@ -1,7 +1,7 @@
 //! What a run shall be: `flow.ping.rtt_ms.p95 < 100`, and whether it is.
 //!
 //! An expectation is a quantity of the document, a comparison and a number in the quantity's
-//! unit. A quantity of a flow, node, link or wire is written as in the document
+//! unit. A quantity of a flow, of a flow of programs, of a node, link or wire is written as in the document
 //! (`flow.ping.rtt_ms.p95`, `link.laptop->ap.mpdu_error_rate`) or as the columns of tables are
 //! called (`flow.ping.rtt_p95_ms`); `*` in a name stands for any characters, and all that it
 //! names must be as expected. Anything else is a number of the document itself
@@ -29,8 +29,10 @@ pub struct Expectation {
 /// A part of a document with entries by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Flows by name.
+    /// Flows of the scenario by name.
     Flow,
+    /// Flows of real programs, each direction, such as `tcp laptop:39394 -> server:8000`.
+    Program,
     /// Nodes with Wi-Fi by name.
     Node,
     /// Directions of Wi-Fi links, as `sender->receiver`.
@@ -66,11 +68,12 @@ pub struct Reading {
 }
 
 impl Part {
-    const ALL: [Self; 4] = [Self::Flow, Self::Node, Self::Link, Self::Wire];
+    const ALL: [Self; 5] = [Self::Flow, Self::Program, Self::Node, Self::Link, Self::Wire];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Flow => "flow",
+            Self::Program => "program",
             Self::Node => "node",
             Self::Link => "link",
             Self::Wire => "wire",
@@ -81,6 +84,7 @@ impl Part {
     const fn key(self) -> &'static str {
         match self {
             Self::Flow => "flows",
+            Self::Program => "programs",
             Self::Node => "nodes",
             Self::Link => "links",
             Self::Wire => "wires",
@@ -164,7 +168,7 @@ impl Expectation {
                 let column = columns.iter().find(|column| is_called(column, quantity));
                 let column = column.ok_or_else(|| {
                     wrong(format!(
-                        "{} (a flow's is flow.NAME.QUANTITY, and so for node, link and wire)",
+                        "{} (a flow's is flow.NAME.QUANTITY, and so for program, node, link and wire)",
                         unknown("a run", quantity, &columns)
                     ))
                 })?;
@@ -296,6 +300,12 @@ mod tests {
             ("flow.ping.rtt_ms.p95 < 100", Some(Part::Flow), "ping", "rtt_ms.p95"),
             ("flow.ping.rtt_p95_ms<=1e2", Some(Part::Flow), "ping", "rtt_ms.p95"),
             ("flow.a.b.goodput_mbps >= 5", Some(Part::Flow), "a.b", "goodput_mbps"),
+            (
+                "program.tcp laptop:* -> 10.77.0.3:80.one_way_delay_ms.p99 < 50",
+                Some(Part::Program),
+                "tcp laptop:* -> 10.77.0.3:80",
+                "one_way_delay_ms.p99",
+            ),
             ("flow.*.packets_lost <= 0", Some(Part::Flow), "*", "packets_lost"),
             ("node.ap.queue_packets.p95 < 3", Some(Part::Node), "ap", "queue_packets.p95"),
             (
