@@ -212,10 +212,11 @@ fn report(comparison: &Comparison, scenario: &Scenario, stream: Stream) -> Strin
         let _ = writeln!(
             out,
             "{} {} of {} emulations were later than the scenario allows \
-             (emulation.lateness_max); do not trust the delays",
+             (emulation.lateness_max); do not trust the delays\n{}",
             stream.yellow("late:"),
             comparison.late_runs,
-            comparison.runs
+            comparison.runs,
+            crate::report::WHEN_LATE
         );
     }
     out

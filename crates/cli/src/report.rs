@@ -358,6 +358,11 @@ fn wires(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
+/// What helps an emulation that was late.
+pub const WHEN_LATE: &str = "  what helps: nothing else on this machine; real-time priority (`sudo \
+                             prlimit --pid $$ --rtprio=20` in this shell); fewer stations, lower \
+                             rates, no --pcap; `simulate`, which has no clock to keep";
+
 /// How late packets were delivered in real time, and what that means.
 pub fn lateness(emulation: &EmulationSummary, stream: Stream) -> String {
     let mut out = match &emulation.lateness_us {
@@ -375,7 +380,8 @@ pub fn lateness(emulation: &EmulationSummary, stream: Stream) -> String {
         let _ = writeln!(
             out,
             "{} this machine did not keep real time: more than one packet in a thousand was \
-             later than the scenario allows (emulation.lateness_max); do not trust the delays",
+             later than the scenario allows (emulation.lateness_max); do not trust the delays\n\
+             {WHEN_LATE}",
             stream.yellow("late:")
         );
     }
