@@ -18,6 +18,7 @@ use lasthop_live::os::link::Address;
 use lasthop_scenario::franc::{self as file, Link};
 use lasthop_trace::{FrancDaemonCounts, FrancDocument};
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -98,10 +99,16 @@ fn control(link: &Link) -> Result<PathBuf, Failure> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(folder);
     made.map_err(|why| {
-        Failure::Message(format!(
-            "{}: {why}; choose a place for the control socket with --socket",
-            folder.display()
-        ))
+        let shown = folder.display();
+        Failure::Message(match why.kind() {
+            // The next thing to fail would be the tunnel interface.
+            ErrorKind::PermissionDenied => format!(
+                "{shown}: only root makes this folder, for the control socket; another user gives \
+                 --socket PATH, and lasthop the capabilities for the tunnel: `setcap \
+                 cap_net_admin,cap_net_raw+ep lasthop`, or AmbientCapabilities= in a systemd unit"
+            ),
+            _ => format!("{shown}: {why}; choose a place for the control socket with --socket"),
+        })
     })?;
     Ok(path)
 }
