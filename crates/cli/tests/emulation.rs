@@ -393,6 +393,7 @@ fn a_queue_is_measured_from_outside() {
     let errors = text(&long.stderr);
     assert_eq!(long.status.code(), Some(2), "{errors}");
     assert!(errors.contains("packets of 1501 bytes do not fit: the way to 10."), "{errors}");
+    assert!(errors.contains("takes up to 1500; take shorter ones: --packet-size 1500,750"));
 
     let measured = measure(&["--packet-size", "1500", "--no-discipline", "--json"]);
     assert!(measured.status.success(), "{}", text(&measured.stderr));

@@ -13,7 +13,7 @@ use crate::page;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
-use lasthop_live::apq::{MeasureOptions, Stopped, Update, measure as run};
+use lasthop_live::apq::{ApqError, MeasureOptions, Stopped, Update, measure as run};
 use lasthop_trace::{ApqDocument, ApqDoubt, ApqMethod, ApqWay as Way};
 use lasthop_units::Duration;
 use std::io::{self, BufRead, IsTerminal};
@@ -45,7 +45,7 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
             }
         });
     let failure = watch.end();
-    let measured = measured.map_err(Failure::message)?;
+    let measured = measured.map_err(|why| Failure::Message(told(&why)))?;
     match measured.stopped {
         Some(Stopped::Signal(signal)) => return Err(Failure::Interrupted { signal: signal as u8 }),
         Some(Stopped::Caller) => return Err(failure.unwrap_or(Failure::Stopped)),
@@ -68,6 +68,17 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
     }
     let named = page.map_or(String::new(), |page| page::named(&page, Stream::Output));
     console::print(&(words::document(&document, Stream::Output) + &named))
+}
+
+/// What is wrong, and the flag that helps.
+fn told(why: &ApqError) -> String {
+    match why {
+        // Two lengths tell packets from bytes: the longest that fits, and half of it.
+        ApqError::TooLong { mtu, .. } => {
+            format!("{why}; take shorter ones: --packet-size {mtu},{}", mtu / 2)
+        }
+        _ => why.to_string(),
+    }
 }
 
 /// Adds a doubt to results in the downlink: datagrams that this machine did not read
