@@ -221,7 +221,7 @@ fn flows_of_programs_are_shown_with_their_parts() {
     let ping = ["--", "ping", "-q", "-c", "6", "-i", "0.3", "server"];
     let (run, _) = stage.document("emulate", &ping);
     let programs = run["programs"].as_object().expect("there was a program");
-    let echoes: Vec<_> = programs.iter().filter(|(name, _)| name.starts_with("icmp 1")).collect();
+    let echoes: Vec<_> = programs.iter().filter(|(name, _)| name.starts_with("icmp ")).collect();
     assert_eq!(echoes.len(), 2, "there and back: {run:#}");
     let (mut asleep, mut sent) = (0.0, 0);
     for (name, flow) in echoes {
