@@ -38,6 +38,7 @@ mod warnings;
 
 pub use error::{Problem, ScenarioError};
 pub use scalar::did_you_mean;
+pub use set::matches;
 
 use crate::error::{Place, Problems};
 use crate::file::Accepts;

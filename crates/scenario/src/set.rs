@@ -158,7 +158,7 @@ fn elements_named(elements: &[Node], text: &str) -> Result<(Vec<Step>, usize), S
 }
 
 /// Whether `name` is what `pattern` says, where `*` stands for any characters.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().expect("a split has at least one part");
     let Some(mut rest) = name.strip_prefix(first) else { return false };
@@ -314,4 +314,27 @@ fn edit_table(table: &mut dyn TableLike, steps: &[Step], new: &toml_edit::Value)
     }
     let inner = table.get_mut(key).expect("it was inserted above");
     edit(inner, rest, new);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, is_match) in [
+            ("ping", "ping", true),
+            ("ping", "pings", false),
+            ("*", "", true),
+            ("*", "a->b", true),
+            ("a*", "ab", true),
+            ("*->ap", "laptop->ap", true),
+            ("*->ap", "laptop->api", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*a", "a", false),
+            ("a*b*b", "ab", false),
+        ] {
+            assert_eq!(matches(pattern, name), is_match, "{pattern} {name}");
+        }
+    }
 }
