@@ -118,7 +118,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
             expected_on = stream;
         }
     }
-    let by_expectation = args.expected.tell(judged.as_ref(), expected_on, args.quiet)?;
+    let by_expectation = args.expected.report(judged.as_ref(), expected_on, args.quiet)?;
     let by_signal = outcome.interrupted.map(|signal| 128 + signal);
     let status = match outcome.exit_status.or(by_signal) {
         None | Some(0) => by_expectation.into(),

@@ -88,7 +88,7 @@ impl ExpectArgs {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn tell(
+    pub fn report(
         &self,
         judged: Option<&Judged>,
         stream: Stream,

@@ -67,14 +67,14 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     let judged = args.expected.judge(&set.runs);
     if args.output.json {
         console::print(&json)?;
-        return args.expected.tell(judged.as_ref(), Stream::Error, false);
+        return args.expected.report(judged.as_ref(), Stream::Error, false);
     }
     let text = match &set.runs[..] {
         [only] => report::run(only, Stream::Output),
         _ => report::run_set(&set, Stream::Output),
     };
     console::print(&(text + &named))?;
-    args.expected.tell(judged.as_ref(), Stream::Output, false)
+    args.expected.report(judged.as_ref(), Stream::Output, false)
 }
 
 /// The runs of one command.

@@ -45,7 +45,7 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
             }
         });
     let failure = watch.end();
-    let measured = measured.map_err(|why| Failure::Message(told(&why)))?;
+    let measured = measured.map_err(|why| Failure::Message(message(&why)))?;
     match measured.stopped {
         Some(Stopped::Signal(signal)) => return Err(Failure::Interrupted { signal: signal as u8 }),
         Some(Stopped::Caller) => return Err(failure.unwrap_or(Failure::Stopped)),
@@ -71,9 +71,9 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
 }
 
 /// What is wrong, and the flag that helps.
-fn told(why: &ApqError) -> String {
+fn message(why: &ApqError) -> String {
     match why {
-        // Two lengths tell packets from bytes: the longest that fits, and half of it.
+        // Two lengths distinguish a bound in packets from one in bytes: the longest that fits, and half of it.
         ApqError::TooLong { mtu, .. } => {
             format!("{why}; take shorter ones: --packet-size {mtu},{}", mtu / 2)
         }

@@ -25,25 +25,25 @@ fn ended(arguments: &[&str]) -> (Option<i32>, String, String) {
 #[test]
 fn the_status_says_whether_all_is_as_expected() {
     let met = ["--expect", "flow.ping.rtt_ms.p50 > 1", "--expect", "node.*.queue_drops <= 0"];
-    let (status, told, _) = ended(&[&UPLOAD[..], &met].concat());
-    assert_eq!(status, Some(0), "{told}");
-    assert_eq!(told.matches("  met ").count(), 2, "{told}");
+    let (status, output, _) = ended(&[&UPLOAD[..], &met].concat());
+    assert_eq!(status, Some(0), "{output}");
+    assert_eq!(output.matches("  met ").count(), 2, "{output}");
     // One of two is enough, in one of several runs.
     let not_met = ["--runs", "3", "--expect", "flow.*.rtt_ms.p95 < 100"];
-    let (status, told, _) = ended(&[&UPLOAD[..], &met, &not_met].concat());
-    assert_eq!(status, Some(1), "{told}");
-    let line = told.lines().find(|line| line.contains("not met")).expect("it is told");
+    let (status, output, _) = ended(&[&UPLOAD[..], &met, &not_met].concat());
+    assert_eq!(status, Some(1), "{output}");
+    let line = output.lines().find(|line| line.contains("not met")).expect("it is there");
     assert!(line.contains("flow.*.rtt_ms.p95 < 100") && line.contains("of 6 not met"), "{line}");
     // What has no value is not met: the ping starts too late for an echo.
     let never = ["--set", "flow.ping.start=4999ms", "--expect", "flow.ping.rtt_ms.max < 1000"];
-    let (status, told, _) = ended(&[&UPLOAD[..], &never].concat());
-    assert_eq!(status, Some(1), "{told}");
-    assert!(told.contains("no value"), "{told}");
+    let (status, output, _) = ended(&[&UPLOAD[..], &never].concat());
+    assert_eq!(status, Some(1), "{output}");
+    assert!(output.contains("no value"), "{output}");
     // The document stays alone on standard output.
     let json = ["--json", "--expect", "flow.ping.rtt_ms.p95 < 1"];
-    let (status, told, errors) = ended(&[&UPLOAD[..], &json].concat());
+    let (status, output, errors) = ended(&[&UPLOAD[..], &json].concat());
     assert_eq!(status, Some(1), "{errors}");
-    let _: serde_json::Value = serde_json::from_str(&told).expect("one document");
+    let _: serde_json::Value = serde_json::from_str(&output).expect("one document");
     assert!(errors.contains("not met"), "{errors}");
 }
 
@@ -61,8 +61,8 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         ("program.*.packets_lost <= 0", "no program runs here"),
     ] {
         let asked = ["--out", scratch.text(), "--expect", expectation];
-        let (status, told, errors) = ended(&[&UPLOAD[..], &asked].concat());
-        assert_eq!((status, told.as_str()), (Some(2), ""), "{expectation}: {errors}");
+        let (status, output, errors) = ended(&[&UPLOAD[..], &asked].concat());
+        assert_eq!((status, output.as_str()), (Some(2), ""), "{expectation}: {errors}");
         assert!(errors.contains(words), "{expectation}: {errors}");
     }
     let (status, _, errors) = ended(&[&UPLOAD[..], &["--junit", "x.xml"]].concat());
