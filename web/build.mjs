@@ -1,0 +1,49 @@
+// Builds what browsers get of lasthop from the sources in `src`, with esbuild.
+//
+//   node build.mjs          writes it where Rust includes it from
+//   node build.mjs --check  says whether what is there is what the sources give; exit status 1 if not
+//
+// What is built is committed, so that `cargo build` needs no Node.
+
+import { build } from "esbuild";
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+
+/** Each bundle: where it begins, and where it goes. */
+const bundles = [];
+
+const check = process.argv.includes("--check");
+let differs = false;
+for (const { entry, out } of bundles) {
+  const path = join(root, out);
+  const result = await build({
+    entryPoints: [join(here, entry)],
+    outfile: path,
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: "es2022",
+    charset: "utf8",
+    legalComments: "inline",
+    logLevel: "warning",
+    write: false,
+  });
+  for (const file of result.outputFiles) {
+    const name = relative(root, file.path);
+    if (!check) {
+      await writeFile(file.path, file.contents);
+      console.log(`${name}: ${file.contents.length} bytes`);
+      continue;
+    }
+    const there = await readFile(file.path).catch(() => null);
+    if (there === null || !there.equals(Buffer.from(file.contents))) {
+      console.error(`${name} is not what its sources give: run npm run build in web/`);
+      differs = true;
+    }
+  }
+}
+process.exit(differs ? 1 : 0);
