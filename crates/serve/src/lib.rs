@@ -17,9 +17,13 @@
 
 #![forbid(unsafe_code)]
 
+mod air;
 mod http;
 mod live;
+mod packet;
 mod route;
+mod runs;
+mod series;
 mod server;
 
 pub use live::{Live, Session};
