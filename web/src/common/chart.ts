@@ -234,7 +234,7 @@ export class Chart {
         y: { range: (_, __, max) => [0, 1.06 * Math.max(this.top, Number.isFinite(max) ? max : 0) || 1] },
       },
       axes: [
-        { ...axis, size: 42, label: options.x ?? "time, s", labelSize: 16, labelFont: font, labelGap: 0 },
+        { ...axis, size: 26, label: options.x ?? "time, s", labelSize: 16, labelFont: font, labelGap: 0 },
         { ...axis, size: 52, values: (_, values) => values.map((value) => short(value).replace(/\.0+$/, "")) },
       ],
       series: [{}, ...series],

@@ -12,8 +12,8 @@ import { get, type Air, type Lane, type Packets, type Ppdus } from "./api";
 export interface Chosen {
   text: string;
   facts: [string, string][];
-  /** Packets that it is about, as far as is known. */
-  tags: number[];
+  /** Numbers of the packets that it is about, as far as is known. */
+  packets: number[];
 }
 
 const LANE = { label: 15, frames: 24, waiting: 5, queue: 12, gap: 7 } as const;
@@ -542,20 +542,20 @@ export class Timeline {
     this.onChoose({
       text: `PPDU of ${text(all.node[at])} at ${instant(begin, 1_000)}`,
       facts,
-      tags: delivered(view, end, text(all.peer[at])),
+      packets: delivered(view, begin, end, text(all.peer[at])),
     });
   }
 
   private choosePacket(lane: Lane, at: number): void {
     const all = lane.packets;
-    const tag = all?.tag[at];
-    if (all === undefined || tag === undefined) return;
+    const number = all?.number[at];
+    if (all === undefined || number === undefined) return;
     const facts: [string, string][] = [
       ["at", instant(all.at_ns[at] ?? 0, 1_000)],
       ["what", `${all.event[at] ?? ""} at ${lane.name}`],
       ["flow", this.view?.texts[all.flow[at] ?? -1] ?? ""],
     ];
-    this.onChoose({ text: `Packet ${tag}`, facts, tags: [tag] });
+    this.onChoose({ text: `Packet ${number}`, facts, packets: [number] });
   }
 
   private table(): HTMLElement {
@@ -669,12 +669,14 @@ function nearest(all: number[], distance: (ns: number, place: number) => number,
   return best;
 }
 
-/** Packets that came out of the hop at the end of a PPDU. */
-function delivered(view: Air, end: number, peer: string): number[] {
+/** Packets that came out of the hop while a PPDU was on the air, or as long after it as light
+ * takes for 300 m: what waits in a reorder buffer comes later, and is not among them. */
+function delivered(view: Air, begin: number, end: number, peer: string): number[] {
   const lane = view.lanes.find((it) => it.name === peer);
   const all = lane?.packets;
   if (all === undefined) return [];
-  return all.tag.filter((_, at) => all.at_ns[at] === end && all.event[at] === "delivered");
+  const isIn = (at: number): boolean => at > begin && at <= end + 1_000;
+  return all.number.filter((_, place) => isIn(all.at_ns[place] ?? 0) && all.event[place] === "delivered");
 }
 
 function legend(): HTMLElement {
