@@ -275,6 +275,7 @@ export class Chart {
     ctx.clip();
     ctx.font = `${11 * ratio}px system-ui, "Segoe UI", Roboto, Arial, sans-serif`;
     ctx.textBaseline = "top";
+    ctx.textAlign = "left";
     let row = 0;
     let end = -Infinity;
     for (const mark of this.marks) {

@@ -24,6 +24,8 @@ const AXIS_HEIGHT = 22;
 const SPAN_MIN = 2_000;
 const CLASSES = ["data", "retries", "control", "management", "collided"] as const;
 const ROWS_MAX = 300;
+/** Most crosses in a lane. */
+const DROPS_MAX = 60;
 
 export class Timeline {
   readonly root: HTMLElement;
@@ -221,7 +223,7 @@ export class Timeline {
     const span = `${instant(this.from, this.to - this.from)} to ${instant(this.to, this.to - this.from)} (${time(this.to - this.from)})`;
     const how = view.lanes.some((lane) => lane.shares !== undefined)
       ? "too many for single frames: shares of the time by kind; zoom in to see each"
-      : "each frame is shown; click one, or step with , and .";
+      : "each frame is shown; click one, or step from frame to frame";
     const cut = view.events < view.events_all ? ` Only the first ${view.events.toLocaleString("en")} of ${view.events_all.toLocaleString("en")} events of the run are shown, until ${short(view.until_ns / 1e9)} s.` : "";
     this.notice.textContent = `${span}. ${count(view.ppdus, "PPDU")} here and beside: ${how}.${cut}`;
     this.canvas.setAttribute("aria-label", `Timeline of the air, ${view.lanes.length} lanes, ${span}`);
@@ -432,9 +434,13 @@ export class Timeline {
     }
     context.strokeStyle = inks.collided;
     context.lineWidth = 1.6;
+    // Many crosses would hide the queue: they are a line above it then.
+    const few = lane.dropped.length <= DROPS_MAX;
+    context.fillStyle = inks.collided;
     for (const [column] of lane.dropped) {
       const [left, right] = this.column(column);
-      cross(context, (left + right) / 2, top + LANE.queue / 2, 3.2);
+      if (few) cross(context, (left + right) / 2, top + LANE.queue / 2, 3.2);
+      else context.fillRect(left, top, Math.max(right - left, 1), 2.5);
     }
   }
 
