@@ -337,7 +337,8 @@ export class Chart {
   }
 
   private table(): HTMLElement {
-    const { title, unit, lines } = this.options;
+    const { unit, lines, note } = this.options;
+    const title = note ? `${this.options.title}, ${note}` : this.options.title;
     const every = Math.max(1, Math.ceil(this.x.length / ROWS_MAX));
     const rows: string[][] = [];
     for (let at = 0; at < this.x.length; at += every) {

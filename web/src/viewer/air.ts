@@ -96,7 +96,7 @@ export class Timeline {
       button("Zoom out", "−", () => this.zoom(2)),
       button("Earlier", "←", () => this.move(-0.25)),
       button("Later", "→", () => this.move(0.25)),
-      button("The whole run", "All", () => this.show(0, this.end)),
+      button("All: the whole run", "All", () => this.show(0, this.end)),
       button("Frame before", "‹ frame", () => this.step(-1)),
       button("Next frame", "frame ›", () => this.step(1)),
     );
@@ -186,6 +186,7 @@ export class Timeline {
   }
 
   private changed(): void {
+    delete this.canvas.dataset["ready"];
     this.draw();
     if (this.wanted !== null) clearTimeout(this.wanted);
     // What is asked for while the reader still moves would be thrown away.

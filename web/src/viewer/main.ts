@@ -45,7 +45,7 @@ class Runs {
     box.addEventListener("change", () => this.toggled(run.id));
     this.boxes.set(run.id, box);
     const only = h("button", { type: "button", class: "only", disabled: run.run === null, onclick: () => this.go([run.id]) }, "only this");
-    only.setAttribute("aria-label", `Show only ${run.name}`);
+    only.setAttribute("aria-label", `only this: ${run.name}`);
     const wrong = [run.error, ...run.notes].filter((text): text is string => text !== null && text !== "");
     const about = run.run === null ? null : h("p", { class: "muted" }, aboutRun(run));
     return h(
@@ -64,7 +64,7 @@ class Runs {
       const first = this.list.runs.find((run) => run.run !== null);
       return first === undefined ? [] : [first.id];
     }
-    const ids = text.split(",").map(Number);
+    const ids = text.split(",").filter((id) => id !== "").map(Number);
     return ids.filter((id) => this.list.runs[id]?.run !== null && this.list.runs[id] !== undefined).slice(0, SIDES_MAX);
   }
 
