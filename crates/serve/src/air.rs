@@ -342,8 +342,8 @@ impl Timeline {
     }
 
     /// By column: packets that were given up, and the most that the queue held.
-    fn queues(&self, lane: &Lane, window: Window) -> (Vec<(u32, u32)>, Vec<(u32, i32)>) {
-        let (mut dropped, mut queue) = (Vec::<(u32, u32)>::new(), Vec::<(u32, i32)>::new());
+    fn queues(&self, lane: &Lane, window: Window) -> (Counts, Counts) {
+        let (mut dropped, mut queue) = (Counts::new(), Counts::new());
         let (mut column, mut end) = (0, i64::MIN);
         for index in lane.packets(&self.events, window) {
             let packet = &self.events.packets[*index as usize];
@@ -358,10 +358,10 @@ impl Timeline {
                     None => dropped.push((column, 1)),
                 }
             }
-            if packet.queue_packets >= 0 {
+            if let Ok(held) = u32::try_from(packet.queue_packets) {
                 match queue.last_mut().filter(|last| last.0 == column) {
-                    Some(last) => last.1 = last.1.max(packet.queue_packets),
-                    None => queue.push((column, packet.queue_packets)),
+                    Some(last) => last.1 = last.1.max(held),
+                    None => queue.push((column, held)),
                 }
             }
         }
@@ -539,6 +539,9 @@ fn merged(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     out
 }
 
+/// Columns that have something, and how much.
+type Counts = Vec<(u32, u32)>;
+
 type Intervals = (Option<Vec<(i64, i64, u32)>>, Option<Vec<u16>>);
 
 /// The intervals that meet a window or, if they are many, their shares of its columns.
@@ -609,9 +612,9 @@ struct LaneView {
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<Packets>,
     /// Columns with packets that were given up, and how many.
-    dropped: Vec<(u32, u32)>,
+    dropped: Counts,
     /// Columns with packets that were queued, and the most in the queue.
-    queue: Vec<(u32, i32)>,
+    queue: Counts,
     /// When packets waited for the channel: from, to, and 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<Vec<(i64, i64, u32)>>,
