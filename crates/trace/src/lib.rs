@@ -79,7 +79,7 @@ pub use read::TableError;
 pub use recorder::{Recorder, Recording};
 pub use rows::{Cell, ColumnKind, RowsWriter};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
-pub use series::read::{SeriesError, SeriesOf, SeriesReading};
+pub use series::read::{SeriesOf, SeriesReading};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
 pub use table::memory::{Column, ColumnValues, Columns};
