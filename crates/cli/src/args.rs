@@ -42,6 +42,8 @@ pub enum Verb {
     Sweep(Sweep),
     /// Run real programs and the kernel's TCP over the scenario's hop, in real time
     Emulate(Emulate),
+    /// Change a running emulation, or list what can be changed
+    Set(Set),
     /// Say what is wrong with a run, and why: a folder with results as one HTML page
     Report(Report),
     /// Reproduce the figures of papers: theirs, ours, verdict
@@ -209,6 +211,27 @@ pub struct Emulate {
     /// Program to run behind the hop, and its arguments; the emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `lasthop set`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What may change is what a [[change]] of a scenario may. In the folder of emulate --out,
+scenario.toml has what was set as [[change]]: simulate makes the same changes at the same times.
+COMMAND of emulate can call it, too.
+
+Examples, an outage of two seconds while `lasthop emulate hello` runs in another terminal:
+  lasthop set
+  lasthop set link.ap-laptop.loss=1
+  sleep 2; lasthop set link.ap-laptop.loss=off"
+)]
+pub struct Set {
+    /// Keys and values; without any, what can be changed is listed
+    #[arg(value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The process that runs the emulation [default: the only one]
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub pid: Option<i32>,
 }
 
 /// `lasthop report`.

@@ -13,6 +13,7 @@ use crate::report;
 use crate::scenario;
 use crate::simulate::wall_s;
 use crate::view::View;
+use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, ProgramEnd};
 use lasthop_scenario::Scenario;
@@ -48,7 +49,10 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
                 .into(),
         ));
     }
+    let control = Control::new(&scenario::label(&args.scenario.asked()), &scenario, 0)
+        .map_err(Failure::System)?;
     let options = EmulateOptions {
+        control: Some(control.clone()),
         outside,
         duration: args.duration,
         command: has_command.then(|| args.command.clone()),
@@ -88,8 +92,8 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let mut written_page = None;
     if let Some(mut directory) = directory {
         directory.write("run.json", document.to_json().as_bytes()).map_err(Failure::message)?;
-        let text = scenario.source_text.as_bytes();
-        directory.write("scenario.toml", text).map_err(Failure::message)?;
+        let text = control.source_text(outcome.duration);
+        directory.write("scenario.toml", text.as_bytes()).map_err(Failure::message)?;
         let (top, mut written) = (directory.path().to_owned(), directory.files());
         directory.commit().map_err(Failure::message)?;
         let page = page::add(&top)?;

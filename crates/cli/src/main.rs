@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
+//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
 //! | `page` | the verb `report` |
 //! | `report`, `table` | a run as tables |
 //! | `expect` | what runs shall be (`--expect`) |
@@ -31,6 +31,7 @@ mod places;
 mod report;
 mod reproduce;
 mod scenario;
+mod set;
 mod simulate;
 mod sweep;
 mod table;
@@ -54,6 +55,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Simulate(args) => simulate::simulate(args),
         Verb::Sweep(args) => sweep::sweep(args),
         Verb::Emulate(args) => emulate::emulate(args),
+        Verb::Set(args) => set::set(args).map(|()| 0),
         Verb::Reproduce(args) => reproduce::reproduce(args),
         Verb::Report(args) => page::report(args).map(|()| 0),
         Verb::Compare(args) => compare::compare(args).map(|()| 0),

@@ -483,3 +483,70 @@ fn a_machine_without_room_says_so_and_keeps_nothing() {
         assert!(!stage.file("out").exists());
     }
 }
+
+/// What COMMAND sets while it runs happens then, is recorded, and simulated again gives the
+/// same round trips.
+#[test]
+fn a_session_that_was_changed_is_a_scenario_again() {
+    let ping = flow("ping", ["laptop", "server"], "ping", "interval = \"10ms\"");
+    let Some(stage) = Stage::new("set", &(hop() + &ping), &[]) else { return };
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let script = format!(
+        "sleep 1; {lasthop} set wire.server-ap.delay=30ms && {lasthop} set | grep delay; \
+         sleep 1; {lasthop} set link.ap-laptop.loss=1; sleep 0.5; \
+         {lasthop} set link.ap-laptop.loss=off wire.server-ap.delay=5ms; \
+         {lasthop} set wire.server-ap.delay=fast; echo $?; sleep 1"
+    );
+    let output = stage.run("emulate", &["--out", "out", "--", "sh", "-c", &script]);
+    let (told, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{errors}");
+    assert!(told.contains("wire.server-ap.delay=30ms  delay of the wire"), "{told}{errors}");
+    assert!(told.trim_end().ends_with('2'), "a wrong value is an error: {told}{errors}");
+    assert!(errors.contains("wire.server-ap.delay: expected a time"), "{errors}");
+
+    let read = |path: &str| -> Value {
+        let text = fs::read(stage.file(path)).expect("it was written");
+        serde_json::from_slice(&text).expect("JSON")
+    };
+    let emulated = read("out/run.json");
+    let recorded = fs::read_to_string(stage.file("out/scenario.toml")).expect("it was written");
+    assert_eq!(recorded.matches("[[change]]").count(), 3, "{recorded}");
+    fs::write(stage.file("hop.toml"), recorded).expect("it can be written");
+    let (simulated, _) = stage.document("simulate", &[]);
+    assert!((number(&simulated, "/duration_s") - number(&emulated, "/duration_s")).abs() < 2e-3);
+    if was_in_time(&emulated) {
+        // Means of round trips hang on the one or two packets that outlast the outage.
+        let rtt = "/flows/ping/rtt_ms/p50";
+        for pointer in ["/flows/ping/delay_parts_ms/wire", rtt, "/flows/ping/packets_sent"] {
+            let [one, other] = [&emulated, &simulated].map(|run| number(run, pointer));
+            assert!((one / other - 1.0).abs() < 0.05, "{pointer}: {one} {other}");
+        }
+        let lost = |run| number(run, "/flows/ping/packets_lost");
+        assert!(lost(&emulated) > 20.0, "an outage of half a second");
+        assert!((lost(&emulated) - lost(&simulated)).abs() < 8.0);
+    }
+}
+
+/// Nobody is asked who does not exist, and nothing is left of who was killed.
+#[test]
+fn a_door_is_gone_with_its_emulation() {
+    let Some(stage) = Stage::new("door", &hop(), &[]) else { return };
+    let set = |pid: u32, sets: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.args(["set", "--pid", &pid.to_string()]).args(sets).output().expect("it runs")
+    };
+    let mut running = stage.command("emulate", &["--duration", "30s"]).spawn().expect("it runs");
+    let pid = running.id();
+    let listed = (0..100).map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        set(pid, &[])
+    });
+    let listed = listed.into_iter().find(|output| output.status.success());
+    let listed = listed.expect("it answers before long");
+    assert!(text(&listed.stdout).contains("node.laptop.queue.kind=fq-codel"));
+    running.kill().expect("it runs");
+    running.wait().expect("it was killed");
+    let gone = set(pid, &["node.ap.queue.kind=codel"]);
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(text(&gone.stderr).contains("runs no emulation"), "{}", text(&gone.stderr));
+}
