@@ -46,6 +46,8 @@ pub enum Verb {
     Set(Set),
     /// Say what is wrong with a run, and why: a folder with results as one HTML page
     Report(Report),
+    /// Show runs in a browser: over time, side by side, and every frame on the air
+    Serve(Serve),
     /// Reproduce the figures of papers: theirs, ours, verdict
     Reproduce(Reproduce),
     /// Run a scenario in virtual time and in real time, and show both side by side
@@ -257,6 +259,26 @@ pub struct Report {
     /// Do not try the remedies in virtual time
     #[arg(long)]
     pub no_trials: bool,
+}
+
+/// `lasthop serve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Serves this machine's browsers only, at an address that nobody can guess, until it is
+interrupted. It writes nothing, and needs no network.
+
+Examples, a run with and without a remedy, side by side:
+  lasthop simulate upload --out runs/before
+  lasthop simulate upload --set node.laptop.queue.kind=fq-codel --out runs/after
+  lasthop serve runs"
+)]
+pub struct Serve {
+    /// Folder of a run, or of folders of runs, which --out made
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub folder: PathBuf,
+    /// Port on 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true)]
+    pub port: u16,
 }
 
 /// `lasthop reproduce`.

@@ -6,6 +6,7 @@
 //! | `args` | every verb and flag |
 //! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
 //! | `page` | the verb `report` |
+//! | `serve` | the verb `serve` |
 //! | `report`, `table` | a run as tables |
 //! | `expect` | what runs shall be (`--expect`) |
 //! | `dashboard`, `view` | the live view of a run |
@@ -31,6 +32,7 @@ mod places;
 mod report;
 mod reproduce;
 mod scenario;
+mod serve;
 mod set;
 mod simulate;
 mod sweep;
@@ -58,6 +60,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Set(args) => set::set(args).map(|()| 0),
         Verb::Reproduce(args) => reproduce::reproduce(args),
         Verb::Report(args) => page::report(args).map(|()| 0),
+        Verb::Serve(args) => serve::serve(args),
         Verb::Compare(args) => compare::compare(args).map(|()| 0),
         Verb::Apq(verb) => apq::apq(verb),
         Verb::Franc(verb) => franc::franc(verb),

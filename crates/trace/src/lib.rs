@@ -7,7 +7,7 @@
 //! | the summary of several runs | [`RunSet`] |
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
-//! | series, distributions of delays and measured packets read back | [`SeriesReading`], [`Delays`], [`ApqSample`] |
+//! | series, events, distributions of delays and measured packets read back | [`SeriesReading`], [`SeriesTable`], [`EventsReading`], [`Delays`], [`ApqSample`] |
 //! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
@@ -50,6 +50,7 @@ mod table;
 mod tally;
 mod tidy;
 mod value;
+mod wide;
 
 pub use air::{AirInfo, AirStream};
 pub use apq::{
@@ -64,6 +65,9 @@ pub use document::{
     LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
     QueueSummary, RateSummary, RunDocument, WireSummary, run_schema,
 };
+pub use events::history::{
+    AbsenceReading, EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId,
+};
 pub use events::read::Delays;
 pub use files::{Files, NodeFrames, Tables};
 pub use franc::{
@@ -75,7 +79,7 @@ pub use manifest::replace_earlier;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NodeName};
 pub use output::{OutputDir, OutputError, PartFile};
-pub use read::TableError;
+pub use read::{TableError, check_table};
 pub use recorder::{Recorder, Recording};
 pub use rows::{Cell, ColumnKind, RowsWriter};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
@@ -85,3 +89,4 @@ pub use summary::RunInfo;
 pub use table::memory::{Column, ColumnValues, Columns};
 pub use tidy::{DocumentColumn, DocumentSchema, Tidy};
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};
+pub use wide::SeriesTable;
