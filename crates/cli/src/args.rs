@@ -177,7 +177,8 @@ Examples:
   lasthop emulate upload --in server --out results -- bash
   lasthop emulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' -- ping -c 10 server
   lasthop emulate upload --reach 3000 -- curl http://host.lasthop:3000/
-  lasthop emulate upload --outside -- curl https://example.com/"
+  lasthop emulate upload --outside -- curl https://example.com/
+  lasthop emulate upload --web"
 )]
 pub struct Emulate {
     /// What to run.
@@ -201,6 +202,16 @@ pub struct Emulate {
     /// Node where all that begins [default: the first host, else the access point]
     #[arg(long, value_name = "NODE")]
     pub outside_at: Option<String>,
+    /// Show it in a browser while it runs, with what can be changed, at a port of 127.0.0.1
+    /// [default: a free one]
+    #[arg(
+        long,
+        value_name = "PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
+    pub web: Option<u16>,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputArgs,

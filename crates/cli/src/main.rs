@@ -9,7 +9,7 @@
 //! | `serve` | the verb `serve` |
 //! | `report`, `table` | a run as tables |
 //! | `expect` | what runs shall be (`--expect`) |
-//! | `dashboard`, `view` | the live view of a run |
+//! | `dashboard`, `view`, `web` | the live view of a run: what it shows, in a terminal, in a browser |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
 
 #![forbid(unsafe_code)]
@@ -38,6 +38,7 @@ mod simulate;
 mod sweep;
 mod table;
 mod view;
+mod web;
 
 use args::{SchemaOf, Verb};
 use console::Stream;

@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -549,4 +550,57 @@ fn a_door_is_gone_with_its_emulation() {
     let gone = set(pid, &["node.ap.queue.kind=codel"]);
     assert_eq!(gone.status.code(), Some(2));
     assert!(text(&gone.stderr).contains("runs no emulation"), "{}", text(&gone.stderr));
+}
+
+/// A page that is served while it runs gets readings, sets what it runs on, and hears the end.
+#[test]
+fn a_browser_follows_and_changes_an_emulation() {
+    let ping = flow("ping", ["laptop", "server"], "ping", "interval = \"10ms\"");
+    let Some(stage) = Stage::new("web", &(hop() + &ping), &["curl"]) else { return };
+    let mut command = stage.command("emulate", &["--duration", "3s", "--web", "--out", "out"]);
+    let mut running = command.spawn().expect("it runs");
+    let mut told = BufReader::new(running.stderr.take().expect("it is ours"));
+    let mut address = String::new();
+    told.read_line(&mut address).expect("the address comes first");
+    let address = address.trim();
+    assert!(address.starts_with("http://127.0.0.1:"), "{address}");
+    let curl = |arguments: &[&str]| {
+        let output = Command::new("curl").arg("-s").args(arguments).output().expect("curl runs");
+        text(&output.stdout)
+    };
+    let live = Command::new("curl")
+        .args(["-sN", &format!("{address}live")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("curl runs");
+    let set = format!("{address}set");
+    let json = ["-H", "Content-Type: application/json", "-d"];
+    let attempts = (0..40).map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        curl(&[&json[..], &[r#"{"set": ["wire.server-ap.delay=40ms"]}"#, &set]].concat())
+    });
+    let applied = attempts.into_iter().find(|answer| !answer.contains("error"));
+    let applied: Value = serde_json::from_str(&applied.expect("it begins")).expect("JSON");
+    assert_eq!(applied["set"]["wire.server-ap.delay"], "40ms");
+    let wrong = curl(&[&json[..], &[r#"{"set": ["wire.server-ap.delay=fast"]}"#, &set]].concat());
+    assert!(wrong.contains("expected a time"), "{wrong}");
+
+    let heard = text(&live.wait_with_output().expect("the stream ends").stdout);
+    assert!(running.wait().expect("it ends").success());
+    let events = |kind: &str| -> Vec<Value> {
+        let mark = format!("event: {kind}\ndata: ");
+        let parts = heard.split("\n\n").filter_map(|event| event.trim_start().strip_prefix(&mark));
+        parts.map(|json| serde_json::from_str(json).expect("JSON")).collect()
+    };
+    assert_eq!(
+        (events("hello").len(), events("change"), events("end").len()),
+        (1, vec![applied], 1)
+    );
+    let readings = events("reading");
+    assert!(readings.len() > 20, "{}", readings.len());
+    let delay = |reading: &Value| reading["flows"][0]["delay_ms"].as_f64();
+    let last = delay(readings.last().expect("some"));
+    assert!(last.is_some_and(|ms| ms > 40.0), "{heard}");
+    let recorded = fs::read_to_string(stage.file("out/scenario.toml")).expect("it was written");
+    assert!(recorded.contains("[[change]]"), "{recorded}");
 }
