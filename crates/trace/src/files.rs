@@ -3,17 +3,22 @@
 //! more is written, and the error is returned when the files are closed.
 
 use crate::air::{AirInfo, AirStream, AirWriter, Contents};
+use crate::document::RunDocument;
 use crate::ethernet;
 use crate::events::EventsWriter;
 use crate::names::Names;
 use crate::output::{OutputDir, OutputError};
 use crate::pcapng::{Address, Capture, LinkType, SNAP_BYTES};
+use crate::recorder::{Recorder, Recording};
 use crate::segments::Segments;
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
+use crate::summary::RunInfo;
 use crate::table::{Columns, Destination};
 use lasthop_hosts::{FrameDirection, TcpSample};
+use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
+use lasthop_tcp::wire::Header;
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use std::io::Write;
@@ -51,6 +56,83 @@ pub struct Tables<T = Columns> {
     pub events: T,
     /// `series.parquet`.
     pub series: T,
+}
+
+impl Recorder {
+    /// A recorder that also writes `files` into `directory`.
+    ///
+    /// # Errors
+    /// If a file cannot be made.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_files(
+        names: Names,
+        recording: Recording,
+        files: &Files,
+        directory: &mut OutputDir,
+    ) -> Result<Self, OutputError> {
+        let writers = Writers::new(files, &names, directory)?;
+        Ok(Self::new(names, recording).writing(Some(writers)))
+    }
+
+    /// A recorder that also keeps tables in memory, for
+    /// [`finish_with_tables`](Self::finish_with_tables).
+    ///
+    /// # Errors
+    /// None: memory takes everything.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_tables(
+        names: Names,
+        recording: Recording,
+        tables: &Tables<bool>,
+    ) -> Result<Self, OutputError> {
+        // Where no table is wanted, nothing is asked for each packet.
+        let wanted = tables.events || tables.series;
+        let writers = wanted.then(|| Writers::tables(tables, &names)).transpose()?;
+        Ok(Self::new(names, recording).writing(writers))
+    }
+
+    /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
+    /// it, while the run proceeds. It writes no files. An error of `target` ends the
+    /// capture, and [`finish`](Self::finish) returns it.
+    ///
+    /// # Errors
+    /// If `target` does not take the head of the capture.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_air_stream(
+        names: Names,
+        recording: Recording,
+        stream: &AirStream,
+        target: Box<dyn Write + Send>,
+    ) -> Result<Self, OutputError> {
+        let writers = Writers::stream(target, stream, &names)?;
+        Ok(Self::new(names, recording).writing(Some(writers)))
+    }
+
+    /// As [`finish`](Self::finish), and returns the tables that were
+    /// [kept in memory](Self::with_tables).
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_tables(
+        mut self,
+        info: &RunInfo,
+        stats: &NetworkStats,
+    ) -> Result<(RunDocument, Tables<Option<Columns>>), OutputError> {
+        self.close_last(info);
+        let tables = self.writers.take().map_or_else(|| Ok(Tables::default()), |it| it.close())?;
+        Ok((self.document(info, stats), tables))
+    }
+
+    fn writing(mut self, writers: Option<Writers>) -> Self {
+        self.writers = writers.map(Box::new);
+        self
+    }
 }
 
 /// The files that a recorder is writing.
@@ -153,8 +235,15 @@ impl Writers {
     }
 
     /// Keeps the TCP header of the packet of `flow` with this tag.
-    pub(crate) fn segment(&mut self, flow: FlowId, tag: u64, header: Vec<u8>) {
-        self.segments.put(flow, tag, header);
+    pub(crate) fn segment(
+        &mut self,
+        flow: FlowId,
+        tag: u64,
+        source: NodeId,
+        header: &Header<'_>,
+        names: &Names,
+    ) {
+        self.segments.put(flow, tag, ethernet::segment(flow, source, header, names));
     }
 
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet, names: &Names) {

@@ -25,6 +25,7 @@ mod apq;
 mod coded;
 mod comparison;
 mod document;
+mod error;
 mod ethernet;
 mod events;
 mod files;
@@ -55,7 +56,7 @@ pub use air::{AirInfo, AirStream};
 pub use apq::{
     ApqDirection, ApqDiscipline, ApqDisciplineJudgement, ApqDocument, ApqDoubt, ApqEstimate,
     ApqFlowEnding, ApqFlowSummary, ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit,
-    ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema, read::ApqSample,
+    ApqUnitJudgement, ApqWay, apq_schema, read::ApqSample, samples::SamplesWriter,
 };
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
@@ -64,6 +65,7 @@ pub use document::{
     LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
     QueueSummary, RateSummary, RunDocument, WireSummary, run_schema,
 };
+pub use error::OutputError;
 pub use events::read::Delays;
 pub use files::{Files, NodeFrames, Tables};
 pub use franc::{
@@ -74,7 +76,7 @@ pub use histogram::Histogram;
 pub use manifest::replace_earlier;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NodeName};
-pub use output::{OutputDir, OutputError, PartFile};
+pub use output::{OutputDir, PartFile};
 pub use read::TableError;
 pub use recorder::{Recorder, Recording};
 pub use rows::{Cell, ColumnKind, RowsWriter};
