@@ -2,7 +2,9 @@
 //! `apq.json`). Names carry units; a key that does not apply is absent, never null. The
 //! doc comments of types are the descriptions in the JSON Schema.
 
+#[cfg(feature = "files")]
 pub(crate) mod read;
+#[cfg(feature = "files")]
 pub(crate) mod samples;
 
 use crate::value::{rounded, to_json};
