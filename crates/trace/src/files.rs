@@ -210,6 +210,11 @@ impl Writers {
         self.events.is_some() || self.series.is_some() || self.air.is_some()
     }
 
+    /// Whether a file has the parts of delays over time.
+    pub(crate) fn want_parts(&self) -> bool {
+        self.series.is_some()
+    }
+
     /// Whether a capture shows segments of the model.
     pub(crate) fn want_segments(&self) -> bool {
         self.made_up || self.air.as_ref().is_some_and(AirWriter::wants_data)
@@ -295,6 +300,9 @@ impl Writers {
     pub(crate) fn program_flow(&mut self, name: &str) {
         if let Some(events) = &mut self.events {
             events.program_flow(name);
+        }
+        if let Some(series) = &mut self.series {
+            series.program_flow(name);
         }
     }
 

@@ -116,7 +116,7 @@ pub use read::TableError;
 #[cfg(feature = "files")]
 pub use rows::{Cell, ColumnKind, RowsWriter};
 #[cfg(feature = "files")]
-pub use series::read::{SeriesError, SeriesOf, SeriesReading};
+pub use series::read::{SeriesOf, SeriesReading};
 #[cfg(feature = "files")]
 pub use table::memory::{Column, ColumnValues, Columns};
 #[cfg(feature = "files")]

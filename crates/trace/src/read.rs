@@ -2,7 +2,7 @@
 //! columns that are not asked for cost nothing and memory is bounded by a row group.
 
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
@@ -37,6 +37,16 @@ pub enum TableError {
         of: &'static str,
         /// The column.
         column: &'static str,
+    },
+    /// A row does not have what every row has.
+    #[error("{}: row {row}: expected {expected}", path.display())]
+    Row {
+        /// Path of the file.
+        path: PathBuf,
+        /// Number of the row, from 0.
+        row: usize,
+        /// What every row has.
+        expected: &'static str,
     },
 }
 
@@ -79,6 +89,17 @@ impl TableReader {
         self.file.num_row_groups().div_ceil(most).max(1)
     }
 
+    /// Whether there is a column of this name.
+    pub(crate) fn has(&self, column: &str) -> bool {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        schema.columns().iter().any(|known| known.name() == column)
+    }
+
+    /// The error of a row without something that every row has.
+    pub(crate) fn wrong_row(&self, row: usize, expected: &'static str) -> TableError {
+        TableError::Row { path: self.path.clone(), row, expected }
+    }
+
     fn broken(&self, source: ParquetError) -> TableError {
         TableError::Parquet { path: self.path.clone(), source }
     }
@@ -93,6 +114,11 @@ impl Group<'_> {
     /// The same of a column of 32 bits.
     pub(crate) fn int32(&self, column: &'static str) -> Result<Vec<Option<i32>>, TableError> {
         self.column::<Int32Type>(column)
+    }
+
+    /// The numbers of a column.
+    pub(crate) fn double(&self, column: &'static str) -> Result<Vec<Option<f64>>, TableError> {
+        self.column::<DoubleType>(column)
     }
 
     /// The texts of a column as bytes, one for each row.

@@ -12,6 +12,7 @@ use crate::coded::CodedTally;
 use crate::files::Writers;
 use crate::histogram::Histogram;
 use crate::names::Names;
+use crate::parts::PartTotals;
 use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
@@ -76,6 +77,7 @@ struct FlowTotals {
     delay_nanos: u64,
     round_trips: u64,
     round_trip_nanos: u64,
+    parts: PartTotals,
 }
 
 impl Recorder {
@@ -148,13 +150,22 @@ impl Recorder {
         }
     }
 
+    /// Whether anybody reads in what parts the delay of an interval is: it takes a walk over
+    /// the bins of each flow.
+    fn wants_parts(&self) -> bool {
+        self.recording.watch_air
+            || self.writers.as_ref().is_some_and(|writers| writers.want_parts())
+    }
+
     fn close_interval(&mut self, at: Instant) {
+        let wants_parts = self.wants_parts();
         let snapshot = &mut self.snapshot;
         snapshot.at = at;
         snapshot.interval = self.recording.interval;
         snapshot.flows.clear();
-        for (flow, before) in self.flows.iter().zip(&mut self.totals) {
-            let now = FlowTotals::of(flow);
+        let flows = self.flows.iter().chain(self.programs.iter().map(|(_, tally)| tally));
+        for (flow, before) in flows.zip(&mut self.totals) {
+            let now = FlowTotals::of(flow, wants_parts);
             snapshot.flows.push(now.since(before, flow));
             *before = now;
         }
@@ -279,6 +290,7 @@ impl Sink for Recorder {
             writers.program_flow(&programs::name(flow, &self.names));
         }
         self.programs.push((*flow, FlowTally::of_program(flow)));
+        self.totals.push(FlowTotals::default());
     }
 
     fn program_name(&mut self, _now: Instant, id: FlowId, name: &str) {
@@ -376,7 +388,7 @@ impl Sink for Recorder {
 }
 
 impl FlowTotals {
-    fn of(flow: &FlowTally) -> Self {
+    fn of(flow: &FlowTally, wants_parts: bool) -> Self {
         Self {
             payload_bytes: flow.payload_bytes,
             sent: flow.sent,
@@ -385,6 +397,7 @@ impl FlowTotals {
             delay_nanos: flow.delay_nanos,
             round_trips: flow.round_trips_all,
             round_trip_nanos: flow.round_trip_nanos,
+            parts: if wants_parts { flow.parts.totals() } else { PartTotals::default() },
         }
     }
 
@@ -398,6 +411,7 @@ impl FlowTotals {
             received,
             lost: self.lost - before.lost,
             delay: mean(self.delay_nanos - before.delay_nanos, received),
+            parts: self.parts.since(&before.parts),
             rtt: mean(self.round_trip_nanos - before.round_trip_nanos, round_trips),
             cwnd_packets: tcp.map(|tcp| tcp.cwnd_packets),
             smoothed_rtt: tcp.map(|tcp| tcp.smoothed_rtt).filter(|rtt| !rtt.is_zero()),

@@ -19,6 +19,10 @@ impl Writers {
         match *self {}
     }
 
+    pub(crate) fn want_parts(&self) -> bool {
+        match *self {}
+    }
+
     pub(crate) fn want_segments(&self) -> bool {
         match *self {}
     }
