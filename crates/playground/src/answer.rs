@@ -2,10 +2,9 @@
 //! the scenario takes, readings of each interval, distributions. A reading that was not made is
 //! `null`. Delays are in ms, goodput in Mb/s, shares 0 to 1, times in s.
 
-use crate::watch::PARTS;
 use lasthop_report::finding::findings;
 use lasthop_report::remedy;
-use lasthop_trace::{FlowReading, Histogram, Names, RunDocument, Snapshot};
+use lasthop_trace::{DelayPartsSummary, FlowReading, Histogram, Names, RunDocument, Snapshot};
 use lasthop_units::{Duration, Instant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -76,40 +75,39 @@ pub struct Node {
     pub airtime: Vec<f64>,
 }
 
-/// The parts of the mean delay of what arrived in each interval; without arrivals all are
-/// `null`.
+/// The parts of the mean delay of what arrived in each interval after the warm-up; without
+/// arrivals all are `null`. They are those of the document.
 #[derive(Clone, Debug, PartialEq, Serialize, Default)]
+#[expect(missing_docs, reason = "DelayPartsSummary says what they are")]
 pub struct Parts {
-    /// Behind other packets in a queue of the Wi-Fi hop.
     pub queue: Vec<Option<f64>>,
-    /// Waiting for a station that scans.
     pub away: Vec<Option<f64>>,
-    /// Waiting for a station that dozes.
     pub asleep: Vec<Option<f64>>,
-    /// Waiting for the channel.
     pub contention: Vec<Option<f64>>,
-    /// Attempts that failed.
     pub retries: Vec<Option<f64>>,
-    /// The attempt that arrived.
-    pub air: Vec<Option<f64>>,
-    /// Waiting for earlier MPDUs in the recipient's reorder buffer.
     pub reorder: Vec<Option<f64>>,
-    /// On wires and in their queues.
+    pub air: Vec<Option<f64>>,
+    pub other: Vec<Option<f64>>,
     pub wire: Vec<Option<f64>>,
 }
 
 impl Parts {
-    pub(crate) fn of(sums: &[(u64, [u64; PARTS])], intervals: usize) -> Self {
-        let column = |part: usize| -> Vec<Option<f64>> {
-            let mean = |index: usize| {
-                let (packets, sums) = sums.get(index).filter(|(packets, _)| *packets > 0)?;
-                Some(short(sums[part] as f64 / *packets as f64 / 1e6))
-            };
-            (0..intervals).map(mean).collect()
+    fn of(intervals: &[Snapshot], flow: usize) -> Self {
+        let column = |part: fn(&DelayPartsSummary) -> f64| -> Vec<Option<f64>> {
+            let parts = intervals.iter().map(|interval| interval.flows[flow].parts.as_ref());
+            parts.map(|parts| parts.map(|parts| short(part(parts)))).collect()
         };
-        let [queue, away, asleep, contention, retries, air, reorder, wire] =
-            [0, 1, 2, 3, 4, 5, 6, 7].map(column);
-        Self { queue, away, asleep, contention, retries, air, reorder, wire }
+        Self {
+            queue: column(|parts| parts.queue),
+            away: column(|parts| parts.away),
+            asleep: column(|parts| parts.asleep),
+            contention: column(|parts| parts.contention),
+            retries: column(|parts| parts.retries),
+            reorder: column(|parts| parts.reorder),
+            air: column(|parts| parts.air),
+            other: column(|parts| parts.other.unwrap_or(0.0)),
+            wire: column(|parts| parts.wire),
+        }
     }
 }
 
@@ -140,7 +138,6 @@ impl Answer {
         text: &str,
         names: &Names,
         intervals: &[Snapshot],
-        parts: Vec<Parts>,
         [delays, round_trips]: [Vec<Curve>; 2],
     ) -> Self {
         let findings = findings(document).into_iter().map(|finding| Finding {
@@ -149,8 +146,8 @@ impl Answer {
             remedy: remedy::applicable(text, &finding),
             sentence: finding.sentence,
         });
-        let flows = names.flows.iter().enumerate().zip(parts).zip(delays).zip(round_trips);
-        let flows = flows.map(|((((index, name), parts_ms), delay_curve), rtt_curve)| {
+        let flows = names.flows.iter().enumerate().zip(delays).zip(round_trips);
+        let flows = flows.map(|(((index, name), delay_curve), rtt_curve)| {
             let readings = || intervals.iter().map(move |it| (it, &it.flows[index]));
             let ms = |of: fn(&FlowReading) -> Option<Duration>| {
                 let ms = |(_, reading)| of(reading).map(|time| short(time.as_millis_f64()));
@@ -165,7 +162,7 @@ impl Answer {
                 delay_ms: ms(|reading| reading.delay),
                 rtt_ms: ms(|reading| reading.rtt),
                 cwnd_packets: readings().map(|(_, reading)| reading.cwnd_packets).collect(),
-                parts_ms,
+                parts_ms: Parts::of(intervals, index),
                 delay_curve,
                 rtt_curve,
             }

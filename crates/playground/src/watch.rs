@@ -1,26 +1,20 @@
-//! The sink of a run in a browser: a recorder, and beside it where the delay of each interval's
-//! packets went and how delays are distributed. Only packets in a flow's forward direction count,
-//! as in the document; distributions begin after the warm-up.
+//! The sink of a run in a browser: a recorder, and beside it how delays are distributed after the
+//! warm-up. Only packets in a flow's forward direction count, as in the document.
 
-use crate::answer::{Answer, Curve, Parts};
+use crate::answer::{Answer, Curve};
 use lasthop_apq::Report;
 use lasthop_hosts::{ApqEnding, FrancReport, Sink, TcpSample};
 use lasthop_net::network::NetworkStats;
-use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_tcp::wire::Header;
 use lasthop_trace::{Histogram, Names, Recorder, Recording, RunInfo};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 
-/// Number of parts of a delay.
-pub(crate) const PARTS: usize = 8;
-
 /// What is read of one flow.
 #[derive(Debug)]
 struct Flow {
     source: NodeId,
-    /// The packets of each interval, and the sums of the parts of their delays in ns.
-    intervals: Vec<(u64, [u64; PARTS])>,
     delays: Histogram,
     round_trips: Histogram,
 }
@@ -29,7 +23,7 @@ struct Flow {
 #[derive(Debug)]
 pub(crate) struct Watch {
     recorder: Recorder,
-    recording: Recording,
+    warmup: Duration,
     flows: Vec<Flow>,
 }
 
@@ -37,14 +31,14 @@ impl Watch {
     pub(crate) fn new(names: Names, recording: Recording) -> Self {
         let flow = |name: &lasthop_trace::FlowName| Flow {
             source: name.from,
-            intervals: Vec::new(),
             delays: Histogram::default(),
             round_trips: Histogram::default(),
         };
         let flows = names.flows.iter().map(flow).collect();
-        let recording = Recording { watch_air: true, ..recording };
-        let recorder = Recorder::new(names, recording).keeping_intervals();
-        Self { recorder, recording, flows }
+        // For airtime and the parts of delays in each interval.
+        let watched = Recording { watch_air: true, ..recording };
+        let recorder = Recorder::new(names, watched).keeping_intervals();
+        Self { recorder, warmup: recording.warmup, flows }
     }
 
     /// What the run was; `text` is its scenario with all changes in it.
@@ -54,23 +48,16 @@ impl Watch {
             .recorder
             .finish_with_intervals(info, stats)
             .expect("a recorder without files has no errors");
-        let parts = self.flows.iter().map(|flow| Parts::of(&flow.intervals, intervals.len()));
-        let parts = parts.collect();
         let curves = |of: fn(&Flow) -> &Histogram| {
             self.flows.iter().map(|flow| Curve::of(of(flow))).collect::<Vec<_>>()
         };
         let (delays, round_trips) = (curves(|flow| &flow.delays), curves(|flow| &flow.round_trips));
-        Answer::new(&document, text, &names, &intervals, parts, [delays, round_trips])
+        Answer::new(&document, text, &names, &intervals, [delays, round_trips])
     }
 
     fn is_measured(&self, now: Instant) -> bool {
-        now >= Instant::ZERO + self.recording.warmup
+        now >= Instant::ZERO + self.warmup
     }
-}
-
-fn parts(parts: &DelayParts) -> [u64; PARTS] {
-    let DelayParts { queue, away, asleep, contention, retries, air, reorder, wire } = *parts;
-    [queue, away, asleep, contention, retries, air, reorder, wire].map(|part| part.as_nanos())
 }
 
 impl Sink for Watch {
@@ -93,23 +80,9 @@ impl Sink for Watch {
     fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         self.recorder.arrived(now, node, packet);
         let is_measured = self.is_measured(now);
-        let Some(flow) = self.flows.get_mut(usize::from(packet.flow.0)) else { return };
-        if flow.source != packet.source {
-            return;
-        }
-        if is_measured {
+        let flow = self.flows.get_mut(usize::from(packet.flow.0)).filter(|_| is_measured);
+        if let Some(flow) = flow.filter(|flow| flow.source == packet.source) {
             flow.delays.add(now.saturating_since(packet.created).as_nanos());
-        }
-        // What happens at the end of an interval is in the next one, as with the recorder.
-        let interval = self.recording.interval.as_nanos();
-        let index = ((now - Instant::ZERO).as_nanos() / interval) as usize;
-        if index >= flow.intervals.len() {
-            flow.intervals.resize(index + 1, Default::default());
-        }
-        let (packets, sums) = &mut flow.intervals[index];
-        *packets += 1;
-        for (sum, part) in sums.iter_mut().zip(parts(&packet.parts)) {
-            *sum += part;
         }
     }
 

@@ -73,6 +73,7 @@ fn the_parts_of_a_delay_add_up() {
             &parts.retries,
             &parts.air,
             &parts.reorder,
+            &parts.other,
             &parts.wire,
         ];
         let sum: f64 = columns.iter().filter_map(|column| column[index]).sum();
