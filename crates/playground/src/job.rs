@@ -10,7 +10,7 @@ use lasthop_sim::Simulation;
 use lasthop_units::{Duration, Instant, Seed};
 
 /// Longest run in seconds of the scenario's time.
-pub const DURATION_S_MAX: f64 = 7200.0;
+pub const DURATION_S_MAX: f64 = 86_400.0;
 
 /// Most readings: one for each flow and node in each interval of the series.
 const READINGS_MAX: f64 = 2e6;

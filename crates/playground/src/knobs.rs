@@ -6,6 +6,8 @@
 //! only some scenario has.
 
 use crate::Request;
+use lasthop_net::cable::CableConfig;
+use lasthop_net::loss::Loss;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_scenario::{Role, Scenario, parse};
 use lasthop_wifi::mac::rate::RateControlConfig;
@@ -263,28 +265,12 @@ impl Known<'_> {
 
     fn queue(&self, written: &Written<'_>) -> Vec<Knob> {
         let Some(station) = self.station(written) else { return Vec::new() };
-        let (kind, packets) = match &station.queue {
-            QueueConfig::DropTail { limit } => ("drop-tail", packets(limit)),
-            QueueConfig::CoDel { limit, .. } => ("codel", packets(limit)),
-            QueueConfig::FqCodel { limit_packets, .. } => ("fq-codel", Some(*limit_packets)),
-            QueueConfig::EmulatedBdp { limit_packets, .. } => ("ebdp", Some(*limit_packets)),
-        };
-        let word = |word: &str| (word.to_owned(), word.to_owned());
-        let kinds = Knob {
-            group: written.name.to_owned(),
-            label: "queue",
-            path: format!("node.{}.queue.kind", written.name),
-            value: "$".to_owned(),
-            control: Control::Choice {
-                options: ["drop-tail", "codel", "fq-codel", "ebdp"].map(word).to_vec(),
-                now: Some(kind.to_owned()),
-            },
-        };
+        let path = format!("node.{}.queue", written.name);
+        let (kinds, packets) = queue_kind(written.name, &path, &station.queue);
         let length = packets.map(|now| {
             let knob =
                 range(written.name, "queue's limit", "packets", [1.0, 10_000.0, 1.0], now.into());
-            let path = format!("node.{}.queue.packets", written.name);
-            Knob { path, value: "$".to_owned(), ..knob.logarithmic() }
+            Knob { path: format!("{path}.packets"), value: "$".to_owned(), ..knob.logarithmic() }
         });
         [kinds].into_iter().chain(length).collect()
     }
@@ -292,35 +278,18 @@ impl Known<'_> {
     fn wires(&self) -> Vec<Knob> {
         let mut knobs = Vec::new();
         for wire in self.scenario.network.wires.iter().take(WIRES_MAX) {
-            let [from, to] = wire.ends.map(|end| &self.scenario.nodes[end.index()].name);
-            let group = format!("wire {from} – {to}");
+            let [from, to] = wire.ends.map(|end| self.scenario.nodes[end.index()].name.as_str());
             let path = |key: &str| format!("wire.{from}-{to}.{key}");
-            // Directions that differ have tables of their own, which win.
-            if wire.directions[0] != wire.directions[1] {
+            // A direction that differs has a table of its own, which wins.
+            if wire.directions[0] == wire.directions[1] {
+                knobs.extend(cable(&format!("wire {from} – {to}"), &path, &wire.directions[0]));
                 continue;
             }
-            let cable = &wire.directions[0];
-            knobs.push(Knob {
-                path: path("delay"),
-                value: "$ms".to_owned(),
-                ..range(
-                    &group,
-                    "delay, one way",
-                    "ms",
-                    [0.0, 200.0, 1.0],
-                    cable.delay.as_millis_f64(),
-                )
-            });
-            let rate = cable.rate.map(|rate| rate.as_mbps_f64());
-            knobs.extend(rate.map(|now| {
-                let knob = range(&group, "rate", "Mb/s", [1.0, 1_000.0, 1.0], now);
-                Knob { path: path("rate"), value: "$Mb/s".to_owned(), ..knob.logarithmic() }
-            }));
-            knobs.push(Knob {
-                path: path("loss"),
-                value: "$".to_owned(),
-                ..range(&group, "loss", "", [0.0, 0.2, 0.001], 0.0)
-            });
+            let both = [("up", from, to), ("down", to, from)].into_iter().zip(&wire.directions);
+            for ((key, from, to), direction) in both {
+                let path = |inner: &str| path(&format!("{key}.{inner}"));
+                knobs.extend(cable(&format!("wire {from} → {to}"), &path, direction));
+            }
         }
         knobs
     }
@@ -398,6 +367,56 @@ fn range(
     Knob { group: group.to_owned(), label, path: String::new(), value: String::new(), control }
 }
 
+/// The knobs of a wire or of one direction of it; `path` makes paths of keys.
+fn cable(group: &str, path: &dyn Fn(&str) -> String, cable: &CableConfig) -> Vec<Knob> {
+    let delay = Knob {
+        path: path("delay"),
+        value: "$ms".to_owned(),
+        ..range(group, "delay, one way", "ms", [0.0, 200.0, 1.0], cable.delay.as_millis_f64())
+    };
+    let rate = cable.rate.map(|rate| {
+        let knob = range(group, "rate", "Mb/s", [0.5, 1_000.0, 0.5], rate.as_mbps_f64());
+        Knob { path: path("rate"), value: "$Mb/s".to_owned(), ..knob.logarithmic() }
+    });
+    let loss = match &cable.loss {
+        Loss::None => Some(0.0),
+        Loss::Random(loss) => Some(loss.as_f64()),
+        Loss::GilbertElliott { .. } => None,
+    };
+    let loss = loss.map(|now| Knob {
+        path: path("loss"),
+        value: "$".to_owned(),
+        ..range(group, "loss", "", [0.0, 0.2, 0.001], now)
+    });
+    let (queue, _) = queue_kind(group, &path("queue"), &cable.queue);
+    [delay].into_iter().chain(rate).chain([queue]).chain(loss).collect()
+}
+
+/// The knob of the discipline of the queue at `path`, and how many packets the queue holds at
+/// most, if it is bounded by their number.
+fn queue_kind(group: &str, path: &str, queue: &QueueConfig) -> (Knob, Option<u32>) {
+    let packets = |limit: &Limit| match limit {
+        Limit::Packets(packets) => Some(*packets),
+        Limit::Bytes(_) => None,
+    };
+    let (kind, packets) = match queue {
+        QueueConfig::DropTail { limit } => ("drop-tail", packets(limit)),
+        QueueConfig::CoDel { limit, .. } => ("codel", packets(limit)),
+        QueueConfig::FqCodel { limit_packets, .. } => ("fq-codel", Some(*limit_packets)),
+        QueueConfig::EmulatedBdp { limit_packets, .. } => ("ebdp", Some(*limit_packets)),
+    };
+    let options = ["drop-tail", "codel", "fq-codel", "ebdp"];
+    let options = options.map(|word| (word.to_owned(), word.to_owned())).to_vec();
+    let knob = Knob {
+        group: group.to_owned(),
+        label: "queue",
+        path: format!("{path}.kind"),
+        value: "$".to_owned(),
+        control: Control::Choice { options, now: Some(kind.to_owned()) },
+    };
+    (knob, packets)
+}
+
 fn distance(written: &Written<'_>, center: [f64; 2]) -> Knob {
     let bounds = [0.5, DISTANCE_M_MAX, 0.5];
     let ring = written.table.get("ring").and_then(Item::as_str).and_then(metres);
@@ -440,11 +459,4 @@ fn metres(text: &str) -> Option<f64> {
 
 fn fixed(mcs: u8) -> String {
     format!("{{ kind = \"fixed\", mcs = {mcs} }}")
-}
-
-fn packets(limit: &Limit) -> Option<u32> {
-    match limit {
-        Limit::Packets(packets) => Some(*packets),
-        _ => None,
-    }
 }

@@ -118,7 +118,7 @@ fn what_is_wrong_is_said_as_the_command_says_it() {
     assert_eq!(wrong(&text, &[]), expected);
     assert!(expected.starts_with("mine.toml:6: node.sta.role: "), "{expected}");
     assert!(wrong(node, &["channel.width=41MHz"]).starts_with("--set channel.width=41MHz: "));
-    assert!(wrong(node, &["duration=3h"]).contains("expected at most 7200 s here, got 10800 s"));
+    assert!(wrong(node, &["duration=25h"]).contains("expected at most 86400 s here, got 90000 s"));
     let small = wrong(node, &["duration=2h", "series_interval=1ms"]);
     assert!(small.contains("series_interval: expected one with at most"), "{small}");
     assert!(wrong("x = ", &[]).starts_with("mine.toml:1"));
