@@ -2,8 +2,8 @@
 //! and number of stations, queues, rates, the loss of a Wi-Fi link and of wires, seed. A knob is
 //! there only if the scenario takes another value of it and is another scenario then. What is
 //! written in the file says what there is; everything else has the default of the file's keys.
-//! Left out: nodes beyond the first [`NODES_MAX`], wires beyond [`WIRES_MAX`], and keys that
-//! only some scenario has.
+//! Left out: nodes beyond the first [`NODES_MAX`], wires and links beyond [`WIRES_MAX`] and
+//! [`LINKS_MAX`], and keys that only some scenario has.
 
 use crate::Request;
 use lasthop_net::cable::CableConfig;
@@ -19,6 +19,8 @@ use toml_edit::{DocumentMut, Item, TableLike};
 pub const NODES_MAX: usize = 4;
 /// Most wires that get knobs.
 pub const WIRES_MAX: usize = 2;
+/// Most links that get knobs.
+pub const LINKS_MAX: usize = 2;
 /// Most stations of one name.
 const COUNT_MAX: u32 = 50;
 /// Longest distance in metres.
@@ -123,12 +125,11 @@ impl Known<'_> {
             if self.role(written) == Some(Role::Station) {
                 knobs.extend(self.count(written));
                 knobs.push(distance(written, center));
-                let ends = access_point.map(|it| it.name);
-                knobs.extend(ends.map(|ap| self.link_loss(written, ap)));
             }
             knobs.extend(self.rate(written));
             knobs.extend(self.queue(written));
         }
+        knobs.extend(self.links(access_point.map(|it| it.name)));
         knobs.extend(self.wires());
         knobs.extend(self.run());
         knobs
@@ -216,28 +217,42 @@ impl Known<'_> {
         })
     }
 
-    fn link_loss(&self, written: &Written<'_>, access_point: &str) -> Knob {
-        let (from, many) = match written.table.get("count") {
-            Some(_) => (written.name, "*"),
-            None => (written.name, ""),
+    /// The ratio or the path loss of links that have one in the file; where the file has no
+    /// links, the loss of all those of the access point.
+    fn links(&self, access_point: Option<&str>) -> Vec<Knob> {
+        let tables = self.document.get("link").and_then(Item::as_array_of_tables);
+        let Some(tables) = tables else {
+            return access_point.map(|ap| self.loss(ap)).into_iter().collect();
         };
-        let named = |link: &dyn TableLike| {
-            let ends = link.get("between").and_then(Item::as_array)?;
+        let knob = |(index, table): (usize, &toml_edit::Table)| {
+            let ends = table.get("between").and_then(Item::as_array)?;
             let ends: Vec<&str> = ends.iter().filter_map(toml_edit::Value::as_str).collect();
-            let is_it = |end: &str| end == format!("{from}{many}");
-            let is_this = ends.len() == 2
-                && ends.iter().any(|end| is_it(end))
-                && ends.contains(&access_point);
-            let loss = link.get("loss")?;
-            let loss = loss.as_float().or_else(|| loss.as_integer().map(|it| it as f64))?;
-            is_this.then_some(loss)
+            let group = format!("link {}", ends.join(" – "));
+            let keys = [
+                ("snr", "signal-to-noise ratio", 0.0, 50.0),
+                ("path_loss", "path loss", 50.0, 120.0),
+            ];
+            keys.into_iter().find_map(|(key, label, min, max)| {
+                let now = table.get(key)?.as_str()?.strip_suffix("dB")?.trim().parse().ok()?;
+                Some(Knob {
+                    path: format!("link.{index}.{key}"),
+                    value: "$dB".to_owned(),
+                    ..range(&group, label, "dB", [min, max, 1.0], now)
+                })
+            })
         };
-        let links = self.document.get("link").and_then(Item::as_array_of_tables);
-        let now = links.into_iter().flatten().find_map(|link| named(link)).unwrap_or(0.0);
+        tables.iter().enumerate().filter_map(knob).take(LINKS_MAX).collect()
+    }
+
+    /// The loss of every link of the access point: an array that this knob alone has made.
+    fn loss(&self, access_point: &str) -> Knob {
+        let made = self.document.get("link").and_then(Item::as_array).and_then(|it| it.get(0));
+        let loss = made.and_then(|it| it.as_inline_table()?.get("loss"));
+        let now = loss.and_then(|it| it.as_float().or_else(|| it.as_integer().map(|it| it as f64)));
         Knob {
-            path: format!("link.{access_point}-{from}{many}"),
-            value: format!("{{ between = [\"{access_point}\", \"{from}{many}\"], loss = $ }}"),
-            ..range(written.name, "loss of every MPDU", "", [0.0, 0.9, 0.01], now)
+            path: "link".to_owned(),
+            value: format!("[{{ between = [\"{access_point}\", \"*\"], loss = $ }}]"),
+            ..range(AIR, "loss of every MPDU", "", [0.0, 0.9, 0.01], now.unwrap_or(0.0))
         }
     }
 
@@ -327,8 +342,9 @@ impl Known<'_> {
     }
 }
 
-/// The group of what the whole run has.
+/// The group of what the whole run has, and of what all links have.
 const RUN: &str = "run";
+const AIR: &str = "air";
 
 impl Knob {
     /// The argument of `--set` for a word.

@@ -139,13 +139,16 @@ fn knobs_are_there_where_they_change_something() {
     assert!(hello.iter().all(|path| !path.ends_with("count")), "its flow names the laptop");
     assert!(paths("contention").iter().any(|path| path == "node.sta.count"));
     assert!(paths("upload").iter().any(|path| path == "wire.server-ap.delay"));
+    assert!(hello.iter().any(|path| path == "link"));
+    assert!(paths("places/edge-of-cell").iter().any(|path| path == "link.0.snr"));
+    assert!(paths("places/home").iter().any(|path| path == "wire.server-ap.down.rate"));
 }
 
 /// What a knob shows is what the scenario has: set to that, it is the same scenario.
 #[test]
 fn a_knob_shows_what_is_set() {
     let mut compared = 0;
-    for name in ["hello", "upload", "contention", "places/cafe", "scan"] {
+    for name in ["hello", "upload", "contention", "places/cafe", "places/hotel", "scan"] {
         let request = request(name, &[]);
         let scenario = parse(&request.file, &request.text, &[]).expect("it is right");
         for knob in knobs::of(&request).expect("it is right").knobs {
@@ -155,7 +158,7 @@ fn a_knob_shows_what_is_set() {
                 _ => continue,
             };
             // A loss of nothing replaces the error model.
-            if knob.path.starts_with("link.") {
+            if knob.path == "link" {
                 continue;
             }
             let set = format!("{}={}", knob.path, knob.value.replace('$', &now));
