@@ -14,7 +14,9 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
 
 /** Each bundle: where it begins, and where it goes. */
-const bundles = [];
+const bundles = [{ entry: "src/viewer/main.ts", out: "crates/serve/assets/viewer.js" }];
+/** What goes there as it is. */
+const copies = [{ from: "src/viewer/index.html", out: "crates/serve/assets/viewer.html" }];
 
 const check = process.argv.includes("--check");
 let differs = false;
@@ -32,18 +34,22 @@ for (const { entry, out } of bundles) {
     logLevel: "warning",
     write: false,
   });
-  for (const file of result.outputFiles) {
-    const name = relative(root, file.path);
-    if (!check) {
-      await writeFile(file.path, file.contents);
-      console.log(`${name}: ${file.contents.length} bytes`);
-      continue;
-    }
-    const there = await readFile(file.path).catch(() => null);
-    if (there === null || !there.equals(Buffer.from(file.contents))) {
-      console.error(`${name} is not what its sources give: run npm run build in web/`);
-      differs = true;
-    }
+  for (const file of result.outputFiles) await put(file.path, file.contents);
+}
+for (const { from, out } of copies) await put(join(root, out), await readFile(join(here, from)));
+
+/** Writes a file, or compares it with what is there. */
+async function put(path, contents) {
+  const name = relative(root, path);
+  if (!check) {
+    await writeFile(path, contents);
+    console.log(`${name}: ${contents.length} bytes`);
+    return;
+  }
+  const there = await readFile(path).catch(() => null);
+  if (there === null || !there.equals(Buffer.from(contents))) {
+    console.error(`${name} is not what its sources give: run npm run build in web/`);
+    differs = true;
   }
 }
 process.exit(differs ? 1 : 0);

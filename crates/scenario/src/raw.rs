@@ -822,8 +822,8 @@ tables! {
         /// A fixed path loss; "200dB" hides the two from each other.
         option path_loss: Db = "from the distance";
         /// Every MPDU is lost with this probability, whatever its rate and
-        /// length; the signal is strong and does not fade.
-        option loss: Probability = "from the error model";
+        /// length; the signal is strong and does not fade. "off" is the error model.
+        option loss: OrOff<Probability> = "\"off\"";
         /// Fading of this pair.
         option_table fading: RawFading = "the channel's";
     }

@@ -3,6 +3,7 @@
 //! of the reports. Units are in the names of the columns, which `docs/files.md`
 //! describes; a test compares.
 
+pub(crate) mod history;
 pub(crate) mod read;
 
 use crate::names::Names;

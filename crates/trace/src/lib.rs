@@ -7,7 +7,7 @@
 //! | the summary of several runs | [`RunSet`] |
 //! | a scenario simulated and emulated, side by side | [`Comparison`] |
 //! | events, and series over time | `events.parquet`, `series.parquet` ([`Files`]) |
-//! | series, distributions of delays and measured packets read back | [`SeriesReading`], [`Delays`], [`ApqSample`] |
+//! | series, events, distributions of delays and measured packets read back | [`SeriesReading`], [`SeriesTable`], [`EventsReading`], [`Delays`], [`ApqSample`] |
 //! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
@@ -71,6 +71,8 @@ mod series;
 mod table;
 #[cfg(feature = "files")]
 mod tidy;
+#[cfg(feature = "files")]
+mod wide;
 
 pub use apq::{
     ApqDirection, ApqDiscipline, ApqDisciplineJudgement, ApqDocument, ApqDoubt, ApqEstimate,
@@ -102,6 +104,10 @@ pub use air::{AirInfo, AirStream};
 #[cfg(feature = "files")]
 pub use apq::{read::ApqSample, samples::SamplesWriter};
 #[cfg(feature = "files")]
+pub use events::history::{
+    AbsenceReading, EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId,
+};
+#[cfg(feature = "files")]
 pub use events::read::Delays;
 #[cfg(feature = "files")]
 pub use files::{Files, NodeFrames, Tables};
@@ -112,7 +118,7 @@ pub use manifest::replace_earlier;
 #[cfg(feature = "files")]
 pub use output::{OutputDir, PartFile};
 #[cfg(feature = "files")]
-pub use read::TableError;
+pub use read::{TableError, check_table};
 #[cfg(feature = "files")]
 pub use rows::{Cell, ColumnKind, RowsWriter};
 #[cfg(feature = "files")]
@@ -121,3 +127,5 @@ pub use series::read::{SeriesOf, SeriesReading};
 pub use table::memory::{Column, ColumnValues, Columns};
 #[cfg(feature = "files")]
 pub use tidy::{DocumentColumn, DocumentSchema, Tidy};
+#[cfg(feature = "files")]
+pub use wide::SeriesTable;

@@ -1,8 +1,11 @@
 //! Reads tables of a run or a measurement back, a row group and a column at a time, so that
 //! columns that are not asked for cost nothing and memory is bounded by a row group.
 
+use parquet::basic::Type;
 use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use std::fs::File;
@@ -36,7 +39,7 @@ pub enum TableError {
         /// What the rows of such a table are.
         of: &'static str,
         /// The column.
-        column: &'static str,
+        column: String,
     },
     /// A row does not have what every row has.
     #[error("{}: row {row}: expected {expected}", path.display())]
@@ -84,6 +87,22 @@ impl TableReader {
         })
     }
 
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> u64 {
+        u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    /// The names of its columns of numbers, in their order.
+    pub(crate) fn numeric(&self) -> Vec<String> {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        let is_number = |kind: Type| matches!(kind, Type::INT32 | Type::INT64 | Type::DOUBLE);
+        let columns = schema.columns().iter();
+        columns
+            .filter(|column| is_number(column.physical_type()))
+            .map(|column| column.name().to_owned())
+            .collect()
+    }
+
     /// From one row group to the next, if there are `most` of them.
     pub(crate) fn step(&self, most: usize) -> usize {
         self.file.num_row_groups().div_ceil(most).max(1)
@@ -105,7 +124,20 @@ impl TableReader {
     }
 }
 
+/// Whether the file at `path` is a whole Parquet file, as far as its footer tells.
+///
+/// # Errors
+/// See [`TableError`].
+pub fn check_table(path: &Path) -> Result<(), TableError> {
+    TableReader::open(path, "anything").map(|_| ())
+}
+
 impl Group<'_> {
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> u64 {
+        u64::try_from(self.reader.metadata().num_rows()).unwrap_or(0)
+    }
+
     /// The whole numbers of a column, one for each row.
     pub(crate) fn int64(&self, column: &'static str) -> Result<Vec<Option<i64>>, TableError> {
         self.column::<Int64Type>(column)
@@ -116,19 +148,40 @@ impl Group<'_> {
         self.column::<Int32Type>(column)
     }
 
-    /// The numbers of a column.
-    pub(crate) fn double(&self, column: &'static str) -> Result<Vec<Option<f64>>, TableError> {
-        self.column::<DoubleType>(column)
-    }
-
     /// The texts of a column as bytes, one for each row.
     pub(crate) fn text(&self, column: &'static str) -> Result<Vec<Option<ByteArray>>, TableError> {
         self.column::<ByteArrayType>(column)
     }
 
-    fn column<T: DataType>(&self, column: &'static str) -> Result<Vec<Option<T::T>>, TableError> {
+    /// The same of a column that is true or false.
+    pub(crate) fn bool(&self, column: &'static str) -> Result<Vec<Option<bool>>, TableError> {
+        self.column::<BoolType>(column)
+    }
+
+    /// The same of a column of numbers of 64 bits with a fraction.
+    pub(crate) fn double(&self, column: &'static str) -> Result<Vec<Option<f64>>, TableError> {
+        self.column::<DoubleType>(column)
+    }
+
+    /// The numbers of a column, whole or not, one for each row; not a number is none.
+    pub(crate) fn numbers(&self, column: &str) -> Result<Vec<Option<f64>>, TableError> {
+        let schema = self.table.file.metadata().file_metadata().schema_descr();
+        let known = schema.columns().iter().find(|known| known.name() == column);
+        let numbers = match known.map(|known| known.physical_type()) {
+            Some(Type::INT32) => floats(self.column::<Int32Type>(column)?, f64::from),
+            Some(Type::INT64) => floats(self.column::<Int64Type>(column)?, |value| value as f64),
+            _ => self.column::<DoubleType>(column)?,
+        };
+        Ok(numbers.into_iter().map(|it| it.filter(|value| value.is_finite())).collect())
+    }
+
+    fn column<T: DataType>(&self, column: &str) -> Result<Vec<Option<T::T>>, TableError> {
         let table = self.table;
-        let missing = || TableError::Column { path: table.path.clone(), of: table.of, column };
+        let missing = || TableError::Column {
+            path: table.path.clone(),
+            of: table.of,
+            column: column.to_owned(),
+        };
         let schema = table.file.metadata().file_metadata().schema_descr();
         let known = schema.columns().iter().position(|known| known.name() == column);
         let index = known.ok_or_else(missing)?;
@@ -157,4 +210,8 @@ impl Group<'_> {
         let mut values = values.into_iter();
         Ok(levels.iter().map(|&level| if level == 0 { None } else { values.next() }).collect())
     }
+}
+
+fn floats<T>(values: Vec<Option<T>>, of: fn(T) -> f64) -> Vec<Option<f64>> {
+    values.into_iter().map(|value| value.map(of)).collect()
 }

@@ -127,6 +127,17 @@ impl Recorder {
         &self.names
     }
 
+    /// The name of a flow: of the scenario or, after those, of a program.
+    ///
+    /// # Panics
+    /// If there is no such flow yet.
+    pub fn flow_name(&self, index: usize) -> String {
+        match index.checked_sub(self.flows.len()) {
+            None => self.names.flows[index].name.clone(),
+            Some(program) => programs::name(&self.programs[program].0, &self.names),
+        }
+    }
+
     /// The readings of the last complete interval. Before the first one ends, the
     /// snapshot is empty and its interval zero.
     pub fn snapshot(&self) -> &Snapshot {

@@ -69,10 +69,12 @@ export class Chart {
   private x: number[] = [];
   private ys: Value[][] = [];
   private marks: Mark[] = [];
+  private top: number;
   private readonly shown: boolean[];
 
   constructor(options: ChartOptions) {
     this.options = options;
+    this.top = options.top ?? 0;
     this.shown = options.lines.map(() => true);
     this.host = h("div", { class: "plot", role: "img", tabindex: 0 });
     this.host.addEventListener("keydown", (event) => this.key(event));
@@ -107,6 +109,11 @@ export class Chart {
     this.plot.setData(this.data(), true);
     this.describe();
     if (this.behind.root.open) this.behind.refresh();
+  }
+
+  /** Shows y up to this value at least. */
+  setTop(top: number): void {
+    this.top = Math.max(top, this.options.top ?? 0);
   }
 
   /** Shows other marks. */
@@ -213,7 +220,6 @@ export class Chart {
           fill: ink(`s${line.series % 6}`),
         }))
       : [];
-    const top = options.top ?? 0;
     return {
       width: 300,
       height: options.height ?? 180,
@@ -225,7 +231,7 @@ export class Chart {
       },
       scales: {
         x: { time: false },
-        y: { range: (_, __, max) => [0, Math.max(top, Number.isFinite(max) ? max * 1.06 : 0) || 1] },
+        y: { range: (_, __, max) => [0, 1.06 * Math.max(this.top, Number.isFinite(max) ? max : 0) || 1] },
       },
       axes: [
         { ...axis, size: 42, label: options.x ?? "time, s", labelSize: 16, labelFont: font, labelGap: 0 },

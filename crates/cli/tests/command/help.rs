@@ -2,12 +2,13 @@
 
 use crate::lasthop::{lasthop, output};
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "simulate",
     "sweep",
     "emulate",
     "compare",
     "report",
+    "serve",
     "reproduce",
     "apq",
     "apq serve",

@@ -1,0 +1,644 @@
+//! The timeline of the air. Of a span of time that has few PPDUs it gives each of them; of a longer
+//! one the shares of time in columns, one for a pixel, by class. The same holds of packets. Both are
+//! computed from the events when they are asked for: a pass over a million PPDUs takes a few
+//! milliseconds, so nothing is prepared but an order. Times are in ns since the start of the run.
+//!
+//! A lane is a node. Where more than [`LANES_MAX`] nodes transmit, those that do so least share the last lane.
+//! PPDUs of one transmitter with the same start are one transmission to several users: of the shares of time
+//! the first counts.
+
+use lasthop_trace::{EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Most lanes.
+const LANES_MAX: usize = 48;
+/// Most PPDUs of an answer; where there are more, it has shares.
+const PPDUS_MAX: usize = 3_000;
+/// Most events of packets of an answer; where there are more, it has counts.
+const PACKETS_MAX: usize = 3_000;
+/// Most intervals of waiting or of absence of a lane; where there are more, it has shares.
+const INTERVALS_MAX: usize = 1_000;
+/// Most columns.
+pub(crate) const WIDTH_MAX: u32 = 4_096;
+
+/// A span of time, and in how many columns it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub from_ns: i64,
+    pub to_ns: i64,
+    pub width: u32,
+}
+
+impl Window {
+    /// A window of at least one ns a column, within a year before and after the start.
+    pub(crate) fn new(from_ns: i64, to_ns: i64, width: u32) -> Self {
+        const YEAR_NS: i64 = 365 * 86_400 * 1_000_000_000;
+        let from_ns = from_ns.clamp(-YEAR_NS, YEAR_NS);
+        let to_ns = to_ns.clamp(from_ns + 1, from_ns + YEAR_NS);
+        let columns = u32::try_from(to_ns - from_ns).unwrap_or(u32::MAX);
+        Self { from_ns, to_ns, width: width.clamp(1, WIDTH_MAX).min(columns) }
+    }
+
+    /// Where column `index` begins.
+    fn edge(self, index: usize) -> i64 {
+        let span = i128::from(self.to_ns - self.from_ns);
+        self.from_ns + (span * index as i128 / i128::from(self.width)) as i64
+    }
+
+    /// The column with an instant of the window.
+    fn column(self, at: i64) -> usize {
+        let span = i128::from(self.to_ns - self.from_ns);
+        let into = i128::from(at - self.from_ns);
+        let near = (into * i128::from(self.width) / span) as usize;
+        let near = near.min(self.width as usize - 1);
+        if near + 1 < self.width as usize && self.edge(near + 1) <= at { near + 1 } else { near }
+    }
+
+    /// Gives `add` each column that an interval meets, and for how long.
+    fn spread(self, from: i64, to: i64, mut add: impl FnMut(usize, i64)) {
+        let (from, to) = (from.max(self.from_ns), to.min(self.to_ns));
+        if from >= to {
+            return;
+        }
+        let (mut column, mut at) = (self.column(from), from);
+        while at < to {
+            let end = self.edge(column + 1).min(to);
+            if end > at {
+                add(column, end - at);
+            }
+            (column, at) = (column + 1, end.max(at));
+        }
+    }
+
+    /// Shares of the columns' lengths in thousandths.
+    fn shares(self, sums: &[i64]) -> Vec<u16> {
+        let share = |(column, sum): (usize, &i64)| {
+            let length = (self.edge(column + 1) - self.edge(column)).max(1);
+            ((1_000 * sum + length / 2) / length).clamp(0, 1_000) as u16
+        };
+        sums.iter().enumerate().map(share).collect()
+    }
+}
+
+/// What a transmission is for, and what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    /// MPDUs with data for the first time.
+    Data,
+    /// MPDUs with data again.
+    Retries,
+    /// Frames that control access and acknowledge.
+    Control,
+    /// Beacons, agreements, probes, frames without data.
+    Management,
+    /// Overlapped with another PPDU at the receiver.
+    Collided,
+}
+
+impl Class {
+    const NAMES: [&'static str; 5] = ["data", "retries", "control", "management", "collided"];
+
+    fn of(frame: &str) -> Self {
+        match frame {
+            "data" | "qos_data" => Self::Data,
+            "ack" | "block_ack" | "block_ack_request" | "rts" | "cts" | "ps_poll" => Self::Control,
+            _ => Self::Management,
+        }
+    }
+}
+
+/// What happened in a run, in the orders in which it is asked for.
+pub(crate) struct Timeline {
+    pub(crate) events: EventsReading,
+    lanes: Vec<Lane>,
+    /// The class of PPDUs by their frame, without retries and collisions.
+    classes: Vec<Class>,
+    /// Events of packets by tag, and then in their order.
+    by_tag: Vec<u32>,
+    until_ns: i64,
+}
+
+/// A node, or those that have no lane of their own.
+struct Lane {
+    name: String,
+    nodes: Vec<TextId>,
+    has_radio: bool,
+    /// PPDUs by their beginning.
+    ppdus: Vec<u32>,
+    /// The longest of them.
+    longest_ns: i64,
+    /// Events of packets by time.
+    packets: Vec<u32>,
+    /// When a packet waited for the channel, without overlaps.
+    waiting: Vec<(i64, i64)>,
+    /// When it was away or dozed.
+    absent: Vec<(i64, i64, TextId)>,
+}
+
+impl Lane {
+    fn new(name: String, nodes: Vec<TextId>, has_radio: bool) -> Self {
+        Self {
+            name,
+            nodes,
+            has_radio,
+            ppdus: Vec::new(),
+            longest_ns: 0,
+            packets: Vec::new(),
+            waiting: Vec::new(),
+            absent: Vec::new(),
+        }
+    }
+
+    /// Its PPDUs that may meet the window: a few more at the beginning.
+    fn ppdus(&self, events: &EventsReading, window: Window) -> &[u32] {
+        let at = |index: &u32| events.ppdus[*index as usize].at_ns;
+        let first = self.ppdus.partition_point(|it| at(it) < window.from_ns - self.longest_ns);
+        let end = self.ppdus.partition_point(|it| at(it) < window.to_ns);
+        &self.ppdus[first..end.max(first)]
+    }
+
+    fn packets(&self, events: &EventsReading, window: Window) -> &[u32] {
+        let at = |index: &u32| events.packets[*index as usize].at_ns;
+        let first = self.packets.partition_point(|it| at(it) < window.from_ns);
+        let end = self.packets.partition_point(|it| at(it) < window.to_ns);
+        &self.packets[first..end.max(first)]
+    }
+}
+
+impl Timeline {
+    /// Puts events in order.
+    pub(crate) fn new(events: EventsReading) -> Self {
+        let classes = events.texts.iter().map(|text| Class::of(text)).collect();
+        let mut by_tag: Vec<u32> = (0..events.packets.len() as u32).collect();
+        by_tag.sort_by_key(|index| events.packets[*index as usize].tag);
+        let ends = events.ppdus.iter().map(|ppdu| ppdu.at_ns + ppdu.duration_ns);
+        let until_ns = ends.max().unwrap_or(0).max(events.until_ns);
+        let lanes = lanes(&events);
+        let mut timeline = Self { events, lanes, classes, by_tag, until_ns };
+        timeline.fill();
+        timeline
+    }
+
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> u64 {
+        self.events.rows
+    }
+
+    fn fill(&mut self) {
+        let Self { events, lanes, by_tag, .. } = self;
+        let mut of_node = vec![usize::MAX; events.texts.len()];
+        for (lane, it) in lanes.iter().enumerate() {
+            it.nodes.iter().for_each(|node| of_node[node.index()] = lane);
+        }
+        for (index, ppdu) in events.ppdus.iter().enumerate() {
+            let Some(lane) = lanes.get_mut(of_node[ppdu.node.index()]) else { continue };
+            lane.ppdus.push(index as u32);
+            lane.longest_ns = lane.longest_ns.max(ppdu.duration_ns);
+        }
+        for (index, packet) in events.packets.iter().enumerate() {
+            let Some(lane) = lanes.get_mut(of_node[packet.node.index()]) else { continue };
+            lane.packets.push(index as u32);
+        }
+        for hop in hops(events, by_tag) {
+            let Some(lane) = lanes.get_mut(of_node[hop.sender.index()]) else { continue };
+            let (from, to) = (hop.first_ns - hop.contention_ns, hop.first_ns);
+            if from < to {
+                lane.waiting.push((from, to));
+            }
+        }
+        let mut since: BTreeMap<TextId, (i64, TextId)> = BTreeMap::new();
+        for absence in &events.absences {
+            let before = match events.text(absence.kind) {
+                "awake" => since.remove(&absence.node),
+                _ => since.insert(absence.node, (absence.at_ns, absence.kind)),
+            };
+            let lane = lanes.get_mut(of_node[absence.node.index()]);
+            if let (Some((from, kind)), Some(lane)) = (before, lane) {
+                lane.absent.push((from, absence.at_ns, kind));
+            }
+        }
+        for (node, (from, kind)) in since {
+            if let Some(lane) = lanes.get_mut(of_node[node.index()]) {
+                lane.absent.push((from, self.until_ns, kind));
+            }
+        }
+        for lane in lanes {
+            lane.ppdus.sort_by_key(|index| events.ppdus[*index as usize].at_ns);
+            lane.packets.sort_by_key(|index| events.packets[*index as usize].at_ns);
+            lane.waiting = merged(std::mem::take(&mut lane.waiting));
+            lane.absent.sort();
+        }
+    }
+
+    /// What happened in a window.
+    pub(crate) fn view(&self, window: Window) -> View {
+        let events = &self.events;
+        let (mut ppdus, mut packets) = (0, 0);
+        for lane in &self.lanes {
+            ppdus += lane.ppdus(events, window).len();
+            packets += lane.packets(events, window).len();
+        }
+        let mut texts = Texts::default();
+        let lanes = self.lanes.iter().map(|lane| {
+            let mut view = LaneView {
+                name: lane.name.clone(),
+                has_radio: lane.has_radio,
+                ..LaneView::default()
+            };
+            if ppdus <= PPDUS_MAX {
+                view.ppdus = Some(self.each_ppdu(lane, window, &mut texts));
+            } else {
+                view.shares = Some(self.shares(lane, window));
+            }
+            if packets <= PACKETS_MAX {
+                view.packets = Some(self.each_packet(lane, window, &mut texts));
+            }
+            let (dropped, queue) = self.queues(lane, window);
+            view.dropped = dropped;
+            view.queue = queue;
+            let waiting = lane.waiting.iter().map(|(from, to)| (*from, *to, TextId::NONE));
+            (view.waiting, view.waiting_shares) = intervals(waiting, window, |_| 0);
+            let absent = lane.absent.iter().copied();
+            (view.absent, view.absent_shares) =
+                intervals(absent, window, |kind| texts.id(events, kind));
+            view
+        });
+        let lanes = lanes.collect();
+        View {
+            from_ns: window.from_ns,
+            to_ns: window.to_ns,
+            width: window.width,
+            until_ns: self.until_ns,
+            ppdus,
+            packets,
+            events: events.rows,
+            events_all: events.rows_all,
+            texts: texts.texts,
+            lanes,
+        }
+    }
+
+    fn each_ppdu(&self, lane: &Lane, window: Window, texts: &mut Texts) -> Ppdus {
+        let mut all = Ppdus::default();
+        for index in lane.ppdus(&self.events, window) {
+            let ppdu = &self.events.ppdus[*index as usize];
+            if ppdu.at_ns + ppdu.duration_ns > window.from_ns {
+                all.push(&self.events, ppdu, texts);
+            }
+        }
+        all
+    }
+
+    fn each_packet(&self, lane: &Lane, window: Window, texts: &mut Texts) -> Packets {
+        let mut all = Packets::default();
+        for index in lane.packets(&self.events, window) {
+            let packet = &self.events.packets[*index as usize];
+            all.at_ns.push(packet.at_ns);
+            all.tag.push(packet.tag);
+            all.event.push(packet.event.as_str());
+            all.flow.push(texts.id(&self.events, packet.flow));
+        }
+        all
+    }
+
+    /// The classes that occur, each with its share of every column in thousandths.
+    fn shares(&self, lane: &Lane, window: Window) -> BTreeMap<&'static str, Vec<u16>> {
+        let width = window.width as usize;
+        let mut sums = vec![0; Class::NAMES.len() * width];
+        let mut before = None;
+        for index in lane.ppdus(&self.events, window) {
+            let ppdu = &self.events.ppdus[*index as usize];
+            if before.replace((ppdu.node, ppdu.at_ns)) == Some((ppdu.node, ppdu.at_ns)) {
+                continue;
+            }
+            window.spread(ppdu.at_ns, ppdu.at_ns + ppdu.duration_ns, |column, time| {
+                self.split(ppdu, time, |class, time| sums[class as usize * width + column] += time);
+            });
+        }
+        let classes = Class::NAMES.iter().zip(sums.chunks(width));
+        classes
+            .filter(|(_, sums)| sums.iter().any(|sum| *sum > 0))
+            .map(|(name, sums)| (*name, window.shares(sums)))
+            .collect()
+    }
+
+    /// Gives `add` the time of a PPDU by class: of data, that of its retried MPDUs apart.
+    fn split(&self, ppdu: &PpduReading, time: i64, mut add: impl FnMut(Class, i64)) {
+        let class = match self.classes[ppdu.frame.index()] {
+            _ if ppdu.collided => Class::Collided,
+            class => class,
+        };
+        if class == Class::Data && ppdu.retries > 0 {
+            let again = time * i64::from(ppdu.retries) / i64::from(ppdu.mpdus.max(ppdu.retries));
+            add(Class::Retries, again);
+            add(Class::Data, time - again);
+        } else {
+            add(class, time);
+        }
+    }
+
+    /// By column: packets that were given up, and the most that the queue held.
+    fn queues(&self, lane: &Lane, window: Window) -> (Vec<(u32, u32)>, Vec<(u32, i32)>) {
+        let (mut dropped, mut queue) = (Vec::<(u32, u32)>::new(), Vec::<(u32, i32)>::new());
+        let (mut column, mut end) = (0, i64::MIN);
+        for index in lane.packets(&self.events, window) {
+            let packet = &self.events.packets[*index as usize];
+            if packet.at_ns >= end {
+                column = window.column(packet.at_ns);
+                end = window.edge(column + 1);
+            }
+            let column = column as u32;
+            if packet.event == PacketEvent::Dropped {
+                match dropped.last_mut().filter(|last| last.0 == column) {
+                    Some(last) => last.1 += 1,
+                    None => dropped.push((column, 1)),
+                }
+            }
+            if packet.queue_packets >= 0 {
+                match queue.last_mut().filter(|last| last.0 == column) {
+                    Some(last) => last.1 = last.1.max(packet.queue_packets),
+                    None => queue.push((column, packet.queue_packets)),
+                }
+            }
+        }
+        (dropped, queue)
+    }
+
+    /// The events of a packet in their order; none if there is no such packet.
+    pub(crate) fn packet(&self, tag: i64) -> impl Iterator<Item = &PacketReading> {
+        let of = |index: &u32| self.events.packets[*index as usize].tag;
+        let first = self.by_tag.partition_point(|index| of(index) < tag);
+        let end = self.by_tag.partition_point(|index| of(index) <= tag);
+        self.by_tag[first..end].iter().map(|index| &self.events.packets[*index as usize])
+    }
+
+    /// The hops of a packet over the air, as far as it got across.
+    pub(crate) fn hops_of(&self, tag: i64) -> Vec<Hop> {
+        let mut hops = Vec::new();
+        let mut path = Path::default();
+        for packet in self.packet(tag) {
+            hops.extend(path.next(&self.events, packet));
+        }
+        hops
+    }
+
+    /// The PPDUs of a transmitter that begin in a span of time, its last instant included.
+    pub(crate) fn sent_by(
+        &self,
+        node: TextId,
+        from_ns: i64,
+        to_ns: i64,
+    ) -> impl Iterator<Item = &PpduReading> {
+        let window = Window { from_ns, to_ns: to_ns.saturating_add(1), width: 1 };
+        let lane = self.lanes.iter().find(move |lane| lane.nodes.contains(&node));
+        let indices = lane.map_or(&[][..], |lane| lane.ppdus(&self.events, window));
+        let ppdus = indices.iter().map(|index| &self.events.ppdus[*index as usize]);
+        ppdus.filter(move |ppdu| ppdu.node == node && ppdu.at_ns >= from_ns)
+    }
+}
+
+/// A packet's hop over the air. The instants follow from the parts of its delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hop {
+    pub sender: TextId,
+    pub receiver: TextId,
+    /// When the PPDU began that carried it first.
+    pub first_ns: i64,
+    /// When the PPDU ended that got it across.
+    pub across_ns: i64,
+    /// How long it waited for the channel before.
+    pub contention_ns: i64,
+}
+
+/// What is known of a packet while its events are followed.
+#[derive(Default)]
+struct Path {
+    sender: Option<TextId>,
+    before: PartsReading,
+}
+
+impl Path {
+    /// The hop that an event ends.
+    fn next(&mut self, events: &EventsReading, packet: &PacketReading) -> Option<Hop> {
+        if packet.event == PacketEvent::Queued {
+            self.sender = Some(packet.node);
+        }
+        if packet.event != PacketEvent::Delivered {
+            return None;
+        }
+        let parts = *events.parts.get(packet.parts? as usize)?;
+        let of = |name| parts.part(name) - self.before.part(name);
+        let across_ns = packet.at_ns - of("reorder");
+        let hop = Hop {
+            sender: self.sender?,
+            receiver: packet.node,
+            first_ns: across_ns - of("air") - of("retries"),
+            across_ns,
+            contention_ns: of("contention"),
+        };
+        self.before = parts;
+        Some(hop)
+    }
+}
+
+/// The hops of all packets.
+fn hops<'a>(events: &'a EventsReading, by_tag: &'a [u32]) -> impl Iterator<Item = Hop> + 'a {
+    let (mut path, mut tag) = (Path::default(), None);
+    by_tag.iter().filter_map(move |index| {
+        let packet = &events.packets[*index as usize];
+        if tag.replace(packet.tag) != Some(packet.tag) {
+            path = Path::default();
+        }
+        path.next(events, packet)
+    })
+}
+
+/// The lanes, still empty: nodes that transmit, then the others where packets were, by name.
+fn lanes(events: &EventsReading) -> Vec<Lane> {
+    let mut airtime: BTreeMap<TextId, i64> = BTreeMap::new();
+    for ppdu in &events.ppdus {
+        *airtime.entry(ppdu.node).or_default() += ppdu.duration_ns;
+    }
+    for absence in &events.absences {
+        airtime.entry(absence.node).or_default();
+    }
+    let mut hosts: Vec<TextId> = events.packets.iter().map(|packet| packet.node).collect();
+    hosts.sort();
+    hosts.dedup();
+    hosts.retain(|node| !airtime.contains_key(node) && *node != TextId::NONE);
+    let mut radios: Vec<(TextId, i64)> = airtime.into_iter().collect();
+    radios.sort_by_key(|(node, time)| (std::cmp::Reverse(*time), *node));
+    let others = match radios.len() > LANES_MAX {
+        true => radios.split_off(LANES_MAX - 1),
+        false => Vec::new(),
+    };
+    let by_name = |nodes: &mut Vec<TextId>| {
+        nodes.sort_by_key(|node| crate::runs::natural(events.text(*node)));
+    };
+    let mut radios: Vec<TextId> = radios.into_iter().map(|(node, _)| node).collect();
+    by_name(&mut radios);
+    by_name(&mut hosts);
+    let own = |has_radio| {
+        move |node: TextId| Lane::new(events.text(node).to_owned(), vec![node], has_radio)
+    };
+    let mut lanes: Vec<Lane> = radios.into_iter().map(own(true)).collect();
+    if !others.is_empty() {
+        let nodes: Vec<_> = others.into_iter().map(|(node, _)| node).collect();
+        lanes.push(Lane::new(format!("{} others", nodes.len()), nodes, true));
+    }
+    let left = (LANES_MAX + 16).saturating_sub(lanes.len());
+    lanes.extend(hosts.into_iter().take(left).map(own(false)));
+    lanes
+}
+
+/// Intervals without overlaps, in order.
+fn merged(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    intervals.sort_unstable();
+    let mut out: Vec<(i64, i64)> = Vec::new();
+    for (from, to) in intervals {
+        match out.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ => out.push((from, to)),
+        }
+    }
+    out
+}
+
+type Intervals = (Option<Vec<(i64, i64, u32)>>, Option<Vec<u16>>);
+
+/// The intervals that meet a window or, if they are many, their shares of its columns.
+fn intervals(
+    all: impl Iterator<Item = (i64, i64, TextId)> + Clone,
+    window: Window,
+    mut kind: impl FnMut(TextId) -> u32,
+) -> Intervals {
+    let meets = |(from, to, _): &(i64, i64, TextId)| *from < window.to_ns && *to > window.from_ns;
+    let there = all.filter(meets);
+    if there.clone().nth(INTERVALS_MAX).is_none() {
+        let each = there.map(|(from, to, text)| (from, to, kind(text)));
+        return (Some(each.collect()), None);
+    }
+    let mut sums = vec![0; window.width as usize];
+    there.for_each(|(from, to, _)| window.spread(from, to, |column, time| sums[column] += time));
+    (None, Some(window.shares(&sums)))
+}
+
+/// The texts of an answer, by number.
+#[derive(Default)]
+struct Texts {
+    texts: Vec<String>,
+    known: BTreeMap<TextId, u32>,
+}
+
+impl Texts {
+    fn id(&mut self, events: &EventsReading, text: TextId) -> u32 {
+        *self.known.entry(text).or_insert_with(|| {
+            self.texts.push(events.text(text).to_owned());
+            self.texts.len() as u32 - 1
+        })
+    }
+}
+
+/// What happened in a window.
+#[derive(Debug, Serialize)]
+pub(crate) struct View {
+    from_ns: i64,
+    to_ns: i64,
+    width: u32,
+    /// The end of what is known.
+    until_ns: i64,
+    /// How many PPDUs there are.
+    ppdus: usize,
+    /// How many events of packets there are.
+    packets: usize,
+    /// How many events of the run are known, and how many there are.
+    events: u64,
+    events_all: u64,
+    /// What numbers of texts stand for.
+    texts: Vec<String>,
+    lanes: Vec<LaneView>,
+}
+
+/// A lane in a window.
+#[derive(Debug, Default, Serialize)]
+struct LaneView {
+    name: String,
+    has_radio: bool,
+    /// The PPDUs, if they are few.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ppdus: Option<Ppdus>,
+    /// Otherwise the shares of the columns by class, in thousandths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<BTreeMap<&'static str, Vec<u16>>>,
+    /// Events of packets, if they are few.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packets: Option<Packets>,
+    /// Columns with packets that were given up, and how many.
+    dropped: Vec<(u32, u32)>,
+    /// Columns with packets that were queued, and the most in the queue.
+    queue: Vec<(u32, i32)>,
+    /// When packets waited for the channel: from, to, and 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<Vec<(i64, i64, u32)>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_shares: Option<Vec<u16>>,
+    /// When it could not be reached: from, to, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<Vec<(i64, i64, u32)>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent_shares: Option<Vec<u16>>,
+}
+
+/// PPDUs, column by column; texts by number.
+#[derive(Debug, Default, Serialize)]
+struct Ppdus {
+    at_ns: Vec<i64>,
+    duration_ns: Vec<i64>,
+    node: Vec<u32>,
+    peer: Vec<u32>,
+    flow: Vec<u32>,
+    frame: Vec<u32>,
+    rate: Vec<u32>,
+    rate_kbps: Vec<i64>,
+    bytes: Vec<i32>,
+    mpdus: Vec<i32>,
+    retries: Vec<i32>,
+    received: Vec<i32>,
+    sequence: Vec<i32>,
+    signal_dbm: Vec<Option<f32>>,
+    collided: Vec<bool>,
+}
+
+impl Ppdus {
+    fn push(&mut self, events: &EventsReading, ppdu: &PpduReading, texts: &mut Texts) {
+        self.at_ns.push(ppdu.at_ns);
+        self.duration_ns.push(ppdu.duration_ns);
+        self.node.push(texts.id(events, ppdu.node));
+        self.peer.push(texts.id(events, ppdu.peer));
+        self.flow.push(texts.id(events, ppdu.flow));
+        self.frame.push(texts.id(events, ppdu.frame));
+        self.rate.push(texts.id(events, ppdu.rate));
+        self.rate_kbps.push(ppdu.rate_kbps);
+        self.bytes.push(ppdu.bytes);
+        self.mpdus.push(ppdu.mpdus);
+        self.retries.push(ppdu.retries);
+        self.received.push(ppdu.received);
+        self.sequence.push(ppdu.sequence);
+        let signal = (ppdu.signal_dbm * 10.0).round() / 10.0;
+        self.signal_dbm.push(Some(signal).filter(|signal| signal.is_finite()));
+        self.collided.push(ppdu.collided);
+    }
+}
+
+/// Events of packets, column by column.
+#[derive(Debug, Default, Serialize)]
+struct Packets {
+    at_ns: Vec<i64>,
+    tag: Vec<i64>,
+    event: Vec<&'static str>,
+    flow: Vec<u32>,
+}
+
+#[cfg(test)]
+mod tests;

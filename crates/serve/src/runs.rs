@@ -1,0 +1,368 @@
+//! Which runs there are: the folder itself, and folders in it, that have a `run.json`, to a
+//! bounded depth and number. They are found once, at the start, and have numbers; symbolic links
+//! are not followed, neither to folders nor to files. What is broken is listed with what is wrong
+//! with it. Documents and reports are read when they are asked for; of timelines, which are large,
+//! the latest are kept.
+
+use crate::air::Timeline;
+use crate::server::ServeError;
+use lasthop_report::finding::findings;
+use lasthop_report::page::{self, Content, Source};
+use lasthop_trace::{Delays, EventsReading, RunDocument, SeriesReading, SeriesTable, check_table};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How deep below the folder runs are searched for: a sweep's folders are three deep.
+const DEPTH_MAX: usize = 4;
+/// Most folders that are looked into.
+const FOLDERS_MAX: usize = 10_000;
+/// Most runs that are listed.
+const RUNS_MAX: usize = 1_000;
+/// Most bytes of a document or a report.
+const DOCUMENT_MAX: u64 = 64 << 20;
+/// Most events of a run that are read.
+const EVENTS_MAX: u64 = 4_000_000;
+/// Most events of all timelines that are kept, unless a single one has more.
+const KEPT_MAX: u64 = 6_000_000;
+
+/// The runs of a folder.
+pub(crate) struct Runs {
+    root: PathBuf,
+    runs: Vec<Run>,
+    is_cut: bool,
+    kept: Mutex<Vec<Kept>>,
+}
+
+/// A run that was found.
+struct Run {
+    folder: PathBuf,
+    /// Where it is below the folder that is served.
+    name: String,
+    head: Result<Head, String>,
+    /// What is wrong with its other files.
+    notes: Vec<String>,
+    has_series: bool,
+    has_events: bool,
+}
+
+/// What the list says of a run.
+#[derive(Serialize)]
+struct Head {
+    scenario: String,
+    seed: u64,
+    run: u64,
+    duration_s: f64,
+    is_emulated: bool,
+    set: Vec<String>,
+}
+
+/// A timeline that was read, or is being read.
+struct Kept {
+    run: usize,
+    stamp: Stamp,
+    timeline: Arc<Mutex<Option<Arc<Timeline>>>>,
+}
+
+/// Which version of a file was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp(u64, i64, i64);
+
+/// Why there is no answer: a status and a text.
+pub(crate) type Failure = (u16, String);
+
+impl Runs {
+    /// The runs in `root`.
+    pub(crate) fn find(root: &Path) -> Result<Self, ServeError> {
+        let failed = |source| ServeError::Folder { path: root.to_owned(), source };
+        let real = fs::canonicalize(root).map_err(failed)?;
+        fs::read_dir(&real).map_err(failed)?;
+        let mut found = Vec::new();
+        let mut looked = 0;
+        search(&real, DEPTH_MAX, &mut looked, &mut found);
+        if found.is_empty() {
+            return Err(ServeError::NoRuns { path: root.to_owned() });
+        }
+        found.sort_by_key(|folder| natural(&folder.display().to_string()));
+        let is_cut = found.len() > RUNS_MAX || looked > FOLDERS_MAX;
+        found.truncate(RUNS_MAX);
+        let runs = found.into_iter().map(|folder| Run::new(&real, folder)).collect();
+        Ok(Self { root: real, runs, is_cut, kept: Mutex::default() })
+    }
+
+    /// How many there are, and how many of them have something wrong.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let is_broken = |run: &&Run| run.head.is_err() || !run.notes.is_empty();
+        (self.runs.len(), self.runs.iter().filter(is_broken).count())
+    }
+
+    /// The list of runs.
+    pub(crate) fn list(&self) -> Value {
+        let entry = |(id, run): (usize, &Run)| {
+            json!({
+                "id": id,
+                "name": run.name,
+                "run": run.head.as_ref().ok(),
+                "error": run.head.as_ref().err(),
+                "notes": run.notes,
+                "has_series": run.has_series,
+                "has_events": run.has_events,
+            })
+        };
+        json!({
+            "folder": self.root.file_name().map(|name| name.to_string_lossy()),
+            "runs": self.runs.iter().enumerate().map(entry).collect::<Vec<_>>(),
+            "is_cut": self.is_cut,
+        })
+    }
+
+    /// The document of a run, and what is wrong with it.
+    pub(crate) fn document(&self, id: usize) -> Result<Value, Failure> {
+        let document = self.run(id)?.document().map_err(broken)?;
+        let found: Vec<Value> = findings(&document)
+            .iter()
+            .map(|finding| {
+                json!({
+                    "kind": finding.kind.as_str(),
+                    "title": finding.kind.title(),
+                    "sentence": finding.sentence,
+                    "weight": finding.weight,
+                    "remedy": finding.remedy,
+                })
+            })
+            .collect();
+        Ok(json!({ "id": id, "document": document, "findings": found }))
+    }
+
+    /// What changed in a run over time.
+    pub(crate) fn series(&self, id: usize) -> Result<SeriesTable, Failure> {
+        let path = self.file(id, "series.parquet")?;
+        SeriesTable::read(&path).map_err(|why| broken(why.to_string()))
+    }
+
+    /// The report of a run: the file, or else made now, without trying remedies.
+    pub(crate) fn report(&self, id: usize) -> Result<Vec<u8>, Failure> {
+        let run = self.run(id)?;
+        let file = run.folder.join("report.html");
+        if is_file(&file) {
+            return bounded(&file).map_err(broken);
+        }
+        let document = run.document().map_err(broken)?;
+        let there = |name: &str| Some(run.folder.join(name)).filter(|path| is_file(path));
+        let failed = |why: String| broken(why);
+        let series = there("series.parquet").map(|path| SeriesReading::read(&path));
+        let series = series.transpose().map_err(|why| failed(why.to_string()))?;
+        let delays = there("events.parquet").map(|path| Delays::read(&path, document.warmup_s));
+        let delays = delays.transpose().map_err(|why| failed(why.to_string()))?;
+        let scenario = there("scenario.toml").map(|path| bounded(&path)).transpose();
+        let scenario = scenario.map_err(failed)?;
+        let text = scenario.as_deref().map(String::from_utf8_lossy);
+        let page = page::html(&Content {
+            run: &document,
+            series: series.as_deref(),
+            delays: delays.as_ref(),
+            scenario: text.as_deref().map(|text| Source { path: "scenario.toml", text }),
+            trials: None,
+        });
+        Ok(page.into_bytes())
+    }
+
+    /// What happened in a run; read now, unless it is kept.
+    pub(crate) fn timeline(&self, id: usize) -> Result<Arc<Timeline>, Failure> {
+        let path = self.file(id, "events.parquet")?;
+        let stamp = Stamp::of(&path).map_err(|why| broken(why.to_string()))?;
+        let place = {
+            let mut kept = self.kept();
+            let found = kept.iter().position(|it| it.run == id && it.stamp == stamp);
+            let entry = match found {
+                Some(at) => kept.remove(at),
+                None => {
+                    kept.retain(|it| it.run != id);
+                    Kept { run: id, stamp, timeline: Arc::default() }
+                }
+            };
+            let timeline = Arc::clone(&entry.timeline);
+            kept.push(entry);
+            timeline
+        };
+        // Held while it is read, so that several requests read it once.
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(timeline) = &*place {
+            return Ok(Arc::clone(timeline));
+        }
+        let events =
+            EventsReading::read(&path, EVENTS_MAX).map_err(|why| broken(why.to_string()))?;
+        let timeline = Arc::new(Timeline::new(events));
+        *place = Some(Arc::clone(&timeline));
+        drop(place);
+        self.forget();
+        Ok(timeline)
+    }
+
+    /// Drops the timelines that were asked for longest ago, until the others are few enough.
+    fn forget(&self) {
+        let mut kept = self.kept();
+        let rows = |it: &Kept| {
+            let timeline = it.timeline.try_lock().ok();
+            timeline.and_then(|it| it.as_ref().map(|it| it.rows())).unwrap_or(0)
+        };
+        while kept.len() > 1 && kept.iter().map(rows).sum::<u64>() > KEPT_MAX {
+            kept.remove(0);
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, id: usize) -> Result<&Run, Failure> {
+        let last = self.runs.len().saturating_sub(1);
+        let missing = || (404, format!("there is no run {id}; expected a number from 0 to {last}"));
+        self.runs.get(id).ok_or_else(missing)
+    }
+
+    fn file(&self, id: usize, name: &str) -> Result<PathBuf, Failure> {
+        let run = self.run(id)?;
+        let path = run.folder.join(name);
+        match is_file(&path) {
+            true => Ok(path),
+            false => Err((404, format!("{}: there is no {name}", run.name))),
+        }
+    }
+}
+
+/// A file that cannot be read as what it should be.
+fn broken(why: String) -> Failure {
+    (422, why)
+}
+
+impl Run {
+    fn new(root: &Path, folder: PathBuf) -> Self {
+        let below = folder.strip_prefix(root).unwrap_or(&folder);
+        let name = match below.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => below.display().to_string(),
+        };
+        let mut run = Self {
+            name,
+            head: Err(String::new()),
+            notes: Vec::new(),
+            has_series: false,
+            has_events: false,
+            folder,
+        };
+        run.head = run.document().map(|document| Head {
+            scenario: document.scenario,
+            seed: document.seed,
+            run: document.run,
+            duration_s: document.duration_s,
+            is_emulated: document.emulation.is_some(),
+            set: document.set,
+        });
+        run.has_series = run.is_whole("series.parquet");
+        run.has_events = run.is_whole("events.parquet");
+        run
+    }
+
+    /// Whether a table is there and whole; notes what is wrong with it.
+    fn is_whole(&mut self, name: &str) -> bool {
+        let path = self.folder.join(name);
+        if !is_file(&path) {
+            return false;
+        }
+        match check_table(&path) {
+            Ok(()) => true,
+            Err(why) => {
+                self.notes.push(shown(&why.to_string(), &path, name));
+                false
+            }
+        }
+    }
+
+    fn document(&self) -> Result<RunDocument, String> {
+        let path = self.folder.join("run.json");
+        let bytes = bounded(&path).map_err(|why| shown(&why, &path, "run.json"))?;
+        serde_json::from_slice(&bytes)
+            .map_err(|why| format!("run.json: expected the summary of a run: {why}"))
+    }
+}
+
+/// A message with the name of a file instead of its path.
+fn shown(why: &str, path: &Path, name: &str) -> String {
+    why.replace(&path.display().to_string(), name)
+}
+
+/// Adds the folders with a `run.json`, `folder` itself first.
+fn search(folder: &Path, depth: usize, looked: &mut usize, found: &mut Vec<PathBuf>) {
+    *looked += 1;
+    if *looked > FOLDERS_MAX || found.len() > RUNS_MAX {
+        return;
+    }
+    if is_file(&folder.join("run.json")) {
+        found.push(folder.to_owned());
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut below: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect();
+    below.sort();
+    if depth > 0 {
+        below.iter().for_each(|folder| search(folder, depth - 1, looked, found));
+    }
+}
+
+/// A name as it is sorted: `run-10` behind `run-9`.
+pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
+    let mut parts = vec![(String::new(), 0_u64)];
+    for character in name.chars() {
+        let last = parts.len() - 1;
+        match character.to_digit(10) {
+            Some(digit) => {
+                parts[last].1 = parts[last].1.saturating_mul(10).saturating_add(digit.into());
+            }
+            None if parts[last].1 > 0 => parts.push((character.to_string(), 0)),
+            None => parts[last].0.push(character),
+        }
+    }
+    parts
+}
+
+/// Whether there is a file, and no symbolic link.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
+}
+
+/// The content of a file that is no symbolic link and not too long.
+fn bounded(path: &Path) -> Result<Vec<u8>, String> {
+    let failed = |why: io::Error| format!("cannot read {}: {why}", path.display());
+    let metadata = fs::symlink_metadata(path).map_err(failed)?;
+    if !metadata.is_file() || metadata.len() > DOCUMENT_MAX {
+        return Err(format!("{}: expected a file of at most {DOCUMENT_MAX} bytes", path.display()));
+    }
+    fs::read(path).map_err(failed)
+}
+
+impl Stamp {
+    fn of(path: &Path) -> io::Result<Self> {
+        let metadata = fs::symlink_metadata(path)?;
+        Ok(Self(metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_the_order_of_their_numbers() {
+        let mut names = ["run-10", "run-9", "a", "run-9/x", "run-1"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["a", "run-1", "run-9", "run-9/x", "run-10"]);
+    }
+}

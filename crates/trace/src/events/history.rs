@@ -1,0 +1,352 @@
+//! Reads from `events.parquet` what happened: every PPDU, every event of a packet, and when
+//! nodes were away or dozed, as compact rows in the order of the file. A row takes 40 to 130
+//! bytes, so how many are read is bounded by who asks. Block Ack agreements, rates, round trips
+//! and readings of TCP senders are left out.
+
+use crate::read::{Group, TableError, TableReader};
+use parquet::data_type::ByteArray;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A text of [`EventsReading::texts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TextId(pub u32);
+
+impl TextId {
+    /// No text: the cell is empty. It is the first of all texts, which is empty.
+    pub const NONE: Self = Self(0);
+
+    /// Its place in [`EventsReading::texts`].
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A PPDU, or what one of several users carries to one receiver. Times are in ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PpduReading {
+    /// When it began.
+    pub at_ns: i64,
+    /// Time on the air.
+    pub duration_ns: i64,
+    /// The transmitter.
+    pub node: TextId,
+    /// The receiver; `*` for all.
+    pub peer: TextId,
+    /// The flow of its first packet.
+    pub flow: TextId,
+    /// Kind of the first MPDU.
+    pub frame: TextId,
+    /// PHY rate by name.
+    pub rate: TextId,
+    /// PHY rate in kb/s.
+    pub rate_kbps: i64,
+    /// Length of the PSDU.
+    pub bytes: i32,
+    /// MPDUs in it.
+    pub mpdus: i32,
+    /// MPDUs with the Retry bit.
+    pub retries: i32,
+    /// MPDUs that the receiver decoded.
+    pub received: i32,
+    /// Sequence number of the first MPDU; -1 if it has none.
+    pub sequence: i32,
+    /// Level at the receiver in dBm; not a number if it has none.
+    pub signal_dbm: f32,
+    /// It overlapped with another PPDU at the receiver.
+    pub collided: bool,
+}
+
+/// What happened to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PacketEvent {
+    /// It entered the network.
+    Sent,
+    /// It entered the Wi-Fi queue of a station.
+    Queued,
+    /// A station gave it up.
+    Dropped,
+    /// It came out of the Wi-Fi hop.
+    Delivered,
+    /// It left the network.
+    Arrived,
+    /// It was given up.
+    Lost,
+}
+
+impl PacketEvent {
+    const ALL: [(&'static str, Self); 6] = [
+        ("sent", Self::Sent),
+        ("queued", Self::Queued),
+        ("dropped", Self::Dropped),
+        ("delivered", Self::Delivered),
+        ("arrived", Self::Arrived),
+        ("lost", Self::Lost),
+    ];
+
+    /// Its word in the file.
+    pub const fn as_str(self) -> &'static str {
+        Self::ALL[self as usize].0
+    }
+}
+
+/// An event of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketReading {
+    /// When.
+    pub at_ns: i64,
+    /// Number of the packet.
+    pub tag: i64,
+    /// What happened.
+    pub event: PacketEvent,
+    /// Where.
+    pub node: TextId,
+    /// The other end, of `Sent` and `Arrived`.
+    pub peer: TextId,
+    /// The flow.
+    pub flow: TextId,
+    /// Why it was given up, of `Dropped` and `Lost`.
+    pub reason: TextId,
+    /// Length of the network-layer packet.
+    pub bytes: i32,
+    /// Packets that the station holds for the access category, of `Queued`; -1 otherwise.
+    pub queue_packets: i32,
+    /// Place of its delay in [`EventsReading::parts`], of `Delivered` and `Arrived`.
+    pub parts: Option<u32>,
+}
+
+/// The delay of a packet so far, and its parts, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartsReading {
+    /// Since it entered the network.
+    pub delay_ns: i64,
+    /// The parts that have columns, in their order: queue, away, asleep, contention, retries,
+    /// reorder, air, wire.
+    pub parts_ns: [i64; 8],
+}
+
+impl PartsReading {
+    /// The names of the parts.
+    pub const NAMES: [&'static str; 8] =
+        ["queue", "away", "asleep", "contention", "retries", "reorder", "air", "wire"];
+    /// Their columns.
+    const COLUMNS: [&'static str; 8] = [
+        "queue_ns",
+        "away_ns",
+        "asleep_ns",
+        "contention_ns",
+        "retries_ns",
+        "reorder_ns",
+        "air_ns",
+        "wire_ns",
+    ];
+
+    /// The part with this name; 0 if there is none.
+    pub fn part(&self, name: &str) -> i64 {
+        Self::NAMES.iter().position(|known| *known == name).map_or(0, |at| self.parts_ns[at])
+    }
+}
+
+/// A node left its channel, turned its radio off, or can be reached again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AbsenceReading {
+    /// When.
+    pub at_ns: i64,
+    /// Which node.
+    pub node: TextId,
+    /// `off_channel`, `dozing` or `awake`.
+    pub kind: TextId,
+}
+
+/// The events of a run.
+#[derive(Clone, Debug, Default)]
+pub struct EventsReading {
+    /// The texts of cells; the first is empty.
+    pub texts: Vec<String>,
+    /// PPDUs in the order of their ends.
+    pub ppdus: Vec<PpduReading>,
+    /// Events of packets in their order.
+    pub packets: Vec<PacketReading>,
+    /// Delays of packets that were delivered or arrived.
+    pub parts: Vec<PartsReading>,
+    /// Absences of nodes in their order.
+    pub absences: Vec<AbsenceReading>,
+    /// Rows that were read.
+    pub rows: u64,
+    /// Rows of the file.
+    pub rows_all: u64,
+    /// Time of the last row that was read, in ns.
+    pub until_ns: i64,
+}
+
+impl EventsReading {
+    /// The text of a cell.
+    pub fn text(&self, id: TextId) -> &str {
+        self.texts.get(id.index()).map_or("", String::as_str)
+    }
+
+    /// The events of the file at `path` from its beginning, in whole row groups, as long as they
+    /// are no more than `rows_max`.
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    pub fn read(path: &Path, rows_max: u64) -> Result<Self, TableError> {
+        let table = TableReader::open(path, "events")?;
+        let mut texts = Texts::default();
+        let mut events = Self { rows_all: table.rows(), ..Self::default() };
+        for group in table.groups(usize::MAX) {
+            let group = group?;
+            let rows = events.group(&group, &mut texts, rows_max)?;
+            if rows == 0 {
+                break;
+            }
+            events.rows += rows;
+        }
+        events.texts = texts.texts;
+        Ok(events)
+    }
+
+    /// Adds a row group, unless that are too many rows; returns how many.
+    fn group(
+        &mut self,
+        group: &Group<'_>,
+        texts: &mut Texts,
+        rows_max: u64,
+    ) -> Result<u64, TableError> {
+        if self.rows + group.rows() > rows_max {
+            return Ok(0);
+        }
+        let at = group.int64("at_ns")?;
+        let mut text = |column| Ok(texts.column(&group.text(column)?));
+        let (kind, node, peer, flow) = (text("kind")?, text("node")?, text("peer")?, text("flow")?);
+        let (reason, frame, rate) = (text("reason")?, text("frame")?, text("rate")?);
+        let (tag, bytes) = (group.int64("tag")?, group.int32("bytes")?);
+        let (duration, rate_kbps) = (group.int64("duration_ns")?, group.int64("rate_kbps")?);
+        let (mpdus, retries) = (group.int32("mpdus")?, group.int32("retries")?);
+        let (received, sequence) = (group.int32("received")?, group.int32("sequence")?);
+        let (signal, collided) = (group.double("signal_dbm")?, group.bool("collided")?);
+        let (queue, delay) = (group.int32("queue_packets")?, group.int64("delay_ns")?);
+        let parts: Vec<_> = PartsReading::COLUMNS
+            .into_iter()
+            .map(|column| group.int64(column))
+            .collect::<Result<_, _>>()?;
+        let kinds: Vec<Kind> = texts.texts.iter().map(|text| Kind::of(text)).collect();
+        for row in 0..at.len() {
+            let Some(at_ns) = at[row] else { continue };
+            self.until_ns = self.until_ns.max(at_ns);
+            match kinds[kind[row].index()] {
+                Kind::Other => {}
+                Kind::Absence => {
+                    self.absences.push(AbsenceReading { at_ns, node: node[row], kind: kind[row] });
+                }
+                Kind::Ppdu => self.ppdus.push(PpduReading {
+                    at_ns,
+                    duration_ns: duration[row].unwrap_or(0).max(0),
+                    node: node[row],
+                    peer: peer[row],
+                    flow: flow[row],
+                    frame: frame[row],
+                    rate: rate[row],
+                    rate_kbps: rate_kbps[row].unwrap_or(0),
+                    bytes: bytes[row].unwrap_or(0),
+                    mpdus: mpdus[row].unwrap_or(0),
+                    retries: retries[row].unwrap_or(0),
+                    received: received[row].unwrap_or(0),
+                    sequence: sequence[row].unwrap_or(-1),
+                    signal_dbm: signal[row].map_or(f32::NAN, |signal| signal as f32),
+                    collided: collided[row].unwrap_or(false),
+                }),
+                Kind::Packet(event) => {
+                    let Some(tag) = tag[row] else { continue };
+                    let place = u32::try_from(self.parts.len()).ok();
+                    let of_packet = delay[row].and_then(|delay_ns| {
+                        let parts_ns = std::array::from_fn(|part| parts[part][row].unwrap_or(0));
+                        self.parts.push(PartsReading { delay_ns, parts_ns });
+                        place
+                    });
+                    self.packets.push(PacketReading {
+                        at_ns,
+                        tag,
+                        event,
+                        node: node[row],
+                        peer: peer[row],
+                        flow: flow[row],
+                        reason: reason[row],
+                        bytes: bytes[row].unwrap_or(0),
+                        queue_packets: queue[row].unwrap_or(-1),
+                        parts: of_packet,
+                    });
+                }
+            }
+        }
+        Ok(at.len() as u64)
+    }
+}
+
+/// What a row is about.
+#[derive(Clone, Copy)]
+enum Kind {
+    Ppdu,
+    Packet(PacketEvent),
+    Absence,
+    Other,
+}
+
+impl Kind {
+    fn of(text: &str) -> Self {
+        let packet = PacketEvent::ALL.iter().find(|(name, _)| *name == text);
+        match (text, packet) {
+            ("ppdu", _) => Self::Ppdu,
+            ("off_channel" | "dozing" | "awake", _) => Self::Absence,
+            (_, Some((_, event))) => Self::Packet(*event),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Texts with numbers.
+struct Texts {
+    texts: Vec<String>,
+    known: BTreeMap<Vec<u8>, TextId>,
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        let known = BTreeMap::from([(Vec::new(), TextId::NONE)]);
+        Self { texts: vec![String::new()], known }
+    }
+}
+
+impl Texts {
+    /// The numbers of the texts of a column. Its values come from a dictionary: what is at the
+    /// same place is the same text, and most rows have one of the latest.
+    fn column(&mut self, cells: &[Option<ByteArray>]) -> Vec<TextId> {
+        const LATEST: usize = 16;
+        let mut latest: [(usize, usize, TextId); LATEST] = [(0, 0, TextId::NONE); LATEST];
+        let mut ids = Vec::with_capacity(cells.len());
+        for cell in cells {
+            let Some(cell) = cell else {
+                ids.push(TextId::NONE);
+                continue;
+            };
+            let bytes = cell.data();
+            let (place, length) = (bytes.as_ptr() as usize, bytes.len());
+            let slot = &mut latest[(place >> 2) % LATEST];
+            if (slot.0, slot.1) != (place, length) {
+                *slot = (place, length, self.id(bytes));
+            }
+            ids.push(slot.2);
+        }
+        ids
+    }
+
+    fn id(&mut self, bytes: &[u8]) -> TextId {
+        if let Some(id) = self.known.get(bytes) {
+            return *id;
+        }
+        let id = TextId(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+        self.texts.push(String::from_utf8_lossy(bytes).into_owned());
+        self.known.insert(bytes.to_vec(), id);
+        id
+    }
+}
