@@ -5,6 +5,8 @@ import { h } from "../common/dom";
 import type { ChoiceControl, Knob, RangeControl } from "./protocol";
 
 const STEPS = 200;
+/** Where all groups are open at first. */
+const wide = matchMedia("(min-width: 46rem)");
 
 /** The argument of `--set` for a knob's word or number. */
 export function argument(knob: Knob, word: string): string {
@@ -51,7 +53,9 @@ export class Knobs {
     for (const knob of knobs) groups.set(knob.group, [...(groups.get(knob.group) ?? []), knob]);
     for (const [name, group] of groups) {
       const made = group.map((knob) => (knob.control.kind === "range" ? this.range(knob) : this.choice(knob)));
-      this.root.append(h("fieldset", {}, h("legend", {}, name), ...made));
+      const open = this.root.childElementCount === 0 || wide.matches;
+      const inside = h("div", { role: "group", "aria-label": name }, ...made);
+      this.root.append(h("details", { class: "group", open }, h("summary", {}, name), inside));
     }
     if (held !== undefined && held !== "") document.getElementById(held)?.focus();
   }

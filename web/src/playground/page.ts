@@ -126,7 +126,8 @@ class Page {
       h("p", { class: "command" }, this.command, copy),
       h("p", { class: "muted" }, `lasthop ${version}; all of it ran in this browser.`),
     );
-    byId("status").parentElement?.append(themeButton());
+    this.status.before(this.answers.figures);
+    this.status.parentElement?.append(themeButton());
     window.addEventListener("hashchange", () => this.follow());
   }
 

@@ -2,7 +2,7 @@
 // summary as tables. Plots stay while their lines stay, so that zoom and hidden lines survive.
 
 import { BANDS, bandOf } from "../common/causes";
-import { Chart, dashOf, type ChartOptions, type Value } from "../common/chart";
+import { Chart, dashOf, type ChartOptions, type Line, type Value } from "../common/chart";
 import { h } from "../common/dom";
 import { short } from "../common/format";
 import { table } from "../common/table";
@@ -13,12 +13,15 @@ const LINES_MAX = 6;
 /** Most points of a line, and of areas; neighbours are averaged. */
 const POINTS_MAX = 400;
 const AREA_POINTS_MAX = 120;
+/** A gap between two readings is short if it is one part in so many of the run. */
+const GAPS = 10;
 const LINK = "time";
 
 export class Results {
   readonly root = h("div", { class: "answers" });
   private readonly apply: (sets: string[]) => void;
-  private readonly figures = h("dl", { class: "figures" });
+  /** For the page's bar, so that they are seen while a slider moves. */
+  readonly figures = h("dl", { class: "figures", "aria-label": "Key figures" });
   private readonly findings = h("div", { class: "findings" });
   private readonly plots = h("div", { class: "plots" });
   private readonly tables = h("div", { class: "tables" });
@@ -40,7 +43,6 @@ export class Results {
     this.plots.append(h("div", { id: "plot-queue" }), h("div", { id: "plot-airtime" }));
     this.root.append(
       h("h2", { class: "visually-hidden" }, "Results"),
-      this.figures,
       this.findings,
       this.plots,
       this.tables,
@@ -65,9 +67,9 @@ export class Results {
     const figure = (name: string, value: string): HTMLElement =>
       h("div", {}, h("dt", {}, name), h("dd", {}, value));
     this.figures.replaceChildren(
-      figure("all flows carry", carried.length > 0 ? `${short(goodput)} Mb/s` : "–"),
-      figure("longest 99 % delay", slowest > 0 ? `${short(slowest)} ms` : "–"),
-      figure("air in use", `${(100 * air).toFixed(0)} %`),
+      figure("goodput", carried.length > 0 ? `${goodput.toPrecision(3)} Mb/s` : "–"),
+      figure("99 % delay", slowest > 0 ? `${rounded(slowest)} ms` : "–"),
+      figure("airtime", `${(100 * air).toFixed(0)} %`),
     );
   }
 
@@ -99,8 +101,8 @@ export class Results {
     const lines = (id: string, title: string, unit: string, of: (flow: Flow) => Value[]): void => {
       const flows = most(of);
       const note = all > LINES_MAX && flows.length === LINES_MAX ? `the ${LINES_MAX} of ${all} flows with most` : "";
-      const options = { title, unit, note, link: LINK, lines: flows.map((flow) => this.line(flow)) };
-      this.plot(id, options, x, flows.map((flow) => thinned(of(flow))));
+      const options = { title, unit, note, link: LINK, lines: this.looks(flows) };
+      this.plot(id, options, x, flows.map((flow) => joined(thinned(of(flow)))));
     };
     lines("throughput", "Throughput", "Mb/s", (flow) => flow.throughput_mbps);
     lines("rtt", "Round-trip time", "ms", (flow) => flow.rtt_ms);
@@ -113,10 +115,8 @@ export class Results {
     this.nodes(answer, x);
   }
 
-  /** A flow has the same colour in all plots. */
-  private line(flow: Flow): { label: string; series: number; dash: number[] } {
-    const index = this.answer?.flows.indexOf(flow) ?? 0;
-    return { label: flow.name, series: index % LINES_MAX, dash: dashOf(index) };
+  private looks(flows: Flow[]): Line[] {
+    return looks(flows, this.answer?.flows ?? []);
   }
 
   private chooseCauses(answer: Answer): void {
@@ -140,7 +140,9 @@ export class Results {
       return;
     }
     const columns = BANDS.map((band) =>
-      thinned((this.answer?.at_s ?? []).map((_, at) => bandOf(band, (key) => flow.parts_ms[key]?.[at])), AREA_POINTS_MAX),
+      joined(
+        thinned((this.answer?.at_s ?? []).map((_, at) => bandOf(band, (key) => flow.parts_ms[key]?.[at])), AREA_POINTS_MAX),
+      ),
     );
     const lines = BANDS.map(({ label, series }) => ({ label, series }));
     const options: ChartOptions = {
@@ -168,7 +170,7 @@ export class Results {
       note: "round trips where there are any, else one-way delays, after the warm-up",
       x: "delay, ms",
       top: 100,
-      lines: kept.map((flow) => this.line(flow)),
+      lines: this.looks(kept),
     };
     this.plot("curve", options, x, ys);
   }
@@ -181,21 +183,17 @@ export class Results {
       return answer.nodes.filter((node) => kept.includes(node));
     };
     const note = answer.nodes.length > LINES_MAX ? `the ${LINES_MAX} of ${answer.nodes.length} nodes with most` : "";
-    const line = (node: Answer["nodes"][number]): { label: string; series: number; dash: number[] } => {
-      const index = answer.nodes.indexOf(node);
-      return { label: node.name, series: index % LINES_MAX, dash: dashOf(index) };
-    };
     const queued = chosen((node) => node.queue_packets);
     this.plot(
       "queue",
-      { title: "Queues", unit: "packets", note, link: LINK, lines: queued.map(line) },
+      { title: "Queues", unit: "packets", note, link: LINK, lines: looks(queued, answer.nodes) },
       x,
       queued.map((node) => thinned(node.queue_packets)),
     );
     const sending = chosen((node) => node.airtime);
     this.plot(
       "airtime",
-      { title: "Who held the air", unit: "% of the time", note, link: LINK, stacked: true, top: 100, lines: sending.map(line) },
+      { title: "Who held the air", unit: "% of the time", note, link: LINK, stacked: true, top: 100, lines: looks(sending, answer.nodes) },
       thinned(answer.at_s, AREA_POINTS_MAX),
       sending.map((node) => thinned(node.airtime.map((share) => 100 * share), AREA_POINTS_MAX)),
     );
@@ -242,7 +240,7 @@ export class Results {
       String(node.queue_drops),
       `${(100 * node.airtime_fraction).toFixed(1)} %`,
     ]);
-    const heads = ["flow", "kind", "way", "Mb/s", "delay mean, ms", "delay 99 %, ms", "RTT median, ms", "RTT 99 %, ms", "lost"];
+    const heads = ["flow", "kind", "way", "Mb/s", "delay, ms", "99 %", "RTT 50 %", "99 %", "lost"];
     const tables = [h("h3", {}, "Summary"), table("Flows", heads, flows, 3)];
     if (nodes.length > 0) {
       tables.push(table("Nodes with Wi-Fi", ["node", "queue mean", "queue max", "dropped", "airtime"], nodes, 1));
@@ -251,8 +249,24 @@ export class Results {
   }
 }
 
+/** The looks of those that a plot shows, no two alike: if it can be, the same in all plots. */
+function looks(shown: readonly { name: string }[], all: readonly { name: string }[]): Line[] {
+  const taken = new Set<number>();
+  return shown.map((it) => {
+    let look = all.findIndex(({ name }) => name === it.name) % LINES_MAX;
+    while (taken.has(look)) look = (look + 1) % LINES_MAX;
+    taken.add(look);
+    return { label: it.name, series: look, dash: dashOf(look) };
+  });
+}
+
 function share(part: number, all: number): string {
   return all > 0 ? `${((100 * part) / all).toFixed(2)} %` : "";
+}
+
+/** With three digits, or to the unit. */
+function rounded(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
 
 function last(values: number[]): number {
@@ -270,6 +284,24 @@ function along(x: number[], { ms, share }: Curve): Value[] {
     const part = (delay - from) / (to - from);
     return 100 * ((share[at] ?? 0) * (1 - part) + (share[at + 1] ?? 0) * part);
   });
+}
+
+/** With a straight line over short gaps: a flow that sends seldom has no reading in each interval. */
+function joined(values: Value[]): Value[] {
+  const gapMax = Math.max(1, Math.floor(values.length / GAPS));
+  const filled = [...values];
+  let before = -1;
+  values.forEach((value, at) => {
+    if (value === null) return;
+    const from = before < 0 ? null : (values[before] ?? null);
+    if (from !== null && at - before <= gapMax) {
+      for (let inside = before + 1; inside < at; inside += 1) {
+        filled[inside] = from + ((value - from) * (inside - before)) / (at - before);
+      }
+    }
+    before = at;
+  });
+  return filled;
 }
 
 /** Means of neighbours, so that there are so many at most. */

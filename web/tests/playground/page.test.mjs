@@ -66,6 +66,7 @@ async function violations(page) {
 
 async function picture(page, name) {
   const pictures = process.env.LASTHOP_PICTURES;
+  await page.evaluate(() => scrollTo(0, 0));
   if (pictures) await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
 }
 
@@ -73,12 +74,15 @@ for (const [width, colorScheme] of [[1200, "light"], [1200, "dark"], [390, "ligh
   test(`accessible and inside its width: ${width} px, ${colorScheme}`, { skip }, async () => {
     for (const hash of ["", "#scenario=places%2Fcafe&set=duration%3D5s"]) {
       const { page, errors, close } = await open({ width, colorScheme, hash });
-      for (const summary of await page.locator("summary").all()) await summary.click();
+      const before = await page.locator("details").evaluateAll((all) => all.map((it) => it.open));
+      const opened = (states) =>
+        page.locator("details").evaluateAll((all, states) => all.forEach((it, at) => (it.open = states[at])), states);
+      await opened(before.map(() => true));
       assert.deepEqual(await violations(page), []);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       assert.ok(overflow <= 0, `${overflow} px too wide`);
       assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme);
-      for (const summary of await page.locator("summary").all()) await summary.click();
+      await opened(before);
       await picture(page, `playground-${hash === "" ? "upload" : "cafe"}-${width}-${colorScheme}`);
       assert.deepEqual(errors, []);
       await close();
@@ -112,7 +116,7 @@ test("every control changes its argument and gives an answer", { skip }, async (
       const command = await page.locator("#command").textContent();
       assert.ok(command.includes(`${path}=`), command);
     }
-    for (const summary of await page.locator("summary").all()) await summary.click();
+    for (const summary of await page.locator("#results summary").all()) await summary.click();
     for (const button of await page.locator(".legend button").all()) await button.click();
     assert.deepEqual(errors, []);
     await close();
