@@ -7,8 +7,9 @@ use crate::document::RunDocument;
 use crate::ethernet;
 use crate::events::EventsWriter;
 use crate::names::Names;
-use crate::output::{OutputDir, OutputError};
+use crate::output::{OutputDir, OutputError, PartFile};
 use crate::pcapng::{Address, Capture, LinkType, SNAP_BYTES};
+use crate::perfetto::PerfettoWriter;
 use crate::recorder::{Recorder, Recording};
 use crate::segments::Segments;
 use crate::series::SeriesWriter;
@@ -114,6 +115,16 @@ impl Recorder {
         Ok(Self::new(names, recording).writing(Some(writers)))
     }
 
+    /// A recorder that also writes the air for the Perfetto viewer into `file`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn with_perfetto(mut self, file: PartFile) -> Result<Self, OutputError> {
+        let perfetto = PerfettoWriter::new(file, &self.names)?;
+        self.writers.get_or_insert_default().perfetto = Some(perfetto);
+        Ok(self)
+    }
+
     /// As [`finish`](Self::finish), and returns the tables that were
     /// [kept in memory](Self::with_tables).
     ///
@@ -125,7 +136,8 @@ impl Recorder {
         stats: &NetworkStats,
     ) -> Result<(RunDocument, Tables<Option<Columns>>), OutputError> {
         self.close_last(info);
-        let tables = self.writers.take().map_or_else(|| Ok(Tables::default()), |it| it.close())?;
+        let end = self.end(info);
+        let tables = self.writers.take().map_or(Ok(Tables::default()), |it| it.close(end))?;
         Ok((self.document(info, stats), tables))
     }
 
@@ -142,6 +154,7 @@ pub(crate) struct Writers {
     series: Option<SeriesWriter>,
     air: Option<AirWriter>,
     nodes: Vec<Capture>,
+    perfetto: Option<PerfettoWriter>,
     made_up: bool,
     /// Bytes of a made-up frame of a node that are made at least; headers always are.
     bytes_made: usize,
@@ -207,7 +220,10 @@ impl Writers {
 
     /// Whether a file needs the events of the cell.
     pub(crate) fn want_events(&self) -> bool {
-        self.events.is_some() || self.series.is_some() || self.air.is_some()
+        self.events.is_some()
+            || self.series.is_some()
+            || self.air.is_some()
+            || self.perfetto.is_some()
     }
 
     /// Whether a file has the parts of delays over time.
@@ -225,8 +241,8 @@ impl Writers {
         self.error.is_some()
     }
 
-    /// Completes the files; returns the tables that are in memory.
-    pub(crate) fn close(self) -> Result<Tables<Option<Columns>>, OutputError> {
+    /// Completes the files of a run that ended at `end`; returns the tables that are in memory.
+    pub(crate) fn close(self, end: Instant) -> Result<Tables<Option<Columns>>, OutputError> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -236,6 +252,7 @@ impl Writers {
         };
         self.air.map_or(Ok(()), AirWriter::close)?;
         self.nodes.into_iter().try_for_each(Capture::close)?;
+        self.perfetto.map_or(Ok(()), |perfetto| perfetto.close(end))?;
         Ok(tables)
     }
 
@@ -256,6 +273,9 @@ impl Writers {
             if let Some(events) = &mut files.events {
                 events.sent(now, packet)?;
             }
+            if let Some(perfetto) = &mut files.perfetto {
+                perfetto.sent(now, packet);
+            }
             let node = packet.source;
             files.make_up(now, node, FrameDirection::Sent, packet, names)
         });
@@ -266,14 +286,22 @@ impl Writers {
             if let Some(events) = &mut files.events {
                 events.arrived(now, node, packet)?;
             }
+            if let Some(perfetto) = &mut files.perfetto {
+                perfetto.arrived(now, packet)?;
+            }
             files.make_up(now, node, FrameDirection::Received, packet, names)
         });
     }
 
     pub(crate) fn lost(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.attempt(|files| match &mut files.events {
-            Some(events) => events.lost(now, node, packet, reason),
-            None => Ok(()),
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.lost(now, node, packet, reason)?;
+            }
+            match &mut files.perfetto {
+                Some(perfetto) => perfetto.lost(now, packet, reason),
+                None => Ok(()),
+            }
         });
     }
 
@@ -287,6 +315,9 @@ impl Writers {
             if let Some(events) = &mut files.events {
                 events.event(event)?;
             }
+            if let Some(perfetto) = &mut files.perfetto {
+                perfetto.event(event)?;
+            }
             match (&mut files.air, event) {
                 (Some(air), Event::Ppdu(ppdu)) => {
                     air.ppdu(ppdu, Contents { frames, segments: &files.segments, names })
@@ -297,12 +328,15 @@ impl Writers {
     }
 
     /// Adds the name of the flow that has the next number.
-    pub(crate) fn program_flow(&mut self, name: &str) {
+    pub(crate) fn program_flow(&mut self, name: &str, source: NodeId) {
         if let Some(events) = &mut self.events {
             events.program_flow(name);
         }
         if let Some(series) = &mut self.series {
             series.program_flow(name);
+        }
+        if let Some(perfetto) = &mut self.perfetto {
+            perfetto.flow(name, source);
         }
     }
 
@@ -337,9 +371,14 @@ impl Writers {
     }
 
     pub(crate) fn interval(&mut self, snapshot: &Snapshot, names: &Names) {
-        self.attempt(|files| match &mut files.series {
-            Some(series) => series.interval(snapshot, names),
-            None => Ok(()),
+        self.attempt(|files| {
+            if let Some(series) = &mut files.series {
+                series.interval(snapshot, names)?;
+            }
+            match &mut files.perfetto {
+                Some(perfetto) => perfetto.interval(snapshot),
+                None => Ok(()),
+            }
         });
     }
 

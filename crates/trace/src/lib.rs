@@ -10,6 +10,7 @@
 //! | series, events, distributions of delays and measured packets read back | [`SeriesReading`], [`SeriesTable`], [`EventsReading`], [`Delays`], [`ApqSample`] |
 //! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
+//! | the air for the Perfetto viewer | a file of any name ([`Recorder::with_perfetto`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all | [`OutputDir`] |
 //! | the counters of a node of a coded link | [`FrancDocument`] |
@@ -59,6 +60,8 @@ mod manifest;
 mod output;
 #[cfg(feature = "files")]
 mod pcapng;
+#[cfg(feature = "files")]
+mod perfetto;
 #[cfg(feature = "files")]
 mod read;
 #[cfg(feature = "files")]

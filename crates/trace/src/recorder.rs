@@ -298,7 +298,7 @@ impl Sink for Recorder {
     fn program_flow(&mut self, _now: Instant, id: FlowId, flow: &ProgramFlow) {
         debug_assert_eq!(usize::from(id.0), self.flows.len() + self.programs.len());
         if let Some(writers) = &mut self.writers {
-            writers.program_flow(&programs::name(flow, &self.names));
+            writers.program_flow(&programs::name(flow, &self.names), flow.from);
         }
         self.programs.push((*flow, FlowTally::of_program(flow)));
         self.totals.push(FlowTotals::default());

@@ -80,12 +80,18 @@ impl Recorder {
     /// Closes the last interval and completes the files.
     fn complete(&mut self, info: &RunInfo) -> Result<(), OutputError> {
         self.close_last(info);
-        self.writers.take().map_or(Ok(()), |writers| writers.close().map(drop))
+        let end = self.end(info);
+        self.writers.take().map_or(Ok(()), |writers| writers.close(end).map(drop))
+    }
+
+    /// When the run was over.
+    pub(crate) fn end(&self, info: &RunInfo) -> Instant {
+        Instant::ZERO + self.lasted(info.duration)
     }
 
     /// Closes the last interval.
     pub(crate) fn close_last(&mut self, info: &RunInfo) {
-        self.close_until(Instant::ZERO + self.lasted(info.duration));
+        self.close_until(self.end(info));
     }
 
     pub(crate) fn document(&self, info: &RunInfo, stats: &NetworkStats) -> RunDocument {

@@ -31,7 +31,7 @@ impl Writers {
         match *self {}
     }
 
-    pub(crate) fn close(self) -> Result<(), OutputError> {
+    pub(crate) fn close(self, _end: Instant) -> Result<(), OutputError> {
         match self {}
     }
 
@@ -79,7 +79,7 @@ impl Writers {
         match *self {}
     }
 
-    pub(crate) fn program_flow(&mut self, _name: &str) {
+    pub(crate) fn program_flow(&mut self, _name: &str, _source: NodeId) {
         match *self {}
     }
 
