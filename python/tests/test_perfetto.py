@@ -51,7 +51,7 @@ def slices(read: Any) -> dict[int, list[tuple[int, int, Any]]]:
 
 def notes(event: Any) -> dict[str, Any]:
     """What a slice says about itself."""
-    values = {}
+    values: dict[str, Any] = {}
     for note in event.debug_annotations:
         values[note.name] = getattr(note, note.WhichOneof("value"))
     return values
@@ -59,7 +59,8 @@ def notes(event: Any) -> dict[str, Any]:
 
 def tracks(read: Any) -> dict[int, str]:
     """Names of tracks: that of the process, and that inside it."""
-    described = [packet.track_descriptor for packet in read.packet if packet.HasField("track_descriptor")]
+    packets = [packet for packet in read.packet if packet.HasField("track_descriptor")]
+    described = [packet.track_descriptor for packet in packets]
     processes = {it.uuid: it.process.process_name for it in described if it.HasField("process")}
     pids = [it.process.pid for it in described if it.HasField("process")]
     assert len(set(pids)) == len(pids)
@@ -109,7 +110,8 @@ def test_the_air_of_a_run(tmp_path: Path) -> None:
 def test_absences_and_counters(tmp_path: Path) -> None:
     read = trace(tmp_path, "scan", "--set", "duration=20s")
     names, found = tracks(read), slices(read)
-    absences = [it for uuid, of_track in found.items() if names[uuid].endswith(": absences") for it in of_track]
+    of_nodes = [of_track for uuid, of_track in found.items() if names[uuid].endswith(": absences")]
+    absences = [it for of_track in of_nodes for it in of_track]
     assert absences
     assert {event.name for _, _, event in absences} == {"off its channel"}
     assert all(0 < end - begin < 1_000_000_000 for begin, end, _ in absences)

@@ -18,7 +18,7 @@ const GAPS = 10;
 const LINK = "time";
 
 export class Results {
-  readonly root = h("div", { class: "answers" });
+  readonly root = h("div", { class: "answers", hidden: true });
   private readonly apply: (sets: string[]) => void;
   /** For the page's bar, so that they are seen while a slider moves. */
   readonly figures = h("dl", { class: "figures", "aria-label": "Key figures" });
@@ -51,6 +51,7 @@ export class Results {
 
   show(answer: Answer): void {
     this.answer = answer;
+    this.root.hidden = false;
     const document_ = JSON.parse(answer.document) as RunDocument;
     this.showFigures(document_);
     this.showFindings(answer.findings, document_.warnings ?? []);

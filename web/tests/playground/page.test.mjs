@@ -170,6 +170,20 @@ test("a wrong text gets lasthop's message, and the page goes on", { skip }, asyn
   await close();
 });
 
+test("an address with a wrong change says so, and can be mended", { skip }, async () => {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${page_}#scenario=hello&set=bogus.key%3D3&set=seed%3D4`);
+  await settled(page);
+  assert.match(await page.locator(".wrong").textContent(), /^--set bogus\.key=3: bogus: unknown key/);
+  assert.deepEqual(await violations(page), []);
+  await changed(page, () => page.getByRole("button", { name: "Undo bogus.key=3" }).click());
+  assert.ok(await page.locator(".wrong").isHidden());
+  assert.equal(await page.locator("#command").textContent(), "lasthop simulate hello --set seed=4");
+  assert.ok((await page.locator(".knobs input").count()) > 3);
+  await context.close();
+});
+
 test("every scenario gives an answer, or is on its way to one", { skip }, async () => {
   const { page, errors, close } = await open();
   const names = await page.locator("#scenario option").evaluateAll((all) => all.map((it) => it.value));
