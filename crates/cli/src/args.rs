@@ -645,6 +645,9 @@ pub struct OutputArgs {
     /// Also write captures: air.pcapng, and node-NAME.pcapng of every node
     #[arg(long, requires = "out")]
     pub pcap: bool,
+    /// Write the air of a single run to this file, for the Perfetto viewer (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

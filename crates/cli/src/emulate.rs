@@ -9,6 +9,7 @@ use crate::dashboard::Dashboard;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::page;
+use crate::perfetto;
 use crate::report;
 use crate::scenario;
 use crate::simulate::wall_s;
@@ -82,6 +83,13 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         }
         None => Recorder::new(names, recording),
     };
+    let (recorder, perfetto) = match &args.output.perfetto {
+        Some(path) => {
+            let (file, named) = perfetto::begin(path)?;
+            (recorder.with_perfetto(file).map_err(Failure::message)?, Some(named))
+        }
+        None => (recorder, None),
+    };
     interrupt.check()?;
     let web = match args.web {
         Some(port) => {
@@ -106,6 +114,9 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     drop(show);
     drop(aside);
     let (document, outcome) = run?;
+    if let Some(perfetto) = perfetto {
+        perfetto.commit().map_err(Failure::message)?;
+    }
 
     let mut written_page = None;
     if let Some(mut directory) = directory {

@@ -28,6 +28,7 @@ mod franc;
 mod interrupt;
 mod medium;
 mod page;
+mod perfetto;
 mod places;
 mod report;
 mod reproduce;

@@ -7,14 +7,11 @@
 //! its `from` node. Acknowledgements and echo replies are recorded as events and in the
 //! round-trip times.
 
-use crate::air::AirStream;
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
-use crate::ethernet;
-use crate::files::{Files, Tables, Writers};
+use crate::files::Writers;
 use crate::histogram::Histogram;
 use crate::names::Names;
-use crate::output::{OutputDir, OutputError};
 use crate::parts::PartTotals;
 use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
@@ -30,7 +27,6 @@ use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
-use std::io::Write;
 
 /// The settings of a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,61 +107,6 @@ impl Recorder {
             names,
             recording,
         }
-    }
-
-    /// A recorder that also writes `files` into `directory`.
-    ///
-    /// # Errors
-    /// If a file cannot be made.
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn with_files(
-        names: Names,
-        recording: Recording,
-        files: &Files,
-        directory: &mut OutputDir,
-    ) -> Result<Self, OutputError> {
-        let writers = Box::new(Writers::new(files, &names, directory)?);
-        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
-    }
-
-    /// A recorder that also keeps tables in memory, for
-    /// [`finish_with_tables`](Self::finish_with_tables).
-    ///
-    /// # Errors
-    /// None: memory takes everything.
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn with_tables(
-        names: Names,
-        recording: Recording,
-        tables: &Tables<bool>,
-    ) -> Result<Self, OutputError> {
-        // Where no table is wanted, nothing is asked for each packet.
-        let wanted = tables.events || tables.series;
-        let writers = wanted.then(|| Writers::tables(tables, &names)).transpose()?;
-        Ok(Self { writers: writers.map(Box::new), ..Self::new(names, recording) })
-    }
-
-    /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
-    /// it, while the run proceeds. It writes no files. An error of `target` ends the
-    /// capture, and [`finish`](Self::finish) returns it.
-    ///
-    /// # Errors
-    /// If `target` does not take the head of the capture.
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn with_air_stream(
-        names: Names,
-        recording: Recording,
-        stream: &AirStream,
-        target: Box<dyn Write + Send>,
-    ) -> Result<Self, OutputError> {
-        let writers = Box::new(Writers::stream(target, stream, &names)?);
-        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
     }
 
     /// Keeps the readings of every interval, for
@@ -320,7 +261,7 @@ impl Sink for Recorder {
 
     fn segment(&mut self, flow: FlowId, tag: u64, source: NodeId, header: &Header<'_>) {
         if let Some(writers) = &mut self.writers {
-            writers.segment(flow, tag, ethernet::segment(flow, source, header, &self.names));
+            writers.segment(flow, tag, source, header, &self.names);
         }
     }
 
@@ -357,7 +298,7 @@ impl Sink for Recorder {
     fn program_flow(&mut self, _now: Instant, id: FlowId, flow: &ProgramFlow) {
         debug_assert_eq!(usize::from(id.0), self.flows.len() + self.programs.len());
         if let Some(writers) = &mut self.writers {
-            writers.program_flow(&programs::name(flow, &self.names));
+            writers.program_flow(&programs::name(flow, &self.names), flow.from);
         }
         self.programs.push((*flow, FlowTally::of_program(flow)));
         self.totals.push(FlowTotals::default());
