@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 
 /// Folders without sources, relative to the root; see `.gitignore`.
-const NOT_SOURCES: [&str; 7] = [
+const NOT_SOURCES: [&str; 8] = [
     ".git",
     "target",
+    "web/node_modules",
     "out",
     "fuzz/target",
     "fuzz/corpus",

@@ -42,6 +42,8 @@ pub enum Verb {
     Sweep(Sweep),
     /// Run real programs and the kernel's TCP over the scenario's hop, in real time
     Emulate(Emulate),
+    /// Change a running emulation, or list what can be changed
+    Set(Set),
     /// Say what is wrong with a run, and why: a folder with results as one HTML page
     Report(Report),
     /// Show runs in a browser: over time, side by side, and every frame on the air
@@ -175,7 +177,8 @@ Examples:
   lasthop emulate upload --in server --out results -- bash
   lasthop emulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' -- ping -c 10 server
   lasthop emulate upload --reach 3000 -- curl http://host.lasthop:3000/
-  lasthop emulate upload --outside -- curl https://example.com/"
+  lasthop emulate upload --outside -- curl https://example.com/
+  lasthop emulate upload --web"
 )]
 pub struct Emulate {
     /// What to run.
@@ -199,6 +202,16 @@ pub struct Emulate {
     /// Node where all that begins [default: the first host, else the access point]
     #[arg(long, value_name = "NODE")]
     pub outside_at: Option<String>,
+    /// Show it in a browser while it runs, with what can be changed, at a port of 127.0.0.1
+    /// [default: a free one]
+    #[arg(
+        long,
+        value_name = "PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0"
+    )]
+    pub web: Option<u16>,
     /// Where results go.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -211,6 +224,27 @@ pub struct Emulate {
     /// Program to run behind the hop, and its arguments; the emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+}
+
+/// `lasthop set`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What may change is what a [[change]] of a scenario may. In the folder of emulate --out,
+scenario.toml has what was set as [[change]]: simulate makes the same changes at the same times.
+COMMAND of emulate can call it, too.
+
+Examples, an outage of two seconds while `lasthop emulate hello` runs in another terminal:
+  lasthop set
+  lasthop set link.ap-laptop.loss=1
+  sleep 2; lasthop set link.ap-laptop.loss=off"
+)]
+pub struct Set {
+    /// Keys and values; without any, what can be changed is listed
+    #[arg(value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The process that runs the emulation [default: the only one]
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub pid: Option<i32>,
 }
 
 /// `lasthop report`.
@@ -611,6 +645,9 @@ pub struct OutputArgs {
     /// Also write captures: air.pcapng, and node-NAME.pcapng of every node
     #[arg(long, requires = "out")]
     pub pcap: bool,
+    /// Write the air of a single run to this file, for the Perfetto viewer (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE")]
+    pub perfetto: Option<PathBuf>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,

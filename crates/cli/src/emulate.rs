@@ -9,10 +9,13 @@ use crate::dashboard::Dashboard;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::page;
+use crate::perfetto;
 use crate::report;
 use crate::scenario;
 use crate::simulate::wall_s;
 use crate::view::View;
+use crate::web::Web;
+use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, ProgramEnd};
 use lasthop_scenario::Scenario;
@@ -48,7 +51,10 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
                 .into(),
         ));
     }
+    let control = Control::new(&scenario::label(&args.scenario.asked()), &scenario, 0)
+        .map_err(Failure::System)?;
     let options = EmulateOptions {
+        control: Some(control.clone()),
         outside,
         duration: args.duration,
         command: has_command.then(|| args.command.clone()),
@@ -61,8 +67,12 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         (None, true) => Duration::MAX,
         (None, false) => scenario.duration,
     };
-    let is_watched = !has_command && !args.output.json && !args.quiet && console::is_view_wanted();
-    let recording = recording(&scenario, length, is_watched);
+    let is_watched = !has_command
+        && args.web.is_none()
+        && !args.output.json
+        && !args.quiet
+        && console::is_view_wanted();
+    let recording = recording(&scenario, length, is_watched || args.web.is_some());
     let hosts = lasthop_live::host_names(&scenario);
     let names = Names { hosts, ..lasthop_run::names(&scenario) };
     let recorder = match &mut directory {
@@ -73,23 +83,46 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         }
         None => Recorder::new(names, recording),
     };
+    let (recorder, perfetto) = match &args.output.perfetto {
+        Some(path) => {
+            let (file, named) = perfetto::begin(path)?;
+            (recorder.with_perfetto(file).map_err(Failure::message)?, Some(named))
+        }
+        None => (recorder, None),
+    };
     interrupt.check()?;
+    let web = match args.web {
+        Some(port) => {
+            let duration = (length != Duration::MAX).then_some(length);
+            let web = Web::start(&scenario, &control, &recorder, duration, port)?;
+            console::error(&format!("{}\n", Stream::Error.bold(web.address())));
+            Some(web)
+        }
+        None => None,
+    };
     let mut show = Show::new(is_watched.then(|| {
         let mut dashboard = Dashboard::new(&scenario.name, recorder.names(), length);
         dashboard.begin_phase("");
         dashboard
     }));
+    show.web = web;
     let aside = (args.output.json && has_command).then(Aside::begin).transpose()?;
     let run = run(&scenario, &options, recorder, &mut show);
+    if let (Some(web), Ok((_, outcome))) = (show.web.take(), &run) {
+        web.end(outcome.duration, outcome.exit_status);
+    }
     drop(show);
     drop(aside);
     let (document, outcome) = run?;
+    if let Some(perfetto) = perfetto {
+        perfetto.commit().map_err(Failure::message)?;
+    }
 
     let mut written_page = None;
     if let Some(mut directory) = directory {
         directory.write("run.json", document.to_json().as_bytes()).map_err(Failure::message)?;
-        let text = scenario.source_text.as_bytes();
-        directory.write("scenario.toml", text).map_err(Failure::message)?;
+        let text = control.source_text(outcome.duration);
+        directory.write("scenario.toml", text.as_bytes()).map_err(Failure::message)?;
         let (top, mut written) = (directory.path().to_owned(), directory.files());
         directory.commit().map_err(Failure::message)?;
         let page = page::add(&top)?;
@@ -153,17 +186,18 @@ pub fn run(
 
 /// Passes snapshots to a view, which starts with the first one: errors before that may
 /// need the terminal.
-#[derive(Debug)]
 pub struct Show {
     dashboard: Option<Dashboard>,
     view: Option<View>,
     shown: Instant,
+    /// Where it is shown in a browser.
+    pub web: Option<Web>,
 }
 
 impl Show {
     /// Returns a show on `dashboard`; `None` shows nothing.
     pub fn new(dashboard: Option<Dashboard>) -> Self {
-        Self { dashboard, view: None, shown: Instant::ZERO }
+        Self { dashboard, view: None, shown: Instant::ZERO, web: None }
     }
 
     /// Starts a phase called `caption`, with its time at zero.
@@ -179,6 +213,9 @@ impl Show {
     fn tick(&mut self, recorder: &Recorder) {
         if let Some(dashboard) = self.dashboard.take() {
             self.view = Some(View::start(dashboard));
+        }
+        if let Some(web) = &mut self.web {
+            web.tick(recorder);
         }
         let snapshot = recorder.snapshot();
         if let Some(view) = &self.view

@@ -4,12 +4,12 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `sweep`, `emulate`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
+//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
 //! | `page` | the verb `report` |
 //! | `serve` | the verb `serve` |
 //! | `report`, `table` | a run as tables |
 //! | `expect` | what runs shall be (`--expect`) |
-//! | `dashboard`, `view` | the live view of a run |
+//! | `dashboard`, `view`, `web` | the live view of a run: what it shows, in a terminal, in a browser |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
 
 #![forbid(unsafe_code)]
@@ -28,15 +28,18 @@ mod franc;
 mod interrupt;
 mod medium;
 mod page;
+mod perfetto;
 mod places;
 mod report;
 mod reproduce;
 mod scenario;
 mod serve;
+mod set;
 mod simulate;
 mod sweep;
 mod table;
 mod view;
+mod web;
 
 use args::{SchemaOf, Verb};
 use console::Stream;
@@ -56,6 +59,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Simulate(args) => simulate::simulate(args),
         Verb::Sweep(args) => sweep::sweep(args),
         Verb::Emulate(args) => emulate::emulate(args),
+        Verb::Set(args) => set::set(args).map(|()| 0),
         Verb::Reproduce(args) => reproduce::reproduce(args),
         Verb::Report(args) => page::report(args).map(|()| 0),
         Verb::Serve(args) => serve::serve(args),

@@ -7,18 +7,22 @@ use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::page;
+use crate::perfetto;
 use crate::report;
 use crate::scenario;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
 use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{Files, NodeFrames, OutputDir, Recorder, RunDocument, RunSet, replace_earlier};
+use lasthop_trace::{
+    Files, NodeFrames, OutputDir, PartFile, Recorder, RunDocument, RunSet, replace_earlier,
+};
 use lasthop_units::{Duration, Instant};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time;
 
@@ -37,7 +41,17 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     if !scenario.programs.is_empty() {
         console::error("note: the programs under [[run]] run under `emulate` only\n");
     }
-    let batch = Batch::new(&scenario, args);
+    let (file, perfetto) = match &args.output.perfetto {
+        Some(_) if args.runs > 1 => {
+            let runs = args.runs;
+            return Err(Failure::Message(format!(
+                "--perfetto takes a single run, got --runs {runs}"
+            )));
+        }
+        Some(path) => perfetto::begin(path).map(|(file, named)| (Some(file), Some(named)))?,
+        None => (None, None),
+    };
+    let batch = Batch::new(&scenario, args, file);
     let finished = batch.run_all(&interrupt, &mut top)?;
 
     let (documents, directories): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
@@ -64,6 +78,9 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
         replace_earlier(&path, &written).map_err(Failure::message)?;
         named = page::named(&page, Stream::Output);
     }
+    if let Some(perfetto) = perfetto {
+        perfetto.commit().map_err(Failure::message)?;
+    }
     let judged = args.expected.judge(&set.runs);
     if args.output.json {
         console::print(&json)?;
@@ -85,19 +102,22 @@ struct Batch<'a> {
     /// Simulated time of all runs so far, in ns.
     simulated_ns: AtomicU64,
     stop: AtomicBool,
+    /// Of a single run, until it takes it.
+    perfetto: Mutex<Option<PartFile>>,
 }
 
 /// The document of a run, and the temporary directory with its files.
 type Finished = (RunDocument, Option<OutputDir>);
 
 impl<'a> Batch<'a> {
-    fn new(scenario: &'a Scenario, args: &'a Simulate) -> Self {
+    fn new(scenario: &'a Scenario, args: &'a Simulate, perfetto: Option<PartFile>) -> Self {
         Self {
             scenario,
             args,
             next: AtomicU32::new(0),
             simulated_ns: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            perfetto: Mutex::new(perfetto),
         }
     }
 
@@ -204,6 +224,11 @@ impl<'a> Batch<'a> {
                     .map_err(Failure::message)?
             }
             None => Recorder::new(names, recording),
+        };
+        let perfetto = self.perfetto.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let recorder = match perfetto {
+            Some(file) => recorder.with_perfetto(file).map_err(Failure::message)?,
+            None => recorder,
         };
         let mut reported = Instant::ZERO;
         let asked = self.args.scenario.asked();

@@ -11,6 +11,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -482,4 +483,124 @@ fn a_machine_without_room_says_so_and_keeps_nothing() {
         assert!(errors.contains(hint), "{errors}");
         assert!(!stage.file("out").exists());
     }
+}
+
+/// What COMMAND sets while it runs happens then, is recorded, and simulated again gives the
+/// same round trips.
+#[test]
+fn a_session_that_was_changed_is_a_scenario_again() {
+    let ping = flow("ping", ["laptop", "server"], "ping", "interval = \"10ms\"");
+    let Some(stage) = Stage::new("set", &(hop() + &ping), &[]) else { return };
+    let lasthop = env!("CARGO_BIN_EXE_lasthop");
+    let script = format!(
+        "sleep 1; {lasthop} set wire.server-ap.delay=30ms && {lasthop} set | grep delay; \
+         sleep 1; {lasthop} set link.ap-laptop.loss=1; sleep 0.5; \
+         {lasthop} set link.ap-laptop.loss=off wire.server-ap.delay=5ms; \
+         {lasthop} set wire.server-ap.delay=fast; echo $?; sleep 1"
+    );
+    let output = stage.run("emulate", &["--out", "out", "--", "sh", "-c", &script]);
+    let (told, errors) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{errors}");
+    assert!(told.contains("wire.server-ap.delay=30ms  delay of the wire"), "{told}{errors}");
+    assert!(told.trim_end().ends_with('2'), "a wrong value is an error: {told}{errors}");
+    assert!(errors.contains("wire.server-ap.delay: expected a time"), "{errors}");
+
+    let read = |path: &str| -> Value {
+        let text = fs::read(stage.file(path)).expect("it was written");
+        serde_json::from_slice(&text).expect("JSON")
+    };
+    let emulated = read("out/run.json");
+    let recorded = fs::read_to_string(stage.file("out/scenario.toml")).expect("it was written");
+    assert_eq!(recorded.matches("[[change]]").count(), 3, "{recorded}");
+    fs::write(stage.file("hop.toml"), recorded).expect("it can be written");
+    let (simulated, _) = stage.document("simulate", &[]);
+    assert!((number(&simulated, "/duration_s") - number(&emulated, "/duration_s")).abs() < 2e-3);
+    if was_in_time(&emulated) {
+        // Means of round trips hang on the one or two packets that outlast the outage.
+        let rtt = "/flows/ping/rtt_ms/p50";
+        for pointer in ["/flows/ping/delay_parts_ms/wire", rtt, "/flows/ping/packets_sent"] {
+            let [one, other] = [&emulated, &simulated].map(|run| number(run, pointer));
+            assert!((one / other - 1.0).abs() < 0.05, "{pointer}: {one} {other}");
+        }
+        let lost = |run| number(run, "/flows/ping/packets_lost");
+        assert!(lost(&emulated) > 20.0, "an outage of half a second");
+        assert!((lost(&emulated) - lost(&simulated)).abs() < 8.0);
+    }
+}
+
+/// Nobody is asked who does not exist, and nothing is left of who was killed.
+#[test]
+fn a_door_is_gone_with_its_emulation() {
+    let Some(stage) = Stage::new("door", &hop(), &[]) else { return };
+    let set = |pid: u32, sets: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lasthop"));
+        command.args(["set", "--pid", &pid.to_string()]).args(sets).output().expect("it runs")
+    };
+    let mut running = stage.command("emulate", &["--duration", "30s"]).spawn().expect("it runs");
+    let pid = running.id();
+    let listed = (0..100).map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        set(pid, &[])
+    });
+    let listed = listed.into_iter().find(|output| output.status.success());
+    let listed = listed.expect("it answers before long");
+    assert!(text(&listed.stdout).contains("node.laptop.queue.kind=fq-codel"));
+    running.kill().expect("it runs");
+    running.wait().expect("it was killed");
+    let gone = set(pid, &["node.ap.queue.kind=codel"]);
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(text(&gone.stderr).contains("runs no emulation"), "{}", text(&gone.stderr));
+}
+
+/// A page that is served while it runs gets readings, sets what it runs on, and hears the end.
+#[test]
+fn a_browser_follows_and_changes_an_emulation() {
+    let ping = flow("ping", ["laptop", "server"], "ping", "interval = \"10ms\"");
+    let Some(stage) = Stage::new("web", &(hop() + &ping), &["curl"]) else { return };
+    let mut command = stage.command("emulate", &["--duration", "3s", "--web", "--out", "out"]);
+    let mut running = command.spawn().expect("it runs");
+    let mut told = BufReader::new(running.stderr.take().expect("it is ours"));
+    let mut address = String::new();
+    told.read_line(&mut address).expect("the address comes first");
+    let address = address.trim();
+    assert!(address.starts_with("http://127.0.0.1:"), "{address}");
+    let curl = |arguments: &[&str]| {
+        let output = Command::new("curl").arg("-s").args(arguments).output().expect("curl runs");
+        text(&output.stdout)
+    };
+    let live = Command::new("curl")
+        .args(["-sN", &format!("{address}live")])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("curl runs");
+    let set = format!("{address}set");
+    let json = ["-H", "Content-Type: application/json", "-d"];
+    let attempts = (0..40).map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        curl(&[&json[..], &[r#"{"set": ["wire.server-ap.delay=40ms"]}"#, &set]].concat())
+    });
+    let applied = attempts.into_iter().find(|answer| !answer.contains("error"));
+    let applied: Value = serde_json::from_str(&applied.expect("it begins")).expect("JSON");
+    assert_eq!(applied["set"]["wire.server-ap.delay"], "40ms");
+    let wrong = curl(&[&json[..], &[r#"{"set": ["wire.server-ap.delay=fast"]}"#, &set]].concat());
+    assert!(wrong.contains("expected a time"), "{wrong}");
+
+    let heard = text(&live.wait_with_output().expect("the stream ends").stdout);
+    assert!(running.wait().expect("it ends").success());
+    let events = |kind: &str| -> Vec<Value> {
+        let mark = format!("event: {kind}\ndata: ");
+        let parts = heard.split("\n\n").filter_map(|event| event.trim_start().strip_prefix(&mark));
+        parts.map(|json| serde_json::from_str(json).expect("JSON")).collect()
+    };
+    assert_eq!(
+        (events("hello").len(), events("change"), events("end").len()),
+        (1, vec![applied], 1)
+    );
+    let readings = events("reading");
+    assert!(readings.len() > 20, "{}", readings.len());
+    let delay = |reading: &Value| reading["flows"][0]["delay_ms"].as_f64();
+    let last = delay(readings.last().expect("some"));
+    assert!(last.is_some_and(|ms| ms > 40.0), "{heard}");
+    let recorded = fs::read_to_string(stage.file("out/scenario.toml")).expect("it was written");
+    assert!(recorded.contains("[[change]]"), "{recorded}");
 }

@@ -1,12 +1,14 @@
 //! One emulation from beginning to end: makes namespaces, network, traffic and programs,
 //! runs the loop, and ends all of them in order, also after a signal or an error.
 
+use crate::control::Control;
 use crate::error::EmulateError;
 use crate::hop::{Ends, Hop};
 use crate::jobs::{JobState, Jobs};
 use crate::layout::{Layout, ipv4};
 use crate::os::clock::{Clock, Priority, Scheduling, thread_cpu_nanos};
 use crate::os::device::DeviceChoice;
+use crate::os::door::{self, Door};
 use crate::os::port::{Devices, Ports};
 use crate::os::signal::Signals;
 use crate::os::supervisor::{Job, Plan, Socket, SocketKind, Supervisor};
@@ -23,7 +25,7 @@ use lasthop_scenario::Scenario;
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::stats::Levels;
 use nix::sys::signal::Signal;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,6 +54,8 @@ pub struct EmulateOptions {
     pub device: DeviceChoice,
     /// What nodes and the machine reach of each other.
     pub outside: OutsideOptions,
+    /// What changes it from outside while it runs.
+    pub control: Option<Control>,
     /// Where a handler of the caller's notes the number of a signal, 0 for none: one that came
     /// before the emulation catches its own ends it as well.
     pub signal_noted: Arc<AtomicUsize>,
@@ -144,6 +148,10 @@ pub fn emulate<S: Sink>(
     if let Some(cell) = &mut config.cell {
         cell.record_events = sink.wants_events();
     }
+    if options.control.is_some() {
+        let wires = config.wires.iter_mut().flat_map(|wire| &mut wire.directions);
+        wires.for_each(|direction| direction.adjustable = true);
+    }
     let mut jobs = Jobs::new(scenario, options, &layout)?;
     let end = match (options.duration, &options.command) {
         (Some(duration), _) => Instant::ZERO + duration,
@@ -158,9 +166,23 @@ pub fn emulate<S: Sink>(
     let noted_before = Signal::try_from(noted_before).ok();
     let terminal = options.command.as_ref().and_then(|_| Terminal::foreground());
     let ways = Ways::new(scenario, options, &layout)?;
-    let plan = plan(&layout, &flows, &mut jobs, options.device, terminal.is_some(), ways);
+    let mut plan = plan(&layout, &flows, &mut jobs, options.device, terminal.is_some(), ways);
+    let doors = match &options.control {
+        Some(_) => doors(&jobs),
+        None => Vec::new(),
+    };
+    plan.sockets.extend(doors.iter().cloned());
     let (supervisor, devices, mut sockets) =
         Supervisor::start(&plan).map_err(|error| explain(error, scenario))?;
+    let mut listening = sockets.split_off(sockets.len() - doors.len());
+    let door = match &options.control {
+        Some(control) => {
+            listening.push(door::listen(&door::name(std::process::id()))?);
+            let control = control.clone();
+            Some(Door::open(listening, Box::new(move |sets| control.answer(sets)))?)
+        }
+        None => None,
+    };
     let reach = &options.outside.reach;
     let listeners = sockets.split_off(sockets.len() - reach.len());
     let open = match &plan.outside {
@@ -203,6 +225,7 @@ pub fn emulate<S: Sink>(
         terminal: terminal.as_ref(),
         traffic: &traffic,
         jobs: &mut jobs,
+        control: options.control.as_ref(),
         saturation,
         saturated_start: None,
         on_tick,
@@ -217,7 +240,12 @@ pub fn emulate<S: Sink>(
     if let Some(signal) = noted_before {
         session.interrupt(signal)?;
     }
-    session.run(clock)?;
+    let ran = session.run(clock);
+    if let Some(control) = &options.control {
+        control.end();
+    }
+    drop(door);
+    ran?;
     let duration = clock.now() - Instant::ZERO;
     let interrupted = session.interrupted.map(|signal| signal as i32);
     let counts = session.hop.counts.clone();
@@ -290,6 +318,13 @@ fn flow_plans(
     };
     let flows = scenario.flows.iter().enumerate();
     Ok(flows.filter(|(_, flow)| flow.endpoints == Endpoints::Kernel).map(plan).collect())
+}
+
+/// A door in each node where a program runs.
+fn doors(jobs: &Jobs) -> Vec<Socket> {
+    let nodes: BTreeSet<usize> = jobs.list.iter().map(|job| usize::from(job.port)).collect();
+    let kind = SocketKind::Door(door::name(std::process::id()));
+    nodes.into_iter().map(|node| Socket { node, kind: kind.clone() }).collect()
 }
 
 fn plan(

@@ -14,7 +14,7 @@ use crate::os::port::Ports;
 use crate::programs::Programs;
 use crate::traffic::FIRST_PORT;
 use lasthop_hosts::{Backlog, FrameDirection, Hosts, ProgramsLeftOut, Sink};
-use lasthop_net::network::{NetworkStats, Output};
+use lasthop_net::network::{Change, NetworkStats, Output};
 use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
@@ -144,6 +144,14 @@ impl<'a, S: Sink> Hop<'a, S> {
     /// The backlog of a saturated flow whose endpoints are the kernel's; `None` for other flows.
     pub fn backlog(&mut self, now: Instant, flow: FlowId) -> Option<Backlog> {
         self.hosts.backlog(now, flow)
+    }
+
+    /// From `at` on, what is to change is `changes` ([`Hosts::plan_changes`]); what is due by now
+    /// has been done.
+    pub fn plan_changes(&mut self, at: Instant, changes: Vec<(Instant, Change)>) {
+        // An instant that the machines have passed is not come back to.
+        let changes = changes.into_iter().map(|(at, change)| (at.max(self.last), change));
+        self.hosts.plan_changes(at, changes.collect());
     }
 
     /// Starts the machines.

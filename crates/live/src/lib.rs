@@ -27,6 +27,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod apq;
+pub mod control;
 pub mod emulate;
 mod error;
 pub mod frame;

@@ -33,6 +33,7 @@ pub mod clock;
 pub mod confine;
 pub mod datagram;
 pub mod device;
+pub mod door;
 pub mod entropy;
 pub mod event_loop;
 pub mod forward;
@@ -52,6 +53,7 @@ pub mod slirp;
 pub mod socket;
 pub mod supervisor;
 pub mod terminal;
+pub mod wake;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};

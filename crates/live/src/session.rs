@@ -2,6 +2,7 @@
 //! Frames, signals, reports of the supervisor, and time wake it. It ends with the run, with
 //! the command, or with a signal, and gives programs [`GRACE`] to end.
 
+use crate::control::Control;
 use crate::error::EmulateError;
 use crate::hop::{Begun, Hop};
 use crate::jobs::{Jobs, Life};
@@ -32,6 +33,8 @@ pub enum Source {
     Supervisor,
     /// Frames, by number of the door.
     Door(usize),
+    /// What somebody changes from outside.
+    Control,
 }
 
 /// What runs during an emulation.
@@ -48,6 +51,8 @@ pub struct Session<'a, S: Sink> {
     pub traffic: &'a Traffic,
     /// The programs.
     pub jobs: &'a mut Jobs,
+    /// What changes the emulation from outside.
+    pub control: Option<&'a Control>,
     /// The room that saturated flows are granted.
     pub saturation: Saturation,
     /// The instant at which the next saturated flow starts.
@@ -79,6 +84,10 @@ impl<S: Sink> Session<'_, S> {
         registry.add_readable(self.supervisor.as_fd(), Source::Supervisor)?;
         for (door, fd) in self.hop.ports().doors().into_iter().enumerate() {
             registry.add_readable(fd, Source::Door(door))?;
+        }
+        if let Some(control) = self.control {
+            registry.add_readable(control.wake(), Source::Control)?;
+            control.begin(clock);
         }
         self.hop.start();
         let signals = self.signals;
@@ -269,6 +278,15 @@ impl<S: Sink> Driver for Session<'_, S> {
     ) -> Result<(), EmulateError> {
         match source {
             Source::Supervisor => self.hear_supervisor(),
+            Source::Control => {
+                if let Some(control) = self.control {
+                    self.hop.advance(self.hop.now());
+                    for (at, changes) in control.take() {
+                        self.hop.plan_changes(at, changes);
+                    }
+                }
+                Ok(())
+            }
             Source::Door(door) => {
                 self.hop.take_frames(door);
                 self.unnamed.extend(self.hop.take_begun());

@@ -10,13 +10,17 @@
 //! | [`page`] | all of it as one HTML page |
 //!
 //! Simulated and emulated runs have the same document, and the same function judges both. The
-//! crate runs nothing and reads and writes no file.
+//! crate runs nothing and reads and writes no file. Pages, plots and expectations take what
+//! was read back from files and need the feature `files`, which is on by default.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "files")]
 pub mod expectation;
 pub mod finding;
+#[cfg(feature = "files")]
 pub mod page;
+#[cfg(feature = "files")]
 pub mod plots;
 pub mod remedy;
 pub mod trial;

@@ -16,6 +16,8 @@ const FLOWS_MAX: usize = 12;
 /// Most points of a distribution, and most of an area.
 const QUANTILES_MAX: usize = 100;
 const AREA_POINTS_MAX: usize = 120;
+/// Most flows whose delay is shown in parts over time.
+const STACKS_MAX: usize = 4;
 /// Most panels of a quantity where several series are beside each other.
 const PANELS_MAX: usize = 4;
 /// The name of what nobody transmits in.
@@ -41,6 +43,9 @@ struct Quantity {
     read: fn(&SeriesReading) -> Option<(&str, f64)>,
 }
 
+/// The title of the delays, behind which their causes stand.
+const DELAY: &str = "One-way delay";
+
 /// How many quantities come before the air.
 const AIR_BEHIND: usize = 5;
 
@@ -60,7 +65,7 @@ const QUANTITIES: [Quantity; 8] = [
         read: |it| Some((flow(it)?, it.rtt_ms?)),
     },
     Quantity {
-        title: "One-way delay",
+        title: DELAY,
         shows: "From entering the network to leaving it: means of the packets that arrived in \
                 each interval.",
         label: "one-way delay, ms",
@@ -101,9 +106,63 @@ const QUANTITIES: [Quantity; 8] = [
 /// The figures of a run's series; one without readings is left out.
 pub fn over_time(series: &[SeriesReading]) -> Vec<Figure> {
     let (before, after) = QUANTITIES.split_at(AIR_BEHIND);
-    let before = before.iter().filter_map(|quantity| quantity.figure(series));
+    let mut before: Vec<Figure> =
+        before.iter().filter_map(|quantity| quantity.figure(series)).collect();
+    if let Some(figure) = causes_over_time(series) {
+        let delay = before.iter().position(|figure| figure.title == DELAY);
+        before.insert(delay.map_or(before.len(), |at| at + 1), figure);
+    }
     let after = after.iter().filter_map(|quantity| quantity.figure(series));
-    before.chain(air(series)).chain(after).collect()
+    before.into_iter().chain(air(series)).chain(after).collect()
+}
+
+/// Where the delay of each flow went over time, its causes stacked up to it; `None` if the series
+/// do not have them.
+fn causes_over_time(series: &[SeriesReading]) -> Option<Figure> {
+    let mut flows: BTreeMap<&str, Vec<(f64, [f64; CAUSES.len()])>> = BTreeMap::new();
+    for reading in series {
+        if let (Some(name), Some(parts)) = (flow(reading), &reading.parts_ms) {
+            let causes = CAUSES.map(|(_, part)| part(parts));
+            flows.entry(name).or_default().push((reading.at_s, causes));
+        }
+    }
+    let mut flows: Vec<_> = flows.into_iter().collect();
+    let all = flows.len();
+    let total = |readings: &[(f64, [f64; CAUSES.len()])]| {
+        readings.iter().flat_map(|(_, causes)| causes).sum::<f64>()
+    };
+    flows.sort_by(|(_, a), (_, b)| total(b).total_cmp(&total(a)));
+    flows.truncate(STACKS_MAX);
+    let panel = |(name, readings): (&str, Vec<(f64, [f64; CAUSES.len()])>)| {
+        let each = readings.len().div_ceil(AREA_POINTS_MAX).max(1);
+        let mut areas = vec![Vec::new(); CAUSES.len()];
+        for readings in readings.chunks(each) {
+            let number = readings.len() as f64;
+            let at = readings.iter().map(|(at, _)| at).sum::<f64>() / number;
+            let mut from = 0.0;
+            for (cause, area) in areas.iter_mut().enumerate() {
+                let to = from + readings.iter().map(|(_, it)| it[cause]).sum::<f64>() / number;
+                area.push((at, from, to));
+                from = to;
+            }
+        }
+        let title = if all > 1 { name } else { "" };
+        let panel = Panel::new(title, Axis::new("time, s"), Axis::new("one-way delay, ms"));
+        let areas = CAUSES.iter().zip(areas);
+        areas.fold(panel, |panel, ((cause, _), area)| panel.with(Series::band(*cause, area)))
+    };
+    let left_out = match all.saturating_sub(STACKS_MAX) {
+        0 => String::new(),
+        _ => format!(" The {STACKS_MAX} of {all} flows with most delay are shown."),
+    };
+    (!flows.is_empty()).then(|| Figure {
+        title: "Where the delay went over time",
+        shows: format!(
+            "Means of the packets that arrived in each interval after the warm-up, their parts \
+             from below in the order of the legend.{left_out}"
+        ),
+        panels: flows.into_iter().map(panel).collect(),
+    })
 }
 
 /// Who held the air: the shares of each interval in which nodes transmit, stacked up to the
@@ -349,13 +408,26 @@ pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
     }
     let mean = |((of, at), sums): ((&SeriesOf, u64), Sums)| {
         let mean = |(sum, number): (f64, u32)| (number > 0).then(|| sum / f64::from(number));
-        let [throughput, delay, rtt, cwnd, queue, airtime, mpdus, errors, rate] = sums.map(mean);
+        let means = sums.map(mean);
+        let [throughput, delay, rtt, cwnd, queue, airtime, mpdus, errors, rate, ..] = means;
+        let parts = |index: usize| means[QUANTITIES_PLAIN + index];
         let share = f64::from(sums[AIRTIME].1) / runs.len() as f64;
         SeriesReading {
             at_s: f64::from_bits(at),
             of: of.clone(),
             throughput_mbps: throughput,
             one_way_delay_ms: delay,
+            parts_ms: parts(0).map(|queue| DelayPartsSummary {
+                queue,
+                away: parts(1).unwrap_or(0.0),
+                asleep: parts(2).unwrap_or(0.0),
+                contention: parts(3).unwrap_or(0.0),
+                retries: parts(4).unwrap_or(0.0),
+                reorder: parts(5).unwrap_or(0.0),
+                air: parts(6).unwrap_or(0.0),
+                wire: parts(7).unwrap_or(0.0),
+                other: parts(8).filter(|other| *other > 0.0),
+            }),
             rtt_ms: rtt,
             cwnd_packets: cwnd,
             queue_packets: queue,
@@ -368,11 +440,14 @@ pub fn mean_series(runs: &[Vec<SeriesReading>]) -> Vec<SeriesReading> {
     all.into_iter().map(mean).collect()
 }
 
-/// How many quantities a reading has, and which of them the airtime is.
-const QUANTITIES_READ: usize = 9;
+/// How many quantities a reading has, those before the parts of the delay, and which of them the
+/// airtime is.
+const QUANTITIES_READ: usize = QUANTITIES_PLAIN + 9;
+const QUANTITIES_PLAIN: usize = 9;
 const AIRTIME: usize = 5;
 
 fn values(reading: &SeriesReading) -> [Option<f64>; QUANTITIES_READ] {
+    let part = |part: Part| reading.parts_ms.as_ref().map(part);
     [
         reading.throughput_mbps,
         reading.one_way_delay_ms,
@@ -383,6 +458,15 @@ fn values(reading: &SeriesReading) -> [Option<f64>; QUANTITIES_READ] {
         reading.mpdus_per_ppdu,
         reading.mpdu_error_rate,
         reading.data_rate_mbps,
+        part(|it| it.queue),
+        part(|it| it.away),
+        part(|it| it.asleep),
+        part(|it| it.contention),
+        part(|it| it.retries),
+        part(|it| it.reorder),
+        part(|it| it.air),
+        part(|it| it.wire),
+        part(|it| it.other.unwrap_or(0.0)),
     ]
 }
 
@@ -521,6 +605,7 @@ mod tests {
             of: SeriesOf::Flow(name.to_owned()),
             throughput_mbps: Some(throughput_mbps),
             one_way_delay_ms: None,
+            parts_ms: None,
             rtt_ms: None,
             cwnd_packets: None,
             queue_packets: None,
@@ -574,6 +659,36 @@ mod tests {
             airtime_fraction: Some(share),
             ..reading(at_s, "", 0.0)
         }
+    }
+
+    #[test]
+    fn causes_over_time_are_stacked_up_to_the_delay() {
+        let parts = DelayPartsSummary {
+            queue: 5.0,
+            away: 1.0,
+            asleep: 2.0,
+            contention: 3.0,
+            retries: 4.0,
+            reorder: 0.0,
+            air: 1.0,
+            wire: 10.0,
+            other: Some(0.5),
+        };
+        let with = |at_s| SeriesReading {
+            one_way_delay_ms: Some(26.5),
+            parts_ms: Some(parts),
+            ..reading(at_s, "up", 1.0)
+        };
+        let series = [reading(1.0, "up", 1.0), with(2.0), with(3.0)];
+        let figures = over_time(&series);
+        let titles: Vec<_> = figures.iter().map(|figure| figure.title).collect();
+        assert_eq!(titles, ["Throughput", DELAY, "Where the delay went over time"]);
+        let areas = &figures[2].panels[0].series;
+        assert_eq!((areas.len(), areas[0].points[0]), (CAUSES.len(), (2.0, 0.0)));
+        let top = areas.last().expect("wire").points.iter().map(|point| point.1);
+        assert!(top.fold(0.0, f64::max) == 26.5, "{areas:?}");
+        assert_eq!(mean_series(&[series.to_vec(), series.to_vec()]), series);
+        assert!(causes_over_time(&series[..1]).is_none(), "older files have none");
     }
 
     #[test]

@@ -4,18 +4,23 @@
 //! Commands and figures make all their runs here. A run is a pure function of scenario,
 //! seed and number, except for [`RunInfo::wall_s`](lasthop_trace::RunInfo), so it does
 //! not matter which thread, process or machine makes it. Leaves out when and how many
-//! runs are made, and what is read from them.
+//! runs are made, and what is read from them. Without the feature `files`, which is on by
+//! default, nothing is written and no tables are kept.
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "files")]
+mod files;
 mod records;
 
-pub use records::{air, files, info, names, recording};
+#[cfg(feature = "files")]
+pub use files::{air, files, tabulate};
+pub use records::{info, names, recording};
 
 use lasthop_hosts::{HostsError, Sink};
 use lasthop_net::network::NetworkStats;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{Columns, OutputError, Recorder, RunDocument, Tables};
+use lasthop_trace::{OutputError, Recorder, RunDocument};
 use lasthop_units::{Instant, Seed};
 use std::ops::ControlFlow;
 
@@ -68,23 +73,4 @@ pub fn simulate(
     let stats = observe(scenario, number, &mut recorder, progress)?;
     let info = info(scenario, number, begin.elapsed().as_secs_f64());
     Ok(recorder.finish(&info, &stats)?)
-}
-
-/// Makes run `number` of `scenario`; returns its document, and those of `tables` that
-/// are wanted.
-///
-/// # Errors
-/// See [`RunError`], except errors of files.
-pub fn tabulate(
-    scenario: &Scenario,
-    number: u64,
-    tables: &Tables<bool>,
-    progress: Progress<'_>,
-) -> Result<(RunDocument, Tables<Option<Columns>>), RunError> {
-    let mut recorder = Recorder::with_tables(names(scenario), recording(scenario), tables)?;
-    #[expect(clippy::disallowed_methods, reason = "how long a run took is part of its document")]
-    let begin = std::time::Instant::now();
-    let stats = observe(scenario, number, &mut recorder, progress)?;
-    let info = info(scenario, number, begin.elapsed().as_secs_f64());
-    Ok(recorder.finish_with_tables(&info, &stats)?)
 }

@@ -1,17 +1,14 @@
-//! What a recorder has to know about a scenario: names for indices, what to measure,
-//! and which files to write. A recorder (`trace`) knows no scenario. Emulations use
+//! What a recorder has to know about a scenario: names for indices, and what to
+//! measure. A recorder (`trace`) knows no scenario. Emulations use
 //! most of it, too.
 
 use lasthop_hosts::{FlowKind, SourceConfig};
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{
-    AirInfo, Files, FlowKind as Kind, FlowName, Names, NodeFrames, NodeName, Recording, RunInfo,
-};
-use lasthop_units::{Duration, MacAddr};
+use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recording, RunInfo};
+use lasthop_units::MacAddr;
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::Role;
-use lasthop_wifi::phy::Band;
 use std::collections::BTreeMap;
 
 /// Returns the names of nodes, stations and flows.
@@ -66,38 +63,6 @@ pub fn recording(scenario: &Scenario) -> Recording {
         interval: scenario.series_interval,
         watch_air: false,
     }
-}
-
-/// Returns the files of a run. `events`: the file of events, too; `captures`: captures
-/// on the air and at nodes, too, with these frames; those that are made up are cut at
-/// their headers.
-pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {
-    Files {
-        events,
-        series: true,
-        air: captures.and_then(|_| air(scenario)),
-        nodes: captures,
-        cut: captures == Some(NodeFrames::MadeUp),
-    }
-}
-
-/// Returns the parameters of a capture on the air; `None` without a cell. The model has
-/// no channel numbers, and a capture needs one: the usual first one of the band.
-pub fn air(scenario: &Scenario) -> Option<AirInfo> {
-    let cell = scenario.network.cell.as_ref()?;
-    let access_point = cell.stations.iter().find(|station| station.role == Role::AccessPoint);
-    Some(AirInfo {
-        band: cell.band,
-        channel: match cell.band {
-            Band::Ghz2_4 => 1,
-            Band::Ghz5 => 36,
-        },
-        ssid: scenario.name.clone(),
-        beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
-        basic_rates: cell.basic_rates.clone(),
-        rates: access_point.map(|station| station.capabilities.rates.clone()).unwrap_or_default(),
-        amsdu: cell.stations.iter().any(|station| station.aggregation.amsdu_bytes_max > 0),
-    })
 }
 
 /// Returns what a recorder cannot know about a run in virtual time; `wall_s` is the

@@ -19,10 +19,11 @@ use lasthop_units::Instant;
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Adjustment, CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Most keys that all changes of a scenario set: for each the scenario is assembled anew.
-const KEYS_MAX: usize = 1_000;
+pub(crate) const KEYS_MAX: usize = 10_000;
 
 /// Most pairs of radios that are looked at, for each key all of them.
 const PAIRS_MAX: usize = 20_000_000;
@@ -30,7 +31,7 @@ const PAIRS_MAX: usize = 20_000_000;
 /// What may change while a scenario runs.
 const ALLOWED: &str = "this cannot change while it runs; what can: snr and loss of a [[link]], \
                        position and tx_power of a node, rate, delay, jitter, loss and queue of a \
-                       [[wire]], and queue, a fixed rate, cw_min and cw_max of a node";
+                       [[wire]], and queue, scan, a fixed rate, cw_min and cw_max of a node";
 
 /// Keys and values of a `[[change]]`. A key in quotes is a path as `--set` has it, and its value
 /// is taken whole; other tables stand for what is in them.
@@ -83,13 +84,9 @@ pub(crate) fn add(
     if changes.is_empty() || !is_bounded(scenario, changes, problems) {
         return;
     }
-    let mut tree = tree.clone();
-    if let Value::Table(entries) = &mut tree.value {
-        entries.retain(|entry| entry.key != "change" && entry.key != "sweep");
-    }
+    let mut evolved = Evolved::new(scenario, tree);
     let mut in_order: Vec<(usize, &RawChange)> = changes.iter().enumerate().collect();
     in_order.sort_by_key(|(_, change)| change.at.value);
-    let mut now = scenario.clone();
     for (index, change) in in_order {
         let At { value: at, place } = &change.at;
         if at.is_zero() || *at >= scenario.duration {
@@ -99,28 +96,12 @@ pub(crate) fn add(
             problems.push(place, message);
             continue;
         }
-        let before = tree.clone();
-        let mut is_put = true;
-        for (path, node) in &change.set.value.0 {
-            if let Err(message) = set::put(path, node, &mut tree) {
-                problems.push(&setting_place(index, path, node), message);
-                is_put = false;
-            }
-        }
-        let Some(then) = is_put.then(|| assembled(&tree, file, problems)).flatten() else {
-            continue;
+        let place_of = |path: &str, node: &Node| {
+            Place::new(format!("change.{index}.set.{path}"), node.origin.clone())
         };
-        match differences(&now, &then) {
-            Ok(found) => {
-                let at = Instant::ZERO + *at;
-                scenario.changes.extend(found.into_iter().map(|change| (at, change)));
-            }
-            Err(message) => {
-                let place = culprit(&now, &before, index, change, file);
-                problems.push(&place.unwrap_or_else(|| change.set.place.clone()), message);
-            }
-        }
-        now = then;
+        let found = evolved.set(&change.set.value, &change.set.place, &place_of, file, problems);
+        let at = Instant::ZERO + *at;
+        scenario.changes.extend(found.into_iter().flatten().map(|change| (at, change)));
     }
     for (_, change) in &scenario.changes {
         let Change::Wire { from, to, .. } = change else { continue };
@@ -134,24 +115,157 @@ pub(crate) fn add(
     }
 }
 
-fn setting_place(index: usize, path: &str, node: &Node) -> Place {
-    Place::new(format!("change.{index}.set.{path}"), node.origin.clone())
+/// A scenario as it is by some instant of its run.
+#[derive(Clone, Debug)]
+pub(crate) struct Evolved {
+    now: Scenario,
+    tree: Node,
+    /// What was said of links before a loss took its place, by label.
+    replaced: BTreeMap<String, Vec<Entry>>,
 }
 
-/// Which key of a change cannot change, if one alone says so.
-fn culprit(
-    now: &Scenario,
-    before: &Node,
-    index: usize,
-    change: &RawChange,
-    file: &str,
-) -> Option<Place> {
-    change.set.value.0.iter().find_map(|(path, node)| {
-        let mut tree = before.clone();
-        set::put(path, node, &mut tree).ok()?;
-        let then = assembled(&tree, file, &mut Problems::default())?;
-        differences(now, &then).is_err().then(|| setting_place(index, path, node))
-    })
+/// What a link is given by: one of these.
+const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
+
+impl Evolved {
+    /// The scenario at the beginning of its run. It was read from `tree`, in which no defaults
+    /// were taken over.
+    pub fn new(scenario: &Scenario, tree: &Node) -> Self {
+        let mut tree = tree.clone();
+        if let Value::Table(entries) = &mut tree.value {
+            entries.retain(|entry| entry.key != "change" && entry.key != "sweep");
+        }
+        // As it is assembled: without what is added to it then.
+        let mut now = Scenario { changes: Vec::new(), ..scenario.clone() };
+        (now.set, now.source_text) = (Vec::new(), String::new());
+        let wires = now.network.wires.iter_mut().flat_map(|wire| &mut wire.directions);
+        wires.for_each(|direction| direction.adjustable = false);
+        Self { now, tree, replaced: BTreeMap::new() }
+    }
+
+    /// The scenario as it is by now.
+    pub fn scenario(&self) -> &Scenario {
+        &self.now
+    }
+
+    /// The file as it would be by now.
+    pub fn tree(&self) -> &Node {
+        &self.tree
+    }
+
+    /// Sets keys, and returns what differs then; `None` with a problem. `whole` is the place of
+    /// all keys together, `place_of` that of one.
+    pub fn set(
+        &mut self,
+        settings: &Settings,
+        whole: &Place,
+        place_of: &dyn Fn(&str, &Node) -> Place,
+        file: &str,
+        problems: &mut Problems,
+    ) -> Option<Vec<Change>> {
+        let before = self.clone();
+        let mut is_put = true;
+        for (path, node) in &settings.0 {
+            if let Err(message) = self.put(path, node) {
+                problems.push(&place_of(path, node), message);
+                is_put = false;
+            }
+        }
+        let then = is_put.then(|| assembled(&self.tree, file, problems)).flatten()?;
+        let found = differences(&self.now, &then);
+        self.now = then;
+        // Which key cannot change, if one alone says so.
+        let culprit = |(path, node): &(String, Node)| {
+            let mut alone = before.clone();
+            alone.put(path, node).ok()?;
+            let then = assembled(&alone.tree, file, &mut Problems::default())?;
+            differences(&alone.now, &then).is_err().then(|| place_of(path, node))
+        };
+        match found {
+            Ok(found) => Some(found),
+            Err(message) => {
+                let place = settings.0.iter().find_map(culprit);
+                problems.push(&place.unwrap_or_else(|| whole.clone()), message);
+                None
+            }
+        }
+    }
+
+    /// Puts a value into the file as it would be. A link that no `[[link]]` tells of gets one;
+    /// of what a link is given by, what is set takes the place of the rest, and the loss "off"
+    /// brings that back.
+    fn put(&mut self, path: &str, node: &Node) -> Result<(), String> {
+        if path.ends_with(".scan") && node.as_str() == Some("off") {
+            return self.end_scans(path);
+        }
+        let link = path.strip_prefix("link.").and_then(|rest| rest.rsplit_once('.'));
+        let Some((label, key)) = link.filter(|(_, key)| LINK_GIVEN.contains(key)) else {
+            return set::put(path, node, &mut self.tree);
+        };
+        self.ensure_link(label);
+        let places = set::resolve(&self.tree, path)?;
+        let is_off = key == "loss" && node.as_str() == Some("off");
+        let Self { tree, replaced, .. } = self;
+        for steps in &places {
+            let Some((_, link)) = steps.split_last() else { continue };
+            let Some(Node { value: Value::Table(entries), .. }) = set::at(tree, link) else {
+                continue;
+            };
+            let given = |entry: &Entry| LINK_GIVEN.contains(&entry.key.as_str());
+            let (others, rest): (Vec<_>, Vec<_>) =
+                entries.drain(..).partition(|entry| given(entry) && entry.key != key);
+            *entries = rest;
+            let place = format!("{link:?}");
+            if is_off {
+                entries.extend(others);
+                entries.extend(replaced.remove(&place).unwrap_or_default());
+            } else if key == "loss" && !others.is_empty() {
+                replaced.insert(place, others);
+            } else if key != "loss" {
+                replaced.remove(&place);
+            }
+        }
+        set::put(path, node, &mut self.tree)
+    }
+
+    /// Takes the key at `path` out, which tells how a node scans.
+    fn end_scans(&mut self, path: &str) -> Result<(), String> {
+        if self.tree.child("node_defaults").and_then(|it| it.child("scan")).is_some() {
+            return Err("[node_defaults] has scans, which a node cannot end".into());
+        }
+        for steps in set::resolve(&self.tree, path)? {
+            let Some((_, node)) = steps.split_last() else { continue };
+            if let Some(Node { value: Value::Table(entries), .. }) = set::at(&mut self.tree, node) {
+                entries.retain(|entry| entry.key != "scan");
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a `[[link]]` between two nodes, called `label`, if there is none.
+    fn ensure_link(&mut self, label: &str) {
+        if set::resolve(&self.tree, &format!("link.{label}")).is_ok_and(|it| !it.is_empty())
+            && self.tree.child("link").is_some()
+        {
+            return;
+        }
+        let is_node = |name: &str| self.now.nodes.iter().any(|node| node.name == name);
+        let mut splits = label.match_indices('-').map(|(at, _)| (&label[..at], &label[at + 1..]));
+        let Some((one, other)) = splits.find(|(one, other)| is_node(one) && is_node(other)) else {
+            return;
+        };
+        let Value::Table(entries) = &mut self.tree.value else { return };
+        let absent = |value| Node { value, origin: Origin::Absent };
+        let text = |text: &str| absent(Value::String(text.into()));
+        let entry = |key: &str, node| Entry { key: key.into(), key_origin: Origin::Absent, node };
+        let between = absent(Value::Array(vec![text(one), text(other)]));
+        let link = absent(Value::Table(vec![entry("between", between)]));
+        match entries.iter_mut().find(|entry| entry.key == "link") {
+            Some(Entry { node: Node { value: Value::Array(links), .. }, .. }) => links.push(link),
+            Some(_) => {}
+            None => entries.push(entry("link", absent(Value::Array(vec![link])))),
+        }
+    }
 }
 
 fn is_bounded(scenario: &Scenario, changes: &[RawChange], problems: &mut Problems) -> bool {
@@ -256,6 +370,10 @@ fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &
     {
         changes.push(Change::Radio { node, what: Adjustment::Rate(rate) });
         now.rate_control = then.rate_control.clone();
+    }
+    if now.scan != then.scan {
+        changes.push(Change::Scan { node, scan: then.scan });
+        now.scan = then.scan;
     }
     for category in lasthop_packet::AccessCategory::ALL {
         let index = category.index();

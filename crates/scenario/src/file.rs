@@ -7,8 +7,9 @@
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+
+const PIPE: &str = "a pipe";
 
 /// What may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,23 +124,35 @@ fn check(kind: FileType, accepts: Accepts) -> Result<(), FileError> {
         Accepts::Files => "a file",
         Accepts::FilesAndPipes => "a file or a pipe",
     };
-    let got = if kind.is_file() {
+    if kind.is_file() {
         return Ok(());
-    } else if kind.is_fifo() {
-        match accepts {
-            Accepts::FilesAndPipes => return Ok(()),
-            Accepts::Files => "a pipe",
-        }
-    } else if kind.is_dir() {
-        "a directory"
+    }
+    let got = if kind.is_dir() { "a directory" } else { special(kind) };
+    if got == PIPE && accepts == Accepts::FilesAndPipes {
+        return Ok(());
+    }
+    Err(FileError::Kind { expected, got })
+}
+
+/// What Unix has beside files and directories.
+#[cfg(unix)]
+fn special(kind: FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    if kind.is_fifo() {
+        PIPE
     } else if kind.is_socket() {
         "a socket"
     } else if kind.is_char_device() || kind.is_block_device() {
         "a device"
     } else {
         "something else"
-    };
-    Err(FileError::Kind { expected, got })
+    }
+}
+
+/// A browser has none of it.
+#[cfg(not(unix))]
+fn special(_kind: FileType) -> &'static str {
+    "something else"
 }
 
 #[cfg(test)]

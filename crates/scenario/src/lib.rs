@@ -7,6 +7,7 @@
 //! | `raw` | every key: documentation, type, default (`table`: how they are declared) |
 //! | `scalar`, [`quantity`] | single values and their units |
 //! | `change` | what becomes different while it runs |
+//! | `evolving` | the same from outside, by somebody who watches it; `knobs`: what can be turned |
 //! | `attached` | other files that a scenario names |
 //! | [`file`](mod@file) | files, read with a bound |
 //! | `assemble` | what may stand together; names to indices; the machines' configuration |
@@ -24,8 +25,10 @@ mod attached;
 mod change;
 mod coding;
 mod error;
+mod evolving;
 pub mod file;
 pub mod franc;
+mod knobs;
 pub mod quantity;
 mod raw;
 #[cfg(test)]
@@ -37,6 +40,8 @@ mod tree;
 mod warnings;
 
 pub use error::{Problem, ScenarioError};
+pub use evolving::{Evolving, Recorded};
+pub use knobs::{Knob, KnobKind};
 pub use scalar::did_you_mean;
 pub use set::matches;
 
@@ -203,7 +208,7 @@ impl Scenario {
             end,
             warmup: self.warmup,
             sample_interval: self.series_interval,
-            changes: self.changes_for(seed),
+            changes: self.changes_in(seed),
         }
     }
 
@@ -223,9 +228,14 @@ impl Scenario {
         network
     }
 
-    /// What changes in one run: links keep the shadowing that [`Scenario::network_for`] draws.
-    fn changes_for(&self, seed: Seed) -> Vec<(Instant, Change)> {
-        let mut changes = self.changes.clone();
+    /// What changes in one run.
+    pub fn changes_in(&self, seed: Seed) -> Vec<(Instant, Change)> {
+        self.drawn(self.changes.clone(), seed)
+    }
+
+    /// Changes as they are in one run: links keep the shadowing that [`Scenario::network_for`]
+    /// draws.
+    fn drawn(&self, mut changes: Vec<(Instant, Change)>, seed: Seed) -> Vec<(Instant, Change)> {
         if self.shadowed.is_empty() {
             return changes;
         }

@@ -14,7 +14,7 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
 
 /// One step from a table or array to what is in it.
 #[derive(Clone, Debug, PartialEq)]
-enum Step {
+pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
@@ -28,14 +28,10 @@ pub(crate) fn apply(
 ) {
     for (index, set) in sets.iter().enumerate() {
         let origin = Origin::Set(index);
-        let Some((path, text)) = set.split_once('=') else {
-            let message = "expected path=value, like channel.width=40MHz";
-            problems.push(&Place::new("", origin), message);
+        let Some((path, toml)) = argument(set) else {
+            problems.push(&Place::new("", origin), ARGUMENT);
             continue;
         };
-        let (path, text) = (path.trim(), text.trim());
-        let mut toml = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
-        toml.decor_mut().clear();
         match resolve(tree, path) {
             Ok(places) => {
                 for steps in places {
@@ -49,6 +45,18 @@ pub(crate) fn apply(
             Err(message) => problems.push(&Place::new(path, origin), message),
         }
     }
+}
+
+/// What every argument is.
+pub(crate) const ARGUMENT: &str = "expected path=value, like channel.width=40MHz";
+
+/// The path and the value of an argument; `None` if it is none.
+pub(crate) fn argument(set: &str) -> Option<(&str, toml_edit::Value)> {
+    let (path, text) = set.split_once('=')?;
+    let (path, text) = (path.trim(), text.trim());
+    let mut toml = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
+    toml.decor_mut().clear();
+    Some((path, toml))
 }
 
 /// Puts `node` at `path` of the tree, with everywhere its own origin.
@@ -77,7 +85,7 @@ pub(crate) fn change(
 }
 
 /// What stands at the end of `steps`.
-fn at<'a>(tree: &'a mut Node, steps: &[Step]) -> Option<&'a mut Node> {
+pub(crate) fn at<'a>(tree: &'a mut Node, steps: &[Step]) -> Option<&'a mut Node> {
     steps.iter().try_fold(tree, |node, step| match (step, &mut node.value) {
         (Step::Index(index), Value::Array(elements)) => elements.get_mut(*index),
         (Step::Key(key), Value::Table(entries)) => {
@@ -88,7 +96,7 @@ fn at<'a>(tree: &'a mut Node, steps: &[Step]) -> Option<&'a mut Node> {
 }
 
 /// The steps to every place that `path` names.
-fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, String> {
+pub(crate) fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, String> {
     let mut places: Vec<(Vec<Step>, Option<&Node>)> = vec![(Vec::new(), Some(tree))];
     let mut rest = Some(path);
     while let Some(text) = rest {
@@ -179,7 +187,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// The same value, all of it from `origin`.
-fn with_origin(mut node: Node, origin: &Origin) -> Node {
+pub(crate) fn with_origin(mut node: Node, origin: &Origin) -> Node {
     node.origin = origin.clone();
     node.value = match node.value {
         Value::Array(elements) => {

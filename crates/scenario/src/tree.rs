@@ -69,6 +69,14 @@ impl Node {
         }
     }
 
+    /// The elements, if this is an array.
+    pub fn elements(&self) -> Option<&[Self]> {
+        match &self.value {
+            Value::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
     /// The value of `key`, if this is a table that has it.
     pub fn child(&self, key: &str) -> Option<&Self> {
         self.entries()?.iter().find(|entry| entry.key == key).map(|entry| &entry.node)

@@ -17,6 +17,9 @@ const BYTES_MAX: usize = 8 << 20;
 /// browser is gone.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// How long the end waits for those who follow.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 /// What a running emulation is for browsers. Its methods are called by several threads.
 pub trait Session: Send + Sync {
     /// What a browser has to know first, as a JSON object: `scenario`, `seed`, `duration_s`,
@@ -49,6 +52,8 @@ struct State {
     bytes: usize,
     /// Number of the event that is published next.
     next: u64,
+    /// How many streams are open.
+    streams: usize,
     has_ended: bool,
 }
 
@@ -77,15 +82,17 @@ impl Live {
     }
 
     /// Publishes `json` as the event `end`, after which streams end. Who joins later gets what
-    /// there was, and the end.
+    /// there was, and the end. Waits until all who follow have been written it, but not longer
+    /// than [`FAREWELL`].
     pub fn end(&self, json: String) {
         let mut state = self.state();
         if !state.has_ended {
             state.push("end", json);
             state.has_ended = true;
-            drop(state);
             self.shared.news.notify_all();
         }
+        let is_told = |state: &mut State| state.streams > 0;
+        drop(self.shared.news.wait_timeout_while(state, FAREWELL, is_told));
     }
 
     /// What is changed by a browser.
@@ -99,6 +106,7 @@ impl Live {
     /// Writes events to a browser until the emulation ends, the browser is gone, or `is_over`.
     /// [`wake`](Self::wake) makes it look at `is_over`.
     pub(crate) fn stream(&self, to: &mut impl Write, is_over: &dyn Fn() -> bool) -> io::Result<()> {
+        let _open = Open::begin(self);
         http::begin_stream(to)?;
         // What is published from here on may be in `hello`, too: a page takes a change once.
         let joined = self.state().next;
@@ -154,6 +162,23 @@ impl Live {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is held; if it did, what is there would still be whole events.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream, counted while it is open.
+struct Open<'a>(&'a Live);
+
+impl<'a> Open<'a> {
+    fn begin(live: &'a Live) -> Self {
+        live.state().streams += 1;
+        Self(live)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.0.state().streams -= 1;
+        self.0.shared.news.notify_all();
     }
 }
 

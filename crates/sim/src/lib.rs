@@ -47,6 +47,8 @@ pub struct Simulation {
     hosts: Hosts,
     now: Instant,
     end: Instant,
+    /// When the last measurement was done.
+    done: Option<Instant>,
 }
 
 impl Simulation {
@@ -61,7 +63,8 @@ impl Simulation {
         }
         let mut hosts = Hosts::new(&scenario.hosts(seed), &network, seed)?;
         hosts.start(Instant::ZERO, sink);
-        Ok(Self { hosts, now: Instant::ZERO, end: Instant::ZERO + scenario.duration })
+        let end = Instant::ZERO + scenario.duration;
+        Ok(Self { hosts, now: Instant::ZERO, end, done: None })
     }
 
     /// The instant up to which everything happened.
@@ -79,10 +82,16 @@ impl Simulation {
     pub fn advance<S: Sink>(&mut self, until: Instant, sink: &mut S) {
         let until = until.min(self.end);
         let last = until.saturating_sub(Duration::from_nanos(1));
-        while !self.hosts.is_done() && self.hosts.step(last, sink, &|_| None).is_some() {}
+        while self.done.is_none()
+            && let Some(now) = self.hosts.step(last, sink, &|_| None)
+        {
+            self.done = self.hosts.is_done().then_some(now);
+        }
         if until > self.now {
             self.now = until;
-            self.hosts.take_arrived(until, sink);
+            if self.done.is_none() {
+                self.hosts.take_arrived(until, sink);
+            }
         }
     }
 
@@ -93,7 +102,7 @@ impl Simulation {
 
     /// Ends the run; returns the counters.
     pub fn finish<S: Sink>(mut self, sink: &mut S) -> NetworkStats {
-        self.hosts.finish(self.now, sink)
+        self.hosts.finish(self.done.unwrap_or(self.now), sink)
     }
 }
 

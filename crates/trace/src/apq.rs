@@ -1,19 +1,18 @@
 //! A measured queue as JSON (the output of `lasthop apq measure --json`, and
-//! `apq.json`), and the packets with which it was measured as `samples.parquet`. Names
-//! carry units; a key that does not apply is absent, never null. The delays of samples
-//! include the offset between two clocks, so only their changes are meaningful. The doc
-//! comments of types are the descriptions in the JSON Schema.
+//! `apq.json`). Names carry units; a key that does not apply is absent, never null. The
+//! doc comments of types are the descriptions in the JSON Schema.
 
+#[cfg(feature = "files")]
 pub(crate) mod read;
+#[cfg(feature = "files")]
+pub(crate) mod samples;
 
-use crate::output::{OutputDir, OutputError};
-use crate::table::{Kind, Table, Word, columns};
 use crate::value::{rounded, to_json};
+use lasthop_apq::Direction;
 use lasthop_apq::report::{
     self, DirectionReport, Discipline, Doubt, Judgement, LoadPoint, Report, SessionReport,
     SizeReport, Unit,
 };
-use lasthop_apq::{Direction, PhaseRecord, StreamKind};
 use lasthop_hosts::ApqEnding;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +26,11 @@ pub struct ApqDocument {
     pub method: ApqMethod,
     /// Seconds that a clock on the wall showed.
     pub wall_s: f64,
+    /// Round-trip time with empty queues in ms: the shortest delays of both ways together, in
+    /// whose sum the offset of the clocks cancels; absent if one way only was measured. The
+    /// drift of the clocks between the two measurements is in it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub idle_rtt_ms: Option<f64>,
     /// Version of lasthop that measured.
     pub version: String,
     /// One for each direction, in the order of measurement.
@@ -238,9 +242,20 @@ impl ApqDocument {
             host: host.into(),
             method,
             wall_s: rounded(wall_s, 3),
+            idle_rtt_ms: None,
             version: env!("CARGO_PKG_VERSION").into(),
             directions: ApqDirection::all(report),
         }
+    }
+
+    /// The same with the shortest delays of packets down and up, each the receiver's clock less
+    /// the sender's in ns, if both are known.
+    #[must_use]
+    pub fn with_shortest(self, delays_ns: [Option<i64>; 2]) -> Self {
+        let [down, up] = delays_ns;
+        let sum = down.zip(up).map(|(down, up)| down.wrapping_add(up));
+        let idle_rtt_ms = sum.filter(|sum| *sum > 0).map(|sum| rounded(sum as f64 * MS, 3));
+        Self { idle_rtt_ms, ..self }
     }
 
     /// The document as indented JSON, with a newline at its end.
@@ -381,84 +396,5 @@ fn estimate(value: report::Estimate, scale: f64, decimals: i32) -> ApqEstimate {
         mean: rounded(value.mean * scale, decimals),
         ci95: value.half_width.map(|half| rounded(half * scale, decimals)),
         values: value.values,
-    }
-}
-
-columns! {
-    PHASE "phase" Int32,
-    DIRECTION "direction" Text,
-    KIND "kind" Text,
-    SEQUENCE "sequence" Int32,
-    PACKET_BYTES "packet_bytes" Int32,
-    SENT "sent_ns" Int64,
-    RECEIVED "received_ns" Int64,
-    DELAY "delay_ns" Int64,
-}
-
-/// Writes `samples.parquet`, with a row for each packet that arrived.
-pub struct SamplesWriter {
-    table: Table,
-    ways: [Word; 2],
-    kinds: [Word; 2],
-}
-
-impl SamplesWriter {
-    /// A writer of `samples.parquet` in `directory`, without rows so far.
-    ///
-    /// # Errors
-    /// If the file cannot be made.
-    pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
-        let file = directory.file("samples.parquet")?;
-        let mut table = Table::new(file, COLUMNS, &[("lasthop.schema", "samples 1".into())])?;
-        Ok(Self {
-            ways: ["down", "up"].map(|way| table.word(way)),
-            kinds: ["sparse", "bulk"].map(|kind| table.word(kind)),
-            table,
-        })
-    }
-
-    /// Adds the packets of a phase. Phases are numbered from 0.
-    ///
-    /// # Errors
-    /// If the rows cannot be written.
-    pub fn phase(&mut self, number: u32, record: &PhaseRecord) -> Result<(), OutputError> {
-        let way = match record.direction {
-            Direction::Down => self.ways[0],
-            Direction::Up => self.ways[1],
-        };
-        for sample in &record.samples {
-            let mut row = self.table.row()?;
-            row.int32(PHASE, number as i32).text(DIRECTION, way);
-            row.text(
-                KIND,
-                match sample.kind {
-                    StreamKind::Sparse => self.kinds[0],
-                    StreamKind::Bulk => self.kinds[1],
-                },
-            );
-            row.int32(SEQUENCE, sample.sequence as i32);
-            if let Some((stream, _)) = record.plan.locate(sample.kind, sample.sequence) {
-                row.int32(PACKET_BYTES, record.plan.streams[stream].packet_bytes.into());
-            }
-            row.int64(SENT, sample.sent_ns).int64(RECEIVED, sample.received_ns);
-            // The difference of two hosts' clocks can be negative; the column is
-            // signed.
-            row.int64(DELAY, sample.delay_ns() as u64);
-        }
-        Ok(())
-    }
-
-    /// Writes the remaining rows and completes the file.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn close(self) -> Result<(), OutputError> {
-        self.table.close()
-    }
-}
-
-impl std::fmt::Debug for SamplesWriter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SamplesWriter").finish_non_exhaustive()
     }
 }

@@ -395,7 +395,7 @@ const FRAME_NAMES: [&str; 16] = [
     "delba",
 ];
 
-fn frame_name(kind: FrameKind) -> &'static str {
+pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
     match kind {
         FrameKind::Data => "data",
         FrameKind::QosData { .. } => "qos_data",
@@ -442,7 +442,7 @@ fn has_sequence(kind: FrameKind) -> bool {
 
 /// The name of a rate, such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s` or
 /// `DSSS 11Mb/s long`.
-fn rate_name(rate: Rate) -> String {
+pub(crate) fn rate_name(rate: Rate) -> String {
     let bitrate = rate.bitrate();
     match rate {
         Rate::Dsss { preamble: Preamble::Long, .. } => format!("DSSS {bitrate} long"),

@@ -3,17 +3,23 @@
 //! more is written, and the error is returned when the files are closed.
 
 use crate::air::{AirInfo, AirStream, AirWriter, Contents};
+use crate::document::RunDocument;
 use crate::ethernet;
 use crate::events::EventsWriter;
 use crate::names::Names;
-use crate::output::{OutputDir, OutputError};
+use crate::output::{OutputDir, OutputError, PartFile};
 use crate::pcapng::{Address, Capture, LinkType, SNAP_BYTES};
+use crate::perfetto::PerfettoWriter;
+use crate::recorder::{Recorder, Recording};
 use crate::segments::Segments;
 use crate::series::SeriesWriter;
 use crate::snapshot::Snapshot;
+use crate::summary::RunInfo;
 use crate::table::{Columns, Destination};
 use lasthop_hosts::{FrameDirection, TcpSample};
+use lasthop_net::network::NetworkStats;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
+use lasthop_tcp::wire::Header;
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use std::io::Write;
@@ -53,6 +59,94 @@ pub struct Tables<T = Columns> {
     pub series: T,
 }
 
+impl Recorder {
+    /// A recorder that also writes `files` into `directory`.
+    ///
+    /// # Errors
+    /// If a file cannot be made.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_files(
+        names: Names,
+        recording: Recording,
+        files: &Files,
+        directory: &mut OutputDir,
+    ) -> Result<Self, OutputError> {
+        let writers = Writers::new(files, &names, directory)?;
+        Ok(Self::new(names, recording).writing(Some(writers)))
+    }
+
+    /// A recorder that also keeps tables in memory, for
+    /// [`finish_with_tables`](Self::finish_with_tables).
+    ///
+    /// # Errors
+    /// None: memory takes everything.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_tables(
+        names: Names,
+        recording: Recording,
+        tables: &Tables<bool>,
+    ) -> Result<Self, OutputError> {
+        // Where no table is wanted, nothing is asked for each packet.
+        let wanted = tables.events || tables.series;
+        let writers = wanted.then(|| Writers::tables(tables, &names)).transpose()?;
+        Ok(Self::new(names, recording).writing(writers))
+    }
+
+    /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
+    /// it, while the run proceeds. It writes no files. An error of `target` ends the
+    /// capture, and [`finish`](Self::finish) returns it.
+    ///
+    /// # Errors
+    /// If `target` does not take the head of the capture.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn with_air_stream(
+        names: Names,
+        recording: Recording,
+        stream: &AirStream,
+        target: Box<dyn Write + Send>,
+    ) -> Result<Self, OutputError> {
+        let writers = Writers::stream(target, stream, &names)?;
+        Ok(Self::new(names, recording).writing(Some(writers)))
+    }
+
+    /// A recorder that also writes the air for the Perfetto viewer into `file`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn with_perfetto(mut self, file: PartFile) -> Result<Self, OutputError> {
+        let perfetto = PerfettoWriter::new(file, &self.names)?;
+        self.writers.get_or_insert_default().perfetto = Some(perfetto);
+        Ok(self)
+    }
+
+    /// As [`finish`](Self::finish), and returns the tables that were
+    /// [kept in memory](Self::with_tables).
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_with_tables(
+        mut self,
+        info: &RunInfo,
+        stats: &NetworkStats,
+    ) -> Result<(RunDocument, Tables<Option<Columns>>), OutputError> {
+        self.close_last(info);
+        let end = self.end(info);
+        let tables = self.writers.take().map_or(Ok(Tables::default()), |it| it.close(end))?;
+        Ok((self.document(info, stats), tables))
+    }
+
+    fn writing(mut self, writers: Option<Writers>) -> Self {
+        self.writers = writers.map(Box::new);
+        self
+    }
+}
+
 /// The files that a recorder is writing.
 #[derive(Default)]
 pub(crate) struct Writers {
@@ -60,6 +154,7 @@ pub(crate) struct Writers {
     series: Option<SeriesWriter>,
     air: Option<AirWriter>,
     nodes: Vec<Capture>,
+    perfetto: Option<PerfettoWriter>,
     made_up: bool,
     /// Bytes of a made-up frame of a node that are made at least; headers always are.
     bytes_made: usize,
@@ -125,7 +220,15 @@ impl Writers {
 
     /// Whether a file needs the events of the cell.
     pub(crate) fn want_events(&self) -> bool {
-        self.events.is_some() || self.series.is_some() || self.air.is_some()
+        self.events.is_some()
+            || self.series.is_some()
+            || self.air.is_some()
+            || self.perfetto.is_some()
+    }
+
+    /// Whether a file has the parts of delays over time.
+    pub(crate) fn want_parts(&self) -> bool {
+        self.series.is_some()
     }
 
     /// Whether a capture shows segments of the model.
@@ -138,8 +241,8 @@ impl Writers {
         self.error.is_some()
     }
 
-    /// Completes the files; returns the tables that are in memory.
-    pub(crate) fn close(self) -> Result<Tables<Option<Columns>>, OutputError> {
+    /// Completes the files of a run that ended at `end`; returns the tables that are in memory.
+    pub(crate) fn close(self, end: Instant) -> Result<Tables<Option<Columns>>, OutputError> {
         if let Some(error) = self.error {
             return Err(error);
         }
@@ -149,18 +252,29 @@ impl Writers {
         };
         self.air.map_or(Ok(()), AirWriter::close)?;
         self.nodes.into_iter().try_for_each(Capture::close)?;
+        self.perfetto.map_or(Ok(()), |perfetto| perfetto.close(end))?;
         Ok(tables)
     }
 
     /// Keeps the TCP header of the packet of `flow` with this tag.
-    pub(crate) fn segment(&mut self, flow: FlowId, tag: u64, header: Vec<u8>) {
-        self.segments.put(flow, tag, header);
+    pub(crate) fn segment(
+        &mut self,
+        flow: FlowId,
+        tag: u64,
+        source: NodeId,
+        header: &Header<'_>,
+        names: &Names,
+    ) {
+        self.segments.put(flow, tag, ethernet::segment(flow, source, header, names));
     }
 
     pub(crate) fn sent(&mut self, now: Instant, packet: &Packet, names: &Names) {
         self.attempt(|files| {
             if let Some(events) = &mut files.events {
                 events.sent(now, packet)?;
+            }
+            if let Some(perfetto) = &mut files.perfetto {
+                perfetto.sent(now, packet);
             }
             let node = packet.source;
             files.make_up(now, node, FrameDirection::Sent, packet, names)
@@ -172,14 +286,22 @@ impl Writers {
             if let Some(events) = &mut files.events {
                 events.arrived(now, node, packet)?;
             }
+            if let Some(perfetto) = &mut files.perfetto {
+                perfetto.arrived(now, packet)?;
+            }
             files.make_up(now, node, FrameDirection::Received, packet, names)
         });
     }
 
     pub(crate) fn lost(&mut self, now: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
-        self.attempt(|files| match &mut files.events {
-            Some(events) => events.lost(now, node, packet, reason),
-            None => Ok(()),
+        self.attempt(|files| {
+            if let Some(events) = &mut files.events {
+                events.lost(now, node, packet, reason)?;
+            }
+            match &mut files.perfetto {
+                Some(perfetto) => perfetto.lost(now, packet, reason),
+                None => Ok(()),
+            }
         });
     }
 
@@ -193,6 +315,9 @@ impl Writers {
             if let Some(events) = &mut files.events {
                 events.event(event)?;
             }
+            if let Some(perfetto) = &mut files.perfetto {
+                perfetto.event(event)?;
+            }
             match (&mut files.air, event) {
                 (Some(air), Event::Ppdu(ppdu)) => {
                     air.ppdu(ppdu, Contents { frames, segments: &files.segments, names })
@@ -203,9 +328,15 @@ impl Writers {
     }
 
     /// Adds the name of the flow that has the next number.
-    pub(crate) fn program_flow(&mut self, name: &str) {
+    pub(crate) fn program_flow(&mut self, name: &str, source: NodeId) {
         if let Some(events) = &mut self.events {
             events.program_flow(name);
+        }
+        if let Some(series) = &mut self.series {
+            series.program_flow(name);
+        }
+        if let Some(perfetto) = &mut self.perfetto {
+            perfetto.flow(name, source);
         }
     }
 
@@ -240,9 +371,14 @@ impl Writers {
     }
 
     pub(crate) fn interval(&mut self, snapshot: &Snapshot, names: &Names) {
-        self.attempt(|files| match &mut files.series {
-            Some(series) => series.interval(snapshot, names),
-            None => Ok(()),
+        self.attempt(|files| {
+            if let Some(series) = &mut files.series {
+                series.interval(snapshot, names)?;
+            }
+            match &mut files.perfetto {
+                Some(perfetto) => perfetto.interval(snapshot),
+                None => Ok(()),
+            }
         });
     }
 

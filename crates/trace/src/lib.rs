@@ -10,53 +10,77 @@
 //! | series, events, distributions of delays and measured packets read back | [`SeriesReading`], [`SeriesTable`], [`EventsReading`], [`Delays`], [`ApqSample`] |
 //! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
+//! | the air for the Perfetto viewer | a file of any name ([`Recorder::with_perfetto`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all | [`OutputDir`] |
 //! | the counters of a node of a coded link | [`FrancDocument`] |
 //! | the readings of the last interval, for a live view | [`Snapshot`] |
 //! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
 //!
-//! The crate knows no driver and no scenario: [`Names`] maps indices to names.
+//! The crate knows no driver and no scenario: [`Names`] maps indices to names. Without the
+//! feature `files`, which is on by default, there are the documents, [`Recorder`] and
+//! [`Snapshot`]: what also builds where there are neither files nor threads.
 
 #![forbid(unsafe_code)]
 
-mod air;
 mod apq;
 mod coded;
 mod comparison;
 mod document;
-mod ethernet;
-mod events;
-mod files;
+mod error;
 mod franc;
-mod heard;
 mod histogram;
-mod manifest;
 mod medium;
 mod names;
-mod output;
 mod parts;
-mod pcapng;
 mod programs;
-mod read;
 mod recorder;
-mod rows;
 mod run_set;
-mod segments;
-mod series;
 mod snapshot;
 mod summary;
-mod table;
 mod tally;
-mod tidy;
 mod value;
+
+#[cfg(feature = "files")]
+mod air;
+#[cfg(feature = "files")]
+mod ethernet;
+#[cfg(feature = "files")]
+mod events;
+#[cfg(feature = "files")]
+mod files;
+#[cfg(not(feature = "files"))]
+#[path = "files/absent.rs"]
+mod files;
+#[cfg(feature = "files")]
+mod heard;
+#[cfg(feature = "files")]
+mod manifest;
+#[cfg(feature = "files")]
+mod output;
+#[cfg(feature = "files")]
+mod pcapng;
+#[cfg(feature = "files")]
+mod perfetto;
+#[cfg(feature = "files")]
+mod read;
+#[cfg(feature = "files")]
+mod rows;
+#[cfg(feature = "files")]
+mod segments;
+#[cfg(feature = "files")]
+mod series;
+#[cfg(feature = "files")]
+mod table;
+#[cfg(feature = "files")]
+mod tidy;
+#[cfg(feature = "files")]
 mod wide;
 
-pub use air::{AirInfo, AirStream};
 pub use apq::{
     ApqDirection, ApqDiscipline, ApqDisciplineJudgement, ApqDocument, ApqDoubt, ApqEstimate,
     ApqFlowEnding, ApqFlowSummary, ApqLoad, ApqMethod, ApqSession, ApqSize, ApqUnit,
-    ApqUnitJudgement, ApqWay, SamplesWriter, apq_schema, read::ApqSample,
+    ApqUnitJudgement, ApqWay, apq_schema,
 };
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
@@ -65,28 +89,46 @@ pub use document::{
     LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
     QueueSummary, RateSummary, RunDocument, WireSummary, run_schema,
 };
-pub use events::history::{
-    AbsenceReading, EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId,
-};
-pub use events::read::Delays;
-pub use files::{Files, NodeFrames, Tables};
+pub use error::OutputError;
 pub use franc::{
     FrancCounters, FrancDaemonCounts, FrancDocument, FrancNeighbour, FrancRole, franc_schema,
 };
-pub use heard::{AbsenceRow, Heard, HeardWriter, SecondReading, SegmentRow, SegmentWriter};
 pub use histogram::Histogram;
-pub use manifest::replace_earlier;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
 pub use names::{FlowKind, FlowName, Names, NodeName};
-pub use output::{OutputDir, OutputError, PartFile};
-pub use read::{TableError, check_table};
 pub use recorder::{Recorder, Recording};
-pub use rows::{Cell, ColumnKind, RowsWriter};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
-pub use series::read::{SeriesError, SeriesOf, SeriesReading};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 pub use summary::RunInfo;
-pub use table::memory::{Column, ColumnValues, Columns};
-pub use tidy::{DocumentColumn, DocumentSchema, Tidy};
 pub use value::{CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary};
+
+#[cfg(feature = "files")]
+pub use air::{AirInfo, AirStream};
+#[cfg(feature = "files")]
+pub use apq::{read::ApqSample, samples::SamplesWriter};
+#[cfg(feature = "files")]
+pub use events::history::{
+    AbsenceReading, EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId,
+};
+#[cfg(feature = "files")]
+pub use events::read::Delays;
+#[cfg(feature = "files")]
+pub use files::{Files, NodeFrames, Tables};
+#[cfg(feature = "files")]
+pub use heard::{AbsenceRow, Heard, HeardWriter, SecondReading, SegmentRow, SegmentWriter};
+#[cfg(feature = "files")]
+pub use manifest::replace_earlier;
+#[cfg(feature = "files")]
+pub use output::{OutputDir, PartFile};
+#[cfg(feature = "files")]
+pub use read::{TableError, check_table};
+#[cfg(feature = "files")]
+pub use rows::{Cell, ColumnKind, RowsWriter};
+#[cfg(feature = "files")]
+pub use series::read::{SeriesOf, SeriesReading};
+#[cfg(feature = "files")]
+pub use table::memory::{Column, ColumnValues, Columns};
+#[cfg(feature = "files")]
+pub use tidy::{DocumentColumn, DocumentSchema, Tidy};
+#[cfg(feature = "files")]
 pub use wide::SeriesTable;

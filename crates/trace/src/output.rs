@@ -5,36 +5,13 @@
 //! `NAME.part` and renamed; a killed process leaves it behind. The directory may exist,
 //! but must not have two writers at a time.
 
+pub use crate::error::OutputError;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-
-/// An error with a file or directory.
-#[derive(Debug, thiserror::Error)]
-pub enum OutputError {
-    /// The directory cannot be made, or no file can be made in it.
-    #[error("cannot write to directory {}: {source}", path.display())]
-    Directory {
-        /// Path of the directory.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// A file cannot be made, written or given its name.
-    #[error("cannot write {}: {source}", path.display())]
-    File {
-        /// Path of the file with its final name.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// A stream does not take what is written.
-    #[error("cannot write to a stream: {0}")]
-    Stream(io::Error),
-}
 
 /// Where a capture is written.
 pub(crate) enum Target {

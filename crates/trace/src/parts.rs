@@ -25,6 +25,27 @@ struct Sums {
 
 const PARTS: usize = 8;
 
+/// Sums over all packets so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PartTotals {
+    packets: u64,
+    delay: u128,
+    parts: [u64; PARTS],
+}
+
+impl PartTotals {
+    /// The mean parts of the packets since `before`; `None` without packets.
+    pub(crate) fn since(&self, before: &Self) -> Option<DelayPartsSummary> {
+        let packets = self.packets - before.packets;
+        let mut parts = self.parts;
+        for (part, before) in parts.iter_mut().zip(before.parts) {
+            *part -= before;
+        }
+        let delay = (self.delay - before.delay) as f64;
+        (packets > 0).then(|| mean(packets as f64, delay, parts.map(|part| part as f64)))
+    }
+}
+
 /// The parts of packets' delays, summed by class of delay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartSums {
@@ -71,6 +92,19 @@ impl PartSums {
         self.blocks.iter().flatten().flat_map(|block| block.iter())
     }
 
+    /// The sums over all packets so far.
+    pub(crate) fn totals(&self) -> PartTotals {
+        let mut totals = PartTotals::default();
+        for sums in self.classes().filter(|sums| sums.packets > 0) {
+            totals.packets += sums.packets;
+            totals.delay += sums.delay;
+            for (total, part) in totals.parts.iter_mut().zip(sums.parts) {
+                *total += part;
+            }
+        }
+        totals
+    }
+
     fn packets(&self) -> u64 {
         self.classes().map(|sums| sums.packets).sum()
     }
@@ -100,24 +134,19 @@ impl PartSums {
                 break;
             }
         }
-        let ms = |nanos: f64| rounded(nanos / packets as f64 / 1e6, 6);
-        // No time is counted in two parts, so the difference is negative only by the
-        // rounding of sums.
-        let other = delay - sums.iter().sum::<f64>();
-        let [queue, away, asleep, contention, retries, air, reorder, wire] = sums.map(ms);
-        let other = Some(ms(other)).filter(|other| *other > 0.0);
-        (packets > 0).then_some(DelayPartsSummary {
-            queue,
-            away,
-            asleep,
-            contention,
-            retries,
-            reorder,
-            air,
-            wire,
-            other,
-        })
+        (packets > 0).then(|| mean(packets as f64, delay, sums))
     }
+}
+
+/// The mean parts of `packets` packets, of the sums of their delays and of each part in ns.
+fn mean(packets: f64, delay: f64, sums: [f64; PARTS]) -> DelayPartsSummary {
+    let ms = |nanos: f64| rounded(nanos / packets / 1e6, 6);
+    // No time is counted in two parts, so the difference is negative only by the rounding of
+    // sums.
+    let other = delay - sums.iter().sum::<f64>();
+    let [queue, away, asleep, contention, retries, air, reorder, wire] = sums.map(ms);
+    let other = Some(ms(other)).filter(|other| *other > 0.0);
+    DelayPartsSummary { queue, away, asleep, contention, retries, reorder, air, wire, other }
 }
 
 fn class_of(nanos: u64) -> usize {

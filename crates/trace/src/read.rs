@@ -41,6 +41,16 @@ pub enum TableError {
         /// The column.
         column: String,
     },
+    /// A row does not have what every row has.
+    #[error("{}: row {row}: expected {expected}", path.display())]
+    Row {
+        /// Path of the file.
+        path: PathBuf,
+        /// Number of the row, from 0.
+        row: usize,
+        /// What every row has.
+        expected: &'static str,
+    },
 }
 
 /// A table that is being read.
@@ -96,6 +106,17 @@ impl TableReader {
     /// From one row group to the next, if there are `most` of them.
     pub(crate) fn step(&self, most: usize) -> usize {
         self.file.num_row_groups().div_ceil(most).max(1)
+    }
+
+    /// Whether there is a column of this name.
+    pub(crate) fn has(&self, column: &str) -> bool {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        schema.columns().iter().any(|known| known.name() == column)
+    }
+
+    /// The error of a row without something that every row has.
+    pub(crate) fn wrong_row(&self, row: usize, expected: &'static str) -> TableError {
+        TableError::Row { path: self.path.clone(), row, expected }
     }
 
     fn broken(&self, source: ParquetError) -> TableError {

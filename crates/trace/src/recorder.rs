@@ -7,14 +7,12 @@
 //! its `from` node. Acknowledgements and echo replies are recorded as events and in the
 //! round-trip times.
 
-use crate::air::AirStream;
 use crate::apq::ApqFlowSummary;
 use crate::coded::CodedTally;
-use crate::ethernet;
-use crate::files::{Files, Tables, Writers};
+use crate::files::Writers;
 use crate::histogram::Histogram;
 use crate::names::Names;
-use crate::output::{OutputDir, OutputError};
+use crate::parts::PartTotals;
 use crate::programs;
 use crate::snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};
 use crate::tally::{FlowTally, LinkTally, NodeTally};
@@ -29,7 +27,6 @@ use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
-use std::io::Write;
 
 /// The settings of a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +77,7 @@ struct FlowTotals {
     delay_nanos: u64,
     round_trips: u64,
     round_trip_nanos: u64,
+    parts: PartTotals,
 }
 
 impl Recorder {
@@ -111,61 +109,6 @@ impl Recorder {
         }
     }
 
-    /// A recorder that also writes `files` into `directory`.
-    ///
-    /// # Errors
-    /// If a file cannot be made.
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn with_files(
-        names: Names,
-        recording: Recording,
-        files: &Files,
-        directory: &mut OutputDir,
-    ) -> Result<Self, OutputError> {
-        let writers = Box::new(Writers::new(files, &names, directory)?);
-        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
-    }
-
-    /// A recorder that also keeps tables in memory, for
-    /// [`finish_with_tables`](Self::finish_with_tables).
-    ///
-    /// # Errors
-    /// None: memory takes everything.
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn with_tables(
-        names: Names,
-        recording: Recording,
-        tables: &Tables<bool>,
-    ) -> Result<Self, OutputError> {
-        // Where no table is wanted, nothing is asked for each packet.
-        let wanted = tables.events || tables.series;
-        let writers = wanted.then(|| Writers::tables(tables, &names)).transpose()?;
-        Ok(Self { writers: writers.map(Box::new), ..Self::new(names, recording) })
-    }
-
-    /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
-    /// it, while the run proceeds. It writes no files. An error of `target` ends the
-    /// capture, and [`finish`](Self::finish) returns it.
-    ///
-    /// # Errors
-    /// If `target` does not take the head of the capture.
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn with_air_stream(
-        names: Names,
-        recording: Recording,
-        stream: &AirStream,
-        target: Box<dyn Write + Send>,
-    ) -> Result<Self, OutputError> {
-        let writers = Box::new(Writers::stream(target, stream, &names)?);
-        Ok(Self { writers: Some(writers), ..Self::new(names, recording) })
-    }
-
     /// Keeps the readings of every interval, for
     /// [`finish_with_intervals`](Self::finish_with_intervals).
     #[must_use]
@@ -182,6 +125,17 @@ impl Recorder {
     /// The names of flows, nodes and stations.
     pub fn names(&self) -> &Names {
         &self.names
+    }
+
+    /// The name of a flow: of the scenario or, after those, of a program.
+    ///
+    /// # Panics
+    /// If there is no such flow yet.
+    pub fn flow_name(&self, index: usize) -> String {
+        match index.checked_sub(self.flows.len()) {
+            None => self.names.flows[index].name.clone(),
+            Some(program) => programs::name(&self.programs[program].0, &self.names),
+        }
     }
 
     /// The readings of the last complete interval. Before the first one ends, the
@@ -207,13 +161,22 @@ impl Recorder {
         }
     }
 
+    /// Whether anybody reads in what parts the delay of an interval is: it takes a walk over
+    /// the bins of each flow.
+    fn wants_parts(&self) -> bool {
+        self.recording.watch_air
+            || self.writers.as_ref().is_some_and(|writers| writers.want_parts())
+    }
+
     fn close_interval(&mut self, at: Instant) {
+        let wants_parts = self.wants_parts();
         let snapshot = &mut self.snapshot;
         snapshot.at = at;
         snapshot.interval = self.recording.interval;
         snapshot.flows.clear();
-        for (flow, before) in self.flows.iter().zip(&mut self.totals) {
-            let now = FlowTotals::of(flow);
+        let flows = self.flows.iter().chain(self.programs.iter().map(|(_, tally)| tally));
+        for (flow, before) in flows.zip(&mut self.totals) {
+            let now = FlowTotals::of(flow, wants_parts);
             snapshot.flows.push(now.since(before, flow));
             *before = now;
         }
@@ -298,7 +261,7 @@ impl Sink for Recorder {
 
     fn segment(&mut self, flow: FlowId, tag: u64, source: NodeId, header: &Header<'_>) {
         if let Some(writers) = &mut self.writers {
-            writers.segment(flow, tag, ethernet::segment(flow, source, header, &self.names));
+            writers.segment(flow, tag, source, header, &self.names);
         }
     }
 
@@ -335,9 +298,10 @@ impl Sink for Recorder {
     fn program_flow(&mut self, _now: Instant, id: FlowId, flow: &ProgramFlow) {
         debug_assert_eq!(usize::from(id.0), self.flows.len() + self.programs.len());
         if let Some(writers) = &mut self.writers {
-            writers.program_flow(&programs::name(flow, &self.names));
+            writers.program_flow(&programs::name(flow, &self.names), flow.from);
         }
         self.programs.push((*flow, FlowTally::of_program(flow)));
+        self.totals.push(FlowTotals::default());
     }
 
     fn program_name(&mut self, _now: Instant, id: FlowId, name: &str) {
@@ -435,7 +399,7 @@ impl Sink for Recorder {
 }
 
 impl FlowTotals {
-    fn of(flow: &FlowTally) -> Self {
+    fn of(flow: &FlowTally, wants_parts: bool) -> Self {
         Self {
             payload_bytes: flow.payload_bytes,
             sent: flow.sent,
@@ -444,6 +408,7 @@ impl FlowTotals {
             delay_nanos: flow.delay_nanos,
             round_trips: flow.round_trips_all,
             round_trip_nanos: flow.round_trip_nanos,
+            parts: if wants_parts { flow.parts.totals() } else { PartTotals::default() },
         }
     }
 
@@ -457,6 +422,7 @@ impl FlowTotals {
             received,
             lost: self.lost - before.lost,
             delay: mean(self.delay_nanos - before.delay_nanos, received),
+            parts: self.parts.since(&before.parts),
             rtt: mean(self.round_trip_nanos - before.round_trip_nanos, round_trips),
             cwnd_packets: tcp.map(|tcp| tcp.cwnd_packets),
             smoothed_rtt: tcp.map(|tcp| tcp.smoothed_rtt).filter(|rtt| !rtt.is_zero()),

@@ -1,6 +1,6 @@
 //! Writes `series.parquet`: the readings of each flow, node and link in each interval,
 //! one row per interval and flow, node or link. A node without a queue that did not
-//! transmit has no row, nor has a link without data. Units are in the names of the
+//! transmit has no row, nor has a link without data, nor a program's flow without packets. Units are in the names of the
 //! columns, which `docs/files.md` describes; a test compares.
 
 pub(crate) mod read;
@@ -21,6 +21,15 @@ columns! {
     RECEIVED "packets_received" Int64,
     LOST "packets_lost" Int64,
     DELAY "one_way_delay_ms" Double,
+    PART_QUEUE "queue_ms" Double,
+    PART_AWAY "away_ms" Double,
+    PART_ASLEEP "asleep_ms" Double,
+    PART_CONTENTION "contention_ms" Double,
+    PART_RETRIES "retries_ms" Double,
+    PART_REORDER "reorder_ms" Double,
+    PART_AIR "air_ms" Double,
+    PART_WIRE "wire_ms" Double,
+    PART_OTHER "other_ms" Double,
     RTT "rtt_ms" Double,
     SRTT "srtt_ms" Double,
     CWND "cwnd_packets" Int32,
@@ -35,7 +44,9 @@ columns! {
 /// The writer of `series.parquet`.
 pub(crate) struct SeriesWriter {
     table: Table,
+    /// Those of the scenario, then those of programs.
     flows: Vec<Word>,
+    scenario_flows: usize,
     nodes: Vec<Word>,
     links: Vec<((StationId, StationId), Word)>,
 }
@@ -47,11 +58,18 @@ impl SeriesWriter {
     ) -> Result<Self, OutputError> {
         let mut table = Table::new(destination, COLUMNS, &[("lasthop.schema", "series 1".into())])?;
         Ok(Self {
+            scenario_flows: names.flows.len(),
             flows: names.flows.iter().map(|flow| table.word(&flow.name)).collect(),
             nodes: names.nodes.iter().map(|node| table.word(&node.name)).collect(),
             links: Vec::new(),
             table,
         })
+    }
+
+    /// Adds the name of the flow that has the next number.
+    pub(crate) fn program_flow(&mut self, name: &str) {
+        let word = self.table.word(name);
+        self.flows.push(word);
     }
 
     /// Completes the table; returns it if it is in memory.
@@ -65,13 +83,24 @@ impl SeriesWriter {
         names: &Names,
     ) -> Result<(), OutputError> {
         let at = snapshot.at.as_nanos();
-        for (flow, name) in snapshot.flows.iter().zip(&self.flows) {
+        for (index, (flow, name)) in snapshot.flows.iter().zip(&self.flows).enumerate() {
+            let is_quiet = flow.sent == 0 && flow.received == 0 && flow.lost == 0;
+            if index >= self.scenario_flows && is_quiet {
+                continue;
+            }
             let mut row = self.table.row()?;
             row.int64(AT, at).text(FLOW, *name);
             row.double(THROUGHPUT, snapshot.throughput_mbps(flow));
             row.int64(SENT, flow.sent).int64(RECEIVED, flow.received).int64(LOST, flow.lost);
             if let Some(delay) = flow.delay {
                 row.double(DELAY, delay.as_millis_f64());
+            }
+            if let Some(parts) = flow.parts {
+                row.double(PART_QUEUE, parts.queue).double(PART_AWAY, parts.away);
+                row.double(PART_ASLEEP, parts.asleep).double(PART_CONTENTION, parts.contention);
+                row.double(PART_RETRIES, parts.retries).double(PART_REORDER, parts.reorder);
+                row.double(PART_AIR, parts.air).double(PART_WIRE, parts.wire);
+                row.double(PART_OTHER, parts.other.unwrap_or(0.0));
             }
             if let Some(rtt) = flow.rtt {
                 row.double(RTT, rtt.as_millis_f64());

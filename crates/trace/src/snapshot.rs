@@ -2,6 +2,7 @@
 //! of a live view. Throughput counts payload that arrived; delays and round-trip times
 //! are means over the interval; a reading that was not made is `None`.
 
+use crate::value::DelayPartsSummary;
 use lasthop_packet::NodeId;
 use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::StationId;
@@ -14,8 +15,8 @@ pub struct Snapshot {
     pub at: Instant,
     /// Length of the interval; zero before the first one has ended.
     pub interval: Duration,
-    /// The flows of the scenario, by [`FlowId`](lasthop_packet::FlowId). Flows of
-    /// programs are left out.
+    /// The flows, by [`FlowId`](lasthop_packet::FlowId): those of the scenario, then those of
+    /// programs that have begun.
     pub flows: Vec<FlowReading>,
     /// The nodes, by [`NodeId`].
     pub nodes: Vec<NodeReading>,
@@ -37,6 +38,9 @@ pub struct FlowReading {
     pub lost: u64,
     /// Mean one-way delay of the packets that arrived; `None` without any.
     pub delay: Option<Duration>,
+    /// Mean parts of that delay, of the packets that arrived in the measured time (after the
+    /// warm-up); `None` without any, and where nobody reads them.
+    pub parts: Option<DelayPartsSummary>,
     /// Mean of the round-trip times that were reported, of echo requests or of segments
     /// of a simulated TCP sender; `None` without any.
     pub rtt: Option<Duration>,

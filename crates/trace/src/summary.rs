@@ -8,14 +8,12 @@ use crate::document::{
     LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
     QueueSummary, RateSummary, RunDocument, WireSummary,
 };
-use crate::files::Tables;
+use crate::error::OutputError;
 use crate::histogram::Histogram;
 use crate::names::{FlowKind, FlowName};
-use crate::output::OutputError;
 use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
-use crate::table::Columns;
 use crate::tally::FlowTally;
 use crate::value::{CountSummary, WindowSummary, rounded, time_ms};
 use lasthop_hosts::ProgramsLeftOut;
@@ -79,27 +77,24 @@ impl Recorder {
         Ok((self.document(info, stats), intervals))
     }
 
-    /// As [`finish`](Self::finish), and returns the tables that were
-    /// [kept in memory](Self::with_tables).
-    ///
-    /// # Errors
-    /// As [`finish`](Self::finish).
-    pub fn finish_with_tables(
-        mut self,
-        info: &RunInfo,
-        stats: &NetworkStats,
-    ) -> Result<(RunDocument, Tables<Option<Columns>>), OutputError> {
-        let tables = self.complete(info)?;
-        Ok((self.document(info, stats), tables))
-    }
-
     /// Closes the last interval and completes the files.
-    fn complete(&mut self, info: &RunInfo) -> Result<Tables<Option<Columns>>, OutputError> {
-        self.close_until(Instant::ZERO + self.lasted(info.duration));
-        self.writers.take().map_or_else(|| Ok(Tables::default()), |writers| writers.close())
+    fn complete(&mut self, info: &RunInfo) -> Result<(), OutputError> {
+        self.close_last(info);
+        let end = self.end(info);
+        self.writers.take().map_or(Ok(()), |writers| writers.close(end).map(drop))
     }
 
-    fn document(&self, info: &RunInfo, stats: &NetworkStats) -> RunDocument {
+    /// When the run was over.
+    pub(crate) fn end(&self, info: &RunInfo) -> Instant {
+        Instant::ZERO + self.lasted(info.duration)
+    }
+
+    /// Closes the last interval.
+    pub(crate) fn close_last(&mut self, info: &RunInfo) {
+        self.close_until(self.end(info));
+    }
+
+    pub(crate) fn document(&self, info: &RunInfo, stats: &NetworkStats) -> RunDocument {
         let duration = self.lasted(info.duration);
         let counted = self.counted(duration);
         let name = |node: NodeId| self.names.node(node).to_owned();

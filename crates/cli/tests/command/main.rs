@@ -13,6 +13,7 @@ mod expect;
 mod help;
 mod interrupts;
 mod lasthop;
+mod perfetto;
 mod places;
 mod report;
 mod reproduce;

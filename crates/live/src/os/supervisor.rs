@@ -104,6 +104,8 @@ pub enum SocketKind {
     Udp,
     /// ICMP echo (icmp(7)).
     Ping,
+    /// A UNIX socket that listens at this abstract name ([`door`](super::door)).
+    Door(String),
 }
 
 /// A program to run.
@@ -620,6 +622,7 @@ fn open_socket(kind: &SocketKind) -> Result<OwnedFd, OsError> {
             Ok(socket)
         }
         SocketKind::Listener(address) => listen_at(*address),
+        SocketKind::Door(name) => super::door::listen(name),
         SocketKind::Udp => socket(inet, SockType::Datagram, flags, None).call("socket(UDP)"),
         SocketKind::Ping => {
             let icmp = nix::sys::socket::SockProtocol::Icmp;

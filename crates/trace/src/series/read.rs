@@ -2,51 +2,12 @@
 //! order of the file. Columns that are not there are absent from every reading, so that
 //! older files can be read; a file that is not whole is an error.
 
-use bytes::Bytes;
-use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Field, Row};
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use crate::read::{Group, TableError, TableReader};
+use crate::value::DelayPartsSummary;
+use std::path::Path;
 
 /// A column that every series has, and no other table of a run.
 const SIGN: &str = "throughput_mbps";
-
-/// Why a series cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum SeriesError {
-    /// The file cannot be opened or read.
-    #[error("cannot read {}: {source}", path.display())]
-    File {
-        /// Path of the file.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// It is no Parquet file, or not a whole one.
-    #[error("{}: expected a whole Parquet file: {source}", path.display())]
-    Parquet {
-        /// Path of the file.
-        path: PathBuf,
-        /// What its reader says.
-        source: ParquetError,
-    },
-    /// It is another table.
-    #[error("{}: expected a table of series, got one without the column {SIGN}", path.display())]
-    Table {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// A row does not have what every row has.
-    #[error("{}: row {row}: expected at_ns, and one of flow, node and link", path.display())]
-    Row {
-        /// Path of the file.
-        path: PathBuf,
-        /// Number of the row, from 0.
-        row: usize,
-    },
-}
 
 /// What a reading is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,6 +31,8 @@ pub struct SeriesReading {
     pub throughput_mbps: Option<f64>,
     /// Mean one-way delay of a flow's packets that arrived, in ms.
     pub one_way_delay_ms: Option<f64>,
+    /// Mean parts of that delay in ms.
+    pub parts_ms: Option<DelayPartsSummary>,
     /// Mean round-trip time in ms; where there is none, the smoothed one.
     pub rtt_ms: Option<f64>,
     /// Congestion window in segments.
@@ -90,58 +53,94 @@ impl SeriesReading {
     /// The readings in the file at `path`.
     ///
     /// # Errors
-    /// See [`SeriesError`].
-    pub fn read(path: &Path) -> Result<Vec<Self>, SeriesError> {
-        let bytes =
-            fs::read(path).map_err(|source| SeriesError::File { path: path.to_owned(), source })?;
-        let broken = |source| SeriesError::Parquet { path: path.to_owned(), source };
-        let reader = SerializedFileReader::new(Bytes::from(bytes)).map_err(broken)?;
-        let schema = reader.metadata().file_metadata().schema_descr();
-        if schema.columns().iter().all(|column| column.name() != SIGN) {
-            return Err(SeriesError::Table { path: path.to_owned() });
-        }
-        let rows = reader.get_row_iter(None).map_err(broken)?;
+    /// See [`TableError`].
+    pub fn read(path: &Path) -> Result<Vec<Self>, TableError> {
+        let table = TableReader::open(path, "series")?;
         let mut readings = Vec::new();
-        for (number, row) in rows.enumerate() {
-            let row = row.map_err(broken)?;
-            let reading = Self::of_row(&row)
-                .ok_or_else(|| SeriesError::Row { path: path.to_owned(), row: number })?;
-            readings.push(reading);
+        for group in table.groups(usize::MAX) {
+            let group = group?;
+            group.double(SIGN)?;
+            readings.extend(read_group(&table, &group, readings.len())?);
         }
         Ok(readings)
     }
+}
 
-    fn of_row(row: &Row) -> Option<Self> {
-        let number = |name: &str| match field(row, name)? {
-            Field::Int(value) => Some(f64::from(*value)),
-            Field::Long(value) => Some(*value as f64),
-            Field::Double(value) => Some(*value),
-            _ => None,
-        };
-        let text = |name: &str| match field(row, name)? {
-            Field::Str(value) => Some(value.clone()),
-            _ => None,
-        };
-        let of = text("flow")
-            .map(SeriesOf::Flow)
-            .or_else(|| text("node").map(SeriesOf::Node))
-            .or_else(|| text("link").map(SeriesOf::Link))?;
-        Some(Self {
-            at_s: number("at_ns")? / 1e9,
-            of,
-            throughput_mbps: number("throughput_mbps"),
-            one_way_delay_ms: number("one_way_delay_ms"),
-            rtt_ms: number("rtt_ms").or_else(|| number("srtt_ms")),
-            cwnd_packets: number("cwnd_packets"),
-            queue_packets: number("queue_packets"),
-            airtime_fraction: number("airtime_fraction"),
-            mpdus_per_ppdu: number("mpdus_per_ppdu"),
-            mpdu_error_rate: number("mpdu_error_rate"),
-            data_rate_mbps: number("data_rate_mbps"),
-        })
+/// The readings of a row group, of which the first has the number `first` in its table.
+fn read_group(
+    table: &TableReader,
+    group: &Group<'_>,
+    first: usize,
+) -> Result<Vec<SeriesReading>, TableError> {
+    let at = group.int64("at_ns")?;
+    let rows = at.len();
+    // Older tables have fewer columns.
+    let number = |column| match table.has(column) {
+        true => group.double(column),
+        false => Ok(vec![None; rows]),
+    };
+    let count = |column| match table.has(column) {
+        true => group.int32(column),
+        false => Ok(vec![None; rows]),
+    };
+    let texts = [group.text("flow")?, group.text("node")?, group.text("link")?];
+    let (throughput, delay) = (number(SIGN)?, number("one_way_delay_ms")?);
+    let (rtt, smoothed) = (number("rtt_ms")?, number("srtt_ms")?);
+    let (cwnd, queue) = (count("cwnd_packets")?, count("queue_packets")?);
+    let (airtime, mpdus) = (number("airtime_fraction")?, number("mpdus_per_ppdu")?);
+    let (errors, rate) = (number("mpdu_error_rate")?, number("data_rate_mbps")?);
+    let mut parts = Vec::new();
+    for column in PARTS {
+        parts.push(number(column)?);
     }
+    let reading = |row: usize| {
+        let kinds = [SeriesOf::Flow, SeriesOf::Node, SeriesOf::Link];
+        let mut filled = texts.iter().zip(kinds).filter_map(|(texts, kind)| {
+            let name = std::str::from_utf8(texts[row].as_ref()?.data()).ok()?;
+            Some(kind(name.to_owned()))
+        });
+        let part = |index: usize| parts[index][row];
+        let parts_ms = part(0).map(|queue| DelayPartsSummary {
+            queue,
+            away: part(1).unwrap_or(0.0),
+            asleep: part(2).unwrap_or(0.0),
+            contention: part(3).unwrap_or(0.0),
+            retries: part(4).unwrap_or(0.0),
+            reorder: part(5).unwrap_or(0.0),
+            air: part(6).unwrap_or(0.0),
+            wire: part(7).unwrap_or(0.0),
+            other: part(8).filter(|other| *other > 0.0),
+        });
+        Some(SeriesReading {
+            at_s: at[row]? as f64 / 1e9,
+            of: filled.next()?,
+            throughput_mbps: throughput[row],
+            one_way_delay_ms: delay[row],
+            parts_ms,
+            rtt_ms: rtt[row].or(smoothed[row]),
+            cwnd_packets: cwnd[row].map(f64::from),
+            queue_packets: queue[row].map(f64::from),
+            airtime_fraction: airtime[row],
+            mpdus_per_ppdu: mpdus[row],
+            mpdu_error_rate: errors[row],
+            data_rate_mbps: rate[row],
+        })
+    };
+    let of_row = |row| {
+        reading(row).ok_or_else(|| table.wrong_row(first + row, "at_ns, and flow, node or link"))
+    };
+    (0..rows).map(of_row).collect()
 }
 
-fn field<'a>(row: &'a Row, name: &str) -> Option<&'a Field> {
-    row.get_column_iter().find(|(column, _)| *column == name).map(|(_, field)| field)
-}
+/// The columns of the parts of a delay, in the order in which they are read.
+const PARTS: [&str; 9] = [
+    "queue_ms",
+    "away_ms",
+    "asleep_ms",
+    "contention_ms",
+    "retries_ms",
+    "reorder_ms",
+    "air_ms",
+    "wire_ms",
+    "other_ms",
+];

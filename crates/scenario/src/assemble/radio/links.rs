@@ -169,11 +169,13 @@ fn given(
     let mut given = GivenPairs { said: Vec::new(), stations: wifi.len(), places: Vec::new() };
     let mut named = 0;
     for (number, link) in links.iter().enumerate() {
-        let what = match (&link.snr, &link.path_loss, &link.loss) {
+        let loss = link.loss.as_ref().map(|loss| loss.value.0);
+        let is_off = loss == Some(None);
+        let what = match (&link.snr, &link.path_loss, loss.flatten()) {
             (Some(snr), None, None) => Given::Snr(snr.value),
             (None, Some(path_loss), None) => Given::PathLoss(path_loss.value),
-            (None, None, Some(loss)) => Given::Loss(loss.value),
-            (None, None, None) if link.fading.is_some() => Given::Nothing,
+            (None, None, Some(loss)) => Given::Loss(loss),
+            (None, None, None) if link.fading.is_some() || is_off => Given::Nothing,
             (None, None, None) => {
                 problems
                     .push(&link.here, "this link says nothing: add snr, path_loss, loss or fading");

@@ -1,0 +1,21 @@
+//! `--perfetto FILE` of `simulate` and `emulate`: the air of one run for the Perfetto viewer. The
+//! file appears when the run is complete, and takes the place of one with its name.
+
+use crate::failure::Failure;
+use lasthop_trace::{OutputDir, PartFile};
+use std::path::Path;
+
+/// Begins the file at `path`: what is written, and what gives it its name.
+///
+/// # Errors
+/// If it is a folder, or cannot be written.
+pub fn begin(path: &Path) -> Result<(PartFile, OutputDir), Failure> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.filter(|_| !path.is_dir()).ok_or_else(|| {
+        Failure::Message(format!("--perfetto {}: expected a file", path.display()))
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut directory = OutputDir::create(folder).map_err(Failure::message)?;
+    let file = directory.file(name).map_err(Failure::message)?;
+    Ok((file, directory))
+}

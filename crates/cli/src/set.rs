@@ -1,0 +1,40 @@
+//! `lasthop set`: changes a running emulation, or says what can be changed. The emulation does
+//! it ([`lasthop_live::control`]); this asks it through its door.
+
+use crate::args::Set;
+use crate::console;
+use crate::failure::Failure;
+use lasthop_live::os::door;
+use nix::unistd::Pid;
+
+/// Runs the command.
+pub fn set(args: &Set) -> Result<(), Failure> {
+    let pid = match args.pid {
+        Some(pid) => Pid::from_raw(pid),
+        None => only()?,
+    };
+    match door::ask(pid, &args.sets) {
+        Ok(Ok(answer)) => console::print(&answer),
+        Ok(Err(why)) => Err(Failure::Message(why)),
+        Err(_) if args.pid.is_some() => {
+            Err(Failure::Message(format!("the process {pid} runs no emulation that answers here")))
+        }
+        Err(why) => Err(Failure::message(why)),
+    }
+}
+
+/// The one emulation that can be asked.
+fn only() -> Result<Pid, Failure> {
+    match &door::known()[..] {
+        [pid] => Ok(*pid),
+        [] => Err(Failure::Message(
+            "no emulation runs here: start one in another terminal, such as `lasthop emulate hello`"
+                .into(),
+        )),
+        several => {
+            let pids: Vec<String> = several.iter().map(ToString::to_string).collect();
+            let pids = pids.join(", ");
+            Err(Failure::Message(format!("several emulations run: choose one by --pid, of {pids}")))
+        }
+    }
+}

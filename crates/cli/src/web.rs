@@ -1,0 +1,219 @@
+//! An emulation in a browser (`emulate --web`): its readings go to the hub of the crate `serve`,
+//! and what is turned there to its control. The loop of the emulation hands a copy of each
+//! reading to a thread of its own, which makes the text; if that is slow, readings are lost
+//! there, never time.
+
+use crate::failure::Failure;
+use lasthop_live::control::Control;
+use lasthop_scenario::{Knob, KnobKind, Recorded, Scenario};
+use lasthop_serve::{Live, Options, Server, Session};
+use lasthop_trace::{FlowReading, Recorder, Snapshot};
+use lasthop_units::{Duration, Instant};
+use nix::sys::signal::SigSet;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+/// Most readings that wait for their text.
+const WAITING_MAX: usize = 32;
+
+/// What a browser gets of the names that do not change.
+#[derive(Clone, Debug)]
+struct Names {
+    nodes: Vec<String>,
+    stations: Vec<String>,
+}
+
+/// A reading, and the names of flows that are new in it.
+struct Reading {
+    snapshot: Snapshot,
+    new_flows: Vec<String>,
+}
+
+/// A page that shows an emulation while it runs, and changes it.
+pub struct Web {
+    server: Server,
+    live: Live,
+    sender: Option<SyncSender<Reading>>,
+    writer: Option<JoinHandle<()>>,
+    shown: Instant,
+    flows: usize,
+}
+
+struct Page {
+    control: Control,
+    scenario: String,
+    seed: u64,
+    /// `None`: until COMMAND ends.
+    duration: Option<Duration>,
+    interval: Duration,
+}
+
+impl Web {
+    /// Serves the page at `port` of the loopback; 0 takes a free one. The emulation of `scenario`
+    /// is to end after `duration`, if that is known.
+    pub fn start(
+        scenario: &Scenario,
+        control: &Control,
+        recorder: &Recorder,
+        duration: Option<Duration>,
+        port: u16,
+    ) -> Result<Self, Failure> {
+        let page = Page {
+            control: control.clone(),
+            scenario: scenario.name.clone(),
+            seed: scenario.seed,
+            duration,
+            interval: scenario.series_interval,
+        };
+        let live = Live::new(Arc::new(page));
+        let known = recorder.names();
+        let names = Names {
+            nodes: known.nodes.iter().map(|node| node.name.clone()).collect(),
+            stations: known.stations.iter().map(|node| known.node(*node).to_owned()).collect(),
+        };
+        let (sender, receiver) = sync_channel(WAITING_MAX);
+        // Signals are the emulation's: its loop waits for them.
+        let refused = |why: nix::Error| Failure::Message(format!("pthread_sigmask: {why}"));
+        let mask = SigSet::all().thread_swap_mask(nix::sys::signal::SigmaskHow::SIG_SETMASK);
+        let mask = mask.map_err(refused)?;
+        let server = Server::start(Options { port, folder: None, live: Some(live.clone()) });
+        let hub = (live.clone(), control.clone());
+        let writer =
+            thread::Builder::new().name("web".into()).spawn(move || write(&receiver, &names, &hub));
+        mask.thread_set_mask().map_err(refused)?;
+        Ok(Self {
+            server: server.map_err(Failure::message)?,
+            live,
+            sender: Some(sender),
+            writer: Some(writer.map_err(Failure::message)?),
+            shown: Instant::ZERO,
+            flows: 0,
+        })
+    }
+
+    /// Where the page is.
+    pub fn address(&self) -> &str {
+        self.server.address()
+    }
+
+    /// Hands on the latest reading, if it is new. Takes microseconds.
+    pub fn tick(&mut self, recorder: &Recorder) {
+        let snapshot = recorder.snapshot();
+        let Some(sender) = self.sender.as_ref().filter(|_| snapshot.at > self.shown) else {
+            return;
+        };
+        let new_flows = (self.flows..snapshot.flows.len()).map(|flow| recorder.flow_name(flow));
+        let reading = Reading { snapshot: snapshot.clone(), new_flows: new_flows.collect() };
+        let flows = snapshot.flows.len();
+        self.shown = snapshot.at;
+        if sender.try_send(reading).is_ok() {
+            self.flows = flows;
+        }
+    }
+
+    /// The emulation is over: pages are told, with the exit status of COMMAND if there was one.
+    pub fn end(mut self, duration: Duration, exit_status: Option<i32>) {
+        self.sender = None;
+        if let Some(writer) = self.writer.take() {
+            // What it panicked with was told.
+            let _ = writer.join();
+        }
+        let json = json!({ "at_s": duration.as_secs_f64(), "exit_status": exit_status });
+        self.live.end(json.to_string());
+    }
+}
+
+/// Publishes readings, and what was changed meanwhile, by whomever.
+fn write(receiver: &Receiver<Reading>, names: &Names, (live, control): &(Live, Control)) {
+    let mut flows = Vec::new();
+    let mut changes = 0;
+    for Reading { snapshot, new_flows } in receiver {
+        flows.extend(new_flows);
+        let recorded = control.recorded();
+        for change in &recorded[changes..] {
+            live.publish("change", change_json(change).to_string());
+        }
+        changes = recorded.len();
+        live.publish("reading", reading_json(&snapshot, &flows, names).to_string());
+    }
+}
+
+impl Session for Page {
+    fn hello(&self) -> String {
+        json!({
+            "scenario": self.scenario,
+            "seed": self.seed,
+            "duration_s": self.duration.map(Duration::as_secs_f64),
+            "interval_s": self.interval.as_secs_f64(),
+            "knobs": self.control.knobs().iter().map(knob_json).collect::<Vec<_>>(),
+            "changes": self.control.recorded().iter().map(change_json).collect::<Vec<_>>(),
+        })
+        .to_string()
+    }
+
+    fn set(&self, sets: &[String]) -> Result<String, String> {
+        let recorded = self.control.set(sets).map_err(|why| why.to_text())?;
+        Ok(change_json(&recorded).to_string())
+    }
+}
+
+fn change_json(change: &Recorded) -> Value {
+    let set: Map<String, Value> =
+        change.texts().map(|(path, value)| (path.to_owned(), value.into())).collect();
+    json!({ "at_s": change.at.as_secs_f64(), "set": set })
+}
+
+fn knob_json(knob: &Knob) -> Value {
+    let Knob { path, label, kind } = knob;
+    match kind {
+        KnobKind::Number { value, unit, min, max, step } => json!({
+            "path": path, "label": label, "kind": "number", "value": value, "unit": unit,
+            "min": min, "max": max, "step": step,
+        }),
+        KnobKind::Choice { value, choices } => json!({
+            "path": path, "label": label, "kind": "choice", "value": value, "choices": choices,
+        }),
+    }
+}
+
+fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
+    let ms = |time: Option<Duration>| time.map(Duration::as_millis_f64);
+    let interval = snapshot.interval.as_secs_f64();
+    let flow = |(reading, name): (&FlowReading, &String)| {
+        json!({
+            "name": name,
+            "mbps": snapshot.throughput_mbps(reading),
+            "rtt_ms": ms(reading.rtt.or(reading.smoothed_rtt)),
+            "delay_ms": ms(reading.delay),
+            "parts_ms": reading.parts,
+            "lost": reading.lost,
+            "cwnd": reading.cwnd_packets,
+        })
+    };
+    let nodes = snapshot.nodes.iter().zip(&names.nodes).map(|(node, name)| {
+        json!({
+            "name": name,
+            "queue_packets": node.queue_packets,
+            "airtime": node.airtime.as_secs_f64() / interval,
+        })
+    });
+    let links = snapshot.links.iter().map(|link| {
+        let [from, to] = [link.from, link.to].map(|station| &names.stations[station.index()]);
+        json!({
+            "name": format!("{from}->{to}"),
+            "ppdus": link.ppdus,
+            "mpdus_per_ppdu": link.mpdus as f64 / link.ppdus as f64,
+            "error_rate": link.mpdus_failed as f64 / link.mpdus as f64,
+            "rate_mbps": link.rate.bitrate().as_mbps_f64(),
+        })
+    });
+    json!({
+        "at_s": (snapshot.at - Instant::ZERO).as_secs_f64(),
+        "interval_s": interval,
+        "flows": snapshot.flows.iter().zip(flows).map(flow).collect::<Vec<_>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,231 @@
+//! What changes an emulation from outside while it runs: keys of its scenario, as a `[[change]]`
+//! would set them. Whoever asks does the work, in a thread of its own: the scenario is read
+//! anew, held against what it is, and tried; the loop of the emulation gets instants and
+//! changes. So they are made when they were meant to be made, and recorded so.
+
+use crate::os::OsError;
+use crate::os::clock::Clock;
+use crate::os::wake::Wake;
+use lasthop_net::network::{Change, Network};
+use lasthop_scenario::{Evolving, Knob, KnobKind, Recorded, Scenario, ScenarioError};
+use lasthop_units::{Duration, Instant, Seed};
+use lasthop_wifi::cell::AdjustError;
+use std::os::fd::BorrowedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// From the question to the instant of the change: time to work it out and to tell the loop.
+const LEAD: Duration = Duration::from_millis(20);
+/// What is left of that when the loop is told, at least; otherwise there is a longer one.
+const LEAD_LEFT: Duration = Duration::from_millis(2);
+/// The longest lead; a scenario that takes longer is changed late.
+const LEAD_MAX: Duration = Duration::from_secs(5);
+/// Instants are recorded in these units.
+const RESOLUTION: Duration = Duration::from_millis(1);
+
+/// Why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// It has not begun yet.
+    #[error("the emulation has not begun yet")]
+    NotBegun,
+    /// It is over.
+    #[error("the emulation is over")]
+    Over,
+    /// What is to be set is wrong, or cannot change while it runs.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The network cannot be changed so.
+    #[error(transparent)]
+    Refused(#[from] AdjustError),
+}
+
+impl ControlError {
+    /// What to tell who set something: the keys and what is wrong with each, a line each.
+    pub fn to_text(&self) -> String {
+        let Self::Scenario(error) = self else { return self.to_string() };
+        let told = error.problems().iter().map(|problem| match &problem.key[..] {
+            "" => problem.message.clone(),
+            key => format!("{key}: {}", problem.message),
+        });
+        told.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Changes an emulation from outside. Clones change the same one.
+#[derive(Clone, Debug)]
+pub struct Control {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Held while a change is worked out, so that they come one after the other.
+    state: Mutex<State>,
+    phase: Mutex<Phase>,
+    orders: Mutex<Vec<Order>>,
+    wake: Wake,
+}
+
+#[derive(Debug)]
+struct State {
+    evolving: Evolving,
+    /// The network, to try changes on: nothing is on its way in it.
+    tried: Network,
+    /// What is to change after the last change, in ascending order.
+    planned: Vec<(Instant, Change)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Before,
+    Running(Clock),
+    After,
+}
+
+/// From an instant on, what is to change.
+type Order = (Instant, Vec<(Instant, Change)>);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Control {
+    /// Changes the emulation of `scenario`, which is its run `run`; `file` is what messages call
+    /// it.
+    ///
+    /// # Errors
+    /// If the system has no descriptors left.
+    ///
+    /// # Panics
+    /// If the scenario does not keep the text that it was read from, or has no network that can
+    /// be run.
+    pub fn new(file: &str, scenario: &Scenario, run: u64) -> Result<Self, OsError> {
+        let seed = Seed::new(scenario.seed, run);
+        let mut config = scenario.network_for(seed);
+        let wires = config.wires.iter_mut().flat_map(|wire| &mut wire.directions);
+        wires.for_each(|direction| direction.adjustable = true);
+        let tried = Network::new(&config, seed).expect("a valid scenario has a network");
+        let evolving =
+            Evolving::new(file, scenario, seed).expect("a scenario is what its text says");
+        let shared = Shared {
+            state: Mutex::new(State { evolving, tried, planned: scenario.changes_in(seed) }),
+            phase: Mutex::new(Phase::Before),
+            orders: Mutex::new(Vec::new()),
+            wake: Wake::new()?,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Sets keys (`path=value`), some milliseconds from now; returns when, and what.
+    ///
+    /// # Errors
+    /// See [`ControlError`]; nothing is changed then.
+    pub fn set(&self, sets: &[String]) -> Result<Recorded, ControlError> {
+        let mut state = lock(&self.shared.state);
+        let mut lead = LEAD;
+        loop {
+            let Phase::Running(clock) = *lock(&self.shared.phase) else { return Err(self.not()) };
+            let at = rounded(clock.now() + lead);
+            let mut evolving = state.evolving.clone();
+            let changes = evolving.set(at - Instant::ZERO, sets)?;
+            let mut tried = state.tried.clone();
+            let own = state.planned.iter().take_while(|(instant, _)| *instant <= at);
+            let now = changes.iter().take_while(|(instant, _)| *instant <= at);
+            for (_, change) in own.chain(now) {
+                tried.change(Instant::ZERO, change)?;
+            }
+            let later = changes.iter().filter(|(instant, _)| *instant > at);
+            let planned: Vec<_> = later.cloned().collect();
+            let mut then = tried.clone();
+            for (_, change) in &planned {
+                then.change(Instant::ZERO, change)?;
+            }
+            if at < clock.now() + LEAD_LEFT && lead < LEAD_MAX {
+                lead = lead + lead;
+                continue;
+            }
+            let recorded = evolving.recorded().last().expect("it was set").clone();
+            *state = State { evolving, tried, planned };
+            lock(&self.shared.orders).push((at, changes));
+            self.shared.wake.ring();
+            return Ok(recorded);
+        }
+    }
+
+    fn not(&self) -> ControlError {
+        match *lock(&self.shared.phase) {
+            Phase::Before => ControlError::NotBegun,
+            _ => ControlError::Over,
+        }
+    }
+
+    /// What can be turned by hand, and how it stands.
+    pub fn knobs(&self) -> Vec<Knob> {
+        let now = match *lock(&self.shared.phase) {
+            Phase::Running(clock) => clock.now() - Instant::ZERO,
+            _ => Duration::ZERO,
+        };
+        lock(&self.shared.state).evolving.knobs(now)
+    }
+
+    /// What was set so far.
+    pub fn recorded(&self) -> Vec<Recorded> {
+        lock(&self.shared.state).evolving.recorded().to_vec()
+    }
+
+    /// The scenario as a file with what was set, as long as the emulation was.
+    pub fn source_text(&self, duration: Duration) -> String {
+        let whole = rounded(Instant::ZERO + duration) - Instant::ZERO;
+        lock(&self.shared.state).evolving.source_text(whole)
+    }
+
+    /// The answer to who asks at a [door](crate::os::door): sets keys, or lists what can be set.
+    pub(crate) fn answer(&self, sets: &[String]) -> Result<String, String> {
+        if sets.is_empty() {
+            return Ok(self.knobs().iter().map(line).collect());
+        }
+        let recorded = self.set(sets).map_err(|why| why.to_text())?;
+        let lines = recorded.texts().map(|(path, value)| format!("{path} = {value}\n"));
+        Ok(format!("at {} s\n{}", recorded.at.as_secs_f64(), lines.collect::<String>()))
+    }
+
+    /// The emulation begins.
+    pub(crate) fn begin(&self, clock: Clock) {
+        *lock(&self.shared.phase) = Phase::Running(clock);
+    }
+
+    /// The emulation is over.
+    pub(crate) fn end(&self) {
+        *lock(&self.shared.phase) = Phase::After;
+    }
+
+    /// The descriptor that is readable while the loop has something to take.
+    pub(crate) fn wake(&self) -> BorrowedFd<'_> {
+        self.shared.wake.as_fd()
+    }
+
+    /// What the loop has to plan.
+    pub(crate) fn take(&self) -> Vec<Order> {
+        self.shared.wake.clear();
+        std::mem::take(&mut *lock(&self.shared.orders))
+    }
+}
+
+/// What can be set, how it stands, and what else it can be.
+fn line(knob: &Knob) -> String {
+    let Knob { path, label, kind } = knob;
+    match kind {
+        KnobKind::Number { value, unit, min, max, .. } => {
+            format!("{path}={value}{unit}  {label}, {min} to {max}{unit}\n")
+        }
+        KnobKind::Choice { value, choices } => {
+            format!("{path}={value}  {label}: {}\n", choices.join(", "))
+        }
+    }
+}
+
+/// The next instant that can be recorded.
+fn rounded(at: Instant) -> Instant {
+    let unit = RESOLUTION.as_nanos();
+    Instant::from_nanos(at.as_nanos().next_multiple_of(unit))
+}

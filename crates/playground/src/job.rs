@@ -1,0 +1,96 @@
+//! One run in virtual time that goes on in chunks. Between two of them whoever asked for it may
+//! drop it, or look at how far it is. The chunks change nothing.
+
+use crate::Request;
+use crate::answer::Answer;
+use crate::watch::Watch;
+use lasthop_run::{info, names, recording};
+use lasthop_scenario::Scenario;
+use lasthop_sim::Simulation;
+use lasthop_units::{Duration, Instant, Seed};
+
+/// Longest run in seconds of the scenario's time.
+pub const DURATION_S_MAX: f64 = 86_400.0;
+
+/// Most readings: one for each flow and node in each interval of the series.
+const READINGS_MAX: f64 = 2e6;
+
+/// A run that has begun.
+#[derive(Debug)]
+pub struct Job {
+    scenario: Scenario,
+    text: String,
+    number: u64,
+    simulation: Simulation,
+    watch: Watch,
+}
+
+impl Job {
+    /// Begins the run that is asked for.
+    ///
+    /// # Errors
+    /// All that is wrong with the scenario, a line each, as the command says it; or that it is
+    /// too long.
+    pub fn new(request: &Request) -> Result<Self, String> {
+        let Request { file, text, sets, run } = request;
+        let scenario =
+            lasthop_scenario::parse(file, text, sets).map_err(|error| error.to_string())?;
+        let duration_s = scenario.duration.as_secs_f64();
+        if duration_s > DURATION_S_MAX {
+            return Err(format!(
+                "{file}: duration: expected at most {DURATION_S_MAX} s here, got {duration_s} s; \
+                 the command has no such limit"
+            ));
+        }
+        let things = 1 + scenario.flows.len() + scenario.nodes.len();
+        let readings = duration_s / scenario.series_interval.as_secs_f64() * things as f64;
+        if readings > READINGS_MAX {
+            return Err(format!(
+                "{file}: series_interval: expected one with at most {READINGS_MAX} readings of \
+                 flows and nodes here, got {readings:.0}; the command has no such limit"
+            ));
+        }
+        let mut watch = Watch::new(names(&scenario), recording(&scenario));
+        let simulation = Simulation::new(&scenario, Seed::new(scenario.seed, *run), &mut watch)
+            .map_err(|why| format!("{file}: {why}"))?;
+        Ok(Self { text: scenario.source_text.clone(), scenario, number: *run, simulation, watch })
+    }
+
+    /// Lets so many seconds pass; whether something is left then. What is no positive number
+    /// lets nothing pass.
+    pub fn advance(&mut self, seconds: f64) -> bool {
+        let nanos = (seconds.clamp(0.0, DURATION_S_MAX) * 1e9) as u64;
+        self.simulation.advance(self.now() + Duration::from_nanos(nanos), &mut self.watch);
+        !self.simulation.is_over()
+    }
+
+    /// How much of the run is done, 0 to 1.
+    pub fn done(&self) -> f64 {
+        match self.scenario.duration.as_secs_f64() {
+            _ if self.simulation.is_over() => 1.0,
+            0.0 => 1.0,
+            duration => (self.now() - Instant::ZERO).as_secs_f64() / duration,
+        }
+    }
+
+    /// Ends the run where it is.
+    pub fn finish(mut self) -> Answer {
+        let stats = self.simulation.finish(&mut self.watch);
+        let info = info(&self.scenario, self.number, 0.0);
+        self.watch.answer(&self.text, &info, &stats)
+    }
+
+    fn now(&self) -> Instant {
+        self.simulation.now()
+    }
+}
+
+/// Makes the whole run that is asked for.
+///
+/// # Errors
+/// As [`Job::new`].
+pub fn run(request: &Request) -> Result<Answer, String> {
+    let mut job = Job::new(request)?;
+    while job.advance(DURATION_S_MAX) {}
+    Ok(job.finish())
+}

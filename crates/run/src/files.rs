@@ -1,0 +1,60 @@
+//! Which files a run writes, and runs that keep tables.
+
+use crate::records::{info, names, recording};
+use crate::{Progress, RunError, observe};
+use lasthop_scenario::Scenario;
+use lasthop_trace::{AirInfo, Columns, Files, NodeFrames, Recorder, RunDocument, Tables};
+use lasthop_units::Duration;
+use lasthop_wifi::cell::Role;
+use lasthop_wifi::phy::Band;
+
+/// Returns the files of a run. `events`: the file of events, too; `captures`: captures
+/// on the air and at nodes, too, with these frames; those that are made up are cut at
+/// their headers.
+pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {
+    Files {
+        events,
+        series: true,
+        air: captures.and_then(|_| air(scenario)),
+        nodes: captures,
+        cut: captures == Some(NodeFrames::MadeUp),
+    }
+}
+
+/// Returns the parameters of a capture on the air; `None` without a cell. The model has
+/// no channel numbers, and a capture needs one: the usual first one of the band.
+pub fn air(scenario: &Scenario) -> Option<AirInfo> {
+    let cell = scenario.network.cell.as_ref()?;
+    let access_point = cell.stations.iter().find(|station| station.role == Role::AccessPoint);
+    Some(AirInfo {
+        band: cell.band,
+        channel: match cell.band {
+            Band::Ghz2_4 => 1,
+            Band::Ghz5 => 36,
+        },
+        ssid: scenario.name.clone(),
+        beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
+        basic_rates: cell.basic_rates.clone(),
+        rates: access_point.map(|station| station.capabilities.rates.clone()).unwrap_or_default(),
+        amsdu: cell.stations.iter().any(|station| station.aggregation.amsdu_bytes_max > 0),
+    })
+}
+
+/// Makes run `number` of `scenario`; returns its document, and those of `tables` that
+/// are wanted.
+///
+/// # Errors
+/// See [`RunError`], except errors of files.
+pub fn tabulate(
+    scenario: &Scenario,
+    number: u64,
+    tables: &Tables<bool>,
+    progress: Progress<'_>,
+) -> Result<(RunDocument, Tables<Option<Columns>>), RunError> {
+    let mut recorder = Recorder::with_tables(names(scenario), recording(scenario), tables)?;
+    #[expect(clippy::disallowed_methods, reason = "how long a run took is part of its document")]
+    let begin = std::time::Instant::now();
+    let stats = observe(scenario, number, &mut recorder, progress)?;
+    let info = info(scenario, number, begin.elapsed().as_secs_f64());
+    Ok(recorder.finish_with_tables(&info, &stats)?)
+}

@@ -1,0 +1,28 @@
+//! Why a file or a stream of a run is not written.
+
+use std::io;
+use std::path::PathBuf;
+
+/// An error with a file or directory.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The directory cannot be made, or no file can be made in it.
+    #[error("cannot write to directory {}: {source}", path.display())]
+    Directory {
+        /// Path of the directory.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A file cannot be made, written or given its name.
+    #[error("cannot write {}: {source}", path.display())]
+    File {
+        /// Path of the file with its final name.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// A stream does not take what is written.
+    #[error("cannot write to a stream: {0}")]
+    Stream(io::Error),
+}

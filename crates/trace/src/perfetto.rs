@@ -1,0 +1,390 @@
+//! Writes a run's air for the Perfetto viewer (ui.perfetto.dev): a trace in the protocol buffers
+//! of Perfetto's `trace.proto`, with track events. Times are in nanoseconds of the run's time.
+//!
+//! Each node is a process. Its tracks are the PPDUs that it sends (slices), when it is off its
+//! channel or dozes (slices), its queue in packets and its airtime (counters). Each flow is a
+//! process, too: its packets are slices from entering the network to leaving it, with arrows to
+//! the PPDUs that carried them.
+//!
+//! Memory is bounded: of each flow at most [`LANES`] packets are followed at a time, and those
+//! that enter meanwhile are not. Leaves out acknowledgements of flows, what is in a PPDU beside
+//! its first MPDU and its counts, and interned names: a file is about as long as `air.pcapng`.
+
+mod wire;
+
+use crate::error::OutputError;
+use crate::events::{frame_name, rate_name};
+use crate::names::Names;
+use crate::output::PartFile;
+use crate::snapshot::Snapshot;
+use crate::value::LossReason;
+use lasthop_packet::{DelayParts, DropReason, FlowId, NodeId, Packet};
+use lasthop_units::Instant;
+use lasthop_wifi::event::{Event, PowerState, Ppdu, Psdu};
+use lasthop_wifi::{Address, StationId};
+use std::collections::BTreeMap;
+use std::io::Write;
+use wire::{Annotation, Message};
+
+/// Most packets of a flow that are followed at a time.
+const LANES: usize = 16;
+/// Most arrows that end at a PPDU.
+const ARROWS_MAX: usize = 64;
+/// Bytes from which those that wait are written.
+const WAITING_BYTES: usize = 64 * 1024;
+/// All track events are of one sequence.
+const SEQUENCE: u64 = 1;
+
+/// Tracks of a node, in their order.
+#[derive(Clone, Copy)]
+enum Track {
+    Process,
+    Ppdus,
+    Absences,
+    Queue,
+    Airtime,
+}
+
+/// Number of tracks of a node, the process itself included.
+const NODE_TRACKS: u64 = 5;
+
+/// A flow whose packets are followed.
+struct Flow {
+    name: String,
+    source: NodeId,
+    process: u64,
+    /// The packet in each lane.
+    lanes: Vec<Option<Followed>>,
+    /// The number of lanes that have a track.
+    made: usize,
+}
+
+/// A packet on its way.
+#[derive(Clone, Copy)]
+struct Followed {
+    tag: u64,
+    sent: Instant,
+    bytes: u16,
+}
+
+/// A trace that is being written. Packets are made where they wait to be written.
+pub(crate) struct PerfettoWriter {
+    file: PartFile,
+    waiting: Vec<u8>,
+    nodes: Vec<String>,
+    stations: Vec<NodeId>,
+    flows: Vec<Flow>,
+    /// When a node's absence began, and what it is.
+    away: BTreeMap<usize, (Instant, PowerState)>,
+}
+
+impl PerfettoWriter {
+    pub(crate) fn new(file: PartFile, names: &Names) -> Result<Self, OutputError> {
+        let mut writer = Self {
+            file,
+            waiting: Vec::with_capacity(2 * WAITING_BYTES),
+            nodes: names.nodes.iter().map(|node| node.name.clone()).collect(),
+            stations: names.stations.clone(),
+            flows: Vec::new(),
+            away: BTreeMap::new(),
+        };
+        for index in 0..writer.nodes.len() {
+            writer.describe_node(index);
+        }
+        for flow in &names.flows {
+            writer.flow(&flow.name, flow.from);
+        }
+        writer.write_if_full()?;
+        Ok(writer)
+    }
+
+    /// Adds the flow with the next number.
+    pub(crate) fn flow(&mut self, name: &str, source: NodeId) {
+        let number = self.flows.len() as u64;
+        let process = FLOWS + number * (1 + LANES as u64);
+        let pid = self.nodes.len() as u64 + number + 1;
+        let name = format!("flow {name}");
+        self.process(process, pid, &name);
+        self.flows.push(Flow { name, source, process, lanes: vec![None; LANES], made: 0 });
+    }
+
+    pub(crate) fn sent(&mut self, now: Instant, packet: &Packet) {
+        let Some(flow) = self.flows.get_mut(usize::from(packet.flow.0)) else { return };
+        if flow.source != packet.source {
+            return;
+        }
+        if let Some(lane) = flow.lanes.iter_mut().find(|lane| lane.is_none()) {
+            *lane = Some(Followed { tag: packet.tag, sent: now, bytes: packet.bytes });
+        }
+    }
+
+    pub(crate) fn arrived(&mut self, now: Instant, packet: &Packet) -> Result<(), OutputError> {
+        self.ended(now, packet, "arrived")
+    }
+
+    pub(crate) fn lost(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        reason: DropReason,
+    ) -> Result<(), OutputError> {
+        self.ended(now, packet, LossReason::from(reason).as_str())
+    }
+
+    pub(crate) fn event(&mut self, event: &Event) -> Result<(), OutputError> {
+        match event {
+            Event::Ppdu(ppdu) => self.ppdu(ppdu),
+            Event::Power { at, station, state } => self.power(*at, *station, *state),
+            _ => {}
+        }
+        self.write_if_full()
+    }
+
+    pub(crate) fn interval(&mut self, snapshot: &Snapshot) -> Result<(), OutputError> {
+        let begin = snapshot.at - snapshot.interval;
+        for node in &snapshot.nodes {
+            if let Some(packets) = node.queue_packets {
+                let track = node_track(node.node.index(), Track::Queue);
+                self.counter(snapshot.at, track, f64::from(packets));
+                let share = node.airtime.as_secs_f64() / snapshot.interval.as_secs_f64();
+                let track = node_track(node.node.index(), Track::Airtime);
+                self.counter(begin, track, 100.0 * share);
+            }
+        }
+        self.write_if_full()
+    }
+
+    /// Ends absences that last, and completes the file.
+    pub(crate) fn close(mut self, end: Instant) -> Result<(), OutputError> {
+        for (node, (since, state)) in core::mem::take(&mut self.away) {
+            self.absence(node, since, end, state);
+        }
+        self.write()
+    }
+
+    fn ended(&mut self, now: Instant, packet: &Packet, how: &str) -> Result<(), OutputError> {
+        let Some(flow) = self.flows.get_mut(usize::from(packet.flow.0)) else { return Ok(()) };
+        if flow.source != packet.source {
+            return Ok(());
+        }
+        let is_it = |lane: &Option<Followed>| lane.is_some_and(|it| it.tag == packet.tag);
+        let Some(lane) = flow.lanes.iter().position(is_it) else { return Ok(()) };
+        let followed = flow.lanes[lane].take().expect("it was found there");
+        let (process, track) = (flow.process, flow.process + 1 + lane as u64);
+        // Lanes of one name are one track of the viewer.
+        while flow.made <= lane {
+            flow.made += 1;
+            let (uuid, name) = (process + flow.made as u64, flow.name.clone());
+            descriptor(&mut self.waiting, uuid, Some(process), &name, |_| {});
+        }
+        let DelayParts { queue, away, asleep, contention, retries, air, reorder, wire } =
+            packet.parts;
+        let parts = [
+            ("queue", queue),
+            ("away", away),
+            ("asleep", asleep),
+            ("contention", contention),
+            ("retries", retries),
+            ("air", air),
+            ("reorder", reorder),
+            ("wire", wire),
+        ];
+        let parts = parts.into_iter().filter(|(_, part)| !part.is_zero());
+        let parts = parts.map(|(name, part)| (name, Annotation::Nanos(part.as_nanos())));
+        let bytes = ("bytes", Annotation::Number(followed.bytes.into()));
+        let notes: Vec<_> =
+            [("outcome", Annotation::Text(how)), bytes].into_iter().chain(parts).collect();
+        let begin = followed.sent;
+        let arrow = [arrow(packet.flow, packet.tag)];
+        self.slice((begin, now.max(begin)), track, &format!("packet {how}"), &arrow, &notes);
+        self.write_if_full()
+    }
+
+    fn ppdu(&mut self, ppdu: &Ppdu) {
+        let track = self.track(ppdu.transmitter, Track::Ppdus);
+        for psdu in &ppdu.psdus {
+            let peer = match psdu.receiver {
+                Address::Station(station) => self.name(station).to_owned(),
+                Address::Group => "all".to_owned(),
+            };
+            let kind = psdu.frames.first().map_or("frame", |frame| frame_name(frame.kind));
+            let count = |it: usize| Annotation::Number(it as u64);
+            let rate = rate_name(psdu.rate);
+            let notes = [
+                ("receiver", Annotation::Text(&peer)),
+                ("rate", Annotation::Text(&rate)),
+                ("bytes", Annotation::Number(psdu.bytes.into())),
+                ("mpdus", count(psdu.frames.len())),
+                ("retries", count(psdu.frames.iter().filter(|it| it.retry).count())),
+                ("received", count(psdu.frames.iter().filter(|it| it.received).count())),
+                ("collided", Annotation::Flag(psdu.collided)),
+            ];
+            let arrows = self.arrows(psdu);
+            let name = format!("{kind} to {peer}");
+            self.slice((ppdu.start, ppdu.end), track, &name, &arrows, &notes);
+        }
+    }
+
+    /// The arrows of followed packets that a PSDU carries.
+    fn arrows(&self, psdu: &Psdu) -> Vec<u64> {
+        let packets = psdu.frames.iter().flat_map(|frame| &frame.packets);
+        let followed = packets.filter(|packet| {
+            let flow = self.flows.get(usize::from(packet.flow.0));
+            flow.is_some_and(|flow| {
+                flow.source == packet.source
+                    && flow.lanes.iter().flatten().any(|it| it.tag == packet.tag)
+            })
+        });
+        followed.take(ARROWS_MAX).map(|packet| arrow(packet.flow, packet.tag)).collect()
+    }
+
+    fn power(&mut self, at: Instant, station: StationId, state: PowerState) {
+        let node = self.node(station);
+        if let Some((since, before)) = self.away.remove(&node) {
+            self.absence(node, since, at, before);
+        }
+        if state != PowerState::Awake {
+            self.away.insert(node, (at, state));
+        }
+    }
+
+    fn absence(&mut self, node: usize, since: Instant, until: Instant, state: PowerState) {
+        let name = match state {
+            PowerState::Awake => "awake",
+            PowerState::OffChannel => "off its channel",
+            PowerState::Dozing => "dozing",
+        };
+        self.slice((since, until), node_track(node, Track::Absences), name, &[], &[]);
+    }
+
+    fn node(&self, station: StationId) -> usize {
+        self.stations.get(station.index()).map_or(0, |node| node.index())
+    }
+
+    fn name(&self, station: StationId) -> &str {
+        self.nodes.get(self.node(station)).map_or("?", String::as_str)
+    }
+
+    fn track(&self, station: StationId, track: Track) -> u64 {
+        node_track(self.node(station), track)
+    }
+
+    fn describe_node(&mut self, index: usize) {
+        let process = node_track(index, Track::Process);
+        let name = self.nodes[index].clone();
+        self.process(process, index as u64 + 1, &name);
+        if !self.stations.iter().any(|node| node.index() == index) {
+            return;
+        }
+        let mut track = |track, name: &str, unit: Option<&str>| {
+            descriptor(&mut self.waiting, node_track(index, track), Some(process), name, |it| {
+                if let Some(unit) = unit {
+                    it.message(8, |counter| counter.text(6, unit));
+                }
+            });
+        };
+        track(Track::Ppdus, "PPDUs sent", None);
+        track(Track::Absences, "absences", None);
+        track(Track::Queue, "queue", Some("packets"));
+        track(Track::Airtime, "airtime", Some("%"));
+    }
+
+    fn process(&mut self, uuid: u64, pid: u64, name: &str) {
+        descriptor(&mut self.waiting, uuid, None, name, |it| {
+            it.message(3, |process| {
+                process.number(1, pid);
+                process.text(6, name);
+            });
+        });
+    }
+
+    fn slice(
+        &mut self,
+        (begin, end): (Instant, Instant),
+        track: u64,
+        name: &str,
+        arrows: &[u64],
+        notes: &[(&str, Annotation<'_>)],
+    ) {
+        const BEGIN: u64 = 1;
+        const END: u64 = 2;
+        track_event(&mut self.waiting, begin, |event| {
+            event.number(9, BEGIN);
+            event.number(11, track);
+            event.text(23, name);
+            arrows.iter().for_each(|id| event.fixed(47, *id));
+            notes.iter().for_each(|(name, note)| event.annotation(4, name, note));
+        });
+        track_event(&mut self.waiting, end, |event| {
+            event.number(9, END);
+            event.number(11, track);
+        });
+    }
+
+    fn counter(&mut self, at: Instant, track: u64, value: f64) {
+        const COUNTER: u64 = 4;
+        track_event(&mut self.waiting, at, |event| {
+            event.number(9, COUNTER);
+            event.number(11, track);
+            event.double(44, value);
+        });
+    }
+
+    fn write_if_full(&mut self) -> Result<(), OutputError> {
+        if self.waiting.len() >= WAITING_BYTES { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), OutputError> {
+        self.file.write_all(&self.waiting).map_err(|source| self.file.error(source))?;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+/// The first number of a track of flows; those of nodes are below.
+const FLOWS: u64 = 1 << 32;
+
+fn node_track(node: usize, track: Track) -> u64 {
+    1 + node as u64 * NODE_TRACKS + track as u64
+}
+
+/// The identity of a packet's arrows.
+fn arrow(flow: FlowId, tag: u64) -> u64 {
+    (u64::from(flow.0) << 48) ^ tag
+}
+
+/// Appends the descriptor of a track (`TrackDescriptor`).
+fn descriptor(
+    out: &mut Vec<u8>,
+    uuid: u64,
+    parent: Option<u64>,
+    name: &str,
+    more: impl FnOnce(&mut Message<'_>),
+) {
+    Message::new(out).message(1, |packet| {
+        packet.number(10, SEQUENCE);
+        packet.message(60, |track| {
+            track.number(1, uuid);
+            if let Some(parent) = parent {
+                track.number(5, parent);
+                track.text(2, name);
+            }
+            more(track);
+        });
+    });
+}
+
+/// Appends a track event (`TrackEvent`).
+fn track_event(out: &mut Vec<u8>, at: Instant, event: impl FnOnce(&mut Message<'_>)) {
+    Message::new(out).message(1, |packet| {
+        packet.number(8, at.as_nanos());
+        packet.number(10, SEQUENCE);
+        packet.message(11, event);
+    });
+}
+
+impl std::fmt::Debug for PerfettoWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PerfettoWriter").finish_non_exhaustive()
+    }
+}
