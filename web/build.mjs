@@ -18,6 +18,10 @@ const bundles = [{ entry: "src/viewer/main.ts", out: "crates/serve/assets/viewer
 /** What goes there as it is. */
 const copies = [{ from: "src/viewer/index.html", out: "crates/serve/assets/viewer.html" }];
 
+/** The licence of what is bundled has to go with it. */
+const licence = await readFile(join(here, "node_modules/uplot/LICENSE"), "utf8");
+const banner = `/*! With uPlot (https://github.com/leeoniya/uPlot):\n${licence.trim()}\n*/`;
+
 const check = process.argv.includes("--check");
 let differs = false;
 for (const { entry, out } of bundles) {
@@ -31,6 +35,7 @@ for (const { entry, out } of bundles) {
     target: "es2022",
     charset: "utf8",
     legalComments: "inline",
+    banner: { js: banner, css: banner },
     logLevel: "warning",
     write: false,
   });

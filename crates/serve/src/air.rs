@@ -132,7 +132,8 @@ struct Lane {
     longest_ns: i64,
     /// Events of packets by time.
     packets: Vec<u32>,
-    /// When a packet waited for the channel, without overlaps.
+    /// When a packet waited for the channel, without overlaps and without the lane's own PPDUs: the
+    /// parts of a delay say how long that was, not whether it was in one piece.
     waiting: Vec<(i64, i64)>,
     /// When it was away or dozed.
     absent: Vec<(i64, i64, TextId)>,
@@ -229,7 +230,12 @@ impl Timeline {
         for lane in lanes {
             lane.ppdus.sort_by_key(|index| events.ppdus[*index as usize].at_ns);
             lane.packets.sort_by_key(|index| events.packets[*index as usize].at_ns);
-            lane.waiting = merged(std::mem::take(&mut lane.waiting));
+            let own = lane.ppdus.iter().map(|index| {
+                let ppdu = &events.ppdus[*index as usize];
+                (ppdu.at_ns, ppdu.at_ns + ppdu.duration_ns)
+            });
+            let waiting = merged(std::mem::take(&mut lane.waiting));
+            lane.waiting = without(&waiting, &merged(own.collect()));
             lane.absent.sort();
         }
     }
@@ -539,9 +545,29 @@ fn merged(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     out
 }
 
+/// What intervals have beside others; both are in order and without overlaps.
+fn without(intervals: &[(i64, i64)], others: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let mut out = Vec::new();
+    let mut first = 0;
+    for &(mut from, to) in intervals {
+        first += others[first..].partition_point(|other| other.1 <= from);
+        for other in others[first..].iter().take_while(|other| other.0 < to) {
+            if from < other.0 {
+                out.push((from, other.0));
+            }
+            from = from.max(other.1);
+        }
+        if from < to {
+            out.push((from, to));
+        }
+    }
+    out
+}
+
 /// Columns that have something, and how much.
 type Counts = Vec<(u32, u32)>;
 
+/// Intervals, or their shares of columns.
 type Intervals = (Option<Vec<(i64, i64, u32)>>, Option<Vec<u16>>);
 
 /// The intervals that meet a window or, if they are many, their shares of its columns.

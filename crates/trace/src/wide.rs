@@ -4,11 +4,12 @@
 
 use crate::read::{TableError, TableReader};
 use crate::series::read::SeriesOf;
+use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Most rows that are read: 100 flows, nodes and links over three hours, each second.
-const ROWS_MAX: usize = 1_000_000;
+/// Most rows that are read: 40 flows, nodes and links over three hours, each second.
+const ROWS_MAX: u64 = 500_000;
 
 /// A series, column by column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +27,7 @@ pub struct SeriesTable {
 }
 
 impl SeriesTable {
-    /// The rows of the file at `path`, at most a million.
+    /// The rows of the file at `path`, at most 500 000, in whole row groups.
     ///
     /// # Errors
     /// See [`TableError`]. A row that is about nothing is left out.
@@ -42,16 +43,16 @@ impl SeriesTable {
             .collect();
         for group in file.groups(usize::MAX) {
             let group = group?;
-            let at = group.int64("at_ns")?;
-            if table.at_ns.len() + at.len() > ROWS_MAX {
+            if (table.at_ns.len() as u64).saturating_add(group.rows()) > ROWS_MAX {
                 table.is_cut = true;
                 break;
             }
+            let at = group.int64("at_ns")?;
             let (flow, node, link) =
                 (group.text("flow")?, group.text("node")?, group.text("link")?);
             let mut rows = Vec::new();
             for row in 0..at.len() {
-                let text = |cell: &Option<parquet::data_type::ByteArray>| {
+                let text = |cell: &Option<ByteArray>| {
                     cell.as_ref().map(|it| String::from_utf8_lossy(it.data()).into_owned())
                 };
                 let of = text(&flow[row])

@@ -535,7 +535,7 @@ export class Timeline {
       ["frame", text(all.frame[at])],
       ["rate", `${text(all.rate[at])} (${short((all.rate_kbps[at] ?? 0) / 1000)} Mb/s)`],
       ["PSDU", `${all.bytes[at] ?? 0} bytes`],
-      ["MPDUs", `${mpdus}, ${all.retries[at] ?? 0} of them again`],
+      ["MPDUs", (all.retries[at] ?? 0) > 0 ? `${mpdus}, ${all.retries[at]} of them again` : String(mpdus)],
       ["received", received === mpdus ? "all" : `${received} of ${mpdus}`],
       ["collided", all.collided[at] ? "yes" : "no"],
     ];

@@ -148,6 +148,15 @@ fn overlapping_waits_are_one() {
 }
 
 #[test]
+fn nobody_waits_while_it_transmits() {
+    let waits = [(0, 10), (20, 30), (40, 50)];
+    assert_eq!(without(&waits, &[]), waits);
+    assert_eq!(without(&waits, &[(5, 6), (8, 25), (45, 60)]), [(0, 5), (6, 8), (25, 30), (40, 45)]);
+    assert_eq!(without(&waits, &[(-5, 2), (30, 40)]), [(2, 10), (20, 30), (40, 50)]);
+    assert_eq!(without(&waits, &[(-5, 100)]), []);
+}
+
+#[test]
 fn many_nodes_share_the_last_lane() {
     let mut texts = vec![String::new()];
     texts.extend((1..=100).map(|node| format!("sta{node}")));

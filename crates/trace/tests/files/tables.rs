@@ -7,8 +7,8 @@ use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
 use lasthop_packet::NodeId;
 use lasthop_trace::{
-    AbsenceRow, Delays, Files, Heard, HeardWriter, OutputDir, Recorder, SecondReading, SegmentRow,
-    SegmentWriter, SeriesOf, SeriesReading,
+    AbsenceRow, Delays, EventsReading, Files, Heard, HeardWriter, OutputDir, PartsReading,
+    Recorder, SecondReading, SegmentRow, SegmentWriter, SeriesOf, SeriesReading, SeriesTable,
 };
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
@@ -173,6 +173,86 @@ fn delays_are_distributed_as_the_rows_say() {
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     let error = Delays::read(&file, 0.0).unwrap_err().to_string();
     assert!(error.contains("events.parquet: expected a whole Parquet file"), "{error}");
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn events_are_read_back_as_the_rows_say() {
+    let path = scene::scratch("events-back");
+    scene::record(&path, &scene::files(), scene::play);
+    let file = path.join("events.parquet");
+    let rows = rows(&file);
+    let events = EventsReading::read(&file, u64::MAX).unwrap();
+    assert_eq!((events.rows, events.rows_all), (rows.len() as u64, rows.len() as u64));
+    let of = |kinds: &[&str]| -> Vec<&Row> {
+        let is_one = |row: &&Row| kinds.contains(&field(row, "kind").as_str().unwrap());
+        rows.iter().filter(is_one).collect()
+    };
+    let text = |row: &Row, column: &str| field(row, column).as_str().unwrap_or_default().to_owned();
+    let number = |row: &Row, column: &str| field(row, column).as_i64();
+    let packets = of(&["sent", "queued", "dropped", "delivered", "arrived", "lost"]);
+    assert_eq!(packets.len(), events.packets.len());
+    for (row, packet) in packets.into_iter().zip(&events.packets) {
+        assert_eq!(text(row, "kind"), packet.event.as_str());
+        assert_eq!(number(row, "at_ns"), Some(packet.at_ns));
+        assert_eq!(number(row, "tag"), Some(packet.tag));
+        for (column, id) in
+            [("node", packet.node), ("flow", packet.flow), ("reason", packet.reason)]
+        {
+            assert_eq!(text(row, column), events.text(id), "{column}");
+        }
+        assert_eq!(number(row, "queue_packets").unwrap_or(-1), i64::from(packet.queue_packets));
+        let parts = packet.parts.map(|place| events.parts[place as usize]);
+        assert_eq!(number(row, "delay_ns"), parts.map(|parts| parts.delay_ns));
+        for name in PartsReading::NAMES {
+            let part = parts.map(|parts| parts.part(name));
+            assert_eq!(number(row, &format!("{name}_ns")), part, "{name}");
+        }
+    }
+    let ppdus = of(&["ppdu"]);
+    assert_eq!(ppdus.len(), events.ppdus.len());
+    for (row, ppdu) in ppdus.into_iter().zip(&events.ppdus) {
+        assert_eq!(number(row, "at_ns"), Some(ppdu.at_ns));
+        assert_eq!(number(row, "duration_ns"), Some(ppdu.duration_ns));
+        for (column, id) in [("node", ppdu.node), ("peer", ppdu.peer), ("frame", ppdu.frame)] {
+            assert_eq!(text(row, column), events.text(id), "{column}");
+        }
+        let counts =
+            [("mpdus", ppdu.mpdus), ("retries", ppdu.retries), ("received", ppdu.received)];
+        for (column, count) in counts {
+            assert_eq!(number(row, column), Some(i64::from(count)), "{column}");
+        }
+        assert_eq!(field(row, "collided").as_bool(), Some(ppdu.collided));
+    }
+    assert_eq!(of(&["off_channel", "dozing", "awake"]).len(), events.absences.len());
+    let none = EventsReading::read(&file, rows.len() as u64 - 1).unwrap();
+    assert_eq!((none.rows, none.packets.len()), (0, 0), "whole row groups or nothing");
+    fs::remove_dir_all(path).unwrap();
+}
+
+#[test]
+fn series_by_columns_are_those_by_rows() {
+    let path = scene::scratch("series-columns");
+    scene::record(&path, &scene::files(), scene::play);
+    let file = path.join("series.parquet");
+    let (table, rows) = (SeriesTable::read(&file).unwrap(), rows(&file));
+    assert_eq!(table.at_ns.len(), rows.len());
+    for (place, row) in rows.iter().enumerate() {
+        let (column, name) = match &table.names[table.of[place]] {
+            SeriesOf::Flow(name) => ("flow", name),
+            SeriesOf::Node(name) => ("node", name),
+            SeriesOf::Link(name) => ("link", name),
+        };
+        assert_eq!(field(row, column), name.as_str());
+        assert_eq!(field(row, "at_ns").as_i64(), Some(table.at_ns[place]));
+        for (quantity, values) in &table.quantities {
+            assert_eq!(field(row, quantity).as_f64(), values[place], "{quantity}");
+        }
+    }
+    assert!(table.quantities.iter().any(|(name, _)| name == "throughput_mbps"));
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    assert!(SeriesTable::read(&file).is_err());
     fs::remove_dir_all(path).unwrap();
 }
 
