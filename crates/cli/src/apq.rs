@@ -12,6 +12,7 @@
 pub mod address;
 mod files;
 pub mod key;
+mod meaning;
 mod measure;
 mod plots;
 mod serve;

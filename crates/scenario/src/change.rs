@@ -31,7 +31,7 @@ const PAIRS_MAX: usize = 20_000_000;
 /// What may change while a scenario runs.
 const ALLOWED: &str = "this cannot change while it runs; what can: snr and loss of a [[link]], \
                        position and tx_power of a node, rate, delay, jitter, loss and queue of a \
-                       [[wire]], and queue, a fixed rate, cw_min and cw_max of a node";
+                       [[wire]], and queue, scan, a fixed rate, cw_min and cw_max of a node";
 
 /// Keys and values of a `[[change]]`. A key in quotes is a path as `--set` has it, and its value
 /// is taken whole; other tables stand for what is in them.
@@ -195,6 +195,9 @@ impl Evolved {
     /// of what a link is given by, what is set takes the place of the rest, and the loss "off"
     /// brings that back.
     fn put(&mut self, path: &str, node: &Node) -> Result<(), String> {
+        if path.ends_with(".scan") && node.as_str() == Some("off") {
+            return self.end_scans(path);
+        }
         let link = path.strip_prefix("link.").and_then(|rest| rest.rsplit_once('.'));
         let Some((label, key)) = link.filter(|(_, key)| LINK_GIVEN.contains(key)) else {
             return set::put(path, node, &mut self.tree);
@@ -223,6 +226,20 @@ impl Evolved {
             }
         }
         set::put(path, node, &mut self.tree)
+    }
+
+    /// Takes the key at `path` out, which tells how a node scans.
+    fn end_scans(&mut self, path: &str) -> Result<(), String> {
+        if self.tree.child("node_defaults").and_then(|it| it.child("scan")).is_some() {
+            return Err("[node_defaults] has scans, which a node cannot end".into());
+        }
+        for steps in set::resolve(&self.tree, path)? {
+            let Some((_, node)) = steps.split_last() else { continue };
+            if let Some(Node { value: Value::Table(entries), .. }) = set::at(&mut self.tree, node) {
+                entries.retain(|entry| entry.key != "scan");
+            }
+        }
+        Ok(())
     }
 
     /// Adds a `[[link]]` between two nodes, called `label`, if there is none.
@@ -353,6 +370,10 @@ fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &
     {
         changes.push(Change::Radio { node, what: Adjustment::Rate(rate) });
         now.rate_control = then.rate_control.clone();
+    }
+    if now.scan != then.scan {
+        changes.push(Change::Scan { node, scan: then.scan });
+        now.scan = then.scan;
     }
     for category in lasthop_packet::AccessCategory::ALL {
         let index = category.index();

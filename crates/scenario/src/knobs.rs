@@ -25,6 +25,12 @@ const SNR_DB: core::ops::RangeInclusive<u8> = 0..=45;
 const LOSSES: [&str; 6] = ["off", "0.05", "0.1", "0.3", "0.5", "1"];
 /// The queues that are offered.
 const QUEUES: [&str; 3] = ["drop-tail", "codel", "fq-codel"];
+/// The scans that are offered: none, what shows within seconds, and a laptop's.
+const SCANS: [&str; 3] = [
+    "off",
+    "{ start = \"0s\", period = \"10s\", channels = 5 }",
+    "{ start = \"0s\", period = \"120s\" }",
+];
 /// How many packets a queue holds.
 const PACKETS_MAX: f64 = 2_000.0;
 
@@ -69,6 +75,7 @@ pub(crate) fn of(evolved: &Evolved) -> Vec<Knob> {
     let mut knobs = Vec::new();
     links(evolved, &mut knobs);
     queues(evolved, &mut knobs);
+    scans(evolved, &mut knobs);
     wires(evolved, &mut knobs);
     knobs
 }
@@ -193,6 +200,28 @@ fn queues(evolved: &Evolved, knobs: &mut Vec<Knob>) {
             label: format!("packets that the queue of {name} holds"),
             kind,
         });
+    }
+}
+
+fn scans(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+    let scenario = evolved.scenario();
+    let Some(cell) = &scenario.network.cell else { return };
+    let names = elements(evolved, "node").into_iter().filter_map(|(name, _)| {
+        let node = scenario.node(&name)?;
+        let is_station = scenario.nodes[node.index()].role == Role::Station;
+        let station = scenario.network.nodes[node.index()].station.filter(|_| is_station)?;
+        Some((name, &cell.stations[station.index()]))
+    });
+    for (name, station) in names.take(STATIONS_MAX) {
+        if station.power_save.is_some() {
+            continue;
+        }
+        let value = station.scan.map_or(SCANS[0].to_owned(), |scan| {
+            let is_it = |shown: &&&str| shown.contains(&format!("period = \"{}\"", scan.period));
+            let shown = SCANS.iter().find(is_it).map(|shown| (*shown).to_owned());
+            shown.unwrap_or_else(|| format!("{{ period = \"{}\" }}", scan.period))
+        });
+        knobs.push(choice(format!("node.{name}.scan"), format!("scans of {name}"), value, &SCANS));
     }
 }
 

@@ -1166,8 +1166,9 @@ tables! {
     /// of a link for what ends from then on; a queue that is replaced keeps its packets, in the
     /// order in which they came. It may be snr and loss of a `[[link]]`, position and tx_power
     /// of a node (who senses whom stays); rate, delay, jitter, loss and queue of a `[[wire]]`;
-    /// queue, a fixed rate, and cw_min and cw_max of a node. Flows have start and stop of their
-    /// own.
+    /// queue, scan, a fixed rate, and cw_min and cw_max of a node. The scan `"off"` ends scans
+    /// after the absence that has begun; a first scan whose start is over begins at once, and
+    /// one that is changed keeps its rhythm. Flows have start and stop of their own.
     RawChange {
         /// When, after the beginning and before the end.
         required at: Duration;

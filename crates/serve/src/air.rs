@@ -114,8 +114,10 @@ pub(crate) struct Timeline {
     lanes: Vec<Lane>,
     /// The class of PPDUs by their frame, without retries and collisions.
     classes: Vec<Class>,
-    /// Events of packets by tag, and then in their order.
-    by_tag: Vec<u32>,
+    /// The number of the packet of each event.
+    numbers: Vec<u32>,
+    /// Events of packets by the packet's number, and then in their order.
+    by_number: Vec<u32>,
     until_ns: i64,
 }
 
@@ -170,12 +172,13 @@ impl Timeline {
     /// Puts events in order.
     pub(crate) fn new(events: EventsReading) -> Self {
         let classes = events.texts.iter().map(|text| Class::of(text)).collect();
-        let mut by_tag: Vec<u32> = (0..events.packets.len() as u32).collect();
-        by_tag.sort_by_key(|index| events.packets[*index as usize].tag);
+        let numbers = numbers(&events.packets);
+        let mut by_number: Vec<u32> = (0..events.packets.len() as u32).collect();
+        by_number.sort_by_key(|index| numbers[*index as usize]);
         let ends = events.ppdus.iter().map(|ppdu| ppdu.at_ns + ppdu.duration_ns);
         let until_ns = ends.max().unwrap_or(0).max(events.until_ns);
         let lanes = lanes(&events);
-        let mut timeline = Self { events, lanes, classes, by_tag, until_ns };
+        let mut timeline = Self { events, lanes, classes, numbers, by_number, until_ns };
         timeline.fill();
         timeline
     }
@@ -186,7 +189,7 @@ impl Timeline {
     }
 
     fn fill(&mut self) {
-        let Self { events, lanes, by_tag, .. } = self;
+        let Self { events, lanes, numbers, by_number, .. } = self;
         let mut of_node = vec![usize::MAX; events.texts.len()];
         for (lane, it) in lanes.iter().enumerate() {
             it.nodes.iter().for_each(|node| of_node[node.index()] = lane);
@@ -200,7 +203,7 @@ impl Timeline {
             let Some(lane) = lanes.get_mut(of_node[packet.node.index()]) else { continue };
             lane.packets.push(index as u32);
         }
-        for hop in hops(events, by_tag) {
+        for hop in hops(events, numbers, by_number) {
             let Some(lane) = lanes.get_mut(of_node[hop.sender.index()]) else { continue };
             let (from, to) = (hop.first_ns - hop.contention_ns, hop.first_ns);
             if from < to {
@@ -295,7 +298,7 @@ impl Timeline {
         for index in lane.packets(&self.events, window) {
             let packet = &self.events.packets[*index as usize];
             all.at_ns.push(packet.at_ns);
-            all.tag.push(packet.tag);
+            all.number.push(self.numbers[*index as usize]);
             all.event.push(packet.event.as_str());
             all.flow.push(texts.id(&self.events, packet.flow));
         }
@@ -339,8 +342,8 @@ impl Timeline {
     }
 
     /// By column: packets that were given up, and the most that the queue held.
-    fn queues(&self, lane: &Lane, window: Window) -> (Vec<(u32, u32)>, Vec<(u32, i32)>) {
-        let (mut dropped, mut queue) = (Vec::<(u32, u32)>::new(), Vec::<(u32, i32)>::new());
+    fn queues(&self, lane: &Lane, window: Window) -> (Counts, Counts) {
+        let (mut dropped, mut queue) = (Counts::new(), Counts::new());
         let (mut column, mut end) = (0, i64::MIN);
         for index in lane.packets(&self.events, window) {
             let packet = &self.events.packets[*index as usize];
@@ -355,10 +358,10 @@ impl Timeline {
                     None => dropped.push((column, 1)),
                 }
             }
-            if packet.queue_packets >= 0 {
+            if let Ok(held) = u32::try_from(packet.queue_packets) {
                 match queue.last_mut().filter(|last| last.0 == column) {
-                    Some(last) => last.1 = last.1.max(packet.queue_packets),
-                    None => queue.push((column, packet.queue_packets)),
+                    Some(last) => last.1 = last.1.max(held),
+                    None => queue.push((column, held)),
                 }
             }
         }
@@ -366,18 +369,18 @@ impl Timeline {
     }
 
     /// The events of a packet in their order; none if there is no such packet.
-    pub(crate) fn packet(&self, tag: i64) -> impl Iterator<Item = &PacketReading> {
-        let of = |index: &u32| self.events.packets[*index as usize].tag;
-        let first = self.by_tag.partition_point(|index| of(index) < tag);
-        let end = self.by_tag.partition_point(|index| of(index) <= tag);
-        self.by_tag[first..end].iter().map(|index| &self.events.packets[*index as usize])
+    pub(crate) fn packet(&self, number: u32) -> impl Iterator<Item = &PacketReading> {
+        let of = |index: &u32| self.numbers[*index as usize];
+        let first = self.by_number.partition_point(|index| of(index) < number);
+        let end = self.by_number.partition_point(|index| of(index) <= number);
+        self.by_number[first..end].iter().map(|index| &self.events.packets[*index as usize])
     }
 
     /// The hops of a packet over the air, as far as it got across.
-    pub(crate) fn hops_of(&self, tag: i64) -> Vec<Hop> {
+    pub(crate) fn hops_of(&self, number: u32) -> Vec<Hop> {
         let mut hops = Vec::new();
         let mut path = Path::default();
-        for packet in self.packet(tag) {
+        for packet in self.packet(number) {
             hops.extend(path.next(&self.events, packet));
         }
         hops
@@ -405,7 +408,7 @@ pub(crate) struct Hop {
     pub receiver: TextId,
     /// When the PPDU began that carried it first.
     pub first_ns: i64,
-    /// When the PPDU ended that got it across.
+    /// When the PPDU began that got it across.
     pub across_ns: i64,
     /// How long it waited for the channel before.
     pub contention_ns: i64,
@@ -429,11 +432,11 @@ impl Path {
         }
         let parts = *events.parts.get(packet.parts? as usize)?;
         let of = |name| parts.part(name) - self.before.part(name);
-        let across_ns = packet.at_ns - of("reorder");
+        let across_ns = packet.at_ns - of("reorder") - of("air");
         let hop = Hop {
             sender: self.sender?,
             receiver: packet.node,
-            first_ns: across_ns - of("air") - of("retries"),
+            first_ns: across_ns - of("retries"),
             across_ns,
             contention_ns: of("contention"),
         };
@@ -443,15 +446,46 @@ impl Path {
 }
 
 /// The hops of all packets.
-fn hops<'a>(events: &'a EventsReading, by_tag: &'a [u32]) -> impl Iterator<Item = Hop> + 'a {
-    let (mut path, mut tag) = (Path::default(), None);
-    by_tag.iter().filter_map(move |index| {
-        let packet = &events.packets[*index as usize];
-        if tag.replace(packet.tag) != Some(packet.tag) {
+fn hops<'a>(
+    events: &'a EventsReading,
+    numbers: &'a [u32],
+    by_number: &'a [u32],
+) -> impl Iterator<Item = Hop> + 'a {
+    let (mut path, mut before) = (Path::default(), None);
+    by_number.iter().filter_map(move |index| {
+        let number = numbers[*index as usize];
+        if before.replace(number) != Some(number) {
             path = Path::default();
         }
-        path.next(events, packet)
+        path.next(events, &events.packets[*index as usize])
     })
+}
+
+/// The number of the packet of each event: packets are numbered as they appear. Events of a packet have
+/// its flow and tag; where the same enter the network again, such as the answer to a request, that
+/// is another packet.
+fn numbers(packets: &[PacketReading]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..packets.len() as u32).collect();
+    let key = |index: &u32| (packets[*index as usize].flow, packets[*index as usize].tag);
+    order.sort_by_key(key);
+    // The first event of the packet of each event.
+    let mut firsts = vec![0; packets.len()];
+    let (mut first, mut before) = (0, None);
+    for index in &order {
+        let is_same = before.replace(key(index)) == Some(key(index));
+        if !is_same || packets[*index as usize].event == PacketEvent::Sent {
+            first = *index;
+        }
+        firsts[*index as usize] = first;
+    }
+    let mut numbers = vec![0; packets.len()];
+    let mut next = 0;
+    for index in 0..packets.len() {
+        let first = firsts[index] as usize;
+        numbers[index] = if first == index { next } else { numbers[first] };
+        next += u32::from(first == index);
+    }
+    numbers
 }
 
 /// The lanes, still empty: nodes that transmit, then the others where packets were, by name.
@@ -504,6 +538,9 @@ fn merged(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     }
     out
 }
+
+/// Columns that have something, and how much.
+type Counts = Vec<(u32, u32)>;
 
 type Intervals = (Option<Vec<(i64, i64, u32)>>, Option<Vec<u16>>);
 
@@ -575,9 +612,9 @@ struct LaneView {
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<Packets>,
     /// Columns with packets that were given up, and how many.
-    dropped: Vec<(u32, u32)>,
+    dropped: Counts,
     /// Columns with packets that were queued, and the most in the queue.
-    queue: Vec<(u32, i32)>,
+    queue: Counts,
     /// When packets waited for the channel: from, to, and 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<Vec<(i64, i64, u32)>>,
@@ -635,7 +672,7 @@ impl Ppdus {
 #[derive(Debug, Default, Serialize)]
 struct Packets {
     at_ns: Vec<i64>,
-    tag: Vec<i64>,
+    number: Vec<u32>,
     event: Vec<&'static str>,
     flow: Vec<u32>,
 }

@@ -1,7 +1,6 @@
 //! The way of one packet: its events in their order, the PPDUs that carried it, and where its time
 //! went. `events.parquet` does not say which packets are in a PPDU; what carried a packet follows
-//! from the parts of its delay, which say when the first PPDU began and when the one that got it across
-//! ended. Of those between, which went to the same receiver with data, it says that they may have.
+//! from the parts of its delay, which say when the first PPDU began, and the one that got it across. Of those between, which went to the same receiver with data, it says that they may have.
 
 use crate::air::{Hop, Timeline};
 use lasthop_trace::{PacketReading, PartsReading, PpduReading, TextId};
@@ -11,8 +10,8 @@ use serde_json::{Map, Value, json};
 const PPDUS_MAX: usize = 200;
 
 /// The way of the packet with this number; `None` if there is none.
-pub(crate) fn way(timeline: &Timeline, tag: i64) -> Option<Value> {
-    let events: Vec<&PacketReading> = timeline.packet(tag).collect();
+pub(crate) fn way(timeline: &Timeline, number: u32) -> Option<Value> {
+    let events: Vec<&PacketReading> = timeline.packet(number).collect();
     let first = *events.first()?;
     let text = |id: TextId| {
         let text = timeline.events.text(id);
@@ -37,7 +36,7 @@ pub(crate) fn way(timeline: &Timeline, tag: i64) -> Option<Value> {
         steps.push((packet.at_ns, 1, step));
     }
     let mut left_out = 0;
-    for hop in timeline.hops_of(tag) {
+    for hop in timeline.hops_of(number) {
         let there: Vec<_> = carriers(timeline, &hop).collect();
         left_out += there.len().saturating_sub(PPDUS_MAX);
         // The first and the last are what is known for certain.
@@ -52,7 +51,9 @@ pub(crate) fn way(timeline: &Timeline, tag: i64) -> Option<Value> {
     // What is known last is the whole.
     let whole = events.iter().rev().find_map(|packet| parts(timeline, packet));
     Some(json!({
-        "tag": tag,
+        "number": number,
+        // Tags may be beyond what numbers of JSON hold exactly.
+        "tag": first.tag.to_string(),
         "flow": text(first.flow),
         "bytes": first.bytes,
         "delay_ns": whole.map(|parts| parts.delay_ns),
@@ -86,11 +87,10 @@ fn carriers<'a>(
     sent.filter_map(move |ppdu| {
         let has_data = ["data", "qos_data"].contains(&timeline.events.text(ppdu.frame));
         let is_for_it = ppdu.peer == receiver || timeline.events.text(ppdu.peer) == "*";
-        let end = ppdu.at_ns + ppdu.duration_ns;
-        if !has_data || !is_for_it || end > across_ns {
+        if !has_data || !is_for_it {
             return None;
         }
-        Some(match (ppdu.at_ns == first_ns, end == across_ns) {
+        Some(match (ppdu.at_ns == first_ns, ppdu.at_ns == across_ns) {
             (_, true) => (ppdu, "across"),
             (true, false) => (ppdu, "first"),
             (false, false) => (ppdu, "perhaps"),

@@ -94,10 +94,10 @@ fn of_run(site: &Site, id: &str, rest: &[&str], query: &str) -> Result<Response,
             Ok(json_of(&timeline.view(Window::new(from_ns, to_ns, width))))
         }
         ["packet"] => {
-            let [tag] = numbers(query, ["tag"])?;
+            let [number] = numbers(query, ["number"])?;
             let timeline = runs.timeline(id)?;
-            let way = packet::way(&timeline, tag);
-            let missing = || (404, format!("there is no packet {tag} in this run"));
+            let way = u32::try_from(number).ok().and_then(|it| packet::way(&timeline, it));
+            let missing = || (404, format!("there is no packet {number} in this run"));
             Ok(Response::json(way.ok_or_else(missing)?.to_string()))
         }
         _ => Ok(missing()),

@@ -26,6 +26,11 @@ pub struct ApqDocument {
     pub method: ApqMethod,
     /// Seconds that a clock on the wall showed.
     pub wall_s: f64,
+    /// Round-trip time with empty queues in ms: the shortest delays of both ways together, in
+    /// whose sum the offset of the clocks cancels; absent if one way only was measured. The
+    /// drift of the clocks between the two measurements is in it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub idle_rtt_ms: Option<f64>,
     /// Version of lasthop that measured.
     pub version: String,
     /// One for each direction, in the order of measurement.
@@ -237,9 +242,20 @@ impl ApqDocument {
             host: host.into(),
             method,
             wall_s: rounded(wall_s, 3),
+            idle_rtt_ms: None,
             version: env!("CARGO_PKG_VERSION").into(),
             directions: ApqDirection::all(report),
         }
+    }
+
+    /// The same with the shortest delays of packets down and up, each the receiver's clock less
+    /// the sender's in ns, if both are known.
+    #[must_use]
+    pub fn with_shortest(self, delays_ns: [Option<i64>; 2]) -> Self {
+        let [down, up] = delays_ns;
+        let sum = down.zip(up).map(|(down, up)| down.wrapping_add(up));
+        let idle_rtt_ms = sum.filter(|sum| *sum > 0).map(|sum| rounded(sum as f64 * MS, 3));
+        Self { idle_rtt_ms, ..self }
     }
 
     /// The document as indented JSON, with a newline at its end.

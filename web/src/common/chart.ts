@@ -234,7 +234,7 @@ export class Chart {
         y: { range: (_, __, max) => [0, 1.06 * Math.max(this.top, Number.isFinite(max) ? max : 0) || 1] },
       },
       axes: [
-        { ...axis, size: 42, label: options.x ?? "time, s", labelSize: 16, labelFont: font, labelGap: 0 },
+        { ...axis, size: 26, label: options.x ?? "time, s", labelSize: 16, labelFont: font, labelGap: 0 },
         { ...axis, size: 52, values: (_, values) => values.map((value) => short(value).replace(/\.0+$/, "")) },
       ],
       series: [{}, ...series],
@@ -275,6 +275,7 @@ export class Chart {
     ctx.clip();
     ctx.font = `${11 * ratio}px system-ui, "Segoe UI", Roboto, Arial, sans-serif`;
     ctx.textBaseline = "top";
+    ctx.textAlign = "left";
     let row = 0;
     let end = -Infinity;
     for (const mark of this.marks) {
@@ -336,7 +337,8 @@ export class Chart {
   }
 
   private table(): HTMLElement {
-    const { title, unit, lines } = this.options;
+    const { unit, lines, note } = this.options;
+    const title = note ? `${this.options.title}, ${note}` : this.options.title;
     const every = Math.max(1, Math.ceil(this.x.length / ROWS_MAX));
     const rows: string[][] = [];
     for (let at = 0; at < this.x.length; at += every) {

@@ -12,8 +12,8 @@ import { get, type Air, type Lane, type Packets, type Ppdus } from "./api";
 export interface Chosen {
   text: string;
   facts: [string, string][];
-  /** Packets that it is about, as far as is known. */
-  tags: number[];
+  /** Numbers of the packets that it is about, as far as is known. */
+  packets: number[];
 }
 
 const LANE = { label: 15, frames: 24, waiting: 5, queue: 12, gap: 7 } as const;
@@ -24,6 +24,8 @@ const AXIS_HEIGHT = 22;
 const SPAN_MIN = 2_000;
 const CLASSES = ["data", "retries", "control", "management", "collided"] as const;
 const ROWS_MAX = 300;
+/** Most crosses in a lane. */
+const DROPS_MAX = 60;
 
 export class Timeline {
   readonly root: HTMLElement;
@@ -94,7 +96,7 @@ export class Timeline {
       button("Zoom out", "−", () => this.zoom(2)),
       button("Earlier", "←", () => this.move(-0.25)),
       button("Later", "→", () => this.move(0.25)),
-      button("The whole run", "All", () => this.show(0, this.end)),
+      button("All: the whole run", "All", () => this.show(0, this.end)),
       button("Frame before", "‹ frame", () => this.step(-1)),
       button("Next frame", "frame ›", () => this.step(1)),
     );
@@ -184,6 +186,7 @@ export class Timeline {
   }
 
   private changed(): void {
+    delete this.canvas.dataset["ready"];
     this.draw();
     if (this.wanted !== null) clearTimeout(this.wanted);
     // What is asked for while the reader still moves would be thrown away.
@@ -221,7 +224,7 @@ export class Timeline {
     const span = `${instant(this.from, this.to - this.from)} to ${instant(this.to, this.to - this.from)} (${time(this.to - this.from)})`;
     const how = view.lanes.some((lane) => lane.shares !== undefined)
       ? "too many for single frames: shares of the time by kind; zoom in to see each"
-      : "each frame is shown; click one, or step with , and .";
+      : "each frame is shown; click one, or step from frame to frame";
     const cut = view.events < view.events_all ? ` Only the first ${view.events.toLocaleString("en")} of ${view.events_all.toLocaleString("en")} events of the run are shown, until ${short(view.until_ns / 1e9)} s.` : "";
     this.notice.textContent = `${span}. ${count(view.ppdus, "PPDU")} here and beside: ${how}.${cut}`;
     this.canvas.setAttribute("aria-label", `Timeline of the air, ${view.lanes.length} lanes, ${span}`);
@@ -432,9 +435,13 @@ export class Timeline {
     }
     context.strokeStyle = inks.collided;
     context.lineWidth = 1.6;
+    // Many crosses would hide the queue: they are a line above it then.
+    const few = lane.dropped.length <= DROPS_MAX;
+    context.fillStyle = inks.collided;
     for (const [column] of lane.dropped) {
       const [left, right] = this.column(column);
-      cross(context, (left + right) / 2, top + LANE.queue / 2, 3.2);
+      if (few) cross(context, (left + right) / 2, top + LANE.queue / 2, 3.2);
+      else context.fillRect(left, top, Math.max(right - left, 1), 2.5);
     }
   }
 
@@ -542,20 +549,20 @@ export class Timeline {
     this.onChoose({
       text: `PPDU of ${text(all.node[at])} at ${instant(begin, 1_000)}`,
       facts,
-      tags: delivered(view, end, text(all.peer[at])),
+      packets: delivered(view, begin, end, text(all.peer[at])),
     });
   }
 
   private choosePacket(lane: Lane, at: number): void {
     const all = lane.packets;
-    const tag = all?.tag[at];
-    if (all === undefined || tag === undefined) return;
+    const number = all?.number[at];
+    if (all === undefined || number === undefined) return;
     const facts: [string, string][] = [
       ["at", instant(all.at_ns[at] ?? 0, 1_000)],
       ["what", `${all.event[at] ?? ""} at ${lane.name}`],
       ["flow", this.view?.texts[all.flow[at] ?? -1] ?? ""],
     ];
-    this.onChoose({ text: `Packet ${tag}`, facts, tags: [tag] });
+    this.onChoose({ text: `Packet ${number}`, facts, packets: [number] });
   }
 
   private table(): HTMLElement {
@@ -669,12 +676,14 @@ function nearest(all: number[], distance: (ns: number, place: number) => number,
   return best;
 }
 
-/** Packets that came out of the hop at the end of a PPDU. */
-function delivered(view: Air, end: number, peer: string): number[] {
+/** Packets that came out of the hop while a PPDU was on the air, or as long after it as light
+ * takes for 300 m: what waits in a reorder buffer comes later, and is not among them. */
+function delivered(view: Air, begin: number, end: number, peer: string): number[] {
   const lane = view.lanes.find((it) => it.name === peer);
   const all = lane?.packets;
   if (all === undefined) return [];
-  return all.tag.filter((_, at) => all.at_ns[at] === end && all.event[at] === "delivered");
+  const isIn = (at: number): boolean => at > begin && at <= end + 1_000;
+  return all.number.filter((_, place) => isIn(all.at_ns[place] ?? 0) && all.event[place] === "delivered");
 }
 
 function legend(): HTMLElement {

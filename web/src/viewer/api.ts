@@ -96,7 +96,7 @@ export interface Ppdus {
 
 export interface Packets {
   at_ns: number[];
-  tag: number[];
+  number: number[];
   event: string[];
   flow: number[];
 }
@@ -147,7 +147,8 @@ export interface Step {
 }
 
 export interface Way {
-  tag: number;
+  number: number;
+  tag: string;
   flow: string | null;
   bytes: number;
   delay_ns: number | null;

@@ -33,6 +33,9 @@ class Runs {
     if (list.is_cut) nav.append(h("p", { class: "muted" }, "There are more runs than are listed."));
     nav.hidden = false;
     addEventListener("hashchange", () => this.read());
+    const jump = (text: string, selector: string): HTMLElement =>
+      h("button", { type: "button", class: "quiet", onclick: () => this.content.querySelector(selector)?.scrollIntoView() }, text);
+    byId("tools").prepend(jump("Findings", ".findings"), jump("Over time", ".over-time"), jump("The air", ".air-section"));
     this.read();
   }
 
@@ -42,7 +45,7 @@ class Runs {
     box.addEventListener("change", () => this.toggled(run.id));
     this.boxes.set(run.id, box);
     const only = h("button", { type: "button", class: "only", disabled: run.run === null, onclick: () => this.go([run.id]) }, "only this");
-    only.setAttribute("aria-label", `Show only ${run.name}`);
+    only.setAttribute("aria-label", `only this: ${run.name}`);
     const wrong = [run.error, ...run.notes].filter((text): text is string => text !== null && text !== "");
     const about = run.run === null ? null : h("p", { class: "muted" }, aboutRun(run));
     return h(
@@ -56,11 +59,12 @@ class Runs {
 
   private chosen(): number[] {
     const text = new URLSearchParams(location.hash.slice(1)).get("runs");
+    if (text === null && this.list.is_live) return [];
     if (text === null) {
       const first = this.list.runs.find((run) => run.run !== null);
       return first === undefined ? [] : [first.id];
     }
-    const ids = text.split(",").map(Number);
+    const ids = text.split(",").filter((id) => id !== "").map(Number);
     return ids.filter((id) => this.list.runs[id]?.run !== null && this.list.runs[id] !== undefined).slice(0, SIDES_MAX);
   }
 
@@ -83,7 +87,7 @@ class Runs {
   private async show(ids: number[]): Promise<void> {
     this.asked += 1;
     const asked = this.asked;
-    status("loading", "");
+    this.say("loading");
     const runs = ids.flatMap((id) => this.list.runs[id] ?? []);
     const loaded = await Promise.all(runs.map(load));
     if (asked !== this.asked) return;
@@ -91,23 +95,22 @@ class Runs {
     this.timeline?.destroy();
     this.plots = this.timeline = null;
     const several = loaded.length > 1;
-    const title = runs.length === 1 ? (runs[0]?.run?.scenario ?? "") : `${runs.length} runs`;
-    setTitle(title);
+    if (!this.list.is_live) setTitle(runs.length === 1 ? (runs[0]?.run?.scenario ?? "") : `${runs.length} runs`);
     this.content.replaceChildren();
     if (loaded.length === 0) {
       this.content.append(h("p", { class: "muted" }, "Choose one run, or several to see them side by side."));
-      status("", "");
+      this.say("");
       return;
     }
     this.content.append(this.findings(loaded, several));
     const withSeries = loaded.filter((it) => it.series !== null);
     const wrong = loaded.flatMap((it) => it.wrong.map((why) => h("p", { class: "bad" }, several ? `${it.run.name}: ${why}` : why)));
     if (wrong.length > 0) this.content.append(h("section", { "aria-label": "What is missing" }, ...wrong));
-    const air = h("section", { class: "air-section" }, h("h2", {}, "The air"));
+    const air = h("section", { class: "air-section", "aria-label": "The air" }, h("h2", {}, "The air"));
     if (withSeries.length > 0) {
       const plots = new Plots((range) => this.zoomed(range));
       this.plots = plots;
-      this.content.append(h("section", { "aria-label": "Over time" }, h("h2", {}, "Over time"), h("p", { class: "hint muted" }, "Drag to zoom, double click to see all; the timeline of the air follows."), plots.root));
+      this.content.append(h("section", { class: "over-time", "aria-label": "Over time" }, h("h2", {}, "Over time"), h("p", { class: "hint muted" }, "Drag to zoom, double click to see all; the timeline of the air follows."), plots.root));
       plots.update(
         withSeries.map((it): Shown => ({
           name: it.run.name,
@@ -119,7 +122,12 @@ class Runs {
     }
     this.content.append(air);
     this.air(air, loaded);
-    status("", "");
+    this.say("");
+  }
+
+  /** The state of a running emulation is said in the same place, and is worth more. */
+  private say(text: string): void {
+    if (!this.list.is_live) status(text, "");
   }
 
   private findings(loaded: Loaded[], several: boolean): HTMLElement {

@@ -17,7 +17,7 @@ const WORDS: Record<string, string> = {
 };
 
 /** Most packets of a PPDU that are offered. */
-const TAGS_MAX = 24;
+const PACKETS_MAX = 24;
 
 /** The panel beside the timeline. */
 export class Details {
@@ -29,11 +29,11 @@ export class Details {
 
   constructor(run: number) {
     this.run = run;
-    const input = h("input", { id: "tag", type: "number", min: 0, step: 1, required: true });
+    const input = h("input", { id: "packet", type: "number", min: 0, step: 1, required: true });
     const form = h(
       "form",
       { class: "find" },
-      h("label", { for: "tag" }, "Packet"),
+      h("label", { for: "packet" }, "Packet number"),
       input,
       h("button", { type: "submit" }, "Show its way"),
     );
@@ -52,27 +52,27 @@ export class Details {
     this.chosen.replaceChildren(h("h3", {}, chosen.text), h("dl", {}, ...facts));
     this.way.replaceChildren();
     this.asked += 1;
-    if (chosen.tags.length === 1 && chosen.text.startsWith("Packet")) {
-      void this.follow(chosen.tags[0] ?? 0);
+    if (chosen.packets.length === 1 && chosen.text.startsWith("Packet")) {
+      void this.follow(chosen.packets[0] ?? 0);
       return;
     }
-    if (chosen.tags.length === 0) return;
-    const buttons = chosen.tags.slice(0, TAGS_MAX).map((tag) =>
-      h("li", {}, h("button", { type: "button", onclick: () => void this.follow(tag) }, `packet ${tag}`)),
+    if (chosen.packets.length === 0) return;
+    const buttons = chosen.packets.slice(0, PACKETS_MAX).map((number) =>
+      h("li", {}, h("button", { type: "button", onclick: () => void this.follow(number) }, `packet ${number}`)),
     );
-    const more = chosen.tags.length > TAGS_MAX ? `, the first ${TAGS_MAX}` : "";
+    const more = chosen.packets.length > PACKETS_MAX ? `, the first ${PACKETS_MAX}` : "";
     this.chosen.append(
-      h("p", { class: "muted" }, `${count(chosen.tags.length, "packet")} came out of the hop at its end${more}:`),
+      h("p", { class: "muted" }, `${count(chosen.packets.length, "packet")} came out of the hop with it${more}:`),
       h("ul", { class: "tags" }, ...buttons),
     );
   }
 
-  private async follow(tag: number): Promise<void> {
+  private async follow(number: number): Promise<void> {
     this.asked += 1;
     const asked = this.asked;
     let shown: HTMLElement;
     try {
-      shown = wayOf(await get<Way>(`run/${this.run}/packet?tag=${tag}`));
+      shown = wayOf(await get<Way>(`run/${this.run}/packet?number=${number}`));
     } catch (error) {
       shown = h("p", { class: "bad", role: "alert" }, error instanceof Error ? error.message : String(error));
     }
@@ -85,7 +85,7 @@ function wayOf(way: Way): HTMLElement {
   const steps = way.steps.map((step) =>
     h("li", { class: step.kind }, h("span", { class: "when" }, `+${short((step.at_ns - first) / 1e6)} ms`), h("span", {}, told(step))),
   );
-  const head = h("h3", {}, `The way of packet ${way.tag}`);
+  const head = h("h3", {}, `The way of packet ${way.number}`);
   const about = h(
     "p",
     { class: "muted" },

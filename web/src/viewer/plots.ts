@@ -274,7 +274,7 @@ function wholeCauses(run: Shown): HTMLElement | null {
     { class: "chart" },
     h("figcaption", {}, h("h3", {}, "Causes of the delay"), h("span", { class: "muted" }, `ms, of the whole run; the series do not have them over time`)),
     ...bars,
-    h("details", {}, h("summary", {}, "Table"), table("Causes of the delay, ms", ["flow", ...CAUSES.map((cause) => cause.key)], rows)),
+    h("details", {}, h("summary", {}, "Table"), table(`Causes of the delay, ms, ${run.name}`, ["flow", ...CAUSES.map((cause) => cause.key)], rows)),
   );
 }
 

@@ -44,6 +44,7 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
                 ControlFlow::Break(())
             }
         });
+    let shortest = watch.shortest;
     let failure = watch.end();
     let measured = measured.map_err(|why| Failure::Message(message(&why)))?;
     match measured.stopped {
@@ -57,7 +58,8 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
         ApqMethodName::Fast => ApqMethod::Fast,
     };
     let wall_s = measured.elapsed.as_secs_f64();
-    let mut document = ApqDocument::new(&args.host.name, method, &measured.survey.report(), wall_s);
+    let mut document = ApqDocument::new(&args.host.name, method, &measured.survey.report(), wall_s)
+        .with_shortest(shortest);
     if measured.overflowed > 0 {
         doubt_receiver(&mut document, measured.overflowed);
     }
@@ -193,6 +195,8 @@ struct Watch<'a> {
     bar: ProgressBar,
     /// Start, duration and direction of the current phase.
     phase: Option<(Duration, Duration, Direction)>,
+    /// The shortest delay down and up so far, in ns.
+    shortest: [Option<i64>; 2],
     failure: Option<Failure>,
 }
 
@@ -208,7 +212,7 @@ impl<'a> Watch<'a> {
             .progress_chars("=> ");
         bar.set_style(style);
         bar.set_message(format!("asks {}", args.host.name));
-        Self { args, files, bar, phase: None, failure: None }
+        Self { args, files, bar, phase: None, shortest: [None; 2], failure: None }
     }
 
     fn update(
@@ -225,6 +229,7 @@ impl<'a> Watch<'a> {
             Update::Event(ClientEvent::PhaseDone { number, record }) => {
                 self.phase = None;
                 self.check_sent(record)?;
+                self.note_delays(record);
                 if let Some(files) = &mut self.files {
                     files.phase(*number, record)?;
                 }
@@ -248,6 +253,12 @@ impl<'a> Watch<'a> {
             Direction::Up => "up",
         };
         self.bar.set_message(format!("{towards}, at most {} left", duration(left)));
+    }
+
+    fn note_delays(&mut self, record: &PhaseRecord) {
+        let shortest = &mut self.shortest[usize::from(record.direction == Direction::Up)];
+        let delays = record.samples.iter().map(|sample| sample.delay_ns());
+        *shortest = delays.chain(*shortest).min();
     }
 
     /// Fails if the measurement would certainly take longer than the server allows.

@@ -2,6 +2,7 @@
 //! on the queue, doubts. The numbers are those of the JSON document (`trace`), rounded
 //! to about four digits.
 
+use super::meaning;
 use crate::console::Stream;
 use crate::table::{self, count, number, value};
 use lasthop_trace::{
@@ -22,7 +23,7 @@ pub fn document(document: &ApqDocument, stream: Stream) -> String {
         let _ = writeln!(out, "{}{}", stream.bold(&heading), stream.dim(&took));
         out.push_str(&found(direction, stream));
     }
-    out
+    out + &meaning::told(document)
 }
 
 /// The results in one direction.
@@ -164,6 +165,7 @@ mod tests {
             host: "server".into(),
             method: ApqMethod::Fast,
             wall_s: 31.0,
+            idle_rtt_ms: None,
             version: "0".into(),
             directions: vec![ApqDirection {
                 direction: ApqWay::Up,

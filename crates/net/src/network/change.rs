@@ -7,6 +7,7 @@ use lasthop_packet::NodeId;
 use lasthop_packet::queue::QueueConfig;
 use lasthop_units::{Db, Instant, Probability};
 use lasthop_wifi::cell::{AdjustError, Adjustment};
+use lasthop_wifi::mac::scan::ScanConfig;
 
 /// A change while a network runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,13 @@ pub enum Change {
         /// Most packets that it holds for a station that cannot be reached; `None`: as many
         /// as the queue.
         power_save_buffer: Option<u32>,
+    },
+    /// Background scans of a station; `None`: it makes none.
+    Scan {
+        /// The node.
+        node: NodeId,
+        /// How it scans from now on.
+        scan: Option<ScanConfig>,
     },
     /// How well a node hears another one.
     Link {
@@ -72,6 +80,10 @@ impl Network {
                 let station = radio(self, node);
                 let cell = self.cell.as_mut().expect(cell);
                 cell.replace_queue(now, station, queue, power_save_buffer);
+            }
+            Change::Scan { node, scan } => {
+                let station = radio(self, node);
+                self.cell.as_mut().expect(cell).change_scan(now, station, scan)?;
             }
             Change::Link { from, to, snr, loss } => {
                 let [from, to] = [from, to].map(|node| radio(self, node));

@@ -387,3 +387,33 @@ proptest! {
         prop_assert_eq!(drops + on_wires, lost);
     }
 }
+
+/// A scan that is told of before it begins is the same run as one of the file; one that ends is
+/// the run without, from then on; one that is set while it should have begun begins at once.
+#[test]
+fn scans_begin_and_end() {
+    let scan = r#"scan = { start = "1500ms", period = "500ms", channels = 2, back = "50ms" }"#;
+    let text =
+        BED.replace("rate_control = \"ideal\"", &format!("rate_control = \"ideal\"\n{scan}"));
+    let of_file = go(&scenario(&text, &[]));
+    same_run(&go(&with(&[("700ms", &scan.replace("scan =", "node.laptop.scan ="))])), &of_file);
+
+    let absences = |run: &(Log, NetworkStats)| {
+        run.1.stations.iter().map(|(_, station)| station.absences).sum::<u64>()
+    };
+    assert_eq!(absences(&of_file), 6);
+    let ended =
+        scenario(&[&text[..], &change("1800ms", "\"node.laptop.scan\" = \"off\"")].concat(), &[]);
+    assert_eq!(absences(&go(&ended)), 2, "those of the first scan");
+    let never =
+        scenario(&[&text[..], &change("1s", "\"node.laptop.scan\" = \"off\"")].concat(), &[]);
+    same_run(&go(&never), &go(&scenario(BED, &[])));
+    let late = scan.replace("1500ms", "0s").replace("scan =", "node.laptop.scan =");
+    assert_eq!(absences(&go(&with(&[("2600ms", &late)]))), 2, "one scan, at once");
+    let error = parse(
+        "changes.toml",
+        &[BED, &change("1s", r#"node.ap.scan = { period = "1s" }"#)].concat(),
+        &[],
+    );
+    assert!(error.expect_err("no access point scans").to_string().contains("does not scan"));
+}

@@ -41,7 +41,7 @@ impl Away {
     /// Returns `None` for a station that neither scans nor dozes.
     pub fn new(config: &StationConfig) -> Option<Self> {
         let (rhythm, null) = match (&config.scan, &config.power_save) {
-            (Some(scan), _) => (Rhythm::Scan(Scan::new(*scan)), scan.null),
+            (Some(scan), _) => return Some(Self::scanning(Scan::new(*scan))),
             (None, Some(power_save)) => {
                 let null = NullConfig {
                     attempts: config.retry_limit,
@@ -53,7 +53,17 @@ impl Away {
             }
             (None, None) => return None,
         };
-        Some(Self {
+        Some(Self::with(rhythm, null))
+    }
+
+    /// The state of a station that scans.
+    pub fn scanning(scan: Scan) -> Self {
+        let null = scan.config().null;
+        Self::with(Rhythm::Scan(scan), null)
+    }
+
+    fn with(rhythm: Rhythm, null: NullConfig) -> Self {
+        Self {
             rhythm,
             null,
             departs_at: None,
@@ -61,7 +71,7 @@ impl Away {
             left: None,
             sequence: SeqNo12::default(),
             log: Log::default(),
-        })
+        }
     }
 
     pub fn gate(&self) -> Gate {

@@ -55,6 +55,9 @@ pub enum AdjustError {
     /// Its delay is not managed, or the target would be zero.
     #[error("the queue has no target that could be this one")]
     QueueTarget,
+    /// An access point, or a station that saves power.
+    #[error("an access point does not scan, nor does a station that saves power")]
+    Scan,
 }
 
 impl Cell {

@@ -10,14 +10,16 @@
 //! without the bit as a sign that the station is back.
 
 use super::absence::{Away, EDCAFS, Rhythm};
+use super::adjust::AdjustError;
 use super::content::{Action, Management};
 use super::frames::Context;
 use super::station::Station;
 use super::{Cell, Sequel};
 use crate::air::happens;
 use crate::event::{Event, PowerState};
-use crate::mac::scan::{self, Input, Leftover, Phase};
+use crate::mac::scan::{self, Input, Leftover, Phase, Scan, ScanConfig};
 use crate::station::{Address, StationId};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};
 use lasthop_units::{Duration, Instant, SeqNo12};
@@ -133,6 +135,41 @@ impl Cell {
     pub(super) fn find_next_absence(&mut self) {
         let due = self.stations.iter().filter_map(|station| station.away.as_ref()?.due());
         self.next_absence = super::earliest(due);
+    }
+
+    /// From `now` on a station scans as `config` says, or no more ([`Scan::change`]).
+    ///
+    /// # Errors
+    /// If it is the access point, or dozes.
+    pub fn change_scan(
+        &mut self,
+        now: Instant,
+        station: StationId,
+        config: Option<ScanConfig>,
+    ) -> Result<(), AdjustError> {
+        self.now = now;
+        let is_access_point = station == self.settings.access_point;
+        let state = &mut self.stations[station.index()];
+        if is_access_point || state.config.power_save.is_some() {
+            return Err(AdjustError::Scan);
+        }
+        state.config.scan = config;
+        match (state.away.as_deref_mut(), config) {
+            (Some(Away { rhythm: Rhythm::Scan(scan), null, .. }), _) => {
+                scan.change(now, config);
+                *null = config.map_or(*null, |config| config.null);
+            }
+            (_, Some(config)) => {
+                let mut scan = Scan::new(config);
+                scan.change(now, None);
+                scan.change(now, Some(config));
+                state.away = Some(Box::new(Away::scanning(scan)));
+            }
+            (_, None) => {}
+        }
+        self.find_next_absence();
+        self.schedule();
+        Ok(())
     }
 
     /// Does what is due, and looks whose driver has nothing left.

@@ -175,6 +175,8 @@ pub struct Scan {
     next_scan: Instant,
     /// When the absence that was announced is over.
     away_until: Instant,
+    /// No scan begins any more.
+    has_stopped: bool,
 }
 
 impl Scan {
@@ -188,6 +190,28 @@ impl Scan {
             absences_left: 0,
             next_scan: start,
             away_until: Instant::ZERO,
+            has_stopped: false,
+        }
+    }
+
+    /// From `now` on it scans as `config` says, or no more. What is left of a scan is not
+    /// made, but an absence that has begun is brought to its end. A station that scans keeps its
+    /// rhythm: the next scan begins when it would have, or a new period from now if that is
+    /// sooner. One that does not begins at [`ScanConfig::start`] or, if that is over, at once.
+    pub fn change(&mut self, now: Instant, config: Option<ScanConfig>) {
+        let was_scanning = !core::mem::replace(&mut self.has_stopped, config.is_none());
+        if let Some(config) = config {
+            self.next_scan = match was_scanning {
+                true => self.next_scan.min(now + config.period),
+                false => now.max(Instant::ZERO + config.start),
+            };
+            self.config = config;
+        }
+        if self.phase == Phase::Present {
+            self.absences_left = 0;
+            self.due = Some(self.next_scan).filter(|_| !self.has_stopped);
+        } else {
+            self.absences_left = 1;
         }
     }
 
@@ -244,7 +268,8 @@ impl Scan {
                 self.due = Some(match self.absences_left {
                     0 => self.next_scan,
                     _ => now + self.config.back,
-                });
+                })
+                .filter(|_| !self.has_stopped);
             }
         }
         action
@@ -329,6 +354,51 @@ mod tests {
             assert_eq!(*until, *from + Duration::from_millis(110));
         }
         assert_eq!(config().duration(), Duration::from_millis(26 * 110 + 25 * 320));
+    }
+
+    /// When absences begin, in ms, if the scan is changed at these instants.
+    fn changed(changes: &[(u64, Option<ScanConfig>)], until: u64) -> Vec<u64> {
+        let ms = |at| Instant::ZERO + Duration::from_millis(at);
+        let mut scan = Scan::new(config());
+        let (mut changes, mut left) = (changes.iter().peekable(), Vec::new());
+        loop {
+            let due = scan.due().unwrap_or(Instant::MAX);
+            match changes.next_if(|(at, _)| ms(*at) < due) {
+                Some((at, config)) => scan.change(ms(*at), *config),
+                None if due > ms(until) => return left,
+                None => match scan.handle(due, Input::Due) {
+                    Action::Stop => {
+                        scan.handle(due, Input::Drained);
+                        scan.handle(due, Input::Settled);
+                        left.push((due - Instant::ZERO).as_nanos() / 1_000_000);
+                    }
+                    Action::Return => {
+                        scan.handle(due, Input::Settled);
+                    }
+                    other => panic!("{other:?}"),
+                },
+            }
+        }
+    }
+
+    #[test]
+    fn a_scan_that_is_changed_begins_when_it_would_have_or_at_once() {
+        let often = ScanConfig { channels: 2, period: Duration::from_secs(10), ..config() };
+        let seconds = |s: u64| s * 1_000;
+        let each = |scans: &[u64]| -> Vec<u64> {
+            scans.iter().flat_map(|s| [seconds(*s), seconds(*s) + 430]).collect()
+        };
+        assert_eq!(changed(&[(seconds(3), Some(often))], seconds(40)), each(&[13, 23, 33]));
+        assert_eq!(changed(&[(seconds(20), Some(often))], seconds(40)), each(&[25, 35]));
+        // An absence that has begun is the last one of its scan.
+        let stopped = changed(&[(seconds(25) + 50, None)], seconds(200));
+        assert_eq!(stopped, [seconds(25)]);
+        let between = changed(&[(seconds(25) + 200, None)], seconds(200));
+        assert_eq!(between, [seconds(25)]);
+        let again = [(seconds(1), None), (seconds(30), Some(often))];
+        assert_eq!(changed(&again, seconds(45)), each(&[30, 40]));
+        let later = [(seconds(1), None), (seconds(2), Some(often))];
+        assert_eq!(changed(&later, seconds(40)), each(&[25, 35]), "its start is to come");
     }
 
     #[test]
