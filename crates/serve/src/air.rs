@@ -1,11 +1,11 @@
-//! The timeline of the air. Of a span of time that has few PPDUs it gives each of them; of a longer
-//! one the shares of time in columns, one for a pixel, by class. The same holds of packets. Both are
-//! computed from the events when they are asked for: a pass over a million PPDUs takes a few
+//! The timeline of the air. Of a span of time that has few PPDUs it gives each of them; of a
+//! longer one the shares of time in columns, one for a pixel, by class. The same holds of packets.
+//! Both are computed from the events when they are asked for: a pass over a million events takes
 //! milliseconds, so nothing is prepared but an order. Times are in ns since the start of the run.
 //!
-//! A lane is a node. Where more than [`LANES_MAX`] nodes transmit, those that do so least share the last lane.
-//! PPDUs of one transmitter with the same start are one transmission to several users: of the shares of time
-//! the first counts.
+//! A lane is a node. Where more than [`LANES_MAX`] nodes transmit, those that do so least share
+//! the last one. PPDUs of one transmitter with the same start are one transmission to several
+//! users: of the shares of time the first counts.
 
 use lasthop_trace::{EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId};
 use serde::Serialize;
@@ -467,9 +467,9 @@ fn hops<'a>(
     })
 }
 
-/// The number of the packet of each event: packets are numbered as they appear. Events of a packet have
-/// its flow and tag; where the same enter the network again, such as the answer to a request, that
-/// is another packet.
+/// The number of the packet of each event: packets are numbered as they appear. Events of a packet
+/// have its flow and tag; where the same enter the network again, such as the answer to a request,
+/// that is another packet.
 fn numbers(packets: &[PacketReading]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..packets.len() as u32).collect();
     let key = |index: &u32| (packets[*index as usize].flow, packets[*index as usize].tag);

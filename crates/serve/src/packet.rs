@@ -1,6 +1,8 @@
-//! The way of one packet: its events in their order, the PPDUs that carried it, and where its time
-//! went. `events.parquet` does not say which packets are in a PPDU; what carried a packet follows
-//! from the parts of its delay, which say when the first PPDU began, and the one that got it across. Of those between, which went to the same receiver with data, it says that they may have.
+//! The way of one packet: its events in their order, the PPDUs that carried it, and where its
+//! time went. `events.parquet` does not say which packets are in a PPDU; what carried a packet
+//! follows from the parts of its delay, which say when the first PPDU began, and the one that got
+//! it across. Of those between, which went to the same receiver with data, it says that they may
+//! have.
 
 use crate::air::{Hop, Timeline};
 use lasthop_trace::{PacketReading, PartsReading, PpduReading, TextId};
