@@ -3,6 +3,7 @@
 //! page of a run; [`set`], [`variants`] and [`measured`] have those of several runs, of several
 //! folders beside each other, and of a measured queue.
 
+mod coded;
 pub mod measured;
 pub mod set;
 pub mod variants;
@@ -87,6 +88,7 @@ pub fn html(content: &Content<'_>) -> String {
         ),
     }
     body.push_str(&flows(run));
+    body.push_str(&coded::links(run));
     body.push_str(&made_by(content));
     document(&title, &body)
 }

@@ -8,7 +8,8 @@
 //!
 //! Memory is bounded: of each flow at most [`LANES`] packets are followed at a time, and those
 //! that enter meanwhile are not. Leaves out acknowledgements of flows, what is in a PPDU beside
-//! its first MPDU and its counts, and interned names: a file is about as long as `air.pcapng`.
+//! its first MPDU and its counts, and interned names: files of `upload` and `contention` are
+//! shorter than their `air.pcapng` all the same.
 
 mod wire;
 

@@ -2,35 +2,28 @@
 // of axe-core. Pictures go to LASTHOP_PICTURES if it is set.
 
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import { launch, missing, overflow } from "../browser.mjs";
 import { folder, skip as notBuilt } from "./built.mjs";
 
-const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-const skip = notBuilt || (existsSync(executablePath) ? false : `there is no ${executablePath}`);
+const skip = notBuilt || missing();
 const page_ = pathToFileURL(join(folder, "index.html")).href;
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-const flags = ["gpu", "quic", "background-networking", "component-update", "sync"];
 
 let browser;
 
 before(async () => {
-  if (skip) return;
-  browser = await chromium.launch({
-    executablePath,
-    args: ["--no-sandbox", "--no-first-run", ...flags.map((flag) => `--disable-${flag}`)],
-  });
+  if (!skip) browser = await launch();
 });
 after(async () => browser?.close());
 
 /** A page that has its first answer; `errors` gets what goes wrong in it. */
-async function open({ width = 1200, colorScheme = "light", hash = "", contextOptions = {} } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, ...contextOptions });
+async function open({ width = 1200, colorScheme = "light", hash = "" } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
   const page = await context.newPage();
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
@@ -58,6 +51,7 @@ async function changed(page, act) {
   await settled(page);
 }
 
+/** The rules of axe-core that the page breaks. It may not load style sheets from file://. */
 async function violations(page) {
   await page.evaluate(await readFile(axe, "utf8"));
   const results = await page.evaluate(() => globalThis.axe.run({ preload: false }));
@@ -79,8 +73,7 @@ for (const [width, colorScheme] of [[1200, "light"], [1200, "dark"], [390, "ligh
         page.locator("details").evaluateAll((all, states) => all.forEach((it, at) => (it.open = states[at])), states);
       await opened(before.map(() => true));
       assert.deepEqual(await violations(page), []);
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      assert.ok(overflow <= 0, `${overflow} px too wide`);
+      assert.equal(await overflow(page), 0, "as wide as its window");
       assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme);
       await opened(before);
       await picture(page, `playground-${hash === "" ? "upload" : "cafe"}-${width}-${colorScheme}`);

@@ -11,7 +11,7 @@ fn a_trace_is_written_whole_or_not_at_all() {
     let path = file.to_str().expect("a path of ASCII");
     let short = ["--set", "duration=100ms", "--perfetto", path];
     let text = output(&[&["simulate", "hello"][..], &short].concat());
-    assert!(text.starts_with("hello: 0.1 s"), "{text}");
+    assert!(text.starts_with("hello: 0.100 s"), "{text}");
     let first = fs::read(&file).expect("it is written");
     // Field 1 of a message, of wire type 2: a packet of a trace.
     assert_eq!(first[0], 0x0a);
