@@ -83,7 +83,7 @@ impl Live {
 
     /// Publishes `json` as the event `end`, after which streams end. Who joins later gets what
     /// there was, and the end. Waits until all who follow have been written it, but not longer
-    /// than [`FAREWELL`].
+    /// than half a second.
     pub fn end(&self, json: String) {
         let mut state = self.state();
         if !state.has_ended {
