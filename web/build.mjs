@@ -10,6 +10,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { banner } from "./licence.mjs";
+
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
 
@@ -17,10 +19,6 @@ const root = dirname(here);
 const bundles = [{ entry: "src/viewer/main.ts", out: "crates/serve/assets/viewer.js" }];
 /** What goes there as it is. */
 const copies = [{ from: "src/viewer/index.html", out: "crates/serve/assets/viewer.html" }];
-
-/** The licence of what is bundled has to go with it. */
-const licence = await readFile(join(here, "node_modules/uplot/LICENSE"), "utf8");
-const banner = `/*! With uPlot (https://github.com/leeoniya/uPlot):\n${licence.trim()}\n*/`;
 
 const check = process.argv.includes("--check");
 let differs = false;

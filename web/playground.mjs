@@ -12,6 +12,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
+import { banner } from "./licence.mjs";
+
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(here);
 const source = join(here, "src/playground");
@@ -29,6 +31,7 @@ const options = {
   format: "iife",
   target: "es2022",
   charset: "utf8",
+  banner: { js: banner, css: banner },
   legalComments: "inline",
   logLevel: "warning",
 };
