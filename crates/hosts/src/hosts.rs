@@ -97,8 +97,8 @@ pub struct Hosts {
     flows: Flows,
     francs: Francs,
     events: EventQueue,
-    /// By index: what [`Event::Change`] makes, and when; `None` once it is made or void.
-    changes: Vec<(Instant, Option<Change>)>,
+    /// By index: what [`Event::Change`] makes.
+    changes: Vec<Change>,
     /// The nodes with Wi-Fi.
     wifi: Vec<NodeId>,
     sample_interval: Duration,
@@ -141,8 +141,7 @@ impl Hosts {
             .collect();
         let sample_interval = config.sample_interval;
         let outputs = VecDeque::new();
-        let changes =
-            config.changes.iter().map(|(at, change)| (*at, Some(change.clone()))).collect();
+        let changes = config.changes.iter().map(|(_, change)| change.clone()).collect();
         Ok(Self {
             network,
             flows,
@@ -272,19 +271,6 @@ impl Hosts {
         Ok(())
     }
 
-    /// From `at` on, what is to change is `changes`, each at its instant or, if that is over, next:
-    /// those that were known for later instants are not made. What is changed must be
-    /// possible, as for [`Hosts::change`].
-    pub fn plan_changes(&mut self, at: Instant, changes: Vec<(Instant, Change)>) {
-        for (_, known) in self.changes.iter_mut().filter(|(instant, _)| *instant > at) {
-            *known = None;
-        }
-        for (at, change) in changes {
-            self.events.push(at, Event::Change(self.changes.len()));
-            self.changes.push((at, Some(change)));
-        }
-    }
-
     /// Reports what has arrived by `now` and nothing reacted to; to be called before counters
     /// are read.
     pub fn take_arrived<S: Sink>(&mut self, now: Instant, sink: &mut S) {
@@ -337,10 +323,8 @@ impl Hosts {
                 self.events.push(now + self.sample_interval, Event::Sample);
             }
             Event::Change(index) => {
-                if let Some(change) = changes[index].1.take() {
-                    let made = network.change(now, &change);
-                    debug_assert!(made.is_ok(), "it was tried before: {made:?}");
-                }
+                let made = network.change(now, &changes[index]);
+                debug_assert!(made.is_ok(), "it was tried before the run: {made:?}");
             }
             Event::Warm => {
                 network.take_arrived(now);

@@ -158,7 +158,14 @@ pub fn emulate<S: Sink>(
         (None, Some(_)) => Instant::MAX,
         (None, None) => Instant::ZERO + scenario.duration,
     };
-    let hosts = Hosts::new(&scenario.emulated_hosts(end, seed), &config, seed)?;
+    let mut hosts_config = scenario.emulated_hosts(end, seed);
+    // Those that somebody may change meanwhile are made here; they have to be possible all the same.
+    let mut hosts = Hosts::new(&hosts_config, &config, seed)?;
+    let mut own_changes = Vec::new();
+    if options.control.is_some() && !hosts_config.changes.is_empty() {
+        own_changes = std::mem::take(&mut hosts_config.changes);
+        hosts = Hosts::new(&hosts_config, &config, seed)?;
+    }
     let flows = flow_plans(scenario, seed, end)?;
     let signals = Signals::catch()?;
     // Since then `signals` has them; before, the caller's handler had.
@@ -216,7 +223,8 @@ pub fn emulate<S: Sink>(
     let traffic = Traffic::start(with_sockets, clock, scenario.series_interval, rest_max)?;
     let priority = Priority::raise();
     let saturation = Saturation::new(&scenario.flows);
-    let hop = Hop::new(hosts, ports, layout.doors.clone(), ends, frame_bytes_max, clock, sink);
+    let mut hop = Hop::new(hosts, ports, layout.doors.clone(), ends, frame_bytes_max, clock, sink);
+    hop.plan_changes(Instant::ZERO, own_changes);
     let cpu_before = thread_cpu_nanos();
     let mut session = Session {
         hop,

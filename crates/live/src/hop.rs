@@ -81,6 +81,8 @@ pub struct Hop<'a, S: Sink> {
     kept: VecDeque<(Instant, u64)>,
     /// The flows of programs.
     programs: Programs,
+    /// What is to change and when, in ascending order.
+    planned: VecDeque<(Instant, Change)>,
     /// Those that have begun since the last call of [`Hop::take_begun`].
     begun: Vec<Begun>,
 }
@@ -127,6 +129,7 @@ impl<'a, S: Sink> Hop<'a, S> {
             ports,
             doors,
             programs: Programs::new(flows.len()),
+            planned: VecDeque::new(),
             begun: Vec::new(),
             flows,
             frames: Frames::new(frame_bytes_max),
@@ -146,12 +149,11 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.hosts.backlog(now, flow)
     }
 
-    /// From `at` on, what is to change is `changes` ([`Hosts::plan_changes`]); what is due by now
-    /// has been done.
+    /// From `at` on, what is to change is `changes`, in ascending order: what was planned for later
+    /// instants is not made. All of it must be possible, as for [`Hosts::change`].
     pub fn plan_changes(&mut self, at: Instant, changes: Vec<(Instant, Change)>) {
-        // An instant that the machines have passed is not come back to.
-        let changes = changes.into_iter().map(|(at, change)| (at.max(self.last), change));
-        self.hosts.plan_changes(at, changes.collect());
+        self.planned.retain(|(due, _)| *due <= at);
+        self.planned.extend(changes);
     }
 
     /// Starts the machines.
@@ -166,7 +168,8 @@ impl<'a, S: Sink> Hop<'a, S> {
 
     /// The next instant at which the machines must be woken.
     pub fn next_wakeup(&self) -> Option<Instant> {
-        self.hosts.poll_timeout().map(|(at, _)| at)
+        let of_hosts = self.hosts.poll_timeout().map(|(at, _)| at);
+        of_hosts.into_iter().chain(self.planned.front().map(|(at, _)| *at)).min()
     }
 
     /// Does all that is due by `now`, and hands over the deliveries.
@@ -194,10 +197,25 @@ impl<'a, S: Sink> Hop<'a, S> {
     }
 
     fn catch_up(&mut self, now: Instant) {
+        while self.planned.front().is_some_and(|(at, _)| *at <= now) {
+            let Some((at, change)) = self.planned.pop_front() else { break };
+            self.step_until(at);
+            // An instant that the machines have passed is not come back to.
+            self.last = self.last.max(at);
+            let frames = &self.frames;
+            let bytes = |tag| frames.get(tag).map(<[u8]>::to_vec);
+            let made = self.hosts.change(self.last, &change, self.sink, &bytes);
+            debug_assert!(made.is_ok(), "it was tried before: {made:?}");
+            self.drain();
+        }
+        self.step_until(now);
+    }
+
+    fn step_until(&mut self, until: Instant) {
         loop {
             let frames = &self.frames;
             let bytes = |tag| frames.get(tag).map(<[u8]>::to_vec);
-            let Some(at) = self.hosts.step(now, self.sink, &bytes) else { return };
+            let Some(at) = self.hosts.step(until, self.sink, &bytes) else { return };
             self.last = self.last.max(at);
             self.drain();
         }
