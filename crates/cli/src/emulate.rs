@@ -52,7 +52,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         ));
     }
     let control = Control::new(&scenario::label(&args.scenario.asked()), &scenario, 0)
-        .map_err(Failure::System)?;
+        .map_err(Failure::message)?;
     let options = EmulateOptions {
         control: Some(control.clone()),
         outside,

@@ -6,7 +6,7 @@
 use crate::os::OsError;
 use crate::os::clock::Clock;
 use crate::os::wake::Wake;
-use lasthop_net::network::{Change, Network};
+use lasthop_net::network::{Change, Network, NetworkError};
 use lasthop_scenario::{Evolving, Knob, KnobKind, Recorded, Scenario, ScenarioError};
 use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::cell::AdjustError;
@@ -37,6 +37,12 @@ pub enum ControlError {
     /// The network cannot be changed so.
     #[error(transparent)]
     Refused(#[from] AdjustError),
+    /// The scenario has no network that can be run.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The system has no descriptors left.
+    #[error(transparent)]
+    Os(#[from] OsError),
 }
 
 impl ControlError {
@@ -94,19 +100,15 @@ impl Control {
     /// it.
     ///
     /// # Errors
-    /// If the system has no descriptors left.
-    ///
-    /// # Panics
-    /// If the scenario does not keep the text that it was read from, or has no network that can
-    /// be run.
-    pub fn new(file: &str, scenario: &Scenario, run: u64) -> Result<Self, OsError> {
+    /// If the scenario does not keep the text that it was read from or has no network that can be
+    /// run, or if the system has no descriptors left.
+    pub fn new(file: &str, scenario: &Scenario, run: u64) -> Result<Self, ControlError> {
         let seed = Seed::new(scenario.seed, run);
         let mut config = scenario.network_for(seed);
         let wires = config.wires.iter_mut().flat_map(|wire| &mut wire.directions);
         wires.for_each(|direction| direction.adjustable = true);
-        let tried = Network::new(&config, seed).expect("a valid scenario has a network");
-        let evolving =
-            Evolving::new(file, scenario, seed).expect("a scenario is what its text says");
+        let tried = Network::new(&config, seed)?;
+        let evolving = Evolving::new(file, scenario, seed)?;
         let shared = Shared {
             state: Mutex::new(State { evolving, tried, planned: scenario.changes_in(seed) }),
             phase: Mutex::new(Phase::Before),
