@@ -7,11 +7,8 @@
 //! | `files` | the files of `--out` |
 //! | `plots` | delays and throughput as panels |
 //! | `words` | results as text |
-//! | `address`, `key` | arguments for hosts, ports and shared keys |
 
-pub mod address;
 mod files;
-pub mod key;
 mod meaning;
 mod measure;
 mod plots;

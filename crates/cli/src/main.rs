@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `args` | every verb and flag |
 //! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
+//! | `address`, `secret` | arguments for hosts, ports and files with keys |
 //! | `page` | the verb `report` |
 //! | `serve` | the verb `serve` |
 //! | `report`, `table` | a run as tables |
@@ -14,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod apq;
 mod args;
 mod capture;
@@ -33,6 +35,7 @@ mod places;
 mod report;
 mod reproduce;
 mod scenario;
+mod secret;
 mod serve;
 mod set;
 mod simulate;

@@ -3,13 +3,13 @@
 //! if this machine was too busy to read all packets.
 
 use super::files::Files;
-use super::key;
 use super::words::{self, duration, volume};
 use crate::args::{ApqMeasure, ApqMethodName, ApqWay};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::page;
+use crate::secret;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Client, ClientEvent, Direction, PhaseRecord, StreamKind, Survey, SurveyConfig};
@@ -28,7 +28,7 @@ const SESSION: Duration = Duration::from_secs(120);
 /// Runs the command.
 pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
     let survey = survey(args)?;
-    let key = args.key_file.as_deref().map(key::read).transpose()?;
+    let key = args.key_file.as_deref().map(secret::read).transpose()?;
     let server = args.host.resolve()?;
     let mut files = args.out.as_deref().map(Files::create).transpose()?;
     agree(args, &survey, server)?;

@@ -2,11 +2,11 @@
 //! leaves, with upper limits of what it asked for. Runs until a signal. The limits on
 //! clients are flags; those on memory are constants here.
 
-use super::key;
 use super::words::volume;
 use crate::args::ApqServe;
 use crate::console;
 use crate::failure::Failure;
+use crate::secret;
 use lasthop_apq::ServerEvent;
 use lasthop_apq::server::Ending;
 use lasthop_apq::wire::VERSION;
@@ -26,7 +26,7 @@ const SAMPLES_MAX: u64 = 1 << 20;
 pub fn serve(args: &ApqServe) -> Result<u8, Failure> {
     let options = ServeOptions {
         bind: args.bind.unwrap_or(Bind::Everywhere(PORT)),
-        key: args.key_file.as_deref().map(key::read).transpose()?,
+        key: args.key_file.as_deref().map(secret::read).transpose()?,
         sessions_max: args.sessions as usize,
         rate_max_bps: args.max_rate.as_bps(),
         rate_total_max_bps: args.max_total_rate.unwrap_or(args.max_rate).as_bps(),

@@ -2,10 +2,9 @@
 //! for the hop key derived from it. A file may also hold any other secret of at least
 //! 16 bytes, which is hashed (SHA-256) to the shared key.
 
-use crate::apq::key as secret;
 use crate::args::FrancKey;
-use crate::console;
 use crate::failure::Failure;
+use crate::{console, secret};
 use lasthop_franc::config::{KEY_BYTES, Key, Keys};
 use lasthop_franc::hop_key;
 use lasthop_live::os::confine::keep_memory_private;

@@ -3,7 +3,7 @@
 //! daemon (`lasthop_live::franc`) does everything else until a signal.
 
 use super::{key, sockets};
-use crate::apq::address::Host as Named;
+use crate::address::Host as Named;
 use crate::args::FrancRun;
 use crate::console;
 use crate::failure::Failure;
