@@ -35,6 +35,19 @@ pub struct Cli {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Those of the laboratory.
+    #[command(flatten)]
+    Lab(Box<LabVerb>),
+    /// Make a lossy link reliable: a network-coded tunnel between two hosts
+    #[command(subcommand)]
+    Franc(Franc),
+    /// Print a JSON Schema
+    Schema(Schema),
+}
+
+/// The verbs that a router does without.
+#[derive(Debug, Subcommand)]
+pub enum LabVerb {
     /// Run a scenario in virtual time: fast, and the same result every time
     Simulate(Simulate),
     /// Run every combination of some keys of a scenario, many times, into tables
@@ -54,9 +67,6 @@ pub enum Verb {
     /// Measure the queue of an access point on a real network
     #[command(subcommand)]
     Apq(Apq),
-    /// Make a lossy link reliable: a network-coded tunnel between two hosts
-    #[command(subcommand)]
-    Franc(Franc),
     /// Put the kernel's simulated radios (mac80211_hwsim) on a scenario's air
     Medium(Medium),
     /// Read a capture of the air, and say what is wrong with the link
@@ -74,8 +84,6 @@ Examples:
   lasthop emulate --place cafe -- ping -c 10 server"
     )]
     Places,
-    /// Print a JSON Schema
-    Schema(Schema),
     /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
     #[command(after_help = "Example:
   lasthop demo")]

@@ -4,45 +4,23 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
+//! | `lab` | all verbs but `franc`: runs, results, captures, measurements |
+//! | `franc` | the coded link on real networks |
 //! | `address`, `secret` | arguments for hosts, ports and files with keys |
-//! | `page` | the verb `report` |
-//! | `serve` | the verb `serve` |
-//! | `report`, `table` | a run as tables |
-//! | `expect` | what runs shall be (`--expect`) |
-//! | `dashboard`, `view`, `web` | the live view of a run: what it shows, in a terminal, in a browser |
+//! | `table` | tables as text |
 //! | `console`, `failure`, `interrupt` | the terminal, errors, signals |
 
 #![forbid(unsafe_code)]
 
 mod address;
-mod apq;
 mod args;
-mod capture;
-mod compare;
 mod console;
-mod dashboard;
-mod demo;
-mod emulate;
-mod expect;
 mod failure;
 mod franc;
 mod interrupt;
-mod medium;
-mod page;
-mod perfetto;
-mod places;
-mod report;
-mod reproduce;
-mod scenario;
+mod lab;
 mod secret;
-mod serve;
-mod set;
-mod simulate;
-mod sweep;
 mod table;
-mod view;
-mod web;
 
 use args::{SchemaOf, Verb};
 use console::Stream;
@@ -59,22 +37,9 @@ fn main() -> ExitCode {
 
 fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
-        Verb::Simulate(args) => simulate::simulate(args),
-        Verb::Sweep(args) => sweep::sweep(args),
-        Verb::Emulate(args) => emulate::emulate(args),
-        Verb::Set(args) => set::set(args).map(|()| 0),
-        Verb::Reproduce(args) => reproduce::reproduce(args),
-        Verb::Report(args) => page::report(args).map(|()| 0),
-        Verb::Serve(args) => serve::serve(args),
-        Verb::Compare(args) => compare::compare(args).map(|()| 0),
-        Verb::Apq(verb) => apq::apq(verb),
+        Verb::Lab(verb) => lab::run(verb),
         Verb::Franc(verb) => franc::franc(verb),
-        Verb::Medium(args) => medium::medium(args).map(|()| 0),
-        Verb::Capture(args) => capture::capture(args).map(|()| 0),
-        Verb::Scenario(verb) => scenario::scenario(verb).map(|()| 0),
-        Verb::Places => places::places().map(|()| 0),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
-        Verb::Demo => demo::demo(),
     }
 }
 

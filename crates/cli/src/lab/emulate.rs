@@ -5,16 +5,16 @@
 
 use crate::args::Emulate;
 use crate::console::{self, Stream};
-use crate::dashboard::Dashboard;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::page;
-use crate::perfetto;
-use crate::report;
-use crate::scenario;
-use crate::simulate::wall_s;
-use crate::view::View;
-use crate::web::Web;
+use crate::lab::dashboard::Dashboard;
+use crate::lab::page;
+use crate::lab::perfetto;
+use crate::lab::report;
+use crate::lab::scenario;
+use crate::lab::simulate::wall_s;
+use crate::lab::view::View;
+use crate::lab::web::Web;
 use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, ProgramEnd};

@@ -2,8 +2,8 @@
 //! flows), findings below, those that are new marked. Columns for which the terminal is too narrow are left out, the least
 //! important ones first. Keys are read from the terminal, also if packets come from a pipe.
 
+use crate::lab::view::is_end;
 use crate::table::{count, value, wrapped};
-use crate::view::is_end;
 use lasthop_capture::live::{Order, Reading, Row, State, Traffic};
 use lasthop_capture::rate::{Format, Rate};
 use lasthop_units::Duration;

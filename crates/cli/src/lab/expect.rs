@@ -4,7 +4,7 @@
 use crate::args::ExpectArgs;
 use crate::console::Stream;
 use crate::failure::Failure;
-use crate::page;
+use crate::lab::page;
 use crate::table::{self, text, value};
 use lasthop_report::expectation::{Expectation, Part, Reading};
 use lasthop_scenario::{Scenario, did_you_mean};

@@ -2,13 +2,13 @@
 //! and after its queue is mended. With the kernel's TCP if namespaces can be made, else
 //! simulated. Prints a small table that shows where the delay was.
 
+use super::{report, simulate};
 use crate::console::{self, Stream};
-use crate::dashboard::Dashboard;
-use crate::emulate::{self, Show};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::lab::dashboard::Dashboard;
+use crate::lab::emulate::{self, Show};
 use crate::table::{self, number, text, value};
-use crate::{report, simulate};
 use lasthop_live::EmulateOptions;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{DelayPartsSummary, FlowSummary, Recorder, RunDocument};
@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// The scenario; comments in the file describe it.
-const SCENARIO: &str = include_str!("../../../scenarios/demo.toml");
+const SCENARIO: &str = include_str!("../../../../scenarios/demo.toml");
 /// Name of the scenario in errors.
 const FILE: &str = "demo.toml";
 /// The change that mends the queue.

@@ -9,10 +9,10 @@
 
 mod folder;
 
-use crate::apq::words;
 use crate::args::Report;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
+use crate::lab::apq::words;
 use folder::{Kind, Run, Set};
 use lasthop_report::page::variants::Variant;
 use lasthop_report::page::{self, Source, measured, set, variants};

@@ -4,7 +4,7 @@
 
 use crate::console::{self, Stream};
 use crate::failure::Failure;
-use crate::scenario::shipped;
+use crate::lab::scenario::shipped;
 use crate::table::{self, Column, number, text, wrapped};
 
 /// A row for each place in the order of names: the median and the 95th percentile of a ping's

@@ -5,7 +5,7 @@
 use super::plots::Plots;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::page;
+use crate::lab::page;
 use lasthop_apq::PhaseRecord;
 use lasthop_evidence::plot;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};

@@ -4,8 +4,8 @@
 
 mod cause;
 
-use crate::apq::words;
 use crate::console::Stream;
+use crate::lab::apq::words;
 use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,

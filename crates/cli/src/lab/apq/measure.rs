@@ -8,7 +8,7 @@ use crate::args::{ApqMeasure, ApqMethodName, ApqWay};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::page;
+use crate::lab::page;
 use crate::secret;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};

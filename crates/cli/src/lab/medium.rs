@@ -4,7 +4,7 @@
 use crate::args::{AggregationBy, Medium};
 use crate::console::{self, Stream};
 use crate::failure::Failure;
-use crate::scenario;
+use crate::lab::scenario;
 use crate::table::{self, number, text};
 use lasthop_live::Scheduling;
 use lasthop_live::medium::{

@@ -2,7 +2,7 @@
 //! that its callers do not wait for drawing. `q` and Ctrl-C raise SIGINT in the
 //! process; the terminal is restored in every case.
 
-use crate::dashboard::{Dashboard, Panel};
+use crate::lab::dashboard::{Dashboard, Panel};
 use crate::table::alone;
 use lasthop_trace::Snapshot;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};

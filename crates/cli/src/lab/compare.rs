@@ -5,12 +5,12 @@
 
 use crate::args::Compare;
 use crate::console::{self, Stream};
-use crate::emulate::{self, Show};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::page;
-use crate::scenario;
-use crate::simulate;
+use crate::lab::emulate::{self, Show};
+use crate::lab::page;
+use crate::lab::scenario;
+use crate::lab::simulate;
 use crate::table::{self, alone, number, text, value};
 use lasthop_live::EmulateOptions;
 use lasthop_scenario::Scenario;
@@ -216,7 +216,7 @@ fn report(comparison: &Comparison, scenario: &Scenario, stream: Stream) -> Strin
             stream.yellow("late:"),
             comparison.late_runs,
             comparison.runs,
-            crate::report::WHEN_LATE
+            crate::lab::report::WHEN_LATE
         );
     }
     out

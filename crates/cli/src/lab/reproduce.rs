@@ -6,7 +6,7 @@ use crate::args::Reproduce;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::simulate::QUIET;
+use crate::lab::simulate::QUIET;
 use crate::table::{self, number, text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_evidence::{Verdict, plot};

@@ -17,7 +17,7 @@ macro_rules! shipped {
     ($name:literal) => {
         Shipped {
             name: $name,
-            text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
+            text: include_str!(concat!("../../../../../scenarios/", $name, ".toml")),
         }
     };
 }

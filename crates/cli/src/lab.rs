@@ -1,0 +1,54 @@
+//! All verbs but `franc`: runs, results, captures, measurements. What a router does without.
+//!
+//! | module | content |
+//! |---|---|
+//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `serve`, `apq`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
+//! | `page` | the verb `report` |
+//! | `report` | a run as tables |
+//! | `expect` | what runs shall be (`--expect`) |
+//! | `perfetto` | the air of a run for another viewer |
+//! | `dashboard`, `view`, `web` | the live view of a run: what it shows, in a terminal, in a browser |
+
+mod apq;
+mod capture;
+mod compare;
+mod dashboard;
+mod demo;
+mod emulate;
+mod expect;
+mod medium;
+mod page;
+mod perfetto;
+mod places;
+mod report;
+mod reproduce;
+mod scenario;
+mod serve;
+mod set;
+mod simulate;
+mod sweep;
+mod view;
+mod web;
+
+use crate::args::LabVerb;
+use crate::failure::Failure;
+
+/// Runs the verb; returns the exit status.
+pub fn run(verb: &LabVerb) -> Result<u8, Failure> {
+    match verb {
+        LabVerb::Simulate(args) => simulate::simulate(args),
+        LabVerb::Sweep(args) => sweep::sweep(args),
+        LabVerb::Emulate(args) => emulate::emulate(args),
+        LabVerb::Set(args) => set::set(args).map(|()| 0),
+        LabVerb::Reproduce(args) => reproduce::reproduce(args),
+        LabVerb::Report(args) => page::report(args).map(|()| 0),
+        LabVerb::Serve(args) => serve::serve(args),
+        LabVerb::Compare(args) => compare::compare(args).map(|()| 0),
+        LabVerb::Apq(verb) => apq::apq(verb),
+        LabVerb::Medium(args) => medium::medium(args).map(|()| 0),
+        LabVerb::Capture(args) => capture::capture(args).map(|()| 0),
+        LabVerb::Scenario(verb) => scenario::scenario(verb).map(|()| 0),
+        LabVerb::Places => places::places().map(|()| 0),
+        LabVerb::Demo => demo::demo(),
+    }
+}
