@@ -1,19 +1,19 @@
 //! The command line: every verb and every flag, declared once. Flags that verbs share
 //! are flattened into them. Help texts end in examples that can be copied. Here is the
-//! command itself; the flags of its verbs are in `args`, by what the verbs are about.
+//! command itself; the flags of its verbs are in `lab` and `franc`.
 
-mod apq;
+#[cfg(feature = "franc")]
 mod franc;
-mod results;
-mod runs;
-mod values;
+#[cfg(feature = "lab")]
+mod lab;
 
-pub use apq::{Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay};
+#[cfg(feature = "franc")]
 pub use franc::{Franc, FrancKey, FrancRun, FrancStats};
-pub use results::{Capture, Report, Reproduce, Serve};
-pub use runs::{
-    AggregationBy, Compare, Emulate, ExpectArgs, Medium, PLACES, ScenarioArgs, ScenarioInit,
-    ScenarioVerb, Set, Simulate, Sweep,
+#[cfg(feature = "lab")]
+pub use lab::{
+    AggregationBy, Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay, Capture, Compare, Emulate,
+    ExpectArgs, LabVerb, Medium, PLACES, Report, Reproduce, ScenarioArgs, ScenarioInit,
+    ScenarioVerb, Serve, Set, Simulate, Sweep,
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -22,10 +22,13 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, Va
 /// Simulate, emulate, measure and mend the Wi-Fi hop.
 #[derive(Debug, Parser)]
 #[command(name = "lasthop", version, max_term_width = 96, subcommand_required = true)]
-#[command(after_help = "Examples:
+#[cfg_attr(
+    feature = "lab",
+    command(after_help = "Examples:
   lasthop demo
   lasthop simulate hello
-  lasthop emulate upload -- ping -c 10 server")]
+  lasthop emulate upload -- ping -c 10 server")
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -36,58 +39,15 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Those of the laboratory.
+    #[cfg(feature = "lab")]
     #[command(flatten)]
     Lab(Box<LabVerb>),
     /// Make a lossy link reliable: a network-coded tunnel between two hosts
+    #[cfg(feature = "franc")]
     #[command(subcommand)]
     Franc(Franc),
     /// Print a JSON Schema
     Schema(Schema),
-}
-
-/// The verbs that a router does without.
-#[derive(Debug, Subcommand)]
-pub enum LabVerb {
-    /// Run a scenario in virtual time: fast, and the same result every time
-    Simulate(Simulate),
-    /// Run every combination of some keys of a scenario, many times, into tables
-    Sweep(Sweep),
-    /// Run real programs and the kernel's TCP over the scenario's hop, in real time
-    Emulate(Emulate),
-    /// Change a running emulation, or list what can be changed
-    Set(Set),
-    /// Say what is wrong with a run, and why: a folder with results as one HTML page
-    Report(Report),
-    /// Show runs in a browser: over time, side by side, and every frame on the air
-    Serve(Serve),
-    /// Reproduce the figures of papers: theirs, ours, verdict
-    Reproduce(Reproduce),
-    /// Run a scenario in virtual time and in real time, and show both side by side
-    Compare(Compare),
-    /// Measure the queue of an access point on a real network
-    #[command(subcommand)]
-    Apq(Apq),
-    /// Put the kernel's simulated radios (mac80211_hwsim) on a scenario's air
-    Medium(Medium),
-    /// Read a capture of the air, and say what is wrong with the link
-    Capture(Capture),
-    /// List, show and copy the scenarios that are inside the program
-    #[command(subcommand)]
-    Scenario(ScenarioVerb),
-    /// List places that people know, and what to expect there: a café, a train, a conference
-    #[command(
-        after_help = "A place is a scenario inside the program: `lasthop scenario show places/cafe` has its reasons.
-In all of them laptop is behind Wi-Fi, and server behind the line.
-
-Examples:
-  lasthop places
-  lasthop emulate --place cafe -- ping -c 10 server"
-    )]
-    Places,
-    /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
-    #[command(after_help = "Example:
-  lasthop demo")]
-    Demo,
 }
 
 /// `lasthop schema`.
@@ -104,26 +64,37 @@ pub struct Schema {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SchemaOf {
     /// A scenario file (TOML)
+    #[cfg(feature = "lab")]
     Scenario,
     /// run.json, a run in what `simulate --json` prints, and what `emulate --json` prints
+    #[cfg(feature = "lab")]
     Run,
     /// What `simulate --json` prints, and runs.json
+    #[cfg(feature = "lab")]
     RunSet,
     /// sweep.json, what was asked of a sweep
+    #[cfg(feature = "lab")]
     Sweep,
     /// What `reproduce --json` prints, and reproduce.json
+    #[cfg(feature = "lab")]
     Reproduce,
     /// What --json prints of a comparison
+    #[cfg(feature = "lab")]
     Comparison,
     /// What `capture --json` prints
+    #[cfg(feature = "lab")]
     Capture,
     /// What `apq measure --json` prints, and apq.json
+    #[cfg(feature = "lab")]
     Apq,
     /// What `franc stats --json` prints
+    #[cfg(feature = "franc")]
     Franc,
     /// What `medium --json` prints
+    #[cfg(feature = "lab")]
     Medium,
     /// What `franc run` reads (TOML)
+    #[cfg(feature = "franc")]
     FrancToml,
 }
 

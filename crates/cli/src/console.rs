@@ -3,6 +3,7 @@
 //! is reported as [`Failure::NoReader`]. Nothing here panics, unlike `println!`.
 
 use crate::failure::Failure;
+#[cfg(feature = "lab")]
 use ratatui::crossterm::terminal;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -100,6 +101,7 @@ pub fn error(text: &str) {
 
 /// Number of columns of the terminal, at least 20; 80 without a terminal, or if it does
 /// not report any.
+#[cfg(feature = "lab")]
 pub fn width() -> usize {
     match terminal::size() {
         Ok((columns @ 1.., _)) => usize::from(columns.max(20)),

@@ -6,6 +6,7 @@ use crate::console::{self, Stream};
 use lasthop_live::EmulateError;
 use lasthop_live::os::OsError;
 use lasthop_scenario::ScenarioError;
+#[cfg(feature = "lab")]
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use std::fmt::Display;
 
@@ -76,6 +77,7 @@ fn print_error(message: &str) {
 /// The errors of a scenario: on a terminal with the lines of the file, otherwise one
 /// line per error, for editors and logs.
 fn scenario_text(error: &ScenarioError) -> String {
+    #[cfg(feature = "lab")]
     if Stream::Error.is_terminal() && !Stream::Error.is_plain() {
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode())
             .with_width(console::width())

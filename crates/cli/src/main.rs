@@ -12,14 +12,24 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(not(any(feature = "franc", feature = "lab")))]
+compile_error!("a command without verbs: --features franc, or lab, or both");
+
+#[cfg_attr(not(feature = "lab"), allow(dead_code, reason = "half of it is for measurements"))]
 mod address;
 mod args;
+#[cfg_attr(not(feature = "lab"), allow(dead_code, reason = "without views and progress"))]
 mod console;
+#[cfg_attr(not(feature = "lab"), allow(dead_code, reason = "only runs end in these ways"))]
 mod failure;
+#[cfg(feature = "franc")]
 mod franc;
+#[cfg_attr(not(feature = "lab"), allow(dead_code, reason = "only runs hand it on"))]
 mod interrupt;
+#[cfg(feature = "lab")]
 mod lab;
 mod secret;
+#[cfg(feature = "lab")]
 mod table;
 
 use args::{SchemaOf, Verb};
@@ -37,7 +47,9 @@ fn main() -> ExitCode {
 
 fn run(verb: &Verb) -> Result<u8, Failure> {
     match verb {
+        #[cfg(feature = "lab")]
         Verb::Lab(verb) => lab::run(verb),
+        #[cfg(feature = "franc")]
         Verb::Franc(verb) => franc::franc(verb),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
     }
@@ -45,16 +57,27 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
 
 fn schema(of: SchemaOf) -> Result<(), Failure> {
     let schema = match of {
+        #[cfg(feature = "lab")]
         SchemaOf::Scenario => lasthop_scenario::schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Run => lasthop_trace::run_schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::RunSet => lasthop_trace::run_set_schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Sweep => lasthop_sweep::schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Reproduce => lasthop_reproduce::schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Comparison => lasthop_trace::comparison_schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Capture => lasthop_capture::document::schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Apq => lasthop_trace::apq_schema(),
+        #[cfg(feature = "franc")]
         SchemaOf::Franc => lasthop_trace::franc_schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Medium => lasthop_trace::medium_schema(),
+        #[cfg(feature = "franc")]
         SchemaOf::FrancToml => lasthop_scenario::franc::schema(),
     };
     console::print(&format!("{schema:#}\n"))
