@@ -11,9 +11,9 @@ mod lab;
 pub use franc::{Franc, FrancKey, FrancRun, FrancStats};
 #[cfg(feature = "lab")]
 pub use lab::{
-    AggregationBy, Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay, Capture, Compare, Emulate,
-    ExpectArgs, LabVerb, Medium, PLACES, Report, Reproduce, ScenarioArgs, ScenarioInit,
-    ScenarioVerb, Serve, Set, Simulate, Sweep,
+    AggregationBy, Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay, Capture, Compare, Completions,
+    Emulate, ExpectArgs, LabVerb, Manual, Medium, PLACES, Report, Reproduce, ScenarioArgs,
+    ScenarioInit, ScenarioVerb, Serve, Set, Shell, Simulate, Sweep,
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -136,12 +136,23 @@ fn unbroken(help: &str) -> String {
     out
 }
 
+/// The command as it is declared.
+pub fn command() -> Command {
+    prepared(Cli::command())
+}
+
+/// A help text whose examples can be pasted.
+#[cfg(feature = "lab")]
+pub fn pasteable(help: &str) -> String {
+    help.replace(UNBROKEN, " ")
+}
+
 /// Reads the command line.
 ///
 /// # Errors
 /// If it is wrong, or asks for help; [`printed`] has the text.
 pub fn parse() -> Result<Cli, clap::Error> {
-    let mut command = prepared(Cli::command());
+    let mut command = command();
     let matches =
         command.try_get_matches_from_mut(std::env::args_os()).map_err(without_wrong_tip)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
@@ -179,6 +190,6 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        prepared(Cli::command()).debug_assert();
+        command().debug_assert();
     }
 }

@@ -5,6 +5,7 @@
 //! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `serve`, `apq`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
 //! | `page` | the verb `report` |
 //! | `report` | a run as tables |
+//! | `completions`, `manual` | completions of shells, manual pages |
 //! | `expect` | what runs shall be (`--expect`) |
 //! | `perfetto` | the air of a run for another viewer |
 //! | `dashboard`, `view`, `web` | the live view of a run: what it shows, in a terminal, in a browser |
@@ -12,10 +13,12 @@
 mod apq;
 mod capture;
 mod compare;
+pub mod completions;
 mod dashboard;
 mod demo;
 mod emulate;
 mod expect;
+mod manual;
 mod medium;
 mod page;
 mod perfetto;
@@ -50,5 +53,7 @@ pub fn run(verb: &LabVerb) -> Result<u8, Failure> {
         LabVerb::Scenario(verb) => scenario::scenario(verb).map(|()| 0),
         LabVerb::Places => places::places().map(|()| 0),
         LabVerb::Demo => demo::demo(),
+        LabVerb::Completions(args) => completions::completions(args).map(|()| 0),
+        LabVerb::Manual(args) => manual::manual(args).map(|()| 0),
     }
 }

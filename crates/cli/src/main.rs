@@ -38,6 +38,8 @@ use failure::{ERROR_STATUS, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    #[cfg(feature = "lab")]
+    lab::completions::answer();
     let status = match args::parse() {
         Ok(cli) => run(&cli.verb),
         Err(usage) => tell_usage(&usage),

@@ -8,6 +8,8 @@
 //! | `scalar`, [`quantity`] | single values and their units |
 //! | `change` | what becomes different while it runs |
 //! | `evolving` | the same from outside, by somebody who watches it; `knobs`: what can be turned |
+//! | `paths` | what can follow a path of `--set` that is half written |
+//! | [`reference`] | every key as documentation has it |
 //! | `attached` | other files that a scenario names |
 //! | [`file`](mod@file) | files, read with a bound |
 //! | `assemble` | what may stand together; names to indices; the machines' configuration |
@@ -29,10 +31,10 @@ mod evolving;
 pub mod file;
 pub mod franc;
 mod knobs;
+mod paths;
 pub mod quantity;
 mod raw;
-#[cfg(test)]
-mod reference;
+pub mod reference;
 mod scalar;
 mod set;
 mod table;
@@ -42,6 +44,7 @@ mod warnings;
 pub use error::{Problem, ScenarioError};
 pub use evolving::{Evolving, Recorded};
 pub use knobs::{Knob, KnobKind};
+pub use paths::{Completion, complete};
 pub use scalar::did_you_mean;
 pub use set::matches;
 

@@ -1,11 +1,13 @@
 //! The verbs of the laboratory, by what they are about.
 
 mod apq;
+mod install;
 mod results;
 mod runs;
 mod values;
 
 pub use apq::{Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay};
+pub use install::{Completions, Manual, Shell};
 pub use results::{Capture, Report, Reproduce, Serve};
 pub use runs::{
     AggregationBy, Compare, Emulate, ExpectArgs, Medium, PLACES, ScenarioArgs, ScenarioInit,
@@ -57,4 +59,8 @@ Examples:
     #[command(after_help = "Example:
   lasthop demo")]
     Demo,
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Write the manual pages to a directory
+    Manual(Manual),
 }

@@ -114,7 +114,7 @@ fn place_text(name: &str) -> Result<&'static str, ScenarioError> {
 }
 
 /// Reads the text of the scenario that is asked for as `asked`.
-fn asked_text(asked: &Path) -> Result<Cow<'static, str>, ScenarioError> {
+pub fn asked_text(asked: &Path) -> Result<Cow<'static, str>, ScenarioError> {
     let unreadable =
         |why: &dyn std::fmt::Display| ScenarioError::unreadable(&label(asked), why.to_string());
     if is_standard_input(asked) {

@@ -1,8 +1,12 @@
 //! The output of `--help`: that of every verb ends in an example.
 
-use crate::lasthop::{lasthop, output};
+use crate::lasthop::{Scratch, lasthop, output};
+use std::fs;
+use std::process::Command;
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 25] = [
+    "completions",
+    "manual",
     "simulate",
     "sweep",
     "emulate",
@@ -61,4 +65,24 @@ fn examples_are_broken_at_no_width() {
         assert_ne!(wide, narrow, "{verb}: sentences are as wide as the terminal");
         assert_eq!(commands, broken, "{verb}");
     }
+}
+
+/// The pages that `manual` writes are those that `man` shows, without a complaint of groff's.
+#[test]
+fn manual_pages_are_readable() {
+    let scratch = Scratch::new("manual");
+    output(&["manual", &scratch.path().display().to_string()]);
+    let mut pages = 0;
+    for section in ["man1", "man5"] {
+        for entry in fs::read_dir(scratch.path().join(section)).expect("it is written") {
+            let path = entry.expect("it can be read").path();
+            let shown =
+                Command::new("groff").args(["-man", "-Tutf8", "-ww", "-z"]).arg(&path).output();
+            let Ok(shown) = shown else { return eprintln!("skipped, because there is no groff") };
+            let complaints = String::from_utf8_lossy(&shown.stderr);
+            assert!(shown.status.success() && complaints.is_empty(), "{complaints}");
+            pages += 1;
+        }
+    }
+    assert!(pages > 25, "{pages}");
 }

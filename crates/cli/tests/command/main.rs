@@ -5,6 +5,7 @@ mod apq_rogue;
 mod apq_strangers;
 mod capture;
 mod capture_live;
+mod completions;
 mod demo;
 mod documents;
 mod emulate;

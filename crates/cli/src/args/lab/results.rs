@@ -1,5 +1,6 @@
 //! Verbs that read results and captures, and that reproduce figures.
 
+use crate::lab::completions;
 use clap::Args;
 use std::path::PathBuf;
 /// `lasthop report`.
@@ -59,7 +60,7 @@ Examples:
 )]
 pub struct Reproduce {
     /// A paper, or one figure of it [default: all]
-    #[arg(value_name = "KEY[/FIGURE]")]
+    #[arg(value_name = "KEY[/FIGURE]", add = completions::figures())]
     pub figures: Option<String>,
     /// Write plots (SVG and PNG), a page for each paper (start at index.html) and
     /// reproduce.json to this directory

@@ -1,6 +1,7 @@
 //! Verbs that run scenarios, and scenarios themselves.
 
 use super::values::{positive_duration, seed};
+use crate::lab::completions;
 use clap::builder::ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use lasthop_live::Published;
@@ -63,7 +64,7 @@ pub struct Sweep {
     #[command(flatten)]
     pub scenario: Option<ScenarioArgs>,
     /// A key and its values; several keys give every combination [default: those of the scenario's table sweep]
-    #[arg(long, value_name = "PATH=VALUES")]
+    #[arg(long, value_name = "PATH=VALUES", add = completions::keys())]
     pub vary: Vec<String>,
     /// Take the first values of all keys together, then the second ones, and so on
     #[arg(long, requires = "vary")]
@@ -118,7 +119,7 @@ pub struct Emulate {
     #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
     pub duration: Option<Duration>,
     /// Node to run COMMAND in [default: the first station]
-    #[arg(long = "in", value_name = "NODE", requires = "command")]
+    #[arg(long = "in", value_name = "NODE", requires = "command", add = completions::nodes())]
     pub in_node: Option<String>,
     /// Give the nodes a way to this machine's network and its DNS (takes slirp4netns)
     #[arg(long)]
@@ -130,7 +131,7 @@ pub struct Emulate {
     #[arg(long, value_name = "PORT[:NODE[:PORT]]", value_parser = ValueParser::new(parse_published))]
     pub publish: Vec<Published>,
     /// Node where all that begins [default: the first host, else the access point]
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", add = completions::nodes())]
     pub outside_at: Option<String>,
     /// Show it in a browser while it runs, with what can be changed, at a port of 127.0.0.1
     /// [default: a free one]
@@ -228,7 +229,7 @@ pub enum ScenarioVerb {
   lasthop scenario show hello")]
 pub struct ScenarioShow {
     /// Its name, as lasthop scenario list has it
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = completions::names())]
     pub name: String,
 }
 
@@ -244,7 +245,7 @@ pub struct ScenarioInit {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Copy this one, as lasthop scenario list has it [default: a commented one of its own]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = completions::names())]
     pub from: Option<String>,
 }
 
@@ -253,13 +254,13 @@ pub struct ScenarioInit {
 pub struct ScenarioArgs {
     /// Scenario: a file, or the name of one inside the program (see lasthop scenario list), or
     /// - for standard input
-    #[arg(value_name = "SCENARIO", required_unless_present = "place")]
+    #[arg(value_name = "SCENARIO", required_unless_present = "place", add = completions::scenarios())]
     pub file: Option<PathBuf>,
     /// Take a place that people know, such as cafe, instead of SCENARIO (see lasthop places)
-    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    #[arg(long, value_name = "NAME", conflicts_with = "file", add = completions::places())]
     pub place: Option<String>,
     /// Change a key of the scenario, such as node.laptop.queue.kind=fq-codel
-    #[arg(long, value_name = "PATH=VALUE")]
+    #[arg(long, value_name = "PATH=VALUE", add = completions::keys())]
     pub set: Vec<String>,
     /// Seed of all random numbers [default: the scenario's]
     #[arg(long, value_name = "N", value_parser = ValueParser::new(seed))]

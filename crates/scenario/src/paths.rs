@@ -1,0 +1,202 @@
+//! Paths of `--set` while they are written: what may follow, for the completions of a shell. Keys
+//! are those of the declarations in `raw`; elements of arrays go by what the scenario calls them.
+
+use crate::raw;
+use crate::table::Keys;
+use crate::tree::{Node, Value};
+use std::collections::BTreeMap;
+
+/// A path, or a path and a value, that what was written can become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// All of it, from the beginning. A table's ends in `.`, a key's in `=`.
+    pub text: String,
+    /// What the key means, in a sentence or more; empty for names and values.
+    pub docs: String,
+}
+
+/// What `written`, the beginning of `path=value`, can become in the scenario `text`, one step
+/// further, in the order of the declarations. An invalid scenario, or none, has no names, so
+/// that `*` stands for all of them.
+pub fn complete(text: &str, written: &str) -> Vec<Completion> {
+    let tables: BTreeMap<String, Keys> =
+        raw::all().into_iter().map(|(name, _, keys)| (name, keys)).collect();
+    let tree = Node::parse(text).ok();
+    let (path, value) = match written.split_once('=') {
+        Some((path, value)) => (path, Some(value)),
+        None => (written, None),
+    };
+    // What stands before the part that is being written, and that part.
+    let mut table = "Scenario";
+    let mut nodes: Vec<&Node> = tree.iter().collect();
+    let mut done = String::new();
+    let mut rest = path;
+    loop {
+        let keys = &tables[table];
+        let Some((name, after)) = rest.split_once('.') else { break };
+        let Some(key) = keys.0.iter().find(|key| key.name == name) else { return Vec::new() };
+        let Some(inner) = key.table.as_deref().filter(|inner| tables.contains_key(*inner)) else {
+            return Vec::new();
+        };
+        nodes = nodes.into_iter().filter_map(|node| node.child(name)).collect();
+        table = inner;
+        done.push_str(name);
+        done.push('.');
+        rest = after;
+        if key.allowed != "tables" {
+            continue;
+        }
+        let elements: Vec<(String, &Node)> = nodes
+            .iter()
+            .filter_map(|node| node.elements())
+            .flat_map(|elements| elements.iter().enumerate())
+            .map(|(index, element)| (element.label(index), element))
+            .collect();
+        // Names may hold dots: the longest that fits is taken, as a path is read.
+        let ends = rest.match_indices('.').map(|(end, _)| end).collect::<Vec<_>>();
+        let named = ends.into_iter().rev().find(|&end| {
+            let name = &rest[..end];
+            name == "*" || elements.iter().any(|(label, _)| crate::matches(name, label))
+        });
+        let Some(end) = named else {
+            let all = [("*".to_owned(), String::new())].into_iter();
+            let labels = elements.into_iter().map(|(label, _)| (label, String::new()));
+            return fitting(
+                &done,
+                rest,
+                labels.chain(all).map(|(label, docs)| (label + ".", docs)),
+            );
+        };
+        let name = &rest[..end];
+        nodes = elements
+            .iter()
+            .filter(|(label, _)| crate::matches(name, label))
+            .map(|(_, element)| *element)
+            .collect();
+        done.push_str(&rest[..=end]);
+        rest = &rest[end + 1..];
+    }
+    let keys = &tables[table];
+    let Some(value) = value else {
+        let text = |key: &crate::table::Key| {
+            let is_table = key.table.is_some();
+            (format!("{}{}", key.name, if is_table { '.' } else { '=' }), key.docs.clone())
+        };
+        return fitting(&done, rest, keys.0.iter().map(text));
+    };
+    let Some(key) = keys.0.iter().find(|key| key.name == rest) else { return Vec::new() };
+    // A table may be written as its kind.
+    let kind = key
+        .table
+        .as_deref()
+        .and_then(|inner| tables.get(inner)?.0.iter().find(|key| key.name == "kind"));
+    let allowed = words(&kind.unwrap_or(key).allowed);
+    let now = nodes.iter().filter_map(|node| node.child(rest)).filter_map(shown);
+    let values = allowed.into_iter().chain(now).map(|word| (word, String::new()));
+    fitting(&format!("{done}{rest}="), value, values)
+}
+
+/// The words that are allowed, if the sentence lists them.
+fn words(allowed: &str) -> Vec<String> {
+    if allowed.contains("true or false") {
+        return vec!["true".into(), "false".into()];
+    }
+    // In `a time like "10ms" or "off"` only what follows the `or` is a word of its own.
+    let listed = match allowed.rsplit_once(" like ") {
+        Some((_, rest)) => rest.split_once(" or ").map_or("", |(_, rest)| rest),
+        None => allowed,
+    };
+    listed.split('"').skip(1).step_by(2).map(Into::into).collect()
+}
+
+/// A value of the scenario as one writes it behind `=`.
+fn shown(node: &Node) -> Option<String> {
+    match &node.value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Boolean(is) => Some(is.to_string()),
+        _ => None,
+    }
+}
+
+/// Those that `written` is the beginning of, behind `done`, each once.
+fn fitting(
+    done: &str,
+    written: &str,
+    all: impl Iterator<Item = (String, String)>,
+) -> Vec<Completion> {
+    let mut found: Vec<Completion> = Vec::new();
+    for (text, docs) in all.filter(|(text, _)| text.starts_with(written)) {
+        let text = format!("{done}{text}");
+        if !found.iter().any(|completion| completion.text == text) {
+            found.push(Completion { text, docs });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "phone.old"
+role = "station"
+[node.queue]
+kind = "codel"
+packets = 70
+[[wire]]
+between = ["server", "ap"]
+"#;
+
+    fn texts(written: &str) -> Vec<String> {
+        complete(TEXT, written).into_iter().map(|completion| completion.text).collect()
+    }
+
+    #[test]
+    fn every_step_has_what_may_follow() {
+        assert_eq!(texts("cha"), ["channel.", "change."]);
+        assert_eq!(texts("channel.wid"), ["channel.width="]);
+        assert_eq!(texts("channel.width="), ["channel.width=20MHz", "channel.width=40MHz"]);
+        assert_eq!(texts("node."), ["node.ap.", "node.phone.old.", "node.*."]);
+        assert_eq!(texts("node.ph"), ["node.phone.old."]);
+        assert_eq!(texts("node.phone.old.que"), ["node.phone.old.queue."]);
+        assert_eq!(texts("wire.server-ap.del"), ["wire.server-ap.delay="]);
+        assert_eq!(texts("node.*.queue.kind=f"), ["node.*.queue.kind=fq-codel"]);
+        assert_eq!(texts("node.ap.queue=f"), ["node.ap.queue=fq-codel"]);
+        assert_eq!(texts("node.phone.old.queue.packets="), ["node.phone.old.queue.packets=70"]);
+        assert_eq!(texts("node.ap.qos="), ["node.ap.qos=true", "node.ap.qos=false"]);
+        assert_eq!(texts("node.ap.msdu_lifetime="), ["node.ap.msdu_lifetime=off"]);
+    }
+
+    #[test]
+    fn what_cannot_be_has_no_completion() {
+        for wrong in
+            ["nothing", "channel.nothing.", "duration.x", "node.nobody.queue.", "x=", "..", "="]
+        {
+            assert!(texts(wrong).is_empty(), "{wrong}");
+        }
+        assert_eq!(complete("not [ toml", "node.").len(), 1);
+    }
+
+    /// What is completed until it is a path is one that `--set` takes for a key.
+    #[test]
+    fn every_key_of_the_reference_is_reached() {
+        let mut open = vec![String::new()];
+        let mut keys = 0;
+        while let Some(written) = open.pop() {
+            for Completion { text, .. } in complete("", &written) {
+                match text.ends_with('.') {
+                    true => open.push(text),
+                    false => keys += 1,
+                }
+            }
+        }
+        assert!(keys > 300, "{keys}");
+    }
+}
