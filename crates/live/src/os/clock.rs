@@ -79,11 +79,10 @@ impl Priority {
 
     #[expect(unsafe_code, reason = "scheduling calls that nix does not offer")]
     fn raise_to(sched_priority: i32) -> Self {
-        let parameter = libc::sched_param { sched_priority };
         let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
         // SAFETY: both calls concern the calling thread and read their arguments only.
         let scheduling = unsafe {
-            if libc::sched_setscheduler(0, policy, &raw const parameter) == 0 {
+            if set_scheduler(policy, sched_priority) {
                 Scheduling::Realtime
             } else if libc::setpriority(libc::PRIO_PROCESS, thread_id(), NICE) == 0 {
                 Scheduling::Nice
@@ -103,12 +102,11 @@ impl Priority {
 impl Drop for Priority {
     #[expect(unsafe_code, reason = "scheduling calls that nix does not offer")]
     fn drop(&mut self) {
-        let parameter = libc::sched_param { sched_priority: 0 };
         // SAFETY: as in `raise`.
         unsafe {
             match self.scheduling {
                 Scheduling::Realtime => {
-                    libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameter);
+                    set_scheduler(libc::SCHED_OTHER, 0);
                 }
                 Scheduling::Nice => {
                     libc::setpriority(libc::PRIO_PROCESS, thread_id(), 0);
@@ -117,6 +115,19 @@ impl Drop for Priority {
             }
         }
     }
+}
+
+/// Sets policy and priority of the calling thread; returns whether the kernel allowed it. The
+/// system call itself, because musl's function of that name refuses without asking the kernel.
+///
+/// # Safety
+/// As of the call: it concerns the calling thread only.
+#[expect(unsafe_code, reason = "a scheduling call that nix does not offer")]
+unsafe fn set_scheduler(policy: i32, priority: i32) -> bool {
+    // What the kernel calls `struct sched_param` has this one member.
+    let parameter: libc::c_int = priority;
+    // SAFETY: the kernel reads `parameter` during the call.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const parameter) == 0 }
 }
 
 fn thread_id() -> u32 {

@@ -136,7 +136,7 @@ impl PacketRing {
                         self.socket.as_raw_fd(),
                         messages[done..].as_mut_ptr(),
                         (batch.len() - done) as u32,
-                        libc::MSG_DONTWAIT,
+                        libc::MSG_DONTWAIT as _,
                     )
                 };
                 match Errno::result(sent) {
