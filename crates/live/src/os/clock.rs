@@ -33,7 +33,7 @@ impl Clock {
     pub(super) fn absolute(self, at: Instant) -> TimeSpec {
         // A time of zero would disarm the timer.
         let nanos = self.start_nanos.saturating_add(at.as_nanos()).clamp(1, i64::MAX as u64);
-        TimeSpec::new((nanos / 1_000_000_000) as i64, (nanos % 1_000_000_000) as i64)
+        TimeSpec::new((nanos / 1_000_000_000) as _, (nanos % 1_000_000_000) as _)
     }
 }
 

@@ -9,15 +9,15 @@ use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// The signals that end a run.
 const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
 
 /// The descriptor that a handler writes to, -1 for none.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
-/// The signals that came and were not taken: bit n for signal n.
-static CAME: AtomicU64 = AtomicU64::new(0);
+/// The signals that came and were not taken: bit n for signal n; all of them are below 32.
+static CAME: AtomicU32 = AtomicU32::new(0);
 
 /// Catches the signals until it is dropped. A process can have one at a time.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Signals {
     pub fn take(&self) -> Vec<Signal> {
         let _ = self.event.read();
         let came = CAME.swap(0, Ordering::Relaxed);
-        ENDING.into_iter().filter(|&s| came & (1 << s as u64) != 0).collect()
+        ENDING.into_iter().filter(|&s| came & (1 << s as u32) != 0).collect()
     }
 }
 
