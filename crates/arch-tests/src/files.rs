@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 
 /// Folders without sources, relative to the root; see `.gitignore`.
-const NOT_SOURCES: [&str; 8] = [
+const NOT_SOURCES: [&str; 9] = [
     ".git",
     "target",
+    "dist/out",
     "web/node_modules",
     "out",
     "fuzz/target",
