@@ -115,6 +115,20 @@ fn slug(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
+/// The front page sends its readers to scenarios that the program has.
+#[test]
+fn the_front_page_names_scenarios() {
+    let text = files::read("docs/README.md");
+    let mut named = 0;
+    for rest in text.split("`lasthop simulate ").skip(1) {
+        let name = rest.split('`').next().unwrap_or_default();
+        let file = files::root().join(format!("scenarios/{name}.toml"));
+        assert!(file.exists(), "docs/README.md: no scenario {name}");
+        named += 1;
+    }
+    assert!(named > 5, "{named} scenarios were found, which is this test's fault");
+}
+
 /// A workflow that calls a step that is gone would be noticed on another machine only.
 #[test]
 fn steps_that_are_called_exist() {
