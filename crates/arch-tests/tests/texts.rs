@@ -1,5 +1,5 @@
 //! Checks the texts of the source tree: links have targets, files have headers, long
-//! files say why, and nothing depends on paths of one machine. Addresses on the web are
+//! files say why, what is run of `.ci/run` is there, and nothing depends on paths of one machine. Addresses on the web are
 //! not visited, and code is not parsed.
 
 use lasthop_arch_tests::architecture;
@@ -113,6 +113,54 @@ fn slug(heading: &str) -> String {
     let title = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The front page sends its readers to scenarios that the program has.
+#[test]
+fn the_front_page_names_scenarios() {
+    let text = files::read("docs/README.md");
+    let mut named = 0;
+    for rest in text.split("`lasthop simulate ").skip(1) {
+        let name = rest.split('`').next().unwrap_or_default();
+        let file = files::root().join(format!("scenarios/{name}.toml"));
+        assert!(file.exists(), "docs/README.md: no scenario {name}");
+        named += 1;
+    }
+    assert!(named > 5, "{named} scenarios were found, which is this test's fault");
+}
+
+/// A workflow that calls a step that is gone would be noticed on another machine only.
+#[test]
+fn steps_that_are_called_exist() {
+    let script = files::read(".ci/run");
+    let mut calls = 0;
+    for Text { path, text } in files::texts() {
+        for call in text.lines().flat_map(|line| called_steps(&path, line)) {
+            assert!(script.contains(&format!("\nstep_{call}() {{")), "{path}: no step {call}");
+            calls += 1;
+        }
+    }
+    assert!(calls > 20, "{calls} calls were found, which is this test's fault");
+}
+
+/// The steps of `.ci/run` that a line calls: of a workflow, of the justfile, and of prose in which
+/// the command is code.
+fn called_steps<'a>(path: &str, line: &'a str) -> Vec<&'a str> {
+    let is_matrix = path.starts_with(".github/workflows/") && line.contains("{ name: ");
+    let steps = if path == "justfile" && line.starts_with(' ') {
+        line.split_once(".ci/run ").map(|(_, rest)| rest)
+    } else if is_matrix {
+        line.split_once("steps: ").map(|(_, rest)| rest.trim_end_matches([' ', '}']))
+    } else if path.starts_with(".github/workflows/") {
+        line.split_once("run: .ci/run ").map(|(_, rest)| rest)
+    } else if path.ends_with(".md") {
+        line.split_once("`.ci/run ").and_then(|(_, rest)| rest.split('`').next())
+    } else {
+        None
+    };
+    // What stands for steps (`${{ matrix.steps }}`) has them elsewhere.
+    let steps = steps.and_then(|steps| steps.split(['$', '{']).next());
+    steps.map_or(Vec::new(), |steps| steps.split_whitespace().collect())
 }
 
 #[test]

@@ -47,8 +47,10 @@ fn map_to_root(uid: Uid, gid: Gid) -> Result<(), OsError> {
 /// Makes the mount namespace private, with a `/proc` of its own processes, and each of
 /// `files`, a name and a text, in place of the file of that name in `/etc`.
 ///
-/// Containers often forbid a new `/proc` and may lack the files: programs then
-/// see the old `/proc`, and find names only in their environment.
+/// Containers often forbid a new `/proc`: programs then see the old one. Minimal systems lack
+/// `/etc/hosts`, and what is not there cannot be covered: then `/etc` gets a layer that has the
+/// files (overlayfs; without privilege since Linux 5.11). Where that is refused, too, programs find
+/// names only in their environment.
 pub fn prepare_mounts(files: &[(&str, String)]) -> Result<(), OsError> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>).call("mount(/, MS_PRIVATE)")?;
@@ -57,15 +59,33 @@ pub fn prepare_mounts(files: &[(&str, String)]) -> Result<(), OsError> {
     // The files are in a file system that is mounted only until they are bound.
     const SCRATCH: &str = "/tmp";
     if mount(Some("tmpfs"), SCRATCH, Some("tmpfs"), plain, None::<&str>).is_ok() {
+        let layer = Path::new(SCRATCH).join("etc");
+        fs::create_dir(&layer).call("mkdir(/tmp/etc)")?;
         for (name, text) in files {
-            let file = Path::new(SCRATCH).join(name);
-            fs::write(&file, text).call(&format!("write(/etc/{name})"))?;
-            let target = Path::new("/etc").join(name);
-            let _ = mount(Some(&file), &target, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+            fs::write(layer.join(name), text).call(&format!("write(/etc/{name})"))?;
+        }
+        let etc = Path::new("/etc");
+        if files.iter().all(|(name, _)| etc.join(name).exists()) || lay_over(etc, &layer).is_err() {
+            for (name, _) in files {
+                let (file, target) = (layer.join(name), etc.join(name));
+                let _ = mount(Some(&file), &target, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+            }
         }
         umount2(SCRATCH, MntFlags::MNT_DETACH).call("umount2(/tmp)")?;
     }
     Ok(())
+}
+
+/// Puts the files of `layer`, a folder in memory, over those of `folder`. What programs write there
+/// stays in memory.
+fn lay_over(folder: &Path, layer: &Path) -> Result<(), OsError> {
+    let work = layer.with_extension("work");
+    fs::create_dir(&work).call("mkdir(/tmp/etc.work)")?;
+    let [lower, upper, work] = [folder, layer, &work].map(Path::display);
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work}");
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    mount(Some("overlay"), folder, Some("overlay"), flags, Some(options.as_str()))
+        .call("mount(/etc, overlay)")
 }
 
 /// Returns the user namespace of the calling process.
