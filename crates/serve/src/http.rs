@@ -23,25 +23,29 @@ const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub enum Method {
+    /// Read.
     Get,
+    /// Change.
     Post,
 }
 
 /// A request that may be answered: of a page of this server, or of somebody who has its address.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub struct Request {
+    /// How.
     pub method: Method,
     /// What follows the secret in the path, not decoded: nothing that is served needs decoding.
     pub path: String,
     /// What follows `?`.
     pub query: String,
+    /// What came after the head, whole.
     pub body: Vec<u8>,
 }
 
 /// Why a request is not answered as it would like.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// Its sender is gone, or sends nothing in time: there is nobody to answer.
     Gone,
     /// With this status and text.
@@ -50,14 +54,19 @@ pub(crate) enum Refusal {
 
 /// Where a server is, and what its clients have to know.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub struct Place {
+    /// The port of the loopback.
     pub port: u16,
+    /// The first part of every path.
     pub secret: String,
 }
 
 impl Place {
     /// Reads a request and finds out whether it may be answered.
-    pub(crate) fn read(&self, stream: &mut impl Read) -> Result<Request, Refusal> {
+    ///
+    /// # Errors
+    /// Why not; nothing of what is asked for was looked at.
+    pub fn read(&self, stream: &mut impl Read) -> Result<Request, Refusal> {
         let mut bytes = Vec::new();
         let length = head(stream, &mut bytes)?;
         let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];

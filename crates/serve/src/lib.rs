@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `server` | [`Server`]: the socket, a thread for each connection, bounds, the end |
-//! | `http` | requests and responses as bytes, who may ask, what browsers are told |
+//! | [`http`] | requests and responses as bytes, who may ask, what browsers are told |
 //! | `route` | which request gets what |
 //! | `runs` | which runs there are, and their documents and findings |
 //! | `series` | what changed over time |
@@ -18,7 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod air;
-mod http;
+pub mod http;
 mod live;
 mod packet;
 mod route;
