@@ -62,6 +62,8 @@ pub enum Verb {
     Medium(Medium),
     /// Read a capture of the air, and say what is wrong with the link
     Capture(Capture),
+    /// Say what this machine can do, what its Wi-Fi adds to delay, and what helps
+    Doctor(Doctor),
     /// List, show and copy the scenarios that are inside the program
     #[command(subcommand)]
     Scenario(ScenarioVerb),
@@ -756,6 +758,46 @@ pub struct Capture {
     pub json: bool,
 }
 
+/// `lasthop doctor`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It needs no root and changes nothing: a namespace that is made ends with the command, no module
+is loaded, no packet is sent. Root reads more: mac80211's debugfs. Remedies are printed, not run.
+The exit status is 0 whatever is found; with --require it is 1 if one of these does not work.
+
+Examples:
+  lasthop doctor
+  lasthop doctor --json
+  lasthop doctor --require emulate --require apq"
+)]
+pub struct Doctor {
+    /// Exit with 1 if this does not work here; repeatable
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub require: Vec<Required>,
+    /// Print one JSON document on standard output, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What can be required of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Required {
+    /// emulate, compare, demo
+    Emulate,
+    /// emulate --outside
+    EmulateOutside,
+    /// franc run over UDP
+    FrancUdp,
+    /// franc run over Ethernet
+    FrancEthernet,
+    /// apq
+    Apq,
+    /// medium
+    Medium,
+    /// capture --live
+    CaptureLive,
+}
+
 /// `lasthop schema`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
@@ -789,6 +831,8 @@ pub enum SchemaOf {
     Franc,
     /// What `medium --json` prints
     Medium,
+    /// What `doctor --json` prints
+    Doctor,
     /// What `franc run` reads (TOML)
     FrancToml,
 }

@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | `args` | every verb and flag |
-//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
+//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `apq`, `franc`, `medium`, `capture`, `doctor`, `scenario`, `places`, `demo` | the verbs |
 //! | `page` | the verb `report` |
 //! | `serve` | the verb `serve` |
 //! | `report`, `table` | a run as tables |
@@ -21,6 +21,7 @@ mod compare;
 mod console;
 mod dashboard;
 mod demo;
+mod doctor;
 mod emulate;
 mod expect;
 mod failure;
@@ -68,6 +69,7 @@ fn run(verb: &Verb) -> Result<u8, Failure> {
         Verb::Franc(verb) => franc::franc(verb),
         Verb::Medium(args) => medium::medium(args).map(|()| 0),
         Verb::Capture(args) => capture::capture(args).map(|()| 0),
+        Verb::Doctor(args) => doctor::doctor(args),
         Verb::Scenario(verb) => scenario::scenario(verb).map(|()| 0),
         Verb::Places => places::places().map(|()| 0),
         Verb::Schema(args) => schema(args.of).map(|()| 0),
@@ -87,6 +89,7 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         SchemaOf::Apq => lasthop_trace::apq_schema(),
         SchemaOf::Franc => lasthop_trace::franc_schema(),
         SchemaOf::Medium => lasthop_trace::medium_schema(),
+        SchemaOf::Doctor => lasthop_doctor::schema(),
         SchemaOf::FrancToml => lasthop_scenario::franc::schema(),
     };
     console::print(&format!("{schema:#}\n"))
