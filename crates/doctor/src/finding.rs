@@ -44,4 +44,4 @@ fn milliseconds(ms: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -48,8 +48,8 @@ const MODULES: [(&str, &str); 9] = [
 /// Folders of system programs, which are not on every user's PATH.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
-/// Reads and tries everything. The calling process should have one thread: another one of it
-/// would not be in the namespaces of a trial.
+/// Reads and tries everything. Trials are made in child processes, but for the priority of the
+/// calling thread, which has its own again afterwards.
 pub fn gather() -> Facts {
     let mut files = Files::of("/");
     let machine = machine(&mut files);

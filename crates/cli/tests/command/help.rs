@@ -2,7 +2,7 @@
 
 use crate::lasthop::{lasthop, output};
 
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 24] = [
     "simulate",
     "sweep",
     "emulate",
@@ -19,6 +19,7 @@ const VERBS: [&str; 23] = [
     "franc key",
     "medium",
     "capture",
+    "doctor",
     "scenario",
     "scenario list",
     "scenario show",

@@ -6,6 +6,7 @@ mod apq_strangers;
 mod capture;
 mod capture_live;
 mod demo;
+mod doctor;
 mod documents;
 mod emulate;
 mod errors;

@@ -99,10 +99,13 @@ fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> 
     let driver = interface.driver.as_deref().unwrap_or("this driver");
     let fifo = interface.qdiscs.iter().find(|one| is_fifo(&one.kind));
     let Some(fifo) = fifo else {
+        // mq has one below it for each access category.
+        let below = interface.qdiscs.iter().find(|qdisc| !qdisc.root && root == "mq");
+        let kind = below.map_or(root, |qdisc| &qdisc.kind);
         return Some(finding(
             "no-mac80211-queues",
             Note,
-            format!("{driver} has queues of its own below {root}, first in, first out."),
+            format!("{driver} has queues of its own below {kind}, first in, first out."),
             "FQ-CoDel does not see what waits there: the driver's queue adds to every packet's delay under \
              load.",
             None,
@@ -122,9 +125,11 @@ fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> 
         "bufferbloat",
         Problem,
         format!(
-            "All packets that {} sends share a {} queue of up to {packets}, and {driver} has no queues of \
-             mac80211's (net.core.default_qdisc is {default}).",
-            interface.name, fifo.kind
+            "All packets{} that {} sends share a {} queue of up to {packets}, and {driver} has no queues \
+             of mac80211's (net.core.default_qdisc is {default}).",
+            if fifo.root { "" } else { " of an access category" },
+            interface.name,
+            fifo.kind
         ),
         format!(
             "A bulk transfer fills it, and everything else waits behind{}.",
