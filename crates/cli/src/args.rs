@@ -7,6 +7,7 @@ use crate::franc::flags::KeyFlags;
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use lasthop_doctor::document::Verb as DoctorVerb;
 use lasthop_live::Published;
 use lasthop_live::apq::Bind;
 use lasthop_report::expectation::Expectation;
@@ -772,30 +773,11 @@ Examples:
 )]
 pub struct Doctor {
     /// Exit with 1 if this does not work here; repeatable
-    #[arg(long, value_name = "WHAT", value_enum)]
-    pub require: Vec<Required>,
+    #[arg(long, value_name = "VERB", value_parser = crate::doctor::verbs())]
+    pub require: Vec<DoctorVerb>,
     /// Print one JSON document on standard output, and nothing else
     #[arg(long)]
     pub json: bool,
-}
-
-/// What can be required of a machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Required {
-    /// emulate, compare, demo
-    Emulate,
-    /// emulate --outside
-    EmulateOutside,
-    /// franc run over UDP
-    FrancUdp,
-    /// franc run over Ethernet
-    FrancEthernet,
-    /// apq
-    Apq,
-    /// medium
-    Medium,
-    /// capture --live
-    CaptureLive,
 }
 
 /// `lasthop schema`.

@@ -1,10 +1,11 @@
 //! `lasthop doctor`: what this machine can do, as tables and sentences, or as JSON. What is read
 //! and what follows of it is the crate `doctor`'s.
 
-use crate::args::{Doctor, Required};
+use crate::args::Doctor;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::table::{self, number, text, value, wrapped};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lasthop_doctor::DoctorDocument;
 use lasthop_doctor::document::{
     Class, EmulationDevice, Facts, Finding, Interface, ModuleState, Severity, State, Station, Verb,
@@ -26,9 +27,8 @@ pub fn doctor(args: &Doctor) -> Result<u8, Failure> {
     let missing: Vec<&str> = args
         .require
         .iter()
-        .map(|required| verb(*required))
-        .filter(|verb| !works(&document, *verb))
-        .map(Verb::title)
+        .filter(|verb| !works(&document, **verb))
+        .map(|verb| verb.title())
         .collect();
     if missing.is_empty() {
         return Ok(0);
@@ -37,16 +37,12 @@ pub fn doctor(args: &Doctor) -> Result<u8, Failure> {
     Ok(NOT_MET)
 }
 
-fn verb(required: Required) -> Verb {
-    match required {
-        Required::Emulate => Verb::Emulate,
-        Required::EmulateOutside => Verb::EmulateOutside,
-        Required::FrancUdp => Verb::FrancUdp,
-        Required::FrancEthernet => Verb::FrancEthernet,
-        Required::Apq => Verb::Apq,
-        Required::Medium => Verb::Medium,
-        Required::CaptureLive => Verb::CaptureLive,
-    }
+/// Reads a verb that is required, by its name in the document.
+pub fn verbs() -> impl TypedValueParser<Value = Verb> {
+    PossibleValuesParser::new(Verb::ALL.map(Verb::name)).map(|name| {
+        let found = Verb::ALL.into_iter().find(|verb| verb.name() == name);
+        found.expect("other names are refused")
+    })
 }
 
 fn works(document: &DoctorDocument, verb: Verb) -> bool {
@@ -58,7 +54,7 @@ fn report(document: &DoctorDocument, stream: Stream) -> String {
     let width = if stream.is_terminal() { console::width() } else { usize::MAX };
     let facts = &document.facts;
     let mut out = format!("{}\n\n", machine(facts));
-    out.push_str(&verbs(document, stream));
+    out.push_str(&verb_table(document, stream));
     out.push('\n');
     for (head, line) in lines(facts) {
         out.push_str(&wrapped(&format!("  {head:<13}"), &line, width));
@@ -96,7 +92,7 @@ fn machine(facts: &Facts) -> String {
     out
 }
 
-fn verbs(document: &DoctorDocument, stream: Stream) -> String {
+fn verb_table(document: &DoctorDocument, stream: Stream) -> String {
     let columns = [text("verb"), text("works here"), text("because of")];
     let row = |one: &lasthop_doctor::document::VerbState| {
         let state = match one.state {

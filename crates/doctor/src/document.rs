@@ -638,6 +638,20 @@ impl Verb {
         Self::CaptureLive,
     ];
 
+    /// Its name in the document.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simulate => "simulate",
+            Self::Emulate => "emulate",
+            Self::EmulateOutside => "emulate-outside",
+            Self::FrancUdp => "franc-udp",
+            Self::FrancEthernet => "franc-ethernet",
+            Self::Apq => "apq",
+            Self::Medium => "medium",
+            Self::CaptureLive => "capture-live",
+        }
+    }
+
     /// What it is called for readers.
     pub fn title(self) -> &'static str {
         match self {
@@ -716,4 +730,16 @@ impl DoctorDocument {
 /// JSON Schema of [`DoctorDocument`].
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(DoctorDocument).to_value()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_that_of_the_document() {
+        for verb in Verb::ALL {
+            assert_eq!(serde_json::to_value(verb).unwrap(), verb.name());
+        }
+    }
 }

@@ -1,3 +1,6 @@
+//! Findings on a machine that is sound but for one fact: what is found, its numbers and remedy,
+//! and that nothing is at a threshold.
+
 use super::*;
 use crate::document::{
     AqlLimits, Attempt, Class, EmulationDevice, Interface, Module, ModuleState, Program, Qdisc,

@@ -1,3 +1,5 @@
+//! Judged by texts as Linux writes them, and by any other text.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! What works on machines that are sound but for some facts, and on this one.
+
 use super::*;
 use crate::document::{DoctorDocument, ModuleState};
 use crate::finding::{self, tests::sound};
