@@ -36,7 +36,8 @@ fn judge<'a>(facts: &Facts, verb: Verb, has: &dyn Fn(&str) -> bool) -> (State, V
     match verb {
         Verb::Simulate => (State::Works, Vec::new()),
         Verb::Emulate if emulation == State::Works => in_time(&[]),
-        Verb::Emulate => (emulation, [&["namespaces"], &tun[..]].concat()),
+        Verb::Emulate if emulation == State::Fails => (emulation, vec!["namespaces"]),
+        Verb::Emulate => (emulation, tun.to_vec()),
         Verb::EmulateOutside => match (emulation, &facts.way_out) {
             (State::Works, Attempt::Works) => in_time(&[]),
             (State::Fails, _) => (State::Fails, vec!["namespaces"]),

@@ -46,7 +46,9 @@ fn namespaces(facts: &Facts) -> Option<Finding> {
     let namespaces = &facts.namespaces;
     let errno = namespaces.emulation.errno()?;
     let is_denied = matches!(errno, EPERM | EACCES);
-    let is_privileged = facts.user.can("CAP_SYS_ADMIN");
+    // What counts for these settings is a capability in the first user namespace.
+    let is_privileged = facts.user.in_first_user_namespace && facts.user.can("CAP_SYS_ADMIN");
+    let container = facts.machine.container.as_deref();
     let (why, remedy) = if !namespaces.user_namespaces_built || matches!(errno, ENOSYS | EINVAL) {
         (
             "this kernel is built without user namespaces; root needs none".into(),
@@ -69,7 +71,11 @@ fn namespaces(facts: &Facts) -> Option<Finding> {
             "a filter of system calls (seccomp) refuses unshare(2), as the default one of Docker \
              does: even unshare(0) is refused, for which the kernel has no reason"
                 .into(),
-            Some("docker run --security-opt seccomp=unconfined .."),
+            match container {
+                Some("docker") => Some("docker run --security-opt seccomp=unconfined .."),
+                Some("podman") => Some("podman run --security-opt seccomp=unconfined .."),
+                _ => None,
+            },
         )
     } else if is_denied && namespaces.unprivileged_clone == Some(0) && !is_privileged {
         (
@@ -284,7 +290,7 @@ fn realtime(facts: &Facts) -> Option<Finding> {
         return None;
     }
     let max = scheduling.realtime_priority_max.unwrap_or(0);
-    let has_capability = facts.user.can("CAP_SYS_NICE");
+    let has_capability = facts.user.in_first_user_namespace && facts.user.can("CAP_SYS_NICE");
     let means = "emulate, medium and franc run compete with whatever else runs; emulate says how \
                  late it was.";
     Some(if max < REALTIME_PRIORITY && !has_capability {

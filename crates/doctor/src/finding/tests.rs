@@ -12,6 +12,7 @@ pub fn sound() -> Facts {
     let mut facts = Facts::default();
     facts.machine.processors = 4;
     facts.machine.load_1min = Some(0.5);
+    facts.user.in_first_user_namespace = true;
     facts.user.capabilities = vec!["CAP_NET_ADMIN".into(), "CAP_NET_RAW".into()];
     facts.namespaces.emulation = Attempt::Works;
     facts.namespaces.device = Some(EmulationDevice::Tap);
@@ -108,7 +109,7 @@ fn nothing_is_found_on_a_sound_machine() {
 #[test]
 fn why_namespaces_are_refused_is_told_apart() {
     type Change = fn(&mut Facts);
-    let cases: [(i32, Change, &str, Option<&str>); 8] = [
+    let cases: [(i32, Change, &str, Option<&str>); 9] = [
         (
             1,
             |f| f.namespaces.unprivileged_clone = Some(0),
@@ -123,10 +124,14 @@ fn why_namespaces_are_refused_is_told_apart() {
         ),
         (
             1,
-            |f| f.namespaces.unshare_filtered = true,
+            |f| {
+                f.namespaces.unshare_filtered = true;
+                f.machine.container = Some("docker".into());
+            },
             "seccomp",
             Some("docker run --security-opt seccomp=unconfined .."),
         ),
+        (1, |f| f.namespaces.unshare_filtered = true, "seccomp", None),
         (
             28,
             |f| f.namespaces.user_max = Some(0),
