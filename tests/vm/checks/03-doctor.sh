@@ -17,10 +17,13 @@ radios 3
 cell wpa2
 iperf_server ap
 throughput sta 10.0.0.1 -t 2 > /tmp/mbps
+# Counters stand still while doctor and iw read them one after the other.
+sleep 2
 scene station sta wlan1 phy1
 in_sta iw dev wlan1 set power_save on
 scene power-save sta wlan1 phy1
 scene access-point ap wlan0 phy0
+in_debug sta su nobody -s /bin/sh -c 'lasthop doctor' > /kept/text
 if command -v record > /dev/null; then
     in_sta record > /kept/record-station
     in_ap record > /kept/record-access-point

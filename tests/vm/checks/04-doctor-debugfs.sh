@@ -10,6 +10,8 @@ medium 2 aql=1
 cell wpa2
 iperf_server ap
 throughput sta 10.0.0.1 -t 2 > /tmp/mbps
+judge traffic "$(cat /tmp/mbps) Mb/s" is "$(cat /tmp/mbps)" '>' 1
+sleep 2
 scene station sta wlan1 phy1
 in_sta iw dev wlan1 set power_save on
 scene power-save sta wlan1 phy1

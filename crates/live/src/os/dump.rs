@@ -1,6 +1,6 @@
 //! A netlink socket that asks and collects whole answers: dumps of many messages, or one message
 //! and its acknowledgement (netlink(7)). It changes nothing by itself; what is asked is the
-//! caller's. Never waits longer than [`PATIENCE_S`] for the kernel.
+//! caller's. It never waits longer than a second for the kernel.
 
 use super::{Call, OsError};
 use crate::message::{Message, messages};
