@@ -538,10 +538,12 @@ pub struct Aggregation {
 /// The queues of a station in mac80211.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StationQueue {
-    /// CoDel's target in microseconds: mac80211 raises it for slow stations.
-    pub target_us: u32,
-    /// CoDel's interval in microseconds.
-    pub interval_us: u32,
+    /// CoDel's target in microseconds, of kernels that raise it for slow stations.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub target_us: Option<u32>,
+    /// CoDel's interval in microseconds, of these kernels.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub interval_us: Option<u32>,
     /// Packets that wait.
     pub backlog_packets: u64,
     /// Packets that CoDel dropped.

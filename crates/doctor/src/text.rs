@@ -135,23 +135,27 @@ pub fn aggregation(text: &str) -> Option<Aggregation> {
     found
 }
 
-/// A station's `aqm`: CoDel's parameters, then a line for each TID with its access category,
-/// what waits (bytes, packets), flows, drops, marks, overlimit, collisions and what was sent
-/// (bytes, packets). `None` without the parameters.
+/// A station's `aqm`: in kernels up to 6.1 at least CoDel's parameters (6.12 has none for a
+/// station), then the names of columns, then a line for each TID. `None` without such columns.
 pub fn station_queue(text: &str) -> Option<StationQueue> {
-    let mut lines = text.lines();
-    let words: Vec<&str> = lines.next()?.split_whitespace().collect();
-    let &["target", target, "interval", interval, "ecn", _] = words.as_slice() else { return None };
-    let microseconds = |word: &str| word.strip_suffix("us")?.parse().ok();
-    let mut queue = StationQueue {
-        target_us: microseconds(target)?,
-        interval_us: microseconds(interval)?,
-        ..StationQueue::default()
-    };
+    const COLUMNS: [&str; 4] = ["backlog-packets", "drops", "marks", "tx-packets"];
+    let mut lines = text.lines().peekable();
+    let mut queue = StationQueue::default();
+    let first: Vec<&str> = lines.peek()?.split_whitespace().collect();
+    if let &["target", target, "interval", interval, "ecn", _] = first.as_slice() {
+        let microseconds = |word: &str| word.strip_suffix("us")?.parse().ok();
+        queue.target_us = microseconds(target);
+        queue.interval_us = microseconds(interval);
+        lines.next();
+    }
+    let names: Vec<&str> = lines.next()?.split_whitespace().collect();
+    let place = |column: &str| names.iter().position(|name| *name == column);
+    let [backlog, drops, marks, sent] = COLUMNS.map(place);
+    let places = [backlog?, drops?, marks?, sent?];
     for line in lines {
-        let numbers: Vec<u64> =
-            line.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        let &[_, _, _, backlog, _, drops, marks, _, _, _, sent, ..] = numbers.as_slice() else {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
+        let [Some(backlog), Some(drops), Some(marks), Some(sent)] = places.map(number) else {
             continue;
         };
         let sums = [

@@ -1,5 +1,5 @@
-# lasthop doctor over a mac80211 with debugfs: airtime queue limits, Block Ack sessions and CoDel's
-# target are what the files say. 04-doctor-debugfs.host compares.
+# lasthop doctor over a mac80211 with debugfs: airtime queue limits, Block Ack sessions and
+# queues of stations are what the files say. 04-doctor-debugfs.host compares.
 # mac80211: debugfs
 # timeout: 300
 

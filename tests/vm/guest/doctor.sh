@@ -22,16 +22,15 @@ in_debug() {
 }
 
 # scene NAME NAMESPACE INTERFACE PHY: as root and as nobody, and what iw, tc, sysfs and debugfs
-# say then.
+# say: what changes with time, before and after.
 scene() {
     local name=$1 namespace=$2 interface=$3 phy=$4
-    doctor "$name" in_debug "$namespace"
-    doctor "$name-unmounted" in_ns "$namespace"
-    in_debug "$namespace" su nobody -s /bin/sh -c 'lasthop doctor --json' > "/kept/doctor-$name-nobody.json"
     {
+        moving "$namespace" "$interface" "$phy" -before
+        in_debug "$namespace" lasthop doctor --json > "/tmp/doctor-$name.json"
+        moving "$namespace" "$interface" "$phy" ''
         echo "== link"; in_ns "$namespace" iw dev "$interface" link
         echo "== info"; in_ns "$namespace" iw dev "$interface" info
-        echo "== station"; in_ns "$namespace" iw dev "$interface" station dump
         echo "== power-save"; in_ns "$namespace" iw dev "$interface" get power_save 2>&1
         echo "== phy"; in_ns "$namespace" iw phy "$phy" info
         echo "== qdisc"; in_ns "$namespace" tc qdisc show dev "$interface"
@@ -40,11 +39,21 @@ scene() {
         for file in aql_txq_limit aql_enable; do
             echo "== $file"; cat "/sys/kernel/debug/ieee80211/$phy/$file" 2>&1
         done
-        for file in /sys/kernel/debug/ieee80211/$phy/netdev:$interface/stations/*/agg_status \
-            /sys/kernel/debug/ieee80211/$phy/netdev:$interface/stations/*/aqm; do
-            [ ! -e "$file" ] || { echo "== ${file##*/}"; cat "$file"; }
+    } > "/tmp/judge-$name"
+    keep "/tmp/doctor-$name.json" "/tmp/judge-$name"
+    doctor "$name-unmounted" in_ns "$namespace"
+    in_debug "$namespace" su nobody -s /bin/sh -c 'lasthop doctor --json' > "/kept/doctor-$name-nobody.json"
+}
+
+# moving NAMESPACE INTERFACE PHY SUFFIX: what traffic changes.
+moving() {
+    local file
+    echo "== station$4"; in_ns "$1" iw dev "$2" station dump
+    for file in agg_status aqm; do
+        for file in /sys/kernel/debug/ieee80211/$3/netdev:$2/stations/*/$file; do
+            [ ! -e "$file" ] || { echo "== ${file##*/}$4"; cat "$file"; }
         done
-    } > "/kept/judge-$name"
+    done
 }
 
 # emulation NAME [COMMAND..]: what is said of it, and its exit status.

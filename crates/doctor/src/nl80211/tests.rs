@@ -44,6 +44,7 @@ fn a_radio_is_joined_of_many_messages() {
         }
         // What `iw phy` prints: [ TXQS ] since drivers of 6.2 and later all have them.
         assert_eq!((radio.txqs, radio.aql), (txqs, false), "{radio:?}");
+        assert_eq!(radio.txq_limit_packets, txqs.then_some(8_192));
     }
 }
 

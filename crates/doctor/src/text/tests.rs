@@ -95,24 +95,27 @@ fn sessions_are_read() {
     assert_eq!(aggregation("next dialog_token: 0x2\n"), None);
 }
 
-/// As mac80211 of Linux 6.12 writes it (`sta_aqm_read`).
+/// As mac80211 of Linux 6.12 writes it (`sta_aqm_read`), and as older ones, with CoDel's parameters.
 #[test]
 fn a_stations_queues_are_summed() {
-    let text = "target 50000us interval 300000us ecn no\n\
-        tid ac backlog-bytes backlog-packets new-flows drops marks overlimit collisions tx-bytes tx-packets flags\n\
-        0 2 3000 2 17 5 1 0 0 900000 600 0x0(RUN)\n\
-        6 0 0 0 1 0 0 0 0 500 4 0x0(RUN)\n";
-    let expected = StationQueue {
-        target_us: 50_000,
-        interval_us: 300_000,
+    let columns = "tid ac backlog-bytes backlog-packets new-flows drops marks overlimit collisions \
+                   tx-bytes tx-packets flags\n\
+                   0 2 3000 2 468 5 1 0 0 39224 471 0x6(RUN AMPDU NO-AMSDU)\n\
+                   7 0 0 0 2 0 0 0 0 322 2 0x0(RUN)\n";
+    let sums = StationQueue {
         backlog_packets: 2,
         drops: 5,
         marks: 1,
-        sent_packets: 604,
+        sent_packets: 473,
+        ..StationQueue::default()
     };
-    assert_eq!(station_queue(text), Some(expected));
+    assert_eq!(station_queue(columns), Some(sums.clone()));
+    let older = format!("target 50000us interval 300000us ecn no\n{columns}");
+    let expected = StationQueue { target_us: Some(50_000), interval_us: Some(300_000), ..sums };
+    assert_eq!(station_queue(&older), Some(expected));
     assert_eq!(station_queue(""), None);
-    assert_eq!(station_queue("target x interval 1us ecn no\n"), None);
+    assert_eq!(station_queue("target 1us interval 1us ecn no\n"), None);
+    assert_eq!(station_queue("tid ac drops marks tx-packets\n0 2 0 0 0\n"), None);
 }
 
 proptest! {
@@ -127,7 +130,8 @@ proptest! {
     fn large_numbers_do_not_overflow(numbers in proptest::collection::vec(any::<u64>(), 22)) {
         let line = |from: &[u64]| from.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
         let text = format!(
-            "target 1us interval 2us ecn yes\n\n{}\n{}\n",
+            "tid ac backlog-bytes backlog-packets new-flows drops marks overlimit collisions tx-bytes \
+             tx-packets\n{}\n{}\n",
             line(&numbers[..11]),
             line(&numbers[11..])
         );
