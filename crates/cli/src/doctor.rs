@@ -8,8 +8,8 @@ use crate::table::{self, number, text, value, wrapped};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lasthop_doctor::DoctorDocument;
 use lasthop_doctor::document::{
-    Class, EmulationDevice, Facts, Finding, Interface, ModuleState, Severity, State, Station, Verb,
-    Wifi,
+    Class, EmulationDevice, Facts, Finding, Interface, ModuleState, Severity, State, Station,
+    StationQueue, Verb, Wifi,
 };
 
 /// Exit status if something that is required does not work.
@@ -85,7 +85,10 @@ fn machine(facts: &Facts) -> String {
     if machine.virtual_machine {
         out += ", virtual machine";
     }
-    out += &format!(", {} processors", machine.processors);
+    out += &match machine.processors {
+        1 => ", 1 processor".to_owned(),
+        count => format!(", {count} processors"),
+    };
     if let Some(load) = machine.load_1min {
         out += &format!(", load {load:.1}");
     }
@@ -251,10 +254,7 @@ fn about_wifi(wifi: &Wifi) -> String {
         parts.push(format!("aql_enable {state} ({all})"));
     }
     if let Some(queue) = wifi.queue {
-        parts.push(format!(
-            "{} packets wait, {} sent, {} dropped, {} marked",
-            queue.backlog_packets, queue.sent_packets, queue.drops, queue.marks
-        ));
+        parts.push(format!("{} packets wait there", queue.backlog_packets));
     }
     parts.join(", ")
 }
@@ -269,6 +269,8 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
         number("packets", "to it"),
         number("packets", "retries"),
         number("packets", "given up"),
+        number("CoDel", "dropped"),
+        number("CoDel", "marked"),
         text("Block Ack TIDs"),
     ];
     let or_empty = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
@@ -283,6 +285,9 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
             .aggregation
             .as_ref()
             .map(|one| one.tx_tids.iter().map(u8::to_string).collect::<Vec<_>>().join(" "));
+        let codel = |of: fn(&StationQueue) -> u64| {
+            station.queue.as_ref().map_or(String::new(), |queue| of(queue).to_string())
+        };
         vec![
             station.address.clone(),
             signal.map_or(String::new(), |dbm| dbm.to_string()),
@@ -292,6 +297,8 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
             or_empty(station.tx_packets),
             or_empty(station.tx_retries),
             or_empty(station.tx_failed),
+            codel(|queue| queue.drops),
+            codel(|queue| queue.marks),
             tids.unwrap_or_default(),
         ]
     };

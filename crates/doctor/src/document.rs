@@ -399,7 +399,7 @@ pub struct Wifi {
     pub aql: bool,
     /// Whether the radio's driver reports airtime, so that stations get equal shares.
     pub airtime_fairness: bool,
-    /// What waited in and passed mac80211's queues.
+    /// What waits in mac80211's queues of the radio.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<TxqStats>,
     /// Most packets in mac80211's queues of the radio.
@@ -422,20 +422,14 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What waited in and passed mac80211's queues.
+/// What waits in mac80211's queues of a radio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TxqStats {
     /// Packets that wait.
     pub backlog_packets: u32,
     /// Bytes that wait.
     pub backlog_bytes: u32,
-    /// Packets that passed.
-    pub sent_packets: u32,
-    /// Packets that CoDel dropped.
-    pub drops: u32,
-    /// Packets that CoDel marked (ECN).
-    pub marks: u32,
-    /// Packets dropped because the queues were full.
+    /// Packets that were dropped because the queues were full.
     pub overlimit: u32,
 }
 
@@ -519,7 +513,7 @@ pub struct Station {
     /// Block Ack sessions, from debugfs (`agg_status`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aggregation: Option<Aggregation>,
-    /// Its queues in mac80211, from debugfs (`aqm`).
+    /// Its queues in mac80211; CoDel's parameters are from debugfs (`aqm`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<StationQueue>,
 }

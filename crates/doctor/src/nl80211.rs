@@ -3,7 +3,7 @@
 //! Unknown attributes are passed over, and what is cut or missing is absent. Leaves out scans,
 //! regulation, capabilities of stations, and links of a multi-link device.
 
-use crate::document::{Rate, RateMode, Station, TxqStats};
+use crate::document::{Rate, RateMode, Station, StationQueue, TxqStats};
 use lasthop_live::message::{Message, attributes};
 use std::fmt::Write;
 
@@ -95,11 +95,14 @@ mod station {
     pub const BEACON_LOSS: u16 = 18;
     pub const RX_BYTES64: u16 = 23;
     pub const TX_BYTES64: u16 = 24;
+    pub const TID_STATS: u16 = 31;
     pub const RX_DURATION: u16 = 32;
     pub const TX_DURATION: u16 = 39;
     /// In `BSS_PARAM`: `NL80211_STA_BSS_PARAM_*`.
     pub const DTIM_PERIOD: u16 = 4;
     pub const BEACON_INTERVAL: u16 = 5;
+    /// In each TID of `TID_STATS`: `NL80211_TID_STATS_TXQ_STATS`.
+    pub const TXQ_STATS: u16 = 6;
 }
 
 /// Attributes of a rate: `NL80211_RATE_INFO_*`.
@@ -202,6 +205,8 @@ pub struct Radio {
     pub txq_limit_packets: Option<u32>,
     /// Most bytes in mac80211's queues.
     pub txq_memory_bytes: Option<u32>,
+    /// What waits in them.
+    pub queue: Option<TxqStats>,
 }
 
 /// Radios, from all answers to [`ask_radios`], by number. Messages of the same radio are joined.
@@ -232,6 +237,7 @@ pub fn radios<'a>(payloads: impl IntoIterator<Item = &'a [u8]>) -> Vec<Radio> {
                 }
                 attribute::TXQ_LIMIT => radio.txq_limit_packets = u32_from(value),
                 attribute::TXQ_MEMORY_LIMIT => radio.txq_memory_bytes = u32_from(value),
+                attribute::TXQ_STATS => radio.queue = Some(queue(value)),
                 _ => {}
             }
         }
@@ -259,8 +265,6 @@ pub struct RadioInterface {
     pub width_mhz: Option<u32>,
     /// Transmit power in dBm.
     pub power_dbm: Option<f64>,
-    /// What waits in and passed mac80211's queues.
-    pub queue: Option<TxqStats>,
 }
 
 /// An interface, from an answer to [`ask_interfaces`]; `None` for one that is no network
@@ -279,7 +283,6 @@ pub fn interface(payload: &[u8]) -> Option<RadioInterface> {
         width_mhz: width.and_then(|width| WIDTHS_MHZ.get(width as usize).copied()),
         // In hundredths of a dBm.
         power_dbm: power.map(|power| f64::from(power.cast_signed()) / 100.0),
-        queue: find(all, attribute::TXQ_STATS).map(queue),
     })
 }
 
@@ -322,7 +325,7 @@ pub fn station(payload: &[u8]) -> Option<Station> {
         tx_airtime_us: u64_of(info, station::TX_DURATION),
         rx_airtime_us: u64_of(info, station::RX_DURATION),
         aggregation: None,
-        queue: None,
+        queue: find(info, station::TID_STATS).and_then(station_queue),
     })
 }
 
@@ -372,16 +375,33 @@ fn rate(all: &[u8]) -> Option<Rate> {
     })
 }
 
+/// The queues of a radio: mac80211 counts no more of them together.
 fn queue(all: &[u8]) -> TxqStats {
     let number = |kind| u32_of(all, kind).unwrap_or(0);
     TxqStats {
         backlog_packets: number(txq::BACKLOG_PACKETS),
         backlog_bytes: number(txq::BACKLOG_BYTES),
-        sent_packets: number(txq::TX_PACKETS),
-        drops: number(txq::DROPS),
-        marks: number(txq::ECN_MARKS),
         overlimit: number(txq::OVERLIMIT),
     }
+}
+
+/// The queues of a station, of all TIDs together; `None` if no TID has any.
+fn station_queue(tids: &[u8]) -> Option<StationQueue> {
+    let mut sums = None;
+    for (_, tid) in attributes(tids) {
+        let Some(one) = find(tid, station::TXQ_STATS) else { continue };
+        let sums: &mut StationQueue = sums.get_or_insert_default();
+        for (sum, kind) in [
+            (&mut sums.backlog_packets, txq::BACKLOG_PACKETS),
+            (&mut sums.drops, txq::DROPS),
+            (&mut sums.marks, txq::ECN_MARKS),
+            (&mut sums.sent_packets, txq::TX_PACKETS),
+        ] {
+            // As many numbers of 32 bits as a message has: no overflow.
+            *sum += u64::from(u32_of(one, kind).unwrap_or(0));
+        }
+    }
+    sums
 }
 
 fn kind_name(kind: u32) -> String {

@@ -83,7 +83,7 @@ fn judge<'a>(facts: &Facts, verb: Verb, has: &dyn Fn(&str) -> bool) -> (State, V
                 (true, false, _) => in_time(&[]),
                 // In a network namespace of its own: `unshare --map-root-user --net`.
                 (true, true, State::Works) => (State::Limited, vec!["no-net-admin"]),
-                (true, true, _) => (State::Fails, vec!["no-net-admin", "namespaces"]),
+                (true, true, state) => (state, vec!["no-net-admin", "namespaces"]),
             }
         }
         Verb::CaptureLive => match tried(&facts.packet_socket) {

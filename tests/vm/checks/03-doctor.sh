@@ -2,7 +2,7 @@
 # tc and sysfs say; what it says of an emulation is what becomes of one, as root and as nobody,
 # with namespaces refused in two ways; and it loads no module and leaves no namespace.
 # 03-doctor.host compares.
-# timeout: 300
+# timeout: 900
 
 command -v lasthop > /dev/null || { skip doctor "no lasthop in this guest: GUEST_FILES=\$PWD/target/release/lasthop"; exit 0; }
 . /lib/doctor.sh

@@ -1,7 +1,7 @@
 # lasthop doctor over a mac80211 with debugfs: airtime queue limits, Block Ack sessions and
 # queues of stations are what the files say. 04-doctor-debugfs.host compares.
 # mac80211: debugfs
-# timeout: 300
+# timeout: 900
 
 command -v lasthop > /dev/null || { skip doctor-debugfs "no lasthop in this guest: GUEST_FILES=\$PWD/target/release/lasthop"; exit 0; }
 . /lib/doctor.sh

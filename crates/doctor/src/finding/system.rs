@@ -382,7 +382,7 @@ fn bbr(facts: &Facts) -> Option<Finding> {
         "no-bbr",
         Note,
         format!(
-            "Of the kernel's congestion controls {} there is no BBR{why}.",
+            "The kernel's congestion controls are {}; BBR is not among them{why}.",
             available.join(", ")
         ),
         "emulate and compare refuse flows with congestion_control = \"bbr\"; simulate has its own. The \

@@ -94,7 +94,7 @@ fn joined(about: &RadioInterface, radio: Radio) -> Wifi {
         txqs: radio.txqs,
         aql: radio.aql,
         airtime_fairness: radio.airtime_fairness,
-        queue: about.queue,
+        queue: radio.queue,
         txq_limit_packets: radio.txq_limit_packets,
         txq_memory_bytes: radio.txq_memory_bytes,
         ..Wifi::default()
@@ -134,7 +134,11 @@ pub fn read_debugfs(files: &Files, name: &str, wifi: &mut Wifi, unread: &mut Vec
         // One file that is missing stands for all: the kernel has none of them then.
         let Some(status) = read(format!("{folder}/agg_status")) else { break };
         station.aggregation = text::aggregation(&status);
-        station.queue = read(format!("{folder}/aqm")).and_then(|text| text::station_queue(&text));
+        let parameters = read(format!("{folder}/aqm")).and_then(|text| text::station_queue(&text));
+        if let Some(parameters) = parameters {
+            // What nl80211 counts is of an earlier moment.
+            station.queue = Some(parameters);
+        }
     }
 }
 
