@@ -12,7 +12,7 @@ pub use franc::{Franc, FrancKey, FrancRun, FrancStats};
 #[cfg(feature = "lab")]
 pub use lab::{
     AggregationBy, Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay, Capture, Compare, Completions,
-    Emulate, ExpectArgs, LabVerb, Manual, Medium, PLACES, Report, Reproduce, ScenarioArgs,
+    Doctor, Emulate, ExpectArgs, LabVerb, Manual, Medium, PLACES, Report, Reproduce, ScenarioArgs,
     ScenarioInit, ScenarioVerb, Serve, Set, Shell, Simulate, Sweep,
 };
 
@@ -93,6 +93,9 @@ pub enum SchemaOf {
     /// What `medium --json` prints
     #[cfg(feature = "lab")]
     Medium,
+    /// What `doctor --json` prints
+    #[cfg(feature = "lab")]
+    Doctor,
     /// What `franc run` reads (TOML)
     #[cfg(feature = "franc")]
     FrancToml,

@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `serve`, `apq`, `medium`, `capture`, `scenario`, `places`, `demo` | the verbs |
+//! | `simulate`, `sweep`, `emulate`, `set`, `compare`, `reproduce`, `serve`, `apq`, `medium`, `capture`, `doctor`, `scenario`, `places`, `demo` | the verbs |
 //! | `page` | the verb `report` |
 //! | `report` | a run as tables |
 //! | `completions`, `manual` | completions of shells, manual pages |
@@ -16,6 +16,7 @@ mod compare;
 pub mod completions;
 mod dashboard;
 mod demo;
+pub mod doctor;
 mod emulate;
 mod expect;
 mod manual;
@@ -52,6 +53,7 @@ pub fn run(verb: &LabVerb) -> Result<u8, Failure> {
         LabVerb::Capture(args) => capture::capture(args).map(|()| 0),
         LabVerb::Scenario(verb) => scenario::scenario(verb).map(|()| 0),
         LabVerb::Places => places::places().map(|()| 0),
+        LabVerb::Doctor(args) => doctor::doctor(args),
         LabVerb::Demo => demo::demo(),
         LabVerb::Completions(args) => completions::completions(args).map(|()| 0),
         LabVerb::Manual(args) => manual::manual(args).map(|()| 0),

@@ -78,6 +78,8 @@ fn schema(of: SchemaOf) -> Result<(), Failure> {
         #[cfg(feature = "franc")]
         SchemaOf::Franc => lasthop_trace::franc_schema(),
         #[cfg(feature = "lab")]
+        SchemaOf::Doctor => lasthop_doctor::schema(),
+        #[cfg(feature = "lab")]
         SchemaOf::Medium => lasthop_trace::medium_schema(),
         #[cfg(feature = "franc")]
         SchemaOf::FrancToml => lasthop_scenario::franc::schema(),

@@ -26,6 +26,9 @@
 //! | [`link`] | frames with an EtherType of our own |
 //! | [`listener`] | who may ask the daemon: a Unix socket, a TCP port |
 //! | [`confine`] | what a daemon gives up once it is set up |
+//! | [`trial`] | what this process may do, tried |
+//! | [`lateness`] | how late the kernel wakes a thread |
+//! | [`dump`] | netlink, whole answers |
 
 pub mod batch;
 pub mod capture;
@@ -34,10 +37,12 @@ pub mod confine;
 pub mod datagram;
 pub mod device;
 pub mod door;
+pub mod dump;
 pub mod entropy;
 pub mod event_loop;
 pub mod forward;
 pub mod hwsim;
+pub mod lateness;
 pub mod link;
 pub mod listener;
 pub mod monitor;
@@ -53,6 +58,7 @@ pub mod slirp;
 pub mod socket;
 pub mod supervisor;
 pub mod terminal;
+pub mod trial;
 pub mod wake;
 
 use nix::errno::Errno;

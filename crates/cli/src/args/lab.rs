@@ -1,12 +1,14 @@
 //! The verbs of the laboratory, by what they are about.
 
 mod apq;
+mod doctor;
 mod install;
 mod results;
 mod runs;
 mod values;
 
 pub use apq::{Apq, ApqMeasure, ApqMethodName, ApqServe, ApqWay};
+pub use doctor::Doctor;
 pub use install::{Completions, Manual, Shell};
 pub use results::{Capture, Report, Reproduce, Serve};
 pub use runs::{
@@ -42,6 +44,8 @@ pub enum LabVerb {
     Medium(Medium),
     /// Read a capture of the air, and say what is wrong with the link
     Capture(Capture),
+    /// Say what this machine can do, what its Wi-Fi adds to delay, and what helps
+    Doctor(Doctor),
     /// List, show and copy the scenarios that are inside the program
     #[command(subcommand)]
     Scenario(ScenarioVerb),

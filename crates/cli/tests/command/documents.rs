@@ -111,3 +111,10 @@ fn the_schema_of_scenarios_is_one() {
     let schema = json(&["schema", "scenario"]);
     assert!(jsonschema::draft202012::meta::is_valid(&schema));
 }
+
+#[test]
+fn what_a_machine_can_do_is_as_its_schema_says() {
+    let document = json(&["doctor", "--json"]);
+    assert_valid(&json(&["schema", "doctor"]), &document);
+    assert!(document["findings"].is_array() && document["machine"]["kernel"].is_string());
+}

@@ -4,7 +4,7 @@ use crate::lasthop::{Scratch, lasthop, output};
 use std::fs;
 use std::process::Command;
 
-const VERBS: [&str; 25] = [
+const VERBS: [&str; 26] = [
     "completions",
     "manual",
     "simulate",
@@ -23,6 +23,7 @@ const VERBS: [&str; 25] = [
     "franc key",
     "medium",
     "capture",
+    "doctor",
     "scenario",
     "scenario list",
     "scenario show",

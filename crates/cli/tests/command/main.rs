@@ -7,6 +7,7 @@ mod capture;
 mod capture_live;
 mod completions;
 mod demo;
+mod doctor;
 mod documents;
 mod emulate;
 mod errors;

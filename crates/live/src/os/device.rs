@@ -57,6 +57,23 @@ pub fn tap_opens() -> bool {
     open_tun().is_ok()
 }
 
+/// Whether a TUN device may be made in the calling thread's network namespace. None is made: of
+/// a device that is neither TUN nor TAP the kernel looks at the permission first, then says
+/// `EINVAL` (`tun_set_iff` in drivers/net/tun.c).
+///
+/// # Errors
+/// `EPERM` without CAP_NET_ADMIN; those of open(2).
+pub fn may_make_tun() -> Result<(), OsError> {
+    const NOBODYS: &str = "lasthop-trial";
+    let tun = open_tun().call("open(/dev/net/tun)")?;
+    let mut request = InterfaceRequest::new(NOBODYS);
+    request.value.flags = libc::IFF_NO_PI as i16;
+    match ioctls::tun_set_interface(tun.as_fd(), &mut request) {
+        Err(Errno::EINVAL) => Ok(()),
+        result => result.call("ioctl(TUNSETIFF)"),
+    }
+}
+
 /// Makes a TAP device in the calling thread's network namespace.
 pub fn create_tap(interface: &Interface) -> Result<OwnedFd, OsError> {
     let tun = open_tun().call("open(/dev/net/tun)")?;

@@ -1,0 +1,47 @@
+//! What is wrong with a machine, or worth knowing: a pure function of the facts. A cause is named
+//! if it was tried or read, else the finding says that it is not known. Thresholds are constants,
+//! with their reasons.
+
+mod system;
+mod wifi;
+
+use crate::document::{Facts, Finding, Severity};
+
+/// All findings: problems first, otherwise in the order in which they are looked for.
+pub fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut all = system::findings(facts);
+    all.extend(wifi::findings(facts));
+    all.sort_by_key(|finding| finding.severity);
+    all
+}
+
+/// A finding about the machine.
+fn finding(
+    key: &str,
+    severity: Severity,
+    what: impl Into<String>,
+    means: impl Into<String>,
+    remedy: Option<String>,
+) -> Finding {
+    Finding {
+        key: key.into(),
+        severity,
+        interface: None,
+        what: what.into(),
+        means: means.into(),
+        remedy,
+    }
+}
+
+/// Milliseconds for readers: three digits.
+fn milliseconds(ms: f64) -> String {
+    match ms {
+        ms if ms >= 1_000.0 => format!("{:.1} s", ms / 1e3),
+        ms if ms >= 100.0 => format!("{ms:.0} ms"),
+        ms if ms >= 10.0 => format!("{ms:.1} ms"),
+        ms => format!("{ms:.2} ms"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

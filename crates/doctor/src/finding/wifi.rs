@@ -1,0 +1,292 @@
+//! Findings about Wi-Fi interfaces: what adds delay there, with the numbers that were read.
+
+use super::{finding, milliseconds};
+use crate::document::{Facts, Finding, Interface, Rate, RateMode, Severity, Station, Wifi};
+use Severity::{Note, Problem};
+
+/// A time unit of 802.11 in milliseconds.
+const TIME_UNIT_MS: f64 = 1.024;
+/// Bits of a packet of 1 500 bytes.
+const PACKET_BITS: f64 = 12_000.0;
+/// Below this mean signal, in dBm, 802.11n at 20 MHz has its lowest rates: a receiver must reach
+/// MCS 2 at -77 dBm (IEEE 802.11-2020, table 19-23).
+const WEAK_DBM: i32 = -77;
+/// Share of the highest rate of the same mode, width and streams below which a rate is low: MCS 2
+/// of 802.11n has 0.3 of MCS 7.
+const LOW_SHARE: f64 = 0.31;
+/// Retries for each packet from which on they take a large part of the airtime.
+const RETRIES_SHARE: f64 = 0.2;
+/// Share of packets given up from which on TCP suffers.
+const FAILED_SHARE: f64 = 0.01;
+/// Packets below which a share says nothing.
+const PACKETS_MIN: u32 = 100;
+
+/// What is found: for each interface in order; or that there is none.
+pub fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut all = Vec::new();
+    let radios = facts.interfaces.iter().filter_map(|one| Some((one, one.wifi.as_ref()?)));
+    for (interface, wifi) in radios.clone() {
+        let mut found = Vec::new();
+        if wifi.kind != "monitor" {
+            found.extend(power_save(interface, wifi));
+            found.extend(queues(facts, interface, wifi));
+            found.extend(airtime_limits(wifi));
+            for station in &wifi.stations {
+                found.extend(weak(station));
+                found.extend(low_rate(station));
+                found.extend(retries(station));
+                found.extend(failures(station));
+                found.extend(missed_beacons(station));
+            }
+        }
+        for mut one in found {
+            one.interface = Some(interface.name.clone());
+            all.push(one);
+        }
+    }
+    if radios.clone().count() == 0 {
+        all.push(finding(
+            "no-wifi",
+            Note,
+            "There is no Wi-Fi interface in this network namespace.",
+            "lasthop models the hop, so that only capture --live on a monitor interface needs one.",
+            None,
+        ));
+    } else if !radios.clone().any(|(_, wifi)| wifi.kind == "monitor") {
+        all.extend(no_monitor(radios.map(|(_, wifi)| wifi)));
+    }
+    all
+}
+
+fn power_save(interface: &Interface, wifi: &Wifi) -> Option<Finding> {
+    wifi.power_save.filter(|is_on| *is_on)?;
+    let interval = wifi.stations.iter().find_map(|station| station.beacon_interval_tu);
+    let wait = match interval {
+        Some(units) => format!(
+            "up to {} (the beacon interval is {units} time units)",
+            milliseconds(f64::from(units) * TIME_UNIT_MS)
+        ),
+        None => "usually up to 102 ms".into(),
+    };
+    Some(finding(
+        "power-save",
+        Problem,
+        "Power save is on.",
+        format!(
+            "While the radio sleeps, packets for this machine wait at the access point until a beacon tells \
+             of them: {wait}. The first ones after a pause are that late."
+        ),
+        Some(format!("sudo iw dev {} set power_save off", interface.name)),
+    ))
+}
+
+/// Where packets wait that are to be sent.
+fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> {
+    let root = interface.qdiscs.iter().find(|qdisc| qdisc.root)?.kind.as_str();
+    if wifi.txqs {
+        return (root != "noqueue").then(|| {
+            finding(
+                "queue-above-mac80211",
+                Note,
+                format!("The queueing discipline {root} is above mac80211's own queues, which have FQ-CoDel."),
+                "mac80211 takes packets at once, so that none waits above it unless the discipline limits \
+                 a rate. noqueue is right here.",
+                Some(format!("sudo tc qdisc replace dev {} root noqueue", interface.name)),
+            )
+        });
+    }
+    let is_fifo = |kind: &str| matches!(kind, "pfifo_fast" | "pfifo" | "bfifo");
+    let driver = interface.driver.as_deref().unwrap_or("this driver");
+    let fifo = interface.qdiscs.iter().find(|one| is_fifo(&one.kind));
+    let Some(fifo) = fifo else {
+        // mq has one below it for each access category.
+        let below = interface.qdiscs.iter().find(|qdisc| !qdisc.root && root == "mq");
+        let kind = below.map_or(root, |qdisc| &qdisc.kind);
+        return Some(finding(
+            "no-mac80211-queues",
+            Note,
+            format!("{driver} has queues of its own below {kind}, first in, first out."),
+            "FQ-CoDel does not see what waits there: the driver's queue adds to every packet's delay under \
+             load.",
+            None,
+        ));
+    };
+    let packets = interface.queue_frames.unwrap_or(1_000);
+    let rate = wifi.stations.iter().find_map(|station| Some(station.tx_rate.as_ref()?.mbps));
+    let holds = rate.filter(|rate| *rate > 0.0).map(|rate| {
+        let ms = f64::from(packets) * PACKET_BITS / (rate * 1e3);
+        format!(
+            ": at {rate} Mb/s, the last frame's rate, {} of 1 500-byte packets",
+            milliseconds(ms)
+        )
+    });
+    let default = facts.tcp.default_qdisc.as_deref().unwrap_or("unknown");
+    Some(finding(
+        "bufferbloat",
+        Problem,
+        format!(
+            "All packets{} that {} sends share a {} queue of up to {packets}, and {driver} has no queues \
+             of mac80211's (net.core.default_qdisc is {default}).",
+            if fifo.root { "" } else { " of an access category" },
+            interface.name,
+            fifo.kind
+        ),
+        format!(
+            "A bulk transfer fills it, and everything else waits behind{}.",
+            holds.unwrap_or_default()
+        ),
+        Some(format!("sudo tc qdisc replace dev {} root fq_codel", interface.name)),
+    ))
+}
+
+/// What bounds the queues below mac80211's.
+fn airtime_limits(wifi: &Wifi) -> Option<Finding> {
+    let is_off = wifi.aql_limits.as_ref().is_some_and(|limits| limits.enabled == Some(false));
+    if wifi.txqs && wifi.aql && is_off {
+        return Some(finding(
+            "aql-off",
+            Problem,
+            "The driver asks for airtime queue limits, but they are off (aql_enable is 0).",
+            "What the driver and the radio hold is not bounded by airtime: at low rates it is many \
+             milliseconds that FQ-CoDel does not see.",
+            Some(format!(
+                "echo 1 | sudo tee /sys/kernel/debug/ieee80211/{}/aql_enable",
+                wifi.radio_name
+            )),
+        ));
+    }
+    (wifi.txqs && !wifi.aql).then(|| {
+        finding(
+            "no-aql",
+            Note,
+            "The driver asks for no airtime queue limits (AQL).",
+            "How much it and the radio hold below mac80211's FQ-CoDel is the driver's: where that is a \
+             number of frames, it is long at low rates.",
+            None,
+        )
+    })
+}
+
+fn weak(station: &Station) -> Option<Finding> {
+    let signal = station.signal_mean_dbm.or(station.signal_dbm).filter(|dbm| *dbm < WEAK_DBM)?;
+    Some(finding(
+        "weak-signal",
+        Problem,
+        format!("The signal of {} is {signal} dBm.", station.address),
+        "Only the lowest rates get through, so that each frame takes long, for all stations of the \
+         channel.",
+        None,
+    ))
+}
+
+fn low_rate(station: &Station) -> Option<Finding> {
+    let rate = station.tx_rate.as_ref()?;
+    let share = share_of_highest(rate).filter(|share| *share < LOW_SHARE)?;
+    // Before there was traffic the rate is where rate control begins.
+    station.tx_packets.filter(|packets| *packets >= PACKETS_MIN)?;
+    let ms = PACKET_BITS / (rate.mbps * 1e3);
+    Some(finding(
+        "low-rate",
+        Note,
+        format!(
+            "The last frame to {} had {} Mb/s, {:.0} % of what its mode, width and streams allow.",
+            station.address,
+            rate.mbps,
+            100.0 * share
+        ),
+        format!(
+            "A packet of 1 500 bytes takes {} at this rate, without preamble and access. Rate control chooses \
+             it by what is lost; a frame of management has a low rate at any time, so look again under load.",
+            milliseconds(ms)
+        ),
+        None,
+    ))
+}
+
+/// The rate by the highest of the same mode, width, streams and guard interval, from data bits
+/// for each subcarrier and symbol (IEEE 802.11-2020, tables 19-27, 21-29; 802.11ax-2021, 27-61;
+/// 802.11be: 36-71). `None` for legacy rates and schemes that are not in these tables.
+fn share_of_highest(rate: &Rate) -> Option<f64> {
+    const BITS: [f64; 14] =
+        [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 20.0 / 3.0, 7.5, 25.0 / 3.0, 9.0, 10.0];
+    let mcs = usize::from(rate.mcs?);
+    let (index, highest) = match rate.mode {
+        RateMode::Legacy => return None,
+        RateMode::Ht if mcs < 32 => (mcs % 8, 7),
+        RateMode::Ht => return None,
+        RateMode::Vht => (mcs, 9),
+        RateMode::He => (mcs, 11),
+        RateMode::Eht => (mcs, 13),
+    };
+    (index <= highest).then(|| BITS[index] / BITS[highest])
+}
+
+fn retries(station: &Station) -> Option<Finding> {
+    let packets = station.tx_packets.filter(|packets| *packets >= PACKETS_MIN)?;
+    let retries = station.tx_retries?;
+    let share = f64::from(retries) / f64::from(packets);
+    (share > RETRIES_SHARE).then(|| {
+        finding(
+            "retries",
+            Problem,
+            format!(
+                "{retries} transmissions to {} were repeated for {packets} packets ({:.0} %).",
+                station.address,
+                100.0 * share
+            ),
+            "Each takes airtime and waits for the channel again, and the packets behind it in its \
+             Block Ack window wait with it.",
+            None,
+        )
+    })
+}
+
+fn failures(station: &Station) -> Option<Finding> {
+    let packets = station.tx_packets.filter(|packets| *packets >= PACKETS_MIN)?;
+    let failed = station.tx_failed?;
+    let share = f64::from(failed) / f64::from(packets);
+    (share > FAILED_SHARE).then(|| {
+        finding(
+            "given-up",
+            Problem,
+            format!(
+                "{failed} of {packets} packets to {} were given up ({:.1} %).",
+                station.address,
+                100.0 * share
+            ),
+            "Whoever sends must repeat them a round trip later; TCP takes it for congestion.",
+            None,
+        )
+    })
+}
+
+fn missed_beacons(station: &Station) -> Option<Finding> {
+    let losses = station.beacon_losses.filter(|losses| *losses > 0)?;
+    Some(finding(
+        "beacon-loss",
+        Note,
+        format!("Beacons of {} were missed in a row {losses} times.", station.address),
+        "The station then asks whether its access point is there, and may lose its association: gaps of a \
+         second and more.",
+        None,
+    ))
+}
+
+/// There are radios, but no monitor interface.
+fn no_monitor<'a>(mut radios: impl Iterator<Item = &'a Wifi>) -> Option<Finding> {
+    let able = radios.find(|wifi| wifi.radio_kinds.iter().any(|kind| kind == "monitor"));
+    let remedy = able.map(|wifi| {
+        let name = &wifi.radio_name;
+        format!("sudo iw phy {name} interface add mon0 type monitor && sudo ip link set mon0 up")
+    });
+    Some(finding(
+        "no-monitor",
+        Note,
+        match remedy {
+            Some(_) => "There is no monitor interface.",
+            None => "There is no monitor interface, and no radio here can have one.",
+        },
+        "capture --live sees no frames of the air without one, only this machine's packets.",
+        remedy,
+    ))
+}
