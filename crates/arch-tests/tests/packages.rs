@@ -1,0 +1,118 @@
+//! Checks the crates that are published: what a package needs beside its code, and that a README
+//! says what is so. Runs every example of a crate with a README, and compares what it prints with
+//! what the README shows. What cargo checks when it packages is left to `.ci/run publish`.
+
+use lasthop_arch_tests::{architecture, cargo, files};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Most keywords that the registry takes.
+const KEYWORDS_MAX: usize = 5;
+
+/// The crates that are published, by the names of their folders.
+fn published() -> BTreeMap<String, Value> {
+    let mut crates = cargo::manifests();
+    // `publish = false` is an empty list of registries.
+    crates.retain(|_, manifest| manifest["publish"].is_null());
+    assert!(!crates.is_empty(), "no crate is published, which is this test's fault");
+    crates
+}
+
+fn texts(values: &Value) -> impl Iterator<Item = &str> {
+    values.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The READMEs of crates, with their manifests, by the names of their folders.
+fn readmes() -> Vec<(String, Value, String)> {
+    let with_readme = |(name, manifest): (String, Value)| {
+        let path = format!("crates/{name}/README.md");
+        files::root().join(&path).exists().then(|| (name, manifest, files::read(&path)))
+    };
+    published().into_iter().filter_map(with_readme).collect()
+}
+
+#[test]
+fn every_package_has_what_its_page_shows() {
+    let rust_version = rust_version();
+    for (name, manifest) in published() {
+        assert!(!manifest["description"].as_str().unwrap_or_default().is_empty(), "{name}");
+        let keywords = texts(&manifest["keywords"]).count();
+        assert!((1..=KEYWORDS_MAX).contains(&keywords), "{name} has {keywords} keywords");
+        assert!(texts(&manifest["categories"]).count() > 0, "{name} has no category");
+        assert_eq!(manifest["rust_version"], rust_version.as_str(), "{name}");
+        for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
+            let own = files::read(&format!("crates/{name}/{licence}"));
+            assert!(own == files::read(licence), "{name} has another {licence}");
+        }
+    }
+}
+
+/// Nobody could build a package that needs another which is not there.
+#[test]
+fn what_is_published_needs_what_is_published() {
+    let published = published();
+    for (name, manifest) in &published {
+        for dependency in manifest["dependencies"].as_array().into_iter().flatten() {
+            let Some(folder) = dependency["path"].as_str() else { continue };
+            let member = folder.rsplit('/').next().expect("a path has a last part");
+            let is_for_tests = dependency["kind"] == "dev";
+            let has_version = dependency["req"] != "*";
+            assert!(
+                published.contains_key(member) && has_version || is_for_tests && !has_version,
+                "{name} needs {member}, which is not published or has no version"
+            );
+        }
+    }
+}
+
+/// The doors, and what is for tests, are not libraries that others build with.
+#[test]
+fn libraries_are_published_and_nothing_else() {
+    let published = published();
+    for (name, member) in architecture::crates() {
+        let is_library = !["door", "tests"].contains(&member.kind.as_str());
+        assert_eq!(published.contains_key(&name), is_library, "{name} is a {}", member.kind);
+    }
+}
+
+#[test]
+fn readmes_say_which_rust_and_which_features() {
+    let rust_version = rust_version();
+    for (name, manifest, readme) in readmes() {
+        assert!(readme.contains(&format!("Rust {rust_version} or later")), "{name}: which Rust?");
+        let features = manifest["features"].as_object().expect("as cargo metadata documents it");
+        for feature in features.keys().filter(|feature| *feature != "default") {
+            assert!(readme.contains(&format!("`{feature}`")), "{name}: nothing on {feature}");
+        }
+        let says_none = readme.contains("There are no features");
+        assert_eq!(says_none, features.is_empty(), "{name} has the features {features:?}");
+    }
+}
+
+#[test]
+fn readmes_show_what_examples_print() {
+    let mut examples = 0;
+    for (name, manifest, readme) in readmes() {
+        let package = manifest["name"].as_str().expect("a package has a name");
+        let targets = manifest["targets"].as_array().into_iter().flatten();
+        let own = targets.filter(|target| texts(&target["kind"]).any(|kind| kind == "example"));
+        let own: Vec<_> = own.filter_map(|target| target["name"].as_str()).collect();
+        assert!(!own.is_empty(), "{name} has a README and no example");
+        for example in own {
+            let mut command = cargo::cargo();
+            command.args(["run", "--quiet", "--package", package, "--example", example]);
+            let shown = format!("$ cargo run --example {example}\n{}", cargo::output(command));
+            let is_shown = readme.contains(&format!("```text\n{}\n```", shown.trim_end()));
+            assert!(is_shown, "crates/{name}/README.md does not show this:\n{shown}");
+            examples += 1;
+        }
+    }
+    assert!(examples > 0, "no example was run, which is this test's fault");
+}
+
+/// The oldest Rust that the workspace promises.
+fn rust_version() -> String {
+    let manifest = files::read("Cargo.toml");
+    let line = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \""));
+    line.expect("the workspace says it").trim_end_matches('"').to_owned()
+}
