@@ -2,9 +2,11 @@
 //! says what is so. Runs every example of a crate with a README, and compares what it prints with
 //! what the README shows. What cargo checks when it packages is left to `.ci/run publish`.
 
-use lasthop_arch_tests::{architecture, cargo, files};
+use lasthop_arch_tests::files::{self, Text};
+use lasthop_arch_tests::{architecture, cargo};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
 
 /// Most keywords that the registry takes.
 const KEYWORDS_MAX: usize = 5;
@@ -47,6 +49,46 @@ fn every_package_has_what_its_page_shows() {
     }
 }
 
+/// What is outside of its folder is not in a package. Code for tests is not looked at.
+#[test]
+fn what_a_library_includes_is_in_its_folder() {
+    let texts = files::texts();
+    let mut includes = 0;
+    for (name, _) in published() {
+        let source = format!("crates/{name}/src/");
+        for Text { path, text } in &texts {
+            if !path.starts_with(&source) || !path.ends_with(".rs") || path.contains("/tests") {
+                continue;
+            }
+            let folder = Path::new(path).parent().expect("a file is in a folder");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for start in ["include_str!(\"", "include_bytes!(\"", "#[path = \""] {
+                for rest in code.split(start).skip(1) {
+                    let target = rest.split('"').next().unwrap_or_default();
+                    let inside = is_inside(&folder.join(target), &format!("crates/{name}"));
+                    assert!(inside, "{path} includes {target}, which is not in its package");
+                    includes += 1;
+                }
+            }
+            let climbs = code.contains("CARGO_MANIFEST_DIR\"), \"/..");
+            assert!(!climbs, "{path} includes what is not in its package");
+        }
+    }
+    assert!(includes > 0, "no include was found, which is this test's fault");
+}
+
+/// Whether a path is below `folder` once its `..` are resolved by their names.
+fn is_inside(path: &Path, folder: &str) -> bool {
+    let mut resolved = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(resolved.pop()),
+            part => resolved.push(part),
+        }
+    }
+    resolved.starts_with(folder)
+}
+
 /// Nobody could build a package that needs another which is not there.
 #[test]
 fn what_is_published_needs_what_is_published() {
@@ -84,6 +126,7 @@ fn readmes_say_which_rust_and_which_features() {
         for feature in features.keys().filter(|feature| *feature != "default") {
             assert!(readme.contains(&format!("`{feature}`")), "{name}: nothing on {feature}");
         }
+        assert!(!readme.contains("](.."), "{name}: a package has no files of other folders");
         let says_none = readme.contains("There are no features");
         assert_eq!(says_none, features.is_empty(), "{name} has the features {features:?}");
     }
