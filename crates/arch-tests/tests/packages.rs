@@ -77,6 +77,30 @@ fn what_a_library_includes_is_in_its_folder() {
     assert!(includes > 0, "no include was found, which is this test's fault");
 }
 
+/// A link for each file, and not one for their folder: what makes source distributions follows
+/// links to files only.
+#[test]
+fn scenarios_of_figures_are_the_shipped_ones() {
+    let root = files::root().canonicalize().expect("the root is there");
+    let mut folders = vec![PathBuf::from("scenarios")];
+    let mut links = 0;
+    while let Some(folder) = folders.pop() {
+        let inside = root.join("crates/reproduce").join(&folder);
+        for entry in std::fs::read_dir(inside).expect("a folder of the tree") {
+            let path = entry.expect("an entry of the tree").path();
+            let below = folder.join(path.file_name().expect("an entry has a name"));
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(below);
+                continue;
+            }
+            let target = path.canonicalize().unwrap_or_else(|why| panic!("{path:?}: {why}"));
+            assert_eq!(target, root.join(&below), "{path:?} is not a link to the shipped file");
+            links += 1;
+        }
+    }
+    assert!(links > 0, "no link was found, which is this test's fault");
+}
+
 /// Whether a path is below `folder` once its `..` are resolved by their names.
 fn is_inside(path: &Path, folder: &str) -> bool {
     let mut resolved = PathBuf::new();
