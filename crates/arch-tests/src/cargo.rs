@@ -42,10 +42,21 @@ pub fn output(mut command: Command) -> String {
 
 /// Returns all packages of the resolved graph, by package id.
 pub fn packages() -> BTreeMap<String, Package> {
+    array(&metadata(&[])["packages"]).iter().map(|p| (text(&p["id"]), package(p))).collect()
+}
+
+/// Returns the crates of this workspace as `cargo metadata` describes them, by the names of
+/// their folders.
+pub fn manifests() -> BTreeMap<String, Value> {
+    let described = metadata(&["--no-deps"]);
+    let packages = array(&described["packages"]).iter();
+    packages.filter_map(|p| Some((package(p).member?, p.clone()))).collect()
+}
+
+fn metadata(arguments: &[&str]) -> Value {
     let mut command = cargo();
-    command.args(["metadata", "--format-version", "1"]);
-    let metadata: Value = serde_json::from_str(&output(command)).expect("cargo prints JSON");
-    array(&metadata["packages"]).iter().map(|p| (text(&p["id"]), package(p))).collect()
+    command.args(["metadata", "--format-version", "1"]).args(arguments);
+    serde_json::from_str(&output(command)).expect("cargo prints JSON")
 }
 
 /// Returns the crates of this workspace, by the names of their folders.

@@ -3,6 +3,7 @@
 //! | test | what it checks |
 //! |---|---|
 //! | `crates` | the table of crates in ARCHITECTURE.md against `cargo metadata` |
+//! | `packages` | published crates are whole, and their READMEs show what examples print |
 //! | `purity` | pure crates build without `std` |
 //! | `texts` | links, file headers, lengths, the list of what is not modelled |
 //! | `contract` | every machine keeps the promise of [`lasthop_units::Machine`] |

@@ -57,3 +57,8 @@ pub use node::{Event, Heard, Node, Reason, Transmit};
 pub use secret::{Entropy, Secret};
 pub use stats::Stats;
 pub use wire::NodeId;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -93,7 +93,7 @@ pub struct Figure {
 /// A scenario file that is part of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScenarioFile {
-    /// Its path from the root of the repository.
+    /// Its path from the root of the repository, which the crate has as `scenarios`, too.
     pub path: &'static str,
     /// The TOML text.
     pub text: &'static str,
@@ -106,7 +106,7 @@ macro_rules! scenario_file {
     ($path:literal) => {
         $crate::figure::ScenarioFile {
             path: concat!("scenarios/", $path),
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/", $path)),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/", $path)),
         }
     };
 }

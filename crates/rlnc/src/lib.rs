@@ -44,3 +44,8 @@ pub use kernel::Kernel;
 pub use recoder::Recoder;
 pub use symbols::Symbols;
 pub use vector::{Density, Vector};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

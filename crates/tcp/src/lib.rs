@@ -37,3 +37,8 @@ pub use endpoint::{Endpoint, Reason};
 pub use recovery::Recovery;
 pub use segment::{HEADER_BYTES, SackBlock, Segment};
 pub use sender::State;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -28,3 +28,8 @@ pub use random::{Identity, Seed, Stream};
 pub use sequence::SeqNo12;
 pub use time::{Duration, Instant};
 pub use token_bucket::TokenBucket;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -32,3 +32,8 @@ pub mod wire;
 
 pub use capabilities::Capabilities;
 pub use station::{Address, StationId};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
