@@ -144,9 +144,8 @@ fn table(document: &FrancDocument) -> String {
         counters.overheard_unread,
         counters.overheard_drops,
     ];
-    if let [read, again, damaged, encrypted, unread, dropped] = frames
-        && frames.iter().any(|&count| count > 0)
-    {
+    if frames.iter().any(|&count| count > 0) {
+        let [read, again, damaged, encrypted, unread, dropped] = frames;
         let _ = writeln!(
             out,
             "overheard   {read} datagrams; {again} frames again, {damaged} damaged, {encrypted} encrypted, \

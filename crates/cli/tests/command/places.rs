@@ -139,7 +139,7 @@ fn what_to_expect_is_what_simulations_give() {
         let _ = writeln!(csv, "{place},{}", texts.join(","));
         let _ = writeln!(table, "| `{place}` | {} |", texts.join(" | "));
     }
-    kept("crates/cli/src/places/expected.csv", &csv);
+    kept("crates/cli/src/lab/places/expected.csv", &csv);
 
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/places.md");
     let text = fs::read_to_string(page).expect("it is there");
