@@ -9,7 +9,7 @@
 //! | `change` | what becomes different while it runs |
 //! | `evolving` | the same from outside, by somebody who watches it; `knobs`: what can be turned |
 //! | `paths` | what can follow a path of `--set` that is half written |
-//! | [`reference`] | every key as documentation has it |
+//! | [`reference`](mod@reference) | every key as documentation has it |
 //! | `attached` | other files that a scenario names |
 //! | [`file`](mod@file) | files, read with a bound |
 //! | `assemble` | what may stand together; names to indices; the machines' configuration |
