@@ -19,8 +19,9 @@ fn a_crate_depends_on_what_the_table_allows() {
     for (name, package) in &crates {
         let allowed = &table[name].may_depend_on;
         let used = crates.iter().filter(|(_, other)| package.dependencies.contains(&other.name));
-        let beyond: Vec<_> =
-            used.map(|(member, _)| member).filter(|r| !allowed.contains(*r)).collect();
+        // A crate names itself to turn on a feature for its tests.
+        let used = used.map(|(member, _)| member).filter(|member| *member != name);
+        let beyond: Vec<_> = used.filter(|member| !allowed.contains(*member)).collect();
         assert!(
             beyond.is_empty(),
             "{name} depends on {beyond:?}; ARCHITECTURE.md allows {allowed:?}"
@@ -33,7 +34,8 @@ fn the_table_itself_keeps_the_drivers_apart() {
     let table = architecture::crates();
     assert!(!table["sim"].may_depend_on.contains("live"));
     assert!(!table["live"].may_depend_on.contains("sim"));
-    assert!(table["trace"].may_depend_on.iter().all(|member| table[member].is_pure()));
+    let known = table["trace"].may_depend_on.iter().filter(|member| *member != "fixtures");
+    assert!(known.into_iter().all(|member| table[member].is_pure()));
 }
 
 #[test]
