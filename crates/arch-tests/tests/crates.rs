@@ -83,6 +83,26 @@ fn the_command_links_nothing_of_python() {
     assert!(strange.is_none(), "it links {:?}", strange.map(|package| &package.name));
 }
 
+/// Schemas of documents are kept as text: what makes them is for the tests that compare.
+#[test]
+fn nothing_that_is_built_makes_schemas_of_documents() {
+    let crates = cargo::manifests();
+    let with_feature: Vec<&str> = crates
+        .values()
+        .filter(|manifest| !manifest["features"]["schema"].is_null())
+        .filter_map(|manifest| manifest["name"].as_str())
+        .collect();
+    let built = ["lasthop", "lasthop-py", "lasthop-playground"].map(cargo::linked).concat();
+    for package in with_feature {
+        let of_it = || built.iter().filter(|linked| linked.name == package);
+        assert!(of_it().next().is_some(), "no door links {package}");
+        let strange = of_it().find(|linked| linked.features.contains("schema"));
+        assert!(strange.is_none(), "it is built with {strange:?}");
+    }
+    let trace = cargo::linked("lasthop-trace");
+    assert!(trace.iter().all(|linked| linked.name != "schemars"), "lasthop-trace links schemars");
+}
+
 #[test]
 fn nothing_is_asynchronous() {
     const RUNTIMES: [&str; 5] = ["tokio", "async-std", "smol", "async-io", "futures-executor"];
