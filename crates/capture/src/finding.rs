@@ -10,11 +10,11 @@ mod tcp;
 
 use crate::analysis::Analysis;
 use crate::document::seconds;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Something that is wrong.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Its kind, for programs.
     pub kind: Kind,
@@ -37,9 +37,8 @@ pub struct Finding {
 }
 
 /// The kinds of findings.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A station leaves the channel again and again, for scans or other work.

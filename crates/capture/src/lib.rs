@@ -18,6 +18,9 @@
 //! | [`live`] | readings of an analysis that goes on |
 //!
 //! Nothing here writes a file or reads a clock. Nothing panics, whatever a file holds.
+//!
+//! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
+//! compares the kept JSON Schema, `schemas`, with it.
 
 #![forbid(unsafe_code)]
 

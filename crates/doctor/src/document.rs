@@ -3,11 +3,11 @@
 //! null, and what could not be read is listed with the reason. The doc comments are the
 //! descriptions in the JSON Schema.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a machine can do, and why not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorDocument {
     /// Version of lasthop that looked.
     pub version: String,
@@ -21,7 +21,8 @@ pub struct DoctorDocument {
 }
 
 /// What was read and tried. Nothing here is a conclusion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     /// The machine.
     pub machine: Machine,
@@ -53,7 +54,8 @@ pub struct Facts {
 }
 
 /// Something that was tried.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Attempt {
     /// It works.
@@ -103,7 +105,8 @@ impl Attempt {
 }
 
 /// Something that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unread {
     /// What: a file, or a question to the kernel.
     pub what: String,
@@ -112,7 +115,8 @@ pub struct Unread {
 }
 
 /// The machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// Release of the kernel, such as 6.12.48+deb13-amd64.
     pub kernel: String,
@@ -140,7 +144,8 @@ pub struct Machine {
 }
 
 /// Who asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
     /// Effective user ID.
     pub uid: u32,
@@ -164,7 +169,8 @@ impl User {
 }
 
 /// Namespaces.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Namespaces {
     /// What an emulation makes: a user namespace unless root needs none, namespaces of
     /// processes, mounts and network, and a node's device.
@@ -191,7 +197,8 @@ pub struct Namespaces {
 }
 
 /// The device of an emulated node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EmulationDevice {
     /// A TAP device.
@@ -201,7 +208,8 @@ pub enum EmulationDevice {
 }
 
 /// TUN and TAP devices.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tun {
     /// Whether there is /dev/net/tun.
     pub exists: bool,
@@ -212,7 +220,8 @@ pub struct Tun {
 }
 
 /// Scheduling of threads.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scheduling {
     /// The best that this process may have.
     pub best: Class,
@@ -226,7 +235,8 @@ pub struct Scheduling {
 }
 
 /// Scheduling of a thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Ahead of every ordinary thread (SCHED_FIFO).
@@ -239,7 +249,8 @@ pub enum Class {
 }
 
 /// Timers, as they were measured: threads that sleep until an instant.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timer {
     /// Wake-ups that were measured, 1 ms apart or more; 0 if there was no timer.
     pub wakeups: u32,
@@ -263,7 +274,8 @@ pub struct Timer {
 }
 
 /// A program.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Program {
     /// Its name.
     pub name: String,
@@ -273,7 +285,8 @@ pub struct Program {
 }
 
 /// TCP of this kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tcp {
     /// The congestion control of connections that choose none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -286,7 +299,8 @@ pub struct Tcp {
 }
 
 /// A module of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Module {
     /// Its name.
     pub name: String,
@@ -295,7 +309,8 @@ pub struct Module {
 }
 
 /// Where a module is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ModuleState {
     /// In the kernel, as a module.
@@ -318,7 +333,8 @@ impl ModuleState {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -349,7 +365,8 @@ pub struct Interface {
 }
 
 /// A queueing discipline.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Qdisc {
     /// Its kind, such as fq_codel.
     pub kind: String,
@@ -367,7 +384,8 @@ pub struct Qdisc {
 }
 
 /// A Wi-Fi interface.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wifi {
     /// Number of its radio.
     pub radio: u32,
@@ -423,7 +441,8 @@ fn is_zero(count: &u32) -> bool {
 }
 
 /// What waits in mac80211's queues of a radio.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TxqStats {
     /// Packets that wait.
     pub backlog_packets: u32,
@@ -434,7 +453,8 @@ pub struct TxqStats {
 }
 
 /// Airtime queue limits of a radio.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AqlLimits {
     /// Whether they are in force (`aql_enable`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -444,7 +464,8 @@ pub struct AqlLimits {
 }
 
 /// Airtime queue limits of an access category.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AqlLimit {
     /// The access category: VO, VI, BE, BK.
     pub category: String,
@@ -455,7 +476,8 @@ pub struct AqlLimit {
 }
 
 /// A station that an interface talks to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Station {
     /// Its MAC address.
     pub address: String,
@@ -519,7 +541,8 @@ pub struct Station {
 }
 
 /// Block Ack sessions with a station.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Aggregation {
     /// TIDs in which this machine sends A-MPDUs.
     pub tx_tids: Vec<u8>,
@@ -530,7 +553,8 @@ pub struct Aggregation {
 }
 
 /// The queues of a station in mac80211.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StationQueue {
     /// CoDel's target in microseconds, of kernels that raise it for slow stations.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -549,7 +573,8 @@ pub struct StationQueue {
 }
 
 /// The rate of a frame.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// In Mb/s.
     pub mbps: f64,
@@ -570,7 +595,8 @@ pub struct Rate {
 }
 
 /// The kind of a rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RateMode {
     /// 802.11a, b or g.
@@ -587,7 +613,8 @@ pub enum RateMode {
 }
 
 /// What of lasthop works here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerbState {
     /// The verb.
     pub verb: Verb,
@@ -598,9 +625,8 @@ pub struct VerbState {
 }
 
 /// Verbs of lasthop by what they need.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verb {
     /// simulate, and all that runs in virtual time or reads files.
@@ -664,7 +690,8 @@ impl Verb {
 }
 
 /// Whether a verb works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// It works.
@@ -678,7 +705,8 @@ pub enum State {
 }
 
 /// What is wrong or worth knowing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Its key, such as `power-save`.
     pub key: String,
@@ -697,9 +725,8 @@ pub struct Finding {
 }
 
 /// How much a finding matters.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// Something does not work, or delay is high because of it.
@@ -725,7 +752,8 @@ impl DoctorDocument {
 
 /// JSON Schema of [`DoctorDocument`].
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(DoctorDocument).to_value()
+    let text = include_str!("../schemas/doctor.json");
+    serde_json::from_str(text).expect("a test compares it with what schemars makes")
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@
 //!
 //! Nothing of the machine is changed: a namespace that is made ends with the trial that made it,
 //! no module is loaded, no packet is sent. System calls are `live::os`'s.
+//!
+//! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
+//! compares the kept JSON Schema, `schemas`, with it.
 
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]

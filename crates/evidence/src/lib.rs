@@ -9,6 +9,8 @@
 //! | [`page`] | what HTML pages have around them |
 //!
 //! This crate knows no scenario and no run, reads no clock and writes no file.
+//!
+//! The feature `schema` derives `schemars::JsonSchema` of [`Verdict`], for tests of documents.
 
 #![forbid(unsafe_code)]
 

@@ -18,6 +18,9 @@
 //! | [`words`] | quantities as text |
 //!
 //! Nothing here reads a clock or writes a file: the caller does.
+//!
+//! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
+//! compares the kept JSON Schema, `schemas`, with it.
 
 #![forbid(unsafe_code)]
 

@@ -6,12 +6,12 @@ use crate::figure::{Ours, Quantity, Statement};
 use crate::run::Outcome;
 use lasthop_evidence::Verdict;
 use lasthop_evidence::plot::Series;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 
 /// What papers state, what lasthop gets, and whether they agree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of lasthop that made the figures.
     #[serde(default)]
@@ -27,7 +27,8 @@ pub struct Report {
 }
 
 /// The panels of a figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curves {
     /// The paper.
     pub key: String,
@@ -38,7 +39,8 @@ pub struct Curves {
 }
 
 /// A panel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CurvesPanel {
     /// Its title; empty if there is only one.
     pub title: String,
@@ -60,7 +62,8 @@ pub struct CurvesPanel {
 }
 
 /// A series.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curve {
     /// Its name.
     pub name: String,
@@ -75,7 +78,8 @@ pub struct Curve {
 }
 
 /// One quantity of a figure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
     /// The paper.
     pub key: String,
@@ -106,7 +110,8 @@ pub struct Entry {
 }
 
 /// What a paper says.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Paper {
     /// A number.
@@ -123,7 +128,8 @@ pub enum Paper {
 }
 
 /// What we get.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Measured {
     /// A number.
@@ -278,7 +284,8 @@ fn rounded(value: f64) -> f64 {
 
 /// The JSON Schema (2020-12) of a [`Report`].
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Report).to_value()
+    let text = include_str!("../schemas/reproduce.json");
+    serde_json::from_str(text).expect("a test compares it with what schemars makes")
 }
 
 #[cfg(test)]

@@ -31,7 +31,8 @@ pub struct Shard {
 }
 
 /// What was asked for, as `sweep.json` has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// Version of lasthop that makes the runs.
@@ -55,7 +56,8 @@ pub struct Asked {
 }
 
 /// A key that varies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AskedKey {
     /// The key, as `--set` names it.

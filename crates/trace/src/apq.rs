@@ -7,18 +7,18 @@ pub(crate) mod read;
 #[cfg(feature = "files")]
 pub(crate) mod samples;
 
-use crate::value::{rounded, to_json};
+use crate::value::{kept_schema, rounded, to_json};
 use lasthop_apq::Direction;
 use lasthop_apq::report::{
     self, DirectionReport, Discipline, Doubt, Judgement, LoadPoint, Report, SessionReport,
     SizeReport, Unit,
 };
 use lasthop_hosts::ApqEnding;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a measurement of an access point's queue found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDocument {
     /// The far host, as it was named.
     pub host: String,
@@ -38,7 +38,8 @@ pub struct ApqDocument {
 }
 
 /// What a simulated measurement found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqFlowSummary {
     /// How it ended; what was found until then is told in any case.
     pub ending: ApqFlowEnding,
@@ -50,7 +51,8 @@ pub struct ApqFlowSummary {
 }
 
 /// How a simulated measurement ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqFlowEnding {
     /// It is done.
@@ -62,7 +64,8 @@ pub enum ApqFlowEnding {
 }
 
 /// How a queue is measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqMethod {
     /// Algorithms 1 and 2 of the paper.
@@ -72,7 +75,8 @@ pub enum ApqMethod {
 }
 
 /// The queue in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDirection {
     /// Which way the packets went, as the host that measures sees it.
     pub direction: ApqWay,
@@ -96,7 +100,8 @@ pub struct ApqDirection {
 }
 
 /// A direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqWay {
     /// From the far host to the one that measures.
@@ -106,7 +111,8 @@ pub enum ApqWay {
 }
 
 /// Why a result may be wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDoubt {
     /// Which doubt, in one word.
     pub kind: String,
@@ -115,7 +121,8 @@ pub struct ApqDoubt {
 }
 
 /// What packets of one length showed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqSize {
     /// Length of the IP packets in bytes.
     pub packet_bytes: u16,
@@ -145,7 +152,8 @@ pub struct ApqSize {
 }
 
 /// One load of the search for the saturation rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqLoad {
     /// Packets a second that were sent.
     pub offered_pps: f64,
@@ -158,7 +166,8 @@ pub struct ApqLoad {
 }
 
 /// One session: an empty queue, a full queue, an empty queue.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqSession {
     /// Equation 1 in packets.
     pub equation_1_packets: f64,
@@ -175,7 +184,8 @@ pub struct ApqSession {
 }
 
 /// A mean over sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqEstimate {
     /// Mean.
     pub mean: f64,
@@ -187,7 +197,8 @@ pub struct ApqEstimate {
 }
 
 /// What the queue's bound counts, and how sure that is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqUnitJudgement {
     /// What was decided.
     pub verdict: ApqUnit,
@@ -196,7 +207,8 @@ pub struct ApqUnitJudgement {
 }
 
 /// What the bound of a queue counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqUnit {
     /// Packets.
@@ -208,7 +220,8 @@ pub enum ApqUnit {
 }
 
 /// How the queue is managed, and how sure that is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDisciplineJudgement {
     /// What was decided.
     pub verdict: ApqDiscipline,
@@ -217,7 +230,8 @@ pub struct ApqDisciplineJudgement {
 }
 
 /// How a queue chooses what to drop and what to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqDiscipline {
     /// One queue with a bound; what comes to a full one is dropped.
@@ -266,7 +280,7 @@ impl ApqDocument {
 
 /// The JSON Schema (2020-12) of an [`ApqDocument`].
 pub fn apq_schema() -> serde_json::Value {
-    schemars::schema_for!(ApqDocument).to_value()
+    kept_schema(include_str!("../schemas/apq.json"))
 }
 
 impl ApqFlowSummary {

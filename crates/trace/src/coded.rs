@@ -9,12 +9,12 @@ use lasthop_franc::Stats;
 use lasthop_hosts::FrancReport;
 use lasthop_packet::NodeId;
 use lasthop_units::{Duration, Instant};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A coded link, after the warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodedLinkSummary {
     /// Packets that came out and were not, or not again, what went in: zero, or a bug.
     pub corrupt: u64,
@@ -25,7 +25,8 @@ pub struct CodedLinkSummary {
 }
 
 /// One direction of a coded link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodedDirectionSummary {
     /// Packets that came out.
     pub packets: u64,
@@ -34,7 +35,8 @@ pub struct CodedDirectionSummary {
 }
 
 /// A node of a coded link.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodedNodeSummary {
     /// What it is.
     pub role: CodedRole,
@@ -80,7 +82,8 @@ pub struct CodedNodeSummary {
 }
 
 /// What a node of a coded link is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CodedRole {
     /// Encoder and decoder.

@@ -5,13 +5,13 @@
 
 use crate::document::{FlowSummary, NodeSummary, RunDocument};
 use crate::run_set::Estimate;
-use crate::value::{rounded, to_json};
-use schemars::JsonSchema;
+use crate::value::{kept_schema, rounded, to_json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A scenario in virtual and in real time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Name of the scenario.
     pub scenario: String,
@@ -32,7 +32,8 @@ pub struct Comparison {
 }
 
 /// A value of both. A side is absent if its runs do not have it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
     /// In virtual time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -46,7 +47,8 @@ pub struct Pair {
 }
 
 /// One flow.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowComparison {
     /// Goodput in Mb/s.
     pub goodput_mbps: Pair,
@@ -63,7 +65,8 @@ pub struct FlowComparison {
 }
 
 /// One Wi-Fi node.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeComparison {
     /// Mean number of packets in its queues.
     pub queue_mean_packets: Pair,
@@ -104,7 +107,7 @@ impl Comparison {
 
 /// The JSON Schema (2020-12) of a [`Comparison`].
 pub fn comparison_schema() -> serde_json::Value {
-    schemars::schema_for!(Comparison).to_value()
+    kept_schema(include_str!("../schemas/comparison.json"))
 }
 
 impl Pair {

@@ -9,14 +9,14 @@ use crate::apq::ApqFlowSummary;
 use crate::coded::CodedLinkSummary;
 use crate::names::FlowKind;
 use crate::value::{
-    CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary, to_json,
+    CountSummary, DelayPartsSummary, LossReason, TimeSummary, WindowSummary, kept_schema, to_json,
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The summary of one run of a scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunDocument {
     /// Name of the scenario.
     pub scenario: String,
@@ -65,7 +65,8 @@ pub struct RunDocument {
 }
 
 /// One flow, in the direction from its sender to its receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSummary {
     /// Kind of traffic.
     pub kind: FlowKind,
@@ -137,7 +138,8 @@ pub struct FlowSummary {
 }
 
 /// One direction of a flow of real programs, over the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramSummary {
     /// The program that sends, as the kernel has its name (up to 15 bytes); absent if it was
     /// gone before it could be found, or sends from outside.
@@ -176,7 +178,8 @@ pub struct ProgramSummary {
 }
 
 /// Flows of real programs beyond those that are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOutSummary {
     /// How many flows; 65536 stands for that and more.
     pub flows: u64,
@@ -185,7 +188,8 @@ pub struct LeftOutSummary {
 }
 
 /// One Wi-Fi node, after the warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeSummary {
     /// Packets in its Wi-Fi queues (driver queue and those in flight included), over time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -209,7 +213,8 @@ pub struct NodeSummary {
 }
 
 /// A queue as the scenario has it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueSummary {
     /// Its discipline.
     pub kind: QueueKind,
@@ -226,7 +231,8 @@ pub struct QueueSummary {
 }
 
 /// The disciplines of queues, by their words in scenario files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueKind {
     /// First in, first out; what does not fit is dropped.
@@ -240,7 +246,8 @@ pub enum QueueKind {
 }
 
 /// The bounds of the A-MPDUs of a node, as the scenario has them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AggregationSummary {
     /// Most MPDUs, the Block Ack window apart.
     pub frames_max: u16,
@@ -259,7 +266,8 @@ pub struct AggregationSummary {
 }
 
 /// When a node was off its channel or dozed, after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbsenceSummary {
     /// How often.
     pub count: u64,
@@ -276,7 +284,8 @@ pub struct AbsenceSummary {
 }
 
 /// Erroneous MPDUs that a receiver gave up, after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PseudoRetryOutSummary {
     /// MPDUs given up.
     pub mpdus: u64,
@@ -285,7 +294,8 @@ pub struct PseudoRetryOutSummary {
 }
 
 /// One direction of a Wi-Fi link, after the warm-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkSummary {
     /// PHY rates of data PPDUs in Mb/s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -317,7 +327,8 @@ pub struct LinkSummary {
 }
 
 /// The rates of PPDUs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateSummary {
     /// Mean over PPDUs.
     pub mean: f64,
@@ -328,7 +339,8 @@ pub struct RateSummary {
 }
 
 /// One direction of a wire, after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireSummary {
     /// Bit rate in Mb/s at the beginning; absent if it never limits.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -345,7 +357,8 @@ pub struct WireSummary {
 }
 
 /// How well an emulated run kept real time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmulationSummary {
     /// How long after its computed instant a packet was handed over, in us.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -358,7 +371,8 @@ pub struct EmulationSummary {
 }
 
 /// The distribution of lateness.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatenessSummary {
     /// Median.
     pub p50: f64,
@@ -379,5 +393,5 @@ impl RunDocument {
 
 /// The JSON Schema (2020-12) of a [`RunDocument`].
 pub fn run_schema() -> serde_json::Value {
-    schemars::schema_for!(RunDocument).to_value()
+    kept_schema(include_str!("../schemas/run.json"))
 }

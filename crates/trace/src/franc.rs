@@ -4,16 +4,16 @@
 //! of types are the descriptions in the JSON Schema; those of counters are also the
 //! help texts of the metrics.
 
-use crate::value::{rounded, to_json};
+use crate::value::{kept_schema, rounded, to_json};
 use lasthop_franc::config::Mode;
 use lasthop_franc::{Config, Role, Stats};
 use lasthop_units::Duration;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// A node of a coded link: what it is, and what it counted since it began.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrancDocument {
     /// Version of lasthop that runs.
     pub version: String,
@@ -61,7 +61,8 @@ pub struct FrancDocument {
 }
 
 /// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FrancRole {
     /// Encoder and decoder.
@@ -75,7 +76,8 @@ pub enum FrancRole {
 }
 
 /// A neighbour.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrancNeighbour {
     /// Its number.
     pub id: u8,
@@ -100,7 +102,8 @@ macro_rules! counters {
         $($(#[doc = $docs:literal])* $name:ident;)*
     ) => {
         /// What was counted since the node began.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct FrancCounters {
             $($(#[doc = $docs])* pub $name: u64,)*
             $($(#[doc = $daemon_docs])* pub $daemon: u64,)*
@@ -280,7 +283,7 @@ impl FrancDocument {
 
 /// The JSON Schema of what `lasthop franc stats --json` prints.
 pub fn franc_schema() -> serde_json::Value {
-    schemars::schema_for!(FrancDocument).to_value()
+    kept_schema(include_str!("../schemas/franc.json"))
 }
 
 #[cfg(test)]

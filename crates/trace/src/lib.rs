@@ -20,6 +20,9 @@
 //! The crate knows no driver and no scenario: [`Names`] maps indices to names. Without the
 //! feature `files`, which is on by default, there are the documents, [`Recorder`] and
 //! [`Snapshot`]: what also builds where there are neither files nor threads.
+//!
+//! The feature `schema` derives `schemars::JsonSchema` of the documents, for the test that
+//! compares the kept JSON Schemas, `schemas`, with it.
 
 #![forbid(unsafe_code)]
 

@@ -2,12 +2,12 @@
 //! `lasthop medium --json`). Names carry units; a key that does not apply is absent, never
 //! null. The doc comments are the descriptions in the JSON Schema.
 
-use crate::value::to_json;
-use schemars::JsonSchema;
+use crate::value::{kept_schema, to_json};
 use serde::{Deserialize, Serialize};
 
 /// A medium between the kernel's simulated radios, from beginning to end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MediumDocument {
     /// Version of lasthop that ran.
     pub version: String,
@@ -32,7 +32,8 @@ pub struct MediumDocument {
 }
 
 /// A radio.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MediumRadio {
     /// Its node in the scenario.
     pub node: String,
@@ -48,7 +49,8 @@ pub struct MediumRadio {
 }
 
 /// What a radio did on a channel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MediumChannel {
     /// Centre frequency of the primary channel in MHz.
     pub mhz: u32,
@@ -81,5 +83,5 @@ impl MediumDocument {
 
 /// JSON Schema of [`MediumDocument`].
 pub fn medium_schema() -> serde_json::Value {
-    schemars::schema_for!(MediumDocument).to_value()
+    kept_schema(include_str!("../schemas/medium.json"))
 }

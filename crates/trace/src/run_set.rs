@@ -4,13 +4,13 @@
 //! interval. The doc comments of types are the descriptions in the JSON Schema.
 
 use crate::document::{FlowSummary, RunDocument};
-use crate::value::{rounded, to_json};
-use schemars::JsonSchema;
+use crate::value::{kept_schema, rounded, to_json};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Several runs of one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSet {
     /// Over all runs, by flow.
     pub summary: BTreeMap<String, FlowEstimates>,
@@ -19,7 +19,8 @@ pub struct RunSet {
 }
 
 /// One flow over several runs; a key is absent if no run has that value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowEstimates {
     /// Goodput in Mb/s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -42,7 +43,8 @@ pub struct FlowEstimates {
 }
 
 /// What several runs say about one value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Mean of the runs.
     pub mean: f64,
@@ -82,7 +84,7 @@ impl RunSet {
 
 /// The JSON Schema (2020-12) of a [`RunSet`].
 pub fn run_set_schema() -> serde_json::Value {
-    schemars::schema_for!(RunSet).to_value()
+    kept_schema(include_str!("../schemas/run-set.json"))
 }
 
 impl FlowEstimates {

@@ -4,11 +4,11 @@
 //! The doc comments here are the descriptions in the published JSON Schemas.
 
 use crate::histogram::Histogram;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A distribution of times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSummary {
     /// Mean.
     pub mean: f64,
@@ -23,7 +23,8 @@ pub struct TimeSummary {
 }
 
 /// A distribution of counts: mean, 95th percentile, greatest.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowSummary {
     /// Mean.
     pub mean: f64,
@@ -34,7 +35,8 @@ pub struct WindowSummary {
 }
 
 /// A distribution of counts with its median.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountSummary {
     /// Mean.
     pub mean: f64,
@@ -47,9 +49,8 @@ pub struct CountSummary {
 }
 
 /// Why packets were lost.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LossReason {
     /// No room in a queue.
@@ -79,7 +80,8 @@ pub enum LossReason {
 }
 
 /// The parts of a mean one-way delay.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayPartsSummary {
     /// Waiting behind other packets in the queues of the Wi-Fi hop.
     pub queue: f64,
@@ -112,6 +114,11 @@ pub(crate) fn to_json(document: &impl Serialize) -> String {
         .expect("a document has string keys and no fallible serializer");
     text.push('\n');
     text
+}
+
+/// The JSON Schema whose kept text is `text`.
+pub(crate) fn kept_schema(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("a test compares it with what schemars makes")
 }
 
 /// Rounds `value` to `decimals` decimal places.

@@ -7,12 +7,12 @@ use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Schedule};
 use crate::air::stations::StationId;
 use crate::series::Seconds;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Shares of the time on the air. Without the gaps between frames.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AirtimeSummary {
     /// Share of the time in which something was sent that was heard, 0 to 1.
     pub utilisation: f64,
@@ -25,7 +25,8 @@ pub struct AirtimeSummary {
 }
 
 /// A network: an access point and its stations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BssSummary {
     /// Name of the network; absent if no beacon has it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -52,7 +53,8 @@ pub struct BssSummary {
 }
 
 /// A station, or an access point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StationSummary {
     /// Frames that it sent.
     pub frames: u64,
@@ -75,7 +77,8 @@ pub struct StationSummary {
 }
 
 /// Data frames of one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionSummary {
     /// Bodies of MSDUs, each once, in Mb/s over the whole capture.
     pub throughput_mbps: f64,
@@ -130,7 +133,8 @@ pub struct DirectionSummary {
 }
 
 /// What was sent at a PHY rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateSummary {
     /// The rate in Mb/s.
     pub mbps: f64,
@@ -146,7 +150,8 @@ pub struct RateSummary {
 }
 
 /// When and why a station is away.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScheduleSummary {
     /// `scan`: it works on other channels; `power_save`; `unknown`.
     pub cause: String,
@@ -170,7 +175,8 @@ pub struct ScheduleSummary {
 }
 
 /// A period in which absences follow each other closely.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeriodSummary {
     /// When the first absence began.
     pub from_s: f64,
@@ -188,7 +194,8 @@ pub struct PeriodSummary {
 }
 
 /// An absence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbsenceSummary {
     /// When it began.
     pub from_s: f64,
@@ -211,7 +218,8 @@ pub struct AbsenceSummary {
 }
 
 /// Frames that announce an absence, or take it back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoticeSummary {
     /// When the first was captured.
     pub from_s: f64,

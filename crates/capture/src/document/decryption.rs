@@ -2,13 +2,13 @@
 
 use super::is_zero;
 use crate::analysis::Analysis;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What became of protected frames. Each of them is in one of the numbers: `opened`, `opened_cut`
 /// and those under `closed`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecryptionSummary {
     /// Handshakes that led to a key, rekeying included.
     pub handshakes: u64,
@@ -33,7 +33,8 @@ pub struct DecryptionSummary {
 }
 
 /// Frames that were not opened, by the reason; 0 is left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClosedSummary {
     /// No handshake between the two was heard before, or not enough of it.
     #[serde(skip_serializing_if = "is_zero", default)]

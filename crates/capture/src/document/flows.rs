@@ -3,12 +3,12 @@
 use super::{millis, rounded, seconds};
 use crate::document::channel::mbps;
 use crate::transport::{self, Direction, FlowKey, Flows};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A flow of both directions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSummary {
     /// `tcp` or `udp`.
     pub protocol: String,
@@ -18,7 +18,8 @@ pub struct FlowSummary {
 }
 
 /// What one end of a flow sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowDirectionSummary {
     /// Time of the first packet.
     pub from_s: f64,

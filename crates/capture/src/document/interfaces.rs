@@ -4,12 +4,12 @@ use super::channel::{self, AirtimeSummary, BssSummary};
 use super::flows::{self, FlowSummary};
 use crate::analysis::{Analysis, Interface, InterfaceCounts};
 use crate::finding::{Extent, Finding, findings};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What an interface of the file has captured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterfaceSummary {
     /// Its number in the file, from 0.
     pub interface: u32,

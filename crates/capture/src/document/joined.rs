@@ -7,12 +7,12 @@ pub use build::begin_ns;
 
 use super::{ErrorSummary, UnusedSummary};
 use crate::analysis::Analysis;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What several captures show together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JoinedSummary {
     /// The capture by whose clock all times here are.
     pub reference: String,
@@ -41,7 +41,8 @@ pub struct JoinedSummary {
 }
 
 /// A file besides the first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileSummary {
     /// The file, as it was named.
     pub file: String,
@@ -59,7 +60,8 @@ pub struct FileSummary {
 }
 
 /// An interface that has seen packets of IP.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceSummary {
     /// Its name in what follows: the file, and the interface if there are several.
     pub name: String,
@@ -77,7 +79,8 @@ pub struct PlaceSummary {
 }
 
 /// A clock compared with that of another place.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockSummary {
     /// The other place.
     pub against: String,
@@ -112,14 +115,16 @@ pub struct ClockSummary {
 }
 
 /// A flow that several places have seen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JoinedFlowSummary {
     /// From each end: address and port of the sender, and what became of what it sent.
     pub from: BTreeMap<String, JoinedDirectionSummary>,
 }
 
 /// What became of what one end of a flow sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JoinedDirectionSummary {
     /// The places on its path that are used, in the order in which packets pass them.
     pub path: Vec<String>,
@@ -157,7 +162,8 @@ pub struct JoinedDirectionSummary {
 }
 
 /// The parts of a delay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartsSummary {
     /// Between two wired places before the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -182,7 +188,8 @@ pub struct PartsSummary {
 }
 
 /// Delays in milliseconds; the median and the percentile are within 0.4 %.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelaySummary {
     /// How many.
     pub count: u64,
@@ -200,7 +207,8 @@ pub struct DelaySummary {
 }
 
 /// Copies of segments by what became of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FatesSummary {
     /// It arrived.
     pub arrived: u64,
@@ -220,7 +228,8 @@ pub struct FatesSummary {
 }
 
 /// What was sent again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RetransmissionSummary {
     /// Retransmissions by what became of the copy before. Those whose copy before had arrived are
     /// spurious: the acknowledgement was late, or lost.
@@ -235,7 +244,8 @@ pub struct RetransmissionSummary {
 }
 
 /// A segment that took long.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowSegmentSummary {
     /// The flow.
     pub flow: String,
@@ -280,7 +290,8 @@ pub struct SlowSegmentSummary {
 }
 
 /// What else was measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextSummary {
     /// The file, as it was named.
     pub file: String,
