@@ -9,13 +9,18 @@ mod airtime;
 mod basic;
 mod channel;
 mod error;
+mod he;
 mod rate;
+mod ru;
 mod timing;
+mod vht;
 
 pub use basic::ControlRates;
 pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation, SnrChange};
 pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
+pub use he::{HeGuardInterval, PacketPadding};
 pub use rate::{
     Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,
 };
+pub use ru::{Ru, RuSize};
 pub use timing::{Standard, Timing};

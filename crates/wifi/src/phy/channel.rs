@@ -48,11 +48,12 @@ pub struct PathLoss {
 
 impl PathLoss {
     /// Exponent 3 from the free-space loss at 1 m: 40.05 dB at 2.4 GHz, 46.68 dB
-    /// at 5.15 GHz.
+    /// at 5.15 GHz, 47.95 dB at 5.955 GHz (channel 1 of 6 GHz).
     pub fn of(band: Band) -> Self {
         let frequency_hz = match band {
             Band::Ghz2_4 => 2.4e9,
             Band::Ghz5 => 5.15e9,
+            Band::Ghz6 => 5.955e9,
         };
         Self { reference: free_space_at_1m(frequency_hz), exponent: PATH_LOSS_EXPONENT }
     }
