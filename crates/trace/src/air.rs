@@ -140,7 +140,7 @@ impl AirWriter {
     ) -> Result<Self, OutputError> {
         let short_slots = match info.band {
             Band::Ghz2_4 => Beacon::SHORT_PREAMBLE | Beacon::SHORT_SLOT_TIME,
-            Band::Ghz5 => 0,
+            Band::Ghz5 | Band::Ghz6 => 0,
         };
         let interval_tu = info.beacon_interval.as_micros() / 1_024;
         let capture = Capture::new(target, LinkType::Radiotap, "air", snap_bytes)?;
