@@ -118,16 +118,17 @@ impl Timing {
     /// aRxPHYStartDelay: from the start of a PPDU at the antenna to
     /// PHY-RXSTART.indication. DSSS and CCK: 192 us (long preamble) or 96 us
     /// (table 16-4); OFDM and ERP-OFDM: 20 us (tables 17-21, 18-5); HT-mixed:
-    /// 28 us, the end of HT-SIG (table 19-25); VHT: 40 to 68 us, the end of
-    /// VHT-SIG-B; HE SU: 32 us and extended range 40 us, the end of HE-SIG-A. Of VHT
-    /// and HE the tables of PHY characteristics (21.4.4, 27.4.4) were not seen.
+    /// 28 us, the end of HT-SIG (table 19-25); VHT: 72 us, with the most VHT-LTFs that
+    /// there are (table 21-28); HE SU: 32 us, the end of HE-SIG-A, and extended range
+    /// 40 us (IEEE 802.11ax-2021, table 27-54). Of the tables of VHT and HE only what
+    /// others quote was seen, and nothing on extended range.
     pub fn rx_phy_start_delay(rate: Rate) -> Duration {
         Duration::from_micros(match rate {
             Rate::Dsss { preamble: Preamble::Short, rate } if rate != super::DsssRate::Mbps1 => 96,
             Rate::Dsss { .. } => 192,
             Rate::Ofdm(_) | Rate::ErpOfdm(_) => 20,
             Rate::Ht { .. } => 28,
-            Rate::Vht { .. } => return rate.preamble_and_header(Band::Ghz5),
+            Rate::Vht { .. } => 36 + 4 * 8 + 4,
             Rate::He { .. } => 32,
             Rate::HeExtendedRange { .. } => 40,
         })
@@ -137,7 +138,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{DsssRate, OfdmRate};
+    use crate::phy::{ChannelWidth, DsssRate, HeGuardInterval, OfdmRate};
 
     #[test]
     fn intervals_everybody_knows() {
@@ -157,13 +158,17 @@ mod tests {
         assert_eq!(a.eifs(Rate::Ofdm(OfdmRate::Mbps6), Band::Ghz5), us(94));
         assert_eq!(a.response_timeout(Rate::Ofdm(OfdmRate::Mbps24)), us(45));
         assert_eq!(b.response_timeout(mbps_1), us(222));
+        assert_eq!(Timing::of(Standard::Dot11n, Band::Ghz6), a);
+        let guard_interval = HeGuardInterval::Ns800Ltf2x;
+        let he = Rate::he(0, 1, ChannelWidth::Mhz20, guard_interval, false).expect("a rate");
+        assert_eq!(Timing::rx_phy_start_delay(he), us(32));
     }
 
     #[test]
     fn bands() {
         assert!(!Standard::Dot11g.works_in(Band::Ghz5) && !Standard::Dot11a.works_in(Band::Ghz2_4));
         assert!(Standard::Dot11n.works_in(Band::Ghz2_4) && Standard::Dot11n.works_in(Band::Ghz5));
-        // HE and OFDM only; its intervals are those of 5 GHz.
+        // HE only; its intervals are those of 5 GHz.
         assert!(!Standard::Dot11n.works_in(Band::Ghz6) && !Standard::Dot11a.works_in(Band::Ghz6));
     }
 }
