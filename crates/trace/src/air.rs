@@ -626,6 +626,9 @@ fn ht_capabilities(rates: &[Rate]) -> Option<HtCapabilities> {
             (ChannelWidth::Mhz40, GuardInterval::Short) => {
                 HtCapabilities::WIDTH_40_MHZ | HtCapabilities::SHORT_GUARD_INTERVAL_40_MHZ
             }
+            (ChannelWidth::Mhz80 | ChannelWidth::Mhz160, _) => {
+                unreachable!("HT has 20 and 40 MHz")
+            }
         };
     }
     any.then_some(capabilities)

@@ -353,9 +353,11 @@ mod tests {
         assert!((five.at(Meters(10.0)).0 - 76.6777).abs() < 0.01);
         assert_eq!(five.at(Meters(0.2)), five.reference);
         assert!((PathLoss::of(Band::Ghz2_4).reference.0 - 40.05).abs() < 0.01);
+        assert!((PathLoss::of(Band::Ghz6).reference.0 - 47.94).abs() < 0.01);
         let noise = |width| Propagation::of(Band::Ghz5, width).noise().0;
         assert!((noise(ChannelWidth::Mhz20) + 93.99).abs() < 0.01);
         assert!((noise(ChannelWidth::Mhz40) + 90.98).abs() < 0.01);
+        assert!((noise(ChannelWidth::Mhz160) + 84.96).abs() < 0.01);
     }
 
     #[test]

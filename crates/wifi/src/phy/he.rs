@@ -182,7 +182,7 @@ impl HeCoding {
     /// streams (27.3.12.9).
     pub(super) const fn exists(self) -> bool {
         let is_dcm_allowed = matches!(self.mcs, 0 | 1 | 3 | 4) && self.streams <= DCM_STREAMS_MAX;
-        self.mcs as usize <= MCS_MODULATION.len() - 1
+        (self.mcs as usize) < MCS_MODULATION.len()
             && self.streams >= 1
             && self.streams <= 8
             && (!self.dcm || is_dcm_allowed)

@@ -173,7 +173,8 @@ impl MuPpdu<'_> {
     }
 
     /// Whether HE-SIG-B has no common field: all of two or more users on the RU that
-    /// fills the channel (HE-SIG-B Compression, 27.3.11.7).
+    /// fills the channel (HE-SIG-B Compression, 27.3.11.7). Others allow it for one user
+    /// as well; here one has a common field.
     pub fn is_compressed(&self) -> bool {
         let whole = RuSize::of_width(self.width);
         self.users.len() >= 2
