@@ -124,7 +124,7 @@ fn samples_are_rows() {
         duplicates: 0,
     };
     let path = scene::scratch("samples");
-    let mut directory = OutputDir::create(&path).unwrap();
+    let mut directory = OutputDir::create(&*path).unwrap();
     let mut writer = SamplesWriter::new(&mut directory).unwrap();
     writer.phase(0, &PhaseRecord { samples: Vec::new(), ..record.clone() }).unwrap();
     writer.phase(1, &record).unwrap();
@@ -148,5 +148,4 @@ fn samples_are_rows() {
     assert!(samples.iter().all(|sample| (sample.phase, sample.direction) == (1, ApqWay::Up)));
     let sent: Vec<Value> = samples.iter().map(|sample| sample.sent_ns.into()).collect();
     assert_eq!(sent, column("sent_ns"));
-    fs::remove_dir_all(path).unwrap();
 }

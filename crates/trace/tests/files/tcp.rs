@@ -68,7 +68,6 @@ fn segments_that_nobody_knows_are_not_made_up() {
             ];
             assert_eq!(read, expected, "{capture}");
         }
-        fs::remove_dir_all(path).unwrap();
     }
 }
 
@@ -78,5 +77,4 @@ fn segments_are_for_captures() {
     let path = scene::scratch("no-captures");
     let files = Files { air: None, nodes: None, ..scene::files() };
     scene::record(&path, &files, |recorder| assert!(!recorder.wants_segments()));
-    fs::remove_dir_all(path).unwrap();
 }
