@@ -78,7 +78,6 @@ impl Delays {
         let every = table.step(GROUPS_MAX);
         let mut flows: BTreeMap<String, Flow> = BTreeMap::new();
         for group in table.groups(GROUPS_MAX) {
-            let group = group?;
             let (at, kind, flow) =
                 (group.int64("at_ns")?, group.text("kind")?, group.text("flow")?);
             let (node, peer, bytes) =
