@@ -424,7 +424,7 @@ pub fn merge(folder: &Path) -> Result<(usize, u64), StoreError> {
     for path in parts.iter().filter(|path| **path != whole) {
         remove_part(folder, path)?;
     }
-    Ok((journal.entries.len(), asked.combinations * u64::from(asked.runs)))
+    Ok((journal.entries.len(), asked.combinations.saturating_mul(asked.runs.into())))
 }
 
 /// Removes the journal of a shard and its tables.
