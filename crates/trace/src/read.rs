@@ -3,6 +3,7 @@
 //! come from anybody: what is damaged or claims too much is an error, whatever the `parquet` crate
 //! makes of it (`pages`). Row groups have at most 2^20 rows, of at most 256 columns.
 
+mod footer;
 mod pages;
 
 use pages::{Pages, Source, general, guarded};
@@ -245,6 +246,7 @@ impl Group<'_> {
 
 /// What the end of a file says of it, if lasthop can read such a table.
 fn footer(file: &Source) -> Result<ParquetMetaData, ParquetError> {
+    footer::check(file)?;
     let footer = ParquetMetaDataReader::new().parse_and_finish(file)?;
     let columns = footer.file_metadata().schema_descr().num_columns();
     if columns > COLUMNS_MAX {

@@ -9,7 +9,6 @@ use lasthop_trace::{Files, NodeFrames};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::{Address, StationId};
-use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 

@@ -15,7 +15,6 @@ use lasthop_trace::{
 };
 use lasthop_units::Duration;
 use serde_json::{Value, json};
-use std::fs;
 
 fn estimate(mean: f64) -> Option<Estimate> {
     Some(Estimate { mean, half_width: Some(mean / 100.0), values: 5 })

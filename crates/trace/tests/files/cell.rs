@@ -14,7 +14,6 @@ use lasthop_wifi::cell::{Aggregation, Cell, CellConfig, Output, PairConfig, Role
 use lasthop_wifi::event::Event;
 use lasthop_wifi::phy::{Band, ChannelWidth, Propagation, Standard};
 use lasthop_wifi::{Address, StationId};
-use std::fs;
 
 fn station(role: Role, number: u64) -> StationConfig {
     StationConfig {

@@ -6,7 +6,6 @@ use crate::tables::{field, rows};
 use lasthop_net::network::NetworkStats;
 use lasthop_trace::{Column, ColumnValues, Columns, Files, Recorder, Tables, Tidy};
 use serde_json::Value;
-use std::fs;
 
 /// The value of a row, as other readers of the layout see it.
 fn value(table: &Columns, column: &Column, row: usize) -> Value {

@@ -11,7 +11,6 @@ use lasthop_trace::{Files, NodeFrames};
 use lasthop_units::Instant;
 use lasthop_wifi::event::Event;
 use lasthop_wifi::{Address, StationId};
-use std::fs;
 
 /// The flow "bulk" of the scene.
 const BULK: u16 = 3;
