@@ -70,8 +70,7 @@ fn is_same(a: &Value, b: &Value) -> bool {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
         }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_same(a, b)))
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_same(a, b)))
         }
         _ => a == b,
     }
@@ -79,8 +78,12 @@ fn is_same(a: &Value, b: &Value) -> bool {
 
 fn pages(set: RunSet) {
     set::html(&set::Content { set: &set, series: &[], scenario: None });
-    let variant =
-        |name: &str| variants::Variant { name: name.into(), set: set.clone(), series: Vec::new(), scenario: None };
+    let variant = |name: &str| variants::Variant {
+        name: name.into(),
+        set: set.clone(),
+        series: Vec::new(),
+        scenario: None,
+    };
     variants::html("two", &[variant("one"), variant("other")], None);
 }
 

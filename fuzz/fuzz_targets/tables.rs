@@ -91,9 +91,8 @@ fn again(series: &SeriesTable, folder: &Path) {
             SeriesOf::Node(name) => names[1] = Cell::Text(name),
             SeriesOf::Link(name) => names[2] = Cell::Text(name),
         }
-        let quantity = |(_, values): &(String, Vec<Option<f64>>)| {
-            values[row].map_or(Cell::Null, Cell::Double)
-        };
+        let quantity =
+            |(_, values): &(String, Vec<Option<f64>>)| values[row].map_or(Cell::Null, Cell::Double);
         let cells = [Cell::Int(*at)].into_iter().chain(names);
         rows.row(cells.chain(series.quantities.iter().map(quantity))).expect("there is room");
     }
