@@ -107,12 +107,11 @@ impl Delays {
                 if (at as f64) < from_s * 1e9 {
                     continue;
                 }
-                match &node[row] {
-                    Some(node) if kind == b"arrived" => {
-                        let bytes = bytes[row].and_then(|it| u64::try_from(it).ok());
-                        flow.arrived(node, nanos, bytes.unwrap_or(0));
-                    }
-                    _ => flow.round_trips.add(nanos),
+                if kind == b"round_trip" {
+                    flow.round_trips.add(nanos);
+                } else if let Some(node) = &node[row] {
+                    let bytes = bytes[row].and_then(|it| u64::try_from(it).ok());
+                    flow.arrived(node, nanos, bytes.unwrap_or(0));
                 }
             }
         }
