@@ -110,7 +110,9 @@ pub const fn type_of_service(category: AccessCategory) -> u8 {
 
 /// Sets "congestion experienced" in the IP packet of a frame, if it is ECN-capable.
 pub fn mark_congestion(frame: &mut [u8]) {
-    if let Some((_, packet)) = frame.split_at_mut_checked(HEADER_BYTES) {
+    // What another EtherType carries may look like an IP packet.
+    let is_capable = Header::parse(frame).is_some_and(|header| header.ecn_capable);
+    if let Some((_, packet)) = frame.split_at_mut_checked(HEADER_BYTES).filter(|_| is_capable) {
         ip::mark_congestion(packet);
     }
 }

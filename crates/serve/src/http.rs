@@ -195,7 +195,7 @@ fn field<'a>(fields: &[httparse::Header<'a>], name: &str) -> Result<Option<&'a s
 
 /// A whole response.
 #[derive(Debug)]
-pub(crate) struct Response {
+pub struct Response {
     status: u16,
     kind: &'static str,
     body: Vec<u8>,
@@ -223,6 +223,11 @@ impl Response {
     pub(crate) fn error(status: u16, why: &str) -> Self {
         let body = serde_json::json!({ "error": why }).to_string();
         Self { status, ..Self::json(body) }
+    }
+
+    /// Its status, three digits.
+    pub fn status(&self) -> u16 {
+        self.status
     }
 
     /// The response as bytes.

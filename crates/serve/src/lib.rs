@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `server` | [`Server`]: the socket, a thread for each connection, bounds, the end |
 //! | [`http`] | requests and responses as bytes, who may ask, what browsers are told |
-//! | `route` | which request gets what |
+//! | [`route`] | which request gets what |
 //! | `runs` | which runs there are, and their documents and findings |
 //! | `series` | what changed over time |
 //! | `air` | the timeline of the air at any resolution |
@@ -21,7 +21,7 @@ mod air;
 pub mod http;
 mod live;
 mod packet;
-mod route;
+pub mod route;
 mod runs;
 mod series;
 mod server;

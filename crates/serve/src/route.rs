@@ -17,20 +17,25 @@ const SCRIPT: &[u8] = include_bytes!("../assets/viewer.js");
 const STYLE: &[u8] = include_bytes!("../assets/viewer.css");
 
 /// What there is to serve.
-pub(crate) struct Site {
-    pub live: Option<Live>,
+pub struct Site {
+    pub(crate) live: Option<Live>,
     runs: Option<Runs>,
 }
 
 /// What a request gets.
-pub(crate) enum Answer {
+pub enum Answer {
+    /// A response.
     Whole(Response),
     /// A stream of events.
     Live(Live),
 }
 
 impl Site {
-    pub(crate) fn new(folder: Option<PathBuf>, live: Option<Live>) -> Result<Self, ServeError> {
+    /// The runs in `folder`, and an emulation.
+    ///
+    /// # Errors
+    /// If the folder cannot be read or has no run.
+    pub fn new(folder: Option<PathBuf>, live: Option<Live>) -> Result<Self, ServeError> {
         let runs = folder.as_deref().map(Runs::find).transpose()?;
         Ok(Self { live, runs })
     }
@@ -42,7 +47,7 @@ impl Site {
 }
 
 /// Answers a request.
-pub(crate) fn answer(site: &Site, request: &Request) -> Answer {
+pub fn answer(site: &Site, request: &Request) -> Answer {
     let path: Vec<&str> = request.path.split('/').collect();
     let is_get = request.method == Method::Get;
     let live = site.live.as_ref().ok_or_else(|| (404, "nothing runs here".to_owned()));

@@ -288,11 +288,11 @@ impl Store {
             return Err(StoreError::Damaged { path, message });
         }
         file.try_lock().map_err(|_| StoreError::Busy { path: path.clone() })?;
-        let journal = Journal::read(&path)?;
+        let journal = Journal::read(&path, asked.keys.len())?;
         file.set_len(journal.length).map_err(error)?;
         let mut elsewhere = BTreeSet::new();
         for other in journals(folder)?.into_iter().filter(|other| *other != path) {
-            elsewhere.extend(Journal::read(&other)?.runs());
+            elsewhere.extend(Journal::read(&other, asked.keys.len())?.runs());
         }
         let writer = BufWriter::new(file);
         Ok(Self { folder: folder.to_owned(), asked, shard, journal, writer, elsewhere })
@@ -407,7 +407,7 @@ pub fn merge(folder: &Path) -> Result<(usize, u64), StoreError> {
         let error = |source| StoreError::File { path: path.clone(), source };
         let file = File::open(path).map_err(error)?;
         file.try_lock().map_err(|_| StoreError::Busy { path: path.clone() })?;
-        let journal = Journal::read(path)?;
+        let journal = Journal::read(path, asked.keys.len())?;
         let names = journal.names();
         for entry in &journal.entries {
             if known.insert((names[entry.values as usize].clone(), entry.run)) {
@@ -421,12 +421,12 @@ pub fn merge(folder: &Path) -> Result<(usize, u64), StoreError> {
     merged.flush().map_err(|source| StoreError::File { path: whole.clone(), source })?;
     drop(merged);
     directory.commit()?;
-    let journal = Journal::read(&whole)?;
+    let journal = Journal::read(&whole, asked.keys.len())?;
     write_tables(folder, &asked, &journal, None)?;
     for path in parts.iter().filter(|path| **path != whole) {
         remove_part(folder, path)?;
     }
-    Ok((journal.entries.len(), asked.combinations * u64::from(asked.runs)))
+    Ok((journal.entries.len(), asked.combinations.saturating_mul(asked.runs.into())))
 }
 
 /// Removes the journal of a shard and its tables.
@@ -476,7 +476,8 @@ fn journals(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 impl Journal {
-    fn read(path: &Path) -> Result<Self, StoreError> {
+    /// The lines in the file at `path`, each of a run with a value for each of so many keys.
+    fn read(path: &Path, keys: usize) -> Result<Self, StoreError> {
         let error = |source| StoreError::File { path: path.to_owned(), source };
         let file = File::open(path).map_err(error)?;
         let mut lines = BufReader::new(file);
@@ -490,10 +491,15 @@ impl Journal {
             if bytes == 0 || !line.ends_with(b"\n") {
                 return Ok(journal);
             }
-            let head: Head = serde_json::from_slice(&line).map_err(|why| StoreError::Damaged {
-                path: path.to_owned(),
-                message: format!("line {} is no result: {why}", journal.entries.len() + 1),
-            })?;
+            let number = journal.entries.len() + 1;
+            let damaged = |message| StoreError::Damaged { path: path.to_owned(), message };
+            let head: Head = serde_json::from_slice(&line)
+                .map_err(|why| damaged(format!("line {number} is no result: {why}")))?;
+            let values = head.values.len();
+            if values != keys {
+                let expected = format!("expected {keys}, one for each key in sweep.json");
+                return Err(damaged(format!("line {number} has {values} values: {expected}")));
+            }
             journal.note(head.values, head.run, bytes, head.error.is_some());
         }
     }
@@ -557,7 +563,7 @@ pub fn read_tables(folder: &Path) -> Result<(Asked, NamedTables), StoreError> {
         let message = "there are shards: make one of them by lasthop sweep --merge".to_owned();
         return Err(StoreError::Damaged { path: folder.to_owned(), message });
     }
-    let journal = Journal::read(&whole)?;
+    let journal = Journal::read(&whole, asked.keys.len())?;
     let tables = Results::new(&asked, &journal)?.fill(tables::Destination::Memory, None)?;
     Ok((asked, tables))
 }

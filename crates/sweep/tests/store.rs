@@ -4,7 +4,8 @@ mod common;
 
 use common::{Folder, plan};
 use lasthop_sweep::{
-    Asked, Engine, Outcome, Plan, PlanError, Progress, Record, Request, Shard, Store, Task,
+    Asked, Engine, Outcome, Plan, PlanError, Progress, Record, Request, Shard, Store, Task, merge,
+    read_tables,
 };
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -110,4 +111,34 @@ fn all_combinations_that_cannot_be_are_found() {
     let request = Request { vary: vec!["a=1".into()], ..Request::default() };
     let error = Plan::new("cell.toml", "duration = [", &[], &request).expect_err("no TOML");
     assert!(matches!(error, PlanError::Scenario(_)));
+}
+
+/// Lines of another sweep's journal, and one that a killed process left.
+#[test]
+fn a_line_that_was_cut_is_dropped_and_one_with_other_values_is_an_error() {
+    let folder = Folder::new("lines");
+    let plan = plan(&["flow.up.rate=1Mb/s,2Mb/s"], 2);
+    drop(open(&folder.0, &plan));
+    let journal = folder.0.join("journal.jsonl");
+    let line = |values: &[&str]| {
+        let values = values.iter().map(|value| (*value).to_owned()).collect();
+        Record { values, run: 0, outcome: Outcome::Error("none".into()) }.to_line()
+    };
+    let whole = line(&["1Mb/s"]);
+    for end in 0..whole.len() {
+        std::fs::write(&journal, format!("{whole}{}", &whole[..end])).expect("there is room");
+        let store = open(&folder.0, &plan);
+        assert_eq!((store.len(), store.missing(&plan).len()), (1, 3), "{end} bytes");
+        assert_eq!(std::fs::read_to_string(&journal).expect("it is there"), whole);
+    }
+    for (values, count) in [(&[][..], 0), (&["1Mb/s", "7"], 2)] {
+        std::fs::write(&journal, format!("{whole}{}", line(values))).expect("there is room");
+        let expected = format!("line 2 has {count} values: expected 1");
+        let opened = Store::open(&folder.0, &plan, None, false).map(drop);
+        let errors = [opened, read_tables(&folder.0).map(drop), merge(&folder.0).map(drop)];
+        for error in errors.map(|it| it.expect_err("no such run").to_string()) {
+            assert!(error.contains(&expected), "{error}");
+            assert!(error.starts_with(journal.to_str().expect("text")), "{error}");
+        }
+    }
 }

@@ -42,7 +42,6 @@ impl SeriesTable {
             .map(|name| (name, Vec::new()))
             .collect();
         for group in file.groups(usize::MAX) {
-            let group = group?;
             if (table.at_ns.len() as u64).saturating_add(group.rows()) > ROWS_MAX {
                 table.is_cut = true;
                 break;

@@ -29,8 +29,7 @@ impl ApqSample {
     pub fn read(path: &Path) -> Result<Vec<Self>, TableError> {
         let table = TableReader::open(path, "samples")?;
         let mut samples = Vec::new();
-        for group in table.groups(usize::MAX) {
-            let group = group?;
+        for group in table.whole()? {
             let (phase, direction) = (group.int32("phase")?, group.text("direction")?);
             let (kind, bytes) = (group.text("kind")?, group.int32("packet_bytes")?);
             let (sent, delay) = (group.int64("sent_ns")?, group.int64("delay_ns")?);

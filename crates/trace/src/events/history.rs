@@ -195,7 +195,6 @@ impl EventsReading {
         let mut texts = Texts::default();
         let mut events = Self { rows_all: table.rows(), ..Self::default() };
         for group in table.groups(usize::MAX) {
-            let group = group?;
             let rows = events.group(&group, &mut texts, rows_max)?;
             if rows == 0 {
                 break;

@@ -78,7 +78,6 @@ impl Delays {
         let every = table.step(GROUPS_MAX);
         let mut flows: BTreeMap<String, Flow> = BTreeMap::new();
         for group in table.groups(GROUPS_MAX) {
-            let group = group?;
             let (at, kind, flow) =
                 (group.int64("at_ns")?, group.text("kind")?, group.text("flow")?);
             let (node, peer, bytes) =
@@ -108,12 +107,11 @@ impl Delays {
                 if (at as f64) < from_s * 1e9 {
                     continue;
                 }
-                match &node[row] {
-                    Some(node) if kind == b"arrived" => {
-                        let bytes = bytes[row].and_then(|it| u64::try_from(it).ok());
-                        flow.arrived(node, nanos, bytes.unwrap_or(0));
-                    }
-                    _ => flow.round_trips.add(nanos),
+                if kind == b"round_trip" {
+                    flow.round_trips.add(nanos);
+                } else if let Some(node) = &node[row] {
+                    let bytes = bytes[row].and_then(|it| u64::try_from(it).ok());
+                    flow.arrived(node, nanos, bytes.unwrap_or(0));
                 }
             }
         }

@@ -57,8 +57,7 @@ impl SeriesReading {
     pub fn read(path: &Path) -> Result<Vec<Self>, TableError> {
         let table = TableReader::open(path, "series")?;
         let mut readings = Vec::new();
-        for group in table.groups(usize::MAX) {
-            let group = group?;
+        for group in table.whole()? {
             group.double(SIGN)?;
             readings.extend(read_group(&table, &group, readings.len())?);
         }

@@ -13,7 +13,6 @@ use lasthop_wifi::event::{Event, Frame, FrameKind};
 use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval, partial_virtual_bitmap};
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
 use lasthop_wifi::{Address, StationId};
-use std::fs;
 
 /// A cell in which the laptop scans and the access point ignores 70 % of its Null
 /// frames, and the phone dozes.
@@ -145,5 +144,4 @@ fn tshark_sees_who_is_away() {
         }
         assert_eq!((line[10].as_str(), line[11].as_str()), ("1", ""), "{frame:?}");
     }
-    fs::remove_dir_all(path).unwrap();
 }

@@ -9,7 +9,6 @@ use lasthop_trace::{Files, NodeFrames};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use lasthop_wifi::{Address, StationId};
-use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -114,7 +113,6 @@ fn tshark_reads_the_air() {
         let found = values.iter().filter(|found| **found == value).count();
         assert_eq!(found, count, "{field} == {value}: {values:?}");
     }
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -150,7 +148,6 @@ fn tshark_finds_the_times_lengths_and_packets() {
     // Both packets of the A-MSDU are shown.
     assert_eq!(frames[13][7], "980,313");
     assert_eq!(frames[13][2], "5");
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -176,7 +173,6 @@ fn real_bytes_are_kept() {
         let filter = format!("{filter} && dns.qry.name == \"example.org\" && !_ws.malformed");
         assert_counts(&path.join(file), &[(&filter, 1)]);
     }
-    fs::remove_dir_all(path).unwrap();
 }
 
 /// A DNS query for example.org over UDP, with checksums of zero.
@@ -210,5 +206,4 @@ fn tshark_reads_what_nodes_saw() {
     for (node, counts) in expected {
         assert_counts(&path.join(format!("node-{node}.pcapng")), counts);
     }
-    fs::remove_dir_all(path).unwrap();
 }

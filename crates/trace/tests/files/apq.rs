@@ -15,7 +15,6 @@ use lasthop_trace::{
 };
 use lasthop_units::Duration;
 use serde_json::{Value, json};
-use std::fs;
 
 fn estimate(mean: f64) -> Option<Estimate> {
     Some(Estimate { mean, half_width: Some(mean / 100.0), values: 5 })
@@ -124,7 +123,7 @@ fn samples_are_rows() {
         duplicates: 0,
     };
     let path = scene::scratch("samples");
-    let mut directory = OutputDir::create(&path).unwrap();
+    let mut directory = OutputDir::create(&*path).unwrap();
     let mut writer = SamplesWriter::new(&mut directory).unwrap();
     writer.phase(0, &PhaseRecord { samples: Vec::new(), ..record.clone() }).unwrap();
     writer.phase(1, &record).unwrap();
@@ -148,5 +147,4 @@ fn samples_are_rows() {
     assert!(samples.iter().all(|sample| (sample.phase, sample.direction) == (1, ApqWay::Up)));
     let sent: Vec<Value> = samples.iter().map(|sample| sample.sent_ns.into()).collect();
     assert_eq!(sent, column("sent_ns"));
-    fs::remove_dir_all(path).unwrap();
 }

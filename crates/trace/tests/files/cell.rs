@@ -14,7 +14,6 @@ use lasthop_wifi::cell::{Aggregation, Cell, CellConfig, Output, PairConfig, Role
 use lasthop_wifi::event::Event;
 use lasthop_wifi::phy::{Band, ChannelWidth, Propagation, Standard};
 use lasthop_wifi::{Address, StationId};
-use std::fs;
 
 fn station(role: Role, number: u64) -> StationConfig {
     StationConfig {
@@ -96,7 +95,7 @@ fn machine_recorder_and_tshark_agree() {
     // announce others.
     let air = AirInfo { rates: vec![scene::HT], ..scene::air() };
     let files = Files { events: true, air: Some(air), ..Files::default() };
-    let mut directory = OutputDir::create(&path).unwrap();
+    let mut directory = OutputDir::create(&*path).unwrap();
     let mut recorder =
         Recorder::with_files(scene::names(), scene::recording(), &files, &mut directory).unwrap();
     let mut cell = Cell::new(&config(), Seed::new(1, 0)).expect("a sound cell");
@@ -144,5 +143,4 @@ fn machine_recorder_and_tshark_agree() {
     // There are A-MSDUs too: more IP headers than MPDUs.
     let packets: usize = data.iter().map(|frame| frame[4].split(',').count()).sum();
     assert!(packets > data.len());
-    fs::remove_dir_all(path).unwrap();
 }

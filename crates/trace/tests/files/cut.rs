@@ -62,9 +62,6 @@ fn payload_is_left_out_and_nothing_else() {
         };
         assert_eq!(shorter, expected, "{name}");
     }
-    for path in [whole, cut] {
-        fs::remove_dir_all(path).unwrap();
-    }
 }
 
 /// Lengths of packets are bounded by less where no frame has several of them.
@@ -74,7 +71,6 @@ fn without_amsdu_the_snap_length_is_short() {
     let air = Some(AirInfo { amsdu: false, ..scene::air() });
     scene::record(&path, &Files { cut: true, air, ..scene::files() }, |_| ());
     assert_eq!(snap_length(&fs::read(path.join("air.pcapng")).unwrap()), 512);
-    fs::remove_dir_all(path).unwrap();
 }
 
 /// What is cut is no error to tshark, and checksums that it can see are right.
@@ -112,7 +108,6 @@ fn tshark_reads_cut_frames() {
             assert_eq!([&frames[7][4], &frames[13][4]], ["1480", "980,313"]);
         }
     }
-    fs::remove_dir_all(path).unwrap();
 }
 
 /// The records of the Name Resolution Block: type, address, name.
@@ -155,7 +150,6 @@ fn addresses_have_names() {
             assert_eq!(found, expected.collect::<Vec<_>>(), "{name}");
         }
     }
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -172,5 +166,4 @@ fn tshark_shows_the_names() {
     let Some(text) = named(&path.join("node-server.pcapng")) else { return };
     let hosts: Vec<_> = text.lines().collect();
     assert_eq!(hosts, ["laptop", "server", "laptop", "server"]);
-    fs::remove_dir_all(path).unwrap();
 }

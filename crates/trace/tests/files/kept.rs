@@ -6,7 +6,6 @@ use crate::tables::{field, rows};
 use lasthop_net::network::NetworkStats;
 use lasthop_trace::{Column, ColumnValues, Columns, Files, Recorder, Tables, Tidy};
 use serde_json::Value;
-use std::fs;
 
 /// The value of a row, as other readers of the layout see it.
 fn value(table: &Columns, column: &Column, row: usize) -> Value {
@@ -59,7 +58,6 @@ fn tables_in_memory_have_the_rows_of_the_files() {
         let names: Vec<_> = table.columns.iter().map(|column| column.name.clone()).collect();
         assert_eq!(names, crate::tables::columns(&path.join(file)));
     }
-    fs::remove_dir_all(path).unwrap();
 }
 
 /// More rows than a file would have in a group.
@@ -91,7 +89,6 @@ fn what_is_not_wanted_is_not_kept() {
 fn flows_are_those_of_the_summary() {
     let path = scene::scratch("tidy");
     let document = scene::record(&path, &scene::files(), scene::play);
-    fs::remove_dir_all(path).unwrap();
     let table = Tidy::Flows.table(&document);
     assert_eq!(table.rows, document.flows.len());
     let columns = |name: &str| table.columns.iter().find(|column| column.name == name);
@@ -121,7 +118,6 @@ fn flows_are_those_of_the_summary() {
 fn columns_follow_from_the_schema() {
     let path = scene::scratch("tidy-empty");
     let document = scene::record(&path, &Files::default(), |_| {});
-    fs::remove_dir_all(path).unwrap();
     let document = lasthop_trace::RunDocument {
         nodes: Default::default(),
         links: Default::default(),

@@ -9,6 +9,7 @@ mod air;
 mod apq;
 mod cell;
 mod cut;
+mod damaged;
 mod kept;
 mod scene;
 mod stream;

@@ -11,6 +11,7 @@ use lasthop_wifi::event::{Event, Frame, FrameKind, Ppdu, Psdu};
 use lasthop_wifi::mac::block_ack::Bitmap;
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 pub const AP: u16 = 0;
@@ -23,11 +24,34 @@ pub const HT: Rate =
 pub const BASIC: Rate = Rate::ErpOfdm(OfdmRate::Mbps24);
 pub const SLOW: Rate = Rate::Dsss { rate: DsssRate::Mbps2, preamble: Preamble::Short };
 
-/// The path of a directory for one test, which does not exist.
-pub fn scratch(name: &str) -> PathBuf {
+/// The path of a directory for one test, which is removed when the test ends, however it does.
+pub struct Scratch(PathBuf);
+
+/// One that does not exist.
+pub fn scratch(name: &str) -> Scratch {
     let path = std::env::temp_dir().join(format!("lasthop-files-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);
-    path
+    Scratch(path)
+}
+
+impl Deref for Scratch {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl AsRef<Path> for Scratch {
+    fn as_ref(&self) -> &Path {
+        self
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 pub fn names() -> Names {

@@ -88,7 +88,6 @@ fn events_say_what_happened() {
     let arrived = of_kind("arrived")[0];
     assert_eq!(field(arrived, "delay_ns"), 4_000_000);
     assert_eq!(field(arrived, "queue_ns"), 4_000_000);
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -105,7 +104,6 @@ fn series_have_a_row_for_every_flow_and_interval() {
     let link = series.iter().find(|row| field(row, "link") == "laptop->ap").unwrap();
     // An A-MPDU with three MPDUs and a PPDU with one.
     assert_eq!((field(link, "ppdus"), field(link, "mpdus_per_ppdu")), (2.into(), 2.0.into()));
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -133,7 +131,6 @@ fn series_are_read_back_and_broken_files_are_errors() {
     // Rows of events have a time and a node, too.
     let error = SeriesReading::read(&path.join("events.parquet")).unwrap_err().to_string();
     assert!(error.contains("events.parquet: expected a table of series"), "{error}");
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -173,7 +170,6 @@ fn delays_are_distributed_as_the_rows_say() {
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     let error = Delays::read(&file, 0.0).unwrap_err().to_string();
     assert!(error.contains("events.parquet: expected a whole Parquet file"), "{error}");
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -227,7 +223,6 @@ fn events_are_read_back_as_the_rows_say() {
     assert_eq!(of(&["off_channel", "dozing", "awake"]).len(), events.absences.len());
     let none = EventsReading::read(&file, rows.len() as u64 - 1).unwrap();
     assert_eq!((none.rows, none.packets.len()), (0, 0), "whole row groups or nothing");
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -253,7 +248,6 @@ fn series_by_columns_are_those_by_rows() {
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     assert!(SeriesTable::read(&file).is_err());
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -263,7 +257,6 @@ fn the_documentation_names_the_columns() {
     for file in ["events.parquet", "series.parquet"] {
         assert_eq!(documented_columns(file), columns(&path.join(file)), "{file}");
     }
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -287,7 +280,6 @@ fn many_rows_are_in_several_groups() {
     }));
     // A few bytes per row, because of delta encoding.
     assert!(fs::metadata(&file).unwrap().len() < 4 * ROWS);
-    fs::remove_dir_all(path).unwrap();
 }
 
 #[test]
@@ -301,7 +293,6 @@ fn the_same_run_gives_the_same_bytes() {
         let contents = paths.each_ref().map(|path| fs::read(path.join(&name)).unwrap());
         assert!(contents[0] == contents[1], "{name:?}");
     }
-    paths.iter().for_each(|path| fs::remove_dir_all(path).unwrap());
 }
 
 #[test]
@@ -313,7 +304,7 @@ fn a_full_disk_ends_the_run_with_the_file_named() {
         std::os::unix::fs::symlink("/dev/full", &link).unwrap();
         let air = (file == "air.pcapng").then(scene::air);
         let files = Files { events: air.is_none(), air, ..Files::default() };
-        let mut directory = OutputDir::create_named(&path).unwrap();
+        let mut directory = OutputDir::create_named(&*path).unwrap();
         let mut recorder =
             Recorder::with_files(scene::names(), scene::recording(), &files, &mut directory)
                 .unwrap();
@@ -329,7 +320,6 @@ fn a_full_disk_ends_the_run_with_the_file_named() {
         drop(directory);
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing is left");
     }
-    fs::remove_dir_all(path).unwrap();
 }
 
 /// A PPDU for two receivers is a row, a link and a reading for each of them, and one time on
@@ -356,14 +346,13 @@ fn a_ppdu_for_two_stations_is_counted_for_both() {
     let mut links: Vec<_> = series.iter().map(|row| field(row, "link")).collect();
     links.retain(|link| !link.is_null());
     assert_eq!(links, ["ap->laptop", "ap->phone"]);
-    fs::remove_dir_all(path).unwrap();
 }
 
 /// Rows of a capture come back as they were written, under the documented names.
 #[test]
 fn seconds_and_absences_come_back() {
     let path = scene::scratch("heard");
-    let mut directory = OutputDir::create(&path).unwrap();
+    let mut directory = OutputDir::create(&*path).unwrap();
     let mut writer = HeardWriter::new(&mut directory).unwrap();
     let channel = SecondReading { airtime_fraction: Some(0.25), ..SecondReading::default() };
     writer.second(7, Heard::Channel, &channel).unwrap();
@@ -419,7 +408,7 @@ fn seconds_and_absences_come_back() {
 #[test]
 fn segments_of_captures_are_rows() {
     let path = scene::scratch("segments");
-    let mut directory = OutputDir::create(&path).unwrap();
+    let mut directory = OutputDir::create(&*path).unwrap();
     let mut writer = SegmentWriter::new(&mut directory).unwrap();
     let lost = SegmentRow {
         flow: "tcp a:1->b:2",

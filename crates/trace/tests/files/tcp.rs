@@ -11,7 +11,6 @@ use lasthop_trace::{Files, NodeFrames};
 use lasthop_units::Instant;
 use lasthop_wifi::event::Event;
 use lasthop_wifi::{Address, StationId};
-use std::fs;
 
 /// The flow "bulk" of the scene.
 const BULK: u16 = 3;
@@ -68,7 +67,6 @@ fn segments_that_nobody_knows_are_not_made_up() {
             ];
             assert_eq!(read, expected, "{capture}");
         }
-        fs::remove_dir_all(path).unwrap();
     }
 }
 
@@ -78,5 +76,4 @@ fn segments_are_for_captures() {
     let path = scene::scratch("no-captures");
     let files = Files { air: None, nodes: None, ..scene::files() };
     scene::record(&path, &files, |recorder| assert!(!recorder.wants_segments()));
-    fs::remove_dir_all(path).unwrap();
 }
