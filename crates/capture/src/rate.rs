@@ -76,6 +76,16 @@ impl Rate {
             PhyRate::Ofdm(_) | PhyRate::ErpOfdm(_) => (Format::Ofdm, 0, 0),
             PhyRate::Ht { mcs, guard_interval: GuardInterval::Long, .. } => (Format::Ht, mcs, 800),
             PhyRate::Ht { mcs, guard_interval: GuardInterval::Short, .. } => (Format::Ht, mcs, 400),
+            PhyRate::Vht { mcs, guard_interval: GuardInterval::Long, .. } => {
+                (Format::Vht, mcs, 800)
+            }
+            PhyRate::Vht { mcs, guard_interval: GuardInterval::Short, .. } => {
+                (Format::Vht, mcs, 400)
+            }
+            PhyRate::He { mcs, guard_interval, .. }
+            | PhyRate::HeExtendedRange { mcs, guard_interval, .. } => {
+                (Format::He, mcs, guard_interval.duration().as_nanos() as u16)
+            }
         };
         let short_preamble = matches!(rate, PhyRate::Dsss { preamble: Preamble::Short, .. });
         Self {
@@ -86,6 +96,8 @@ impl Rate {
             width_mhz: match rate.width() {
                 ChannelWidth::Mhz20 => 20,
                 ChannelWidth::Mhz40 => 40,
+                ChannelWidth::Mhz80 => 80,
+                ChannelWidth::Mhz160 => 160,
             },
             guard_ns,
             short_preamble,
@@ -173,7 +185,7 @@ impl Rate {
                 };
                 Some(match band {
                     Band::Ghz2_4 => PhyRate::ErpOfdm(rate),
-                    Band::Ghz5 => PhyRate::Ofdm(rate),
+                    Band::Ghz5 | Band::Ghz6 => PhyRate::Ofdm(rate),
                 })
             }
             Format::Ht => {

@@ -29,7 +29,7 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
     Some(AirInfo {
         band: cell.band,
         channel: match cell.band {
-            Band::Ghz2_4 => 1,
+            Band::Ghz2_4 | Band::Ghz6 => 1,
             Band::Ghz5 => 36,
         },
         ssid: scenario.name.clone(),

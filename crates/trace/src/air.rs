@@ -140,7 +140,7 @@ impl AirWriter {
     ) -> Result<Self, OutputError> {
         let short_slots = match info.band {
             Band::Ghz2_4 => Beacon::SHORT_PREAMBLE | Beacon::SHORT_SLOT_TIME,
-            Band::Ghz5 => 0,
+            Band::Ghz5 | Band::Ghz6 => 0,
         };
         let interval_tu = info.beacon_interval.as_micros() / 1_024;
         let capture = Capture::new(target, LinkType::Radiotap, "air", snap_bytes)?;
@@ -625,6 +625,9 @@ fn ht_capabilities(rates: &[Rate]) -> Option<HtCapabilities> {
             (ChannelWidth::Mhz40, GuardInterval::Long) => HtCapabilities::WIDTH_40_MHZ,
             (ChannelWidth::Mhz40, GuardInterval::Short) => {
                 HtCapabilities::WIDTH_40_MHZ | HtCapabilities::SHORT_GUARD_INTERVAL_40_MHZ
+            }
+            (ChannelWidth::Mhz80 | ChannelWidth::Mhz160, _) => {
+                unreachable!("HT has 20 and 40 MHz")
             }
         };
     }

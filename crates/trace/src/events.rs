@@ -14,7 +14,7 @@ use lasthop_hosts::TcpSample;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::{Event, FrameKind, PowerState, Ppdu, Psdu};
-use lasthop_wifi::phy::{ChannelWidth, GuardInterval, Preamble, Rate};
+use lasthop_wifi::phy::{GuardInterval, Preamble, Rate};
 use lasthop_wifi::{Address, StationId};
 
 columns! {
@@ -441,7 +441,8 @@ fn has_sequence(kind: FrameKind) -> bool {
 }
 
 /// The name of a rate, such as `HT MCS 7 20MHz 800ns`, `OFDM 24Mb/s` or
-/// `DSSS 11Mb/s long`.
+/// `DSSS 11Mb/s long`; `VHT MCS 9 2SS 80MHz 400ns`, `HE MCS 0 1SS 20MHz 2xLTF+0.8us
+/// DCM`, `HE-ER MCS 0 106 tones 4xLTF+3.2us`.
 pub(crate) fn rate_name(rate: Rate) -> String {
     let bitrate = rate.bitrate();
     match rate {
@@ -450,15 +451,25 @@ pub(crate) fn rate_name(rate: Rate) -> String {
         Rate::Ofdm(_) => format!("OFDM {bitrate}"),
         Rate::ErpOfdm(_) => format!("ERP-OFDM {bitrate}"),
         Rate::Ht { mcs, width, guard_interval } => {
-            let width = match width {
-                ChannelWidth::Mhz20 => "20MHz",
-                ChannelWidth::Mhz40 => "40MHz",
-            };
-            let guard_interval = match guard_interval {
-                GuardInterval::Long => "800ns",
-                GuardInterval::Short => "400ns",
-            };
-            format!("HT MCS {mcs} {width} {guard_interval}")
+            format!("HT MCS {mcs} {width} {}", nanoseconds(guard_interval))
         }
+        Rate::Vht { mcs, streams, width, guard_interval } => {
+            format!("VHT MCS {mcs} {streams}SS {width} {}", nanoseconds(guard_interval))
+        }
+        Rate::He { mcs, streams, width, guard_interval, dcm } => {
+            let dcm = if dcm { " DCM" } else { "" };
+            format!("HE MCS {mcs} {streams}SS {width} {guard_interval}{dcm}")
+        }
+        Rate::HeExtendedRange { mcs, tones, guard_interval, dcm } => {
+            let dcm = if dcm { " DCM" } else { "" };
+            format!("HE-ER MCS {mcs} {tones} tones {guard_interval}{dcm}")
+        }
+    }
+}
+
+fn nanoseconds(guard_interval: GuardInterval) -> &'static str {
+    match guard_interval {
+        GuardInterval::Long => "800ns",
+        GuardInterval::Short => "400ns",
     }
 }

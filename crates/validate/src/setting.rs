@@ -112,6 +112,9 @@ impl Setting {
             Rate::ErpOfdm(_) => (Standard::Dot11g, Band::Ghz2_4),
             Rate::Ofdm(_) => (Standard::Dot11a, Band::Ghz5),
             Rate::Ht { .. } => (Standard::Dot11n, Band::Ghz5),
+            Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+                panic!("{rate} is not of 802.11n or before: no scenario has it yet")
+            }
         };
         Self {
             standard,

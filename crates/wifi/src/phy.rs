@@ -1,6 +1,7 @@
 //! The physical layer: rates, PPDU durations, error model, channel.
 //!
-//! [`Rate`] is how a PPDU is sent and how long that takes; [`Timing`] and
+//! [`Rate`] is how a PPDU is sent and how long that takes, [`MuPpdu`] and
+//! [`TriggeredPpdu`] are HE PPDUs of several users; [`Timing`] and
 //! [`ControlRates`] are what the MAC derives its intervals and its control
 //! responses from; a [`Link`] is which SNR there is, and [`ErrorModel`] what
 //! becomes of a frame at it.
@@ -9,13 +10,20 @@ mod airtime;
 mod basic;
 mod channel;
 mod error;
+mod he;
+mod mu;
 mod rate;
+mod ru;
 mod timing;
+mod vht;
 
 pub use basic::ControlRates;
 pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation, SnrChange};
 pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
+pub use he::{HeGuardInterval, PacketPadding};
+pub use mu::{MuError, MuPpdu, MuUser, SignalB, TriggeredPpdu};
 pub use rate::{
     Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,
 };
+pub use ru::{Ru, RuSize};
 pub use timing::{Standard, Timing};

@@ -7,7 +7,8 @@
 
 use lasthop_units::{Db, Probability};
 use lasthop_wifi::phy::{
-    ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, PerRow, PerTable, Preamble, Rate,
+    ChannelWidth, DsssRate, ErrorModel, GuardInterval, HeGuardInterval, OfdmRate, PerRow, PerTable,
+    Preamble, Rate,
 };
 use std::collections::BTreeMap;
 
@@ -92,6 +93,36 @@ fn closed_forms_are_those_of_ns3() {
         }
     }
     assert!(crossings >= 55, "{crossings} crossings inside the curves");
+}
+
+/// 64-QAM to 1024-QAM with BCC (`data/per_tables_ax.csv`: ns-3's rows of its Nist model
+/// for VHT and HE, one stream). Columns: model, mode, LDPC, width, streams, octets, SNR,
+/// PER.
+#[test]
+fn closed_forms_up_to_1024_qam_are_those_of_ns3() {
+    let model = ErrorModel::nist();
+    let mut rows = 0;
+    for line in include_str!("data/per_tables_ax.csv").lines().skip(1) {
+        let columns: Vec<_> = line.split(',').collect();
+        let ["Nist", mode, "0", width, "1", bytes, snr, per] = columns[..] else {
+            panic!("a row of one stream without LDPC: {line}")
+        };
+        let width = if width == "80" { ChannelWidth::Mhz80 } else { ChannelWidth::Mhz20 };
+        let rate = match mode.split_once("Mcs").expect("family and MCS") {
+            ("Vht", mcs) => Rate::vht(mcs.parse().expect("an MCS"), 1, width, GuardInterval::Long),
+            (_, mcs) => {
+                let guard_interval = HeGuardInterval::Ns800Ltf2x;
+                Rate::he(mcs.parse().expect("an MCS"), 1, width, guard_interval, false)
+            }
+        };
+        let snr = Db(snr.parse().expect("decibels"));
+        let bytes = bytes.parse().expect("bytes");
+        let theirs: f64 = per.parse().expect("a number");
+        let ours = 1.0 - model.success(rate.expect("a rate"), snr, bytes).as_f64();
+        assert!((ours - theirs).abs() < 1e-6, "{line}: {ours}");
+        rows += 1;
+    }
+    assert_eq!(rows, 379);
 }
 
 /// The curves of `model` that a filter lets through, as a table.

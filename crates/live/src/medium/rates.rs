@@ -89,7 +89,7 @@ fn legacy(index: u8, band: Band, short_preamble: bool) -> Rate {
             Rate::Dsss { rate, preamble }
         }
         (Band::Ghz2_4, None) => Rate::ErpOfdm(ofdm(index - DsssRate::ALL.len())),
-        (Band::Ghz5, _) => Rate::Ofdm(ofdm(index)),
+        (Band::Ghz5 | Band::Ghz6, _) => Rate::Ofdm(ofdm(index)),
     }
 }
 
@@ -98,7 +98,7 @@ fn legacy(index: u8, band: Band, short_preamble: bool) -> Rate {
 pub fn receive_index(rate: Rate, band: Band) -> u32 {
     let count = match band {
         Band::Ghz2_4 => DsssRate::ALL.len() + OfdmRate::ALL.len(),
-        Band::Ghz5 => OfdmRate::ALL.len(),
+        Band::Ghz5 | Band::Ghz6 => OfdmRate::ALL.len(),
     };
     let slower =
         (0..count as u8).filter(|&index| legacy(index, band, false).bitrate() <= rate.bitrate());

@@ -231,7 +231,9 @@ fn legacy_rates(common: &Common) -> Vec<Rate> {
         (Standard::Dot11g, _) | (Standard::Dot11n, Band::Ghz2_4) => {
             RateSet::erp(common.preamble).rates
         }
-        (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5) => RateSet::ofdm().rates,
+        (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5 | Band::Ghz6) => {
+            RateSet::ofdm().rates
+        }
     }
 }
 

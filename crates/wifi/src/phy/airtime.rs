@@ -1,12 +1,15 @@
 //! How long a PPDU occupies the medium (TXTIME): IEEE 802.11-2020, 15.3.3 and
-//! 16.3.4 (DSSS, CCK), 17.4.3 (OFDM), 18.5.3 (ERP-OFDM), 19.4.3 (HT-mixed).
+//! 16.3.4 (DSSS, CCK), 17.4.3 (OFDM), 18.5.3 (ERP-OFDM), 19.4.3 (HT-mixed); `vht`
+//! and `he` have the later ones.
 //!
 //! Exact to the nanosecond. A short-GI HT PPDU has symbols of 3.6 us, but its
 //! data part is rounded up to a multiple of 4 us, as 19.4.3 has it.
-//! At 2.4 GHz, ERP-OFDM and HT PPDUs end with a signal extension of 6 us in
+//! At 2.4 GHz, ERP-OFDM, HT and HE PPDUs end with a signal extension of 6 us in
 //! which nothing is sent; it is part of the duration.
 
-use super::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
+use super::{
+    Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, PacketPadding, Preamble, Rate, he, vht,
+};
 use lasthop_units::Duration;
 
 /// Long preamble 144 us and header 48 us, both at 1 Mb/s (16.2.2.2).
@@ -23,16 +26,28 @@ const HT_LTF: Duration = Duration::from_micros(4);
 const SYMBOL: Duration = Duration::from_micros(4);
 /// OFDM symbol with the short guard interval (T_SYMS).
 const SYMBOL_SHORT: Duration = Duration::from_nanos(3_600);
-/// aSignalExtension at 2.4 GHz (tables 18-5 and 19-25).
+/// aSignalExtension at 2.4 GHz (tables 18-5 and 19-25; of HE in 27.4.4 of IEEE
+/// 802.11ax-2021).
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
 /// SERVICE field in front of the PSDU (17.3.5.2).
 const SERVICE_BITS: u64 = 16;
 /// Tail behind the PSDU, for each encoder (17.3.5.3).
 const TAIL_BITS: u64 = 6;
 
+impl Band {
+    /// aSignalExtension of HT and HE PPDUs: 6 us at 2.4 GHz.
+    pub(super) const fn signal_extension(self) -> Duration {
+        match self {
+            Self::Ghz2_4 => SIGNAL_EXTENSION,
+            Self::Ghz5 | Self::Ghz6 => Duration::ZERO,
+        }
+    }
+}
+
 impl Rate {
     /// Preamble and PHY header: until the first bit of the PSDU's field.
-    /// DSSS 192 or 96 us, OFDM 20 us, HT-mixed 36 to 48 us; the same in both bands.
+    /// DSSS 192 or 96 us, OFDM 20 us, HT-mixed 36 to 48 us, VHT 40 to 68 us, HE SU 40
+    /// to 164 us, HE extended range 48 to 60 us; the same in all bands.
     pub fn preamble_and_header(self, _band: Band) -> Duration {
         match self {
             Self::Dsss { rate, preamble } => match preamble {
@@ -43,12 +58,31 @@ impl Rate {
             Self::Ht { .. } => {
                 OFDM_PREAMBLE_AND_SIGNAL + HT_SIGNAL_AND_STF + HT_LTF * self.training_fields()
             }
+            Self::Vht { streams, .. } => vht::preamble_and_header(streams),
+            Self::He { streams, guard_interval, .. } => {
+                he::preamble_and_header(streams, guard_interval, false)
+            }
+            Self::HeExtendedRange { guard_interval, .. } => {
+                he::preamble_and_header(1, guard_interval, true)
+            }
         }
     }
 
     /// Duration of the whole PPDU with a PSDU of `psdu_bytes`, signal extension
-    /// included. `band` matters for HT only: the other rates belong to one.
+    /// included; HE without packet extension. `band` matters for HT and HE only: the
+    /// other rates belong to one.
     pub fn ppdu_duration(self, psdu_bytes: u32, band: Band) -> Duration {
+        self.padded_ppdu_duration(psdu_bytes, band, PacketPadding::None)
+    }
+
+    /// The same to a receiver with this nominal packet padding, which is what the
+    /// packet extension of an HE PPDU goes by. The other PPDUs have none.
+    pub fn padded_ppdu_duration(
+        self,
+        psdu_bytes: u32,
+        band: Band,
+        padding: PacketPadding,
+    ) -> Duration {
         let bits = u64::from(psdu_bytes) * 8;
         let before = self.preamble_and_header(band);
         match self {
@@ -68,11 +102,15 @@ impl Rate {
                         (SYMBOL_SHORT * symbols).as_nanos().div_ceil(SYMBOL.as_nanos())
                     }
                 };
-                let extension = match band {
-                    Band::Ghz2_4 => SIGNAL_EXTENSION,
-                    Band::Ghz5 => Duration::ZERO,
-                };
-                before + SYMBOL * symbols + extension
+                before + SYMBOL * symbols + band.signal_extension()
+            }
+            Self::Vht { mcs, streams, width, guard_interval } => {
+                before + vht::data(mcs, streams, width, guard_interval, psdu_bytes)
+            }
+            Self::He { guard_interval, .. } | Self::HeExtendedRange { guard_interval, .. } => {
+                let coding = self.he_coding().expect("an HE rate");
+                let end = he::end_of(core::iter::once((coding, psdu_bytes)));
+                before + he::data(end, guard_interval, padding) + band.signal_extension()
             }
         }
     }
@@ -103,6 +141,7 @@ fn ofdm_data(rate: OfdmRate, psdu_bits: u64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phy::{HeGuardInterval, RuSize};
     use proptest::prelude::*;
 
     #[test]
@@ -156,13 +195,34 @@ mod tests {
                 width,
                 guard_interval
             }),
+            any_later_rate(),
+        ]
+    }
+
+    /// VHT and HE of one user.
+    fn any_later_rate() -> impl Strategy<Value = Rate> {
+        use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
+        let width = || prop::sample::select(&[Mhz20, Mhz40, Mhz80, Mhz160][..]);
+        let streams = || 1..=Rate::STREAMS_MAX;
+        let gi = prop_oneof![Just(GuardInterval::Long), Just(GuardInterval::Short)];
+        let he_gi = || prop::sample::select(&HeGuardInterval::ALL[..]);
+        let tones = prop_oneof![Just(RuSize::Tones106), Just(RuSize::Tones242)];
+        prop_oneof![
+            (0u8..10, streams(), width(), gi)
+                .prop_filter_map("no VHT rate", |(m, s, w, gi)| { Rate::vht(m, s, w, gi) }),
+            (0u8..12, streams(), width(), he_gi(), any::<bool>())
+                .prop_filter_map("no HE rate", |(m, s, w, gi, dcm)| Rate::he(m, s, w, gi, dcm)),
+            (0u8..3, tones, he_gi(), any::<bool>())
+                .prop_filter_map("no extended range rate", |(m, tones, gi, dcm)| {
+                    Rate::he_extended_range(m, tones, gi, dcm)
+                }),
         ]
     }
 
     proptest! {
         #[test]
         fn longer_psdus_take_longer(rate in any_rate(), bytes in 0u32..65_535, more in 0u32..5_000) {
-            for band in [Band::Ghz2_4, Band::Ghz5] {
+            for band in [Band::Ghz2_4, Band::Ghz5, Band::Ghz6] {
                 let short = rate.ppdu_duration(bytes, band);
                 let long = rate.ppdu_duration(bytes + more, band);
                 prop_assert!(short <= long);
@@ -177,6 +237,22 @@ mod tests {
             let bits = f64::from(bytes) * 8.0;
             let data = air - header;
             prop_assert!(data.as_secs_f64() * rate.bitrate().as_bps() as f64 >= bits * 0.999_999);
+        }
+
+        #[test]
+        fn only_he_is_extended(rate in any_rate(), bytes in 0u32..65_535) {
+            let at = |padding| rate.padded_ppdu_duration(bytes, Band::Ghz5, padding);
+            let [none, short, long] =
+                [PacketPadding::None, PacketPadding::Us8, PacketPadding::Us16].map(at);
+            prop_assert_eq!(none, rate.ppdu_duration(bytes, Band::Ghz6));
+            prop_assert!(none <= short && short <= long);
+            let is_he = matches!(rate, Rate::He { .. } | Rate::HeExtendedRange { .. });
+            let extension = (long - none).as_micros();
+            let expected: &[u64] = if is_he { &[4, 8, 12, 16] } else { &[0] };
+            prop_assert!(expected.contains(&extension));
+            let signal_extension = rate.ppdu_duration(bytes, Band::Ghz2_4) - none;
+            let has_it = is_he || rate.is_ht();
+            prop_assert_eq!(signal_extension.as_micros(), if has_it { 6 } else { 0 });
         }
     }
 }

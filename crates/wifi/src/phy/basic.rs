@@ -2,9 +2,9 @@
 //! and 10.6.11).
 //!
 //! A response goes out at the highest basic rate that is no faster than the
-//! frame it answers (an HT frame counts as its non-HT reference rate), of the
-//! same modulation class: DSSS and CCK answer DSSS and CCK, OFDM answers OFDM
-//! and HT. Without such a basic rate the highest mandatory rate is taken.
+//! frame it answers (an HT, VHT or HE frame counts as its non-HT reference rate),
+//! of the same modulation class: DSSS and CCK answer DSSS and CCK, OFDM answers
+//! OFDM and what came after. Without such a basic rate the highest mandatory rate is taken.
 //! HT responses are left out: Ack, Block Ack and CTS are always non-HT.
 
 use super::{Band, DsssRate, OfdmRate, Preamble, Rate, Standard};
@@ -35,7 +35,7 @@ impl ControlRates {
                 basic.extend(dsss);
                 basic.extend(MANDATORY_OFDM.map(Rate::ErpOfdm));
             }
-            (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5) => {
+            (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5 | Band::Ghz6) => {
                 basic.extend(MANDATORY_OFDM.map(Rate::Ofdm));
             }
         }
@@ -75,7 +75,9 @@ impl ControlRates {
     fn mandatory(&self, data: Rate) -> impl Iterator<Item = Rate> {
         let erp = match data {
             Rate::ErpOfdm(_) => true,
-            Rate::Ht { .. } => !self.basic.iter().any(|rate| matches!(rate, Rate::Ofdm(_))),
+            Rate::Ht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+                !self.basic.iter().any(|rate| matches!(rate, Rate::Ofdm(_)))
+            }
             _ => false,
         };
         let dsss = MANDATORY_DSSS.map(|rate| Rate::Dsss { rate, preamble: Preamble::Long });

@@ -48,11 +48,12 @@ pub struct PathLoss {
 
 impl PathLoss {
     /// Exponent 3 from the free-space loss at 1 m: 40.05 dB at 2.4 GHz, 46.68 dB
-    /// at 5.15 GHz.
+    /// at 5.15 GHz, 47.95 dB at 5.955 GHz (channel 1 of 6 GHz).
     pub fn of(band: Band) -> Self {
         let frequency_hz = match band {
             Band::Ghz2_4 => 2.4e9,
             Band::Ghz5 => 5.15e9,
+            Band::Ghz6 => 5.955e9,
         };
         Self { reference: free_space_at_1m(frequency_hz), exponent: PATH_LOSS_EXPONENT }
     }
@@ -352,9 +353,11 @@ mod tests {
         assert!((five.at(Meters(10.0)).0 - 76.6777).abs() < 0.01);
         assert_eq!(five.at(Meters(0.2)), five.reference);
         assert!((PathLoss::of(Band::Ghz2_4).reference.0 - 40.05).abs() < 0.01);
+        assert!((PathLoss::of(Band::Ghz6).reference.0 - 47.94).abs() < 0.01);
         let noise = |width| Propagation::of(Band::Ghz5, width).noise().0;
         assert!((noise(ChannelWidth::Mhz20) + 93.99).abs() < 0.01);
         assert!((noise(ChannelWidth::Mhz40) + 90.98).abs() < 0.01);
+        assert!((noise(ChannelWidth::Mhz160) + 84.96).abs() < 0.01);
     }
 
     #[test]

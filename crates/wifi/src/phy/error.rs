@@ -10,6 +10,8 @@
 //! SNR is that of the whole channel, in dB, the same on every spatial stream:
 //! as in ns-3, more streams do not change the curve of a modulation and code.
 //! Guard interval, width, band and DSSS preamble do not change it either.
+//! Codes are convolutional: LDPC, which HE requires above 20 MHz and for 1024-QAM,
+//! has no curves of its own yet, and neither has dual carrier modulation.
 //! Left out: soft-decision gains beyond the bound, diversity, interference
 //! during a part of a frame.
 
@@ -18,7 +20,7 @@ mod table;
 
 pub use table::{PerRow, PerTable, PerTableError};
 
-use super::{DsssRate, OfdmRate, Preamble, Rate};
+use super::{CodeRate, DsssRate, Modulation, OfdmRate, Preamble, Rate};
 use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Probability};
@@ -27,6 +29,11 @@ use lasthop_units::{Db, Probability};
 const SIGNAL_BYTES: f64 = 3.0;
 /// HT-SIG: 48 bits of BPSK 1/2 (19.3.9.4.3).
 const HT_SIGNAL_BYTES: f64 = 6.0;
+/// VHT-SIG-A: 48 bits of BPSK 1/2 (21.3.8.3.3). VHT-SIG-B is not counted.
+const VHT_SIGNAL_BYTES: f64 = 6.0;
+/// HE-SIG-A: 52 bits of BPSK 1/2 (IEEE 802.11ax-2021, 27.3.11.7). That RL-SIG
+/// repeats L-SIG, and an extended range PPDU HE-SIG-A, is not counted.
+const HE_SIGNAL_BYTES: f64 = 6.5;
 /// PHY header of DSSS and CCK: 48 bits at 1 Mb/s, or at 2 Mb/s behind a short
 /// preamble (16.2.2).
 const DSSS_HEADER_BYTES: f64 = 6.0;
@@ -60,8 +67,8 @@ impl ErrorModel {
         probability(self.hazard(Mode::of(rate), snr, f64::from(bytes)))
     }
 
-    /// Probability that the PHY header is decoded: SIGNAL, L-SIG and HT-SIG, or
-    /// the DSSS header, each at its own (low) rate.
+    /// Probability that the PHY header is decoded: SIGNAL, L-SIG and HT-SIG,
+    /// VHT-SIG-A or HE-SIG-A, or the DSSS header, each at its own (low) rate.
     pub fn header_success(&self, rate: Rate, snr: Db) -> Probability {
         let (mode, bytes) = match rate {
             Rate::Dsss { preamble: Preamble::Short, rate } if rate != DsssRate::Mbps1 => {
@@ -70,6 +77,10 @@ impl ErrorModel {
             Rate::Dsss { .. } => (Mode::dsss(DsssRate::Mbps1), DSSS_HEADER_BYTES),
             Rate::Ofdm(_) | Rate::ErpOfdm(_) => (Mode::BPSK_HALF, SIGNAL_BYTES),
             Rate::Ht { .. } => (Mode::BPSK_HALF, SIGNAL_BYTES + HT_SIGNAL_BYTES),
+            Rate::Vht { .. } => (Mode::BPSK_HALF, SIGNAL_BYTES + VHT_SIGNAL_BYTES),
+            Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+                (Mode::BPSK_HALF, SIGNAL_BYTES + HE_SIGNAL_BYTES)
+            }
         };
         probability(self.hazard(mode, snr, bytes))
     }
@@ -105,12 +116,19 @@ fn probability(hazard: f64) -> Probability {
 struct Mode(usize);
 
 impl Mode {
-    /// Four of DSSS and CCK, eight of OFDM, and 64-QAM 5/6.
-    const COUNT: usize = 4 + 8 + 1;
+    /// Four of DSSS and CCK, eight of OFDM, and those of [`Mode::LATER`].
+    const COUNT: usize = 4 + 8 + Self::LATER.len();
     const BPSK_HALF: Self = Self::ofdm(OfdmRate::Mbps6);
-    const QAM64_FIVE_SIXTHS: Self = Self(Self::COUNT - 1);
-    /// By MCS index modulo 8.
-    const HT: [Self; 8] = [
+    /// What OFDM does not have: of HT, of VHT and HE, of HE.
+    const LATER: [(Modulation, CodeRate); 5] = [
+        (Modulation::Qam64, CodeRate::FiveSixths),
+        (Modulation::Qam256, CodeRate::ThreeQuarters),
+        (Modulation::Qam256, CodeRate::FiveSixths),
+        (Modulation::Qam1024, CodeRate::ThreeQuarters),
+        (Modulation::Qam1024, CodeRate::FiveSixths),
+    ];
+    /// By MCS index: of HT modulo 8, of VHT up to 9.
+    const OF_MCS: [Self; 12] = [
         Self::BPSK_HALF,
         Self::ofdm(OfdmRate::Mbps12),
         Self::ofdm(OfdmRate::Mbps18),
@@ -118,7 +136,11 @@ impl Mode {
         Self::ofdm(OfdmRate::Mbps36),
         Self::ofdm(OfdmRate::Mbps48),
         Self::ofdm(OfdmRate::Mbps54),
-        Self::QAM64_FIVE_SIXTHS,
+        Self(12),
+        Self(13),
+        Self(14),
+        Self(15),
+        Self(16),
     ];
 
     #[inline]
@@ -126,7 +148,10 @@ impl Mode {
         match rate {
             Rate::Dsss { rate, .. } => Self::dsss(rate),
             Rate::Ofdm(rate) | Rate::ErpOfdm(rate) => Self::ofdm(rate),
-            Rate::Ht { mcs, .. } => Self::HT[(mcs % 8) as usize],
+            Rate::Ht { mcs, .. } => Self::OF_MCS[(mcs % 8) as usize],
+            Rate::Vht { mcs, .. } | Rate::He { mcs, .. } | Rate::HeExtendedRange { mcs, .. } => {
+                Self::OF_MCS[mcs as usize]
+            }
         }
     }
 
@@ -294,7 +319,7 @@ fn decay(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{ChannelWidth, GuardInterval};
+    use crate::phy::{ChannelWidth, GuardInterval, HeGuardInterval};
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
@@ -304,6 +329,11 @@ mod tests {
 
     fn ht(mcs: u8) -> Rate {
         Rate::Ht { mcs, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long }
+    }
+
+    fn he(mcs: u8) -> Rate {
+        let guard_interval = HeGuardInterval::Ns800Ltf2x;
+        Rate::He { mcs, streams: 1, width: ChannelWidth::Mhz20, guard_interval, dcm: false }
     }
 
     fn dsss(rate: DsssRate) -> Rate {
@@ -342,6 +372,7 @@ mod tests {
         let mut seen: Vec<Mode> = DsssRate::ALL.map(|rate| Mode::of(dsss(rate))).to_vec();
         seen.extend(OfdmRate::ALL.map(|rate| Mode::of(Rate::Ofdm(rate))));
         seen.push(Mode::of(ht(7)));
+        seen.extend((8..=11).map(|mcs| Mode::of(he(mcs))));
         seen.sort();
         seen.dedup();
         assert_eq!(seen, (0..Mode::COUNT).map(Mode).collect::<Vec<_>>());
@@ -355,6 +386,11 @@ mod tests {
             );
         }
         assert_eq!(Mode::of(ht(3)), Mode::of(Rate::ErpOfdm(OfdmRate::Mbps24)));
+        for mcs in 0..=11 {
+            let later = Mode::of(he(mcs)).0.checked_sub(12).map(|index| Mode::LATER[index]);
+            assert!(later.is_none() || later == he(mcs).modulation(), "MCS {mcs}");
+            assert!(mcs > 7 || Mode::of(he(mcs)) == Mode::of(ht(mcs)), "MCS {mcs}");
+        }
     }
 
     #[test]

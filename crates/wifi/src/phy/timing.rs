@@ -31,7 +31,7 @@ impl Standard {
         match self {
             Self::Dot11b | Self::Dot11g => matches!(band, Band::Ghz2_4),
             Self::Dot11a => matches!(band, Band::Ghz5),
-            Self::Dot11n => true,
+            Self::Dot11n => matches!(band, Band::Ghz2_4 | Band::Ghz5),
         }
     }
 }
@@ -52,7 +52,7 @@ impl fmt::Display for Standard {
 pub struct Timing {
     /// aSlotTime: 9 or 20 us.
     pub slot: Duration,
-    /// aSIFSTime: 10 us at 2.4 GHz, 16 us at 5 GHz.
+    /// aSIFSTime: 10 us at 2.4 GHz, 16 us at 5 and 6 GHz.
     pub sifs: Duration,
     /// aCWmin in slots: 15, or 31 for DSSS and CCK.
     pub cw_min: u16,
@@ -70,7 +70,7 @@ impl Timing {
         let (slot_us, sifs_us, cw_min) = match (standard, band) {
             (Standard::Dot11b, _) => (20, 10, 31),
             (Standard::Dot11g, _) | (Standard::Dot11n, Band::Ghz2_4) => (9, 10, 15),
-            (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5) => (9, 16, 15),
+            (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5 | Band::Ghz6) => (9, 16, 15),
         };
         Self {
             slot: Duration::from_micros(slot_us),
@@ -118,13 +118,19 @@ impl Timing {
     /// aRxPHYStartDelay: from the start of a PPDU at the antenna to
     /// PHY-RXSTART.indication. DSSS and CCK: 192 us (long preamble) or 96 us
     /// (table 16-4); OFDM and ERP-OFDM: 20 us (tables 17-21, 18-5); HT-mixed:
-    /// 28 us, the end of HT-SIG (table 19-25).
+    /// 28 us, the end of HT-SIG (table 19-25); VHT: 72 us, with the most VHT-LTFs that
+    /// there are (table 21-28); HE SU: 32 us, the end of HE-SIG-A, and extended range
+    /// 40 us (IEEE 802.11ax-2021, table 27-54). Of the tables of VHT and HE only what
+    /// others quote was seen, and nothing on extended range.
     pub fn rx_phy_start_delay(rate: Rate) -> Duration {
         Duration::from_micros(match rate {
             Rate::Dsss { preamble: Preamble::Short, rate } if rate != super::DsssRate::Mbps1 => 96,
             Rate::Dsss { .. } => 192,
             Rate::Ofdm(_) | Rate::ErpOfdm(_) => 20,
             Rate::Ht { .. } => 28,
+            Rate::Vht { .. } => 36 + 4 * 8 + 4,
+            Rate::He { .. } => 32,
+            Rate::HeExtendedRange { .. } => 40,
         })
     }
 }
@@ -132,7 +138,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{DsssRate, OfdmRate};
+    use crate::phy::{ChannelWidth, DsssRate, HeGuardInterval, OfdmRate};
 
     #[test]
     fn intervals_everybody_knows() {
@@ -152,11 +158,17 @@ mod tests {
         assert_eq!(a.eifs(Rate::Ofdm(OfdmRate::Mbps6), Band::Ghz5), us(94));
         assert_eq!(a.response_timeout(Rate::Ofdm(OfdmRate::Mbps24)), us(45));
         assert_eq!(b.response_timeout(mbps_1), us(222));
+        assert_eq!(Timing::of(Standard::Dot11n, Band::Ghz6), a);
+        let guard_interval = HeGuardInterval::Ns800Ltf2x;
+        let he = Rate::he(0, 1, ChannelWidth::Mhz20, guard_interval, false).expect("a rate");
+        assert_eq!(Timing::rx_phy_start_delay(he), us(32));
     }
 
     #[test]
     fn bands() {
         assert!(!Standard::Dot11g.works_in(Band::Ghz5) && !Standard::Dot11a.works_in(Band::Ghz2_4));
         assert!(Standard::Dot11n.works_in(Band::Ghz2_4) && Standard::Dot11n.works_in(Band::Ghz5));
+        // HE only; its intervals are those of 5 GHz.
+        assert!(!Standard::Dot11n.works_in(Band::Ghz6) && !Standard::Dot11a.works_in(Band::Ghz6));
     }
 }

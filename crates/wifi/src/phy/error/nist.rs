@@ -1,7 +1,7 @@
 //! Closed forms for the probability that one bit is decoded, over SNR.
 //!
-//! OFDM and HT: uncoded bit error rate of Gray-mapped BPSK, QPSK, 16-QAM and
-//! 64-QAM on AWGN, then the union bound over the weight spectrum of the K = 7
+//! OFDM and later: uncoded bit error rate of Gray-mapped BPSK, QPSK and 16-QAM to
+//! 1024-QAM on AWGN, then the union bound over the weight spectrum of the K = 7
 //! code (133, 171), punctured (Miller, NIST 2003; Pei and Henderson 2010).
 //! DSSS: DBPSK and DQPSK; CCK: biorthogonal keying (Pursley and Royster,
 //! "High-rate direct-sequence spread spectrum with error-control coding").
@@ -37,7 +37,7 @@ pub(super) fn all() -> [Curve; Mode::COUNT] {
         }
         match OfdmRate::ALL.get(index - DsssRate::ALL.len()) {
             Some(rate) => coded(rate.modulation()),
-            None => coded((Modulation::Qam64, CodeRate::FiveSixths)),
+            None => coded(Mode::LATER[index - DsssRate::ALL.len() - OfdmRate::ALL.len()]),
         }
     })
 }
@@ -59,6 +59,8 @@ fn uncoded(modulation: Modulation, snr: f64) -> f64 {
         Modulation::Qpsk => tail(2.0),
         Modulation::Qam16 => 3.0 / 4.0 * tail(10.0),
         Modulation::Qam64 => 7.0 / 12.0 * tail(42.0),
+        Modulation::Qam256 => 15.0 / 32.0 * tail(170.0),
+        Modulation::Qam1024 => 31.0 / 80.0 * tail(682.0),
     }
 }
 

@@ -63,7 +63,8 @@ impl Channel {
     /// Both CCK and OFDM.
     pub const DYNAMIC: u16 = 0x0400;
 
-    /// The channel of this number (IEEE 802.11-2020, 17.3.8.4 and 19.3.15) with
+    /// The channel of this number (IEEE 802.11-2020, 17.3.8.4 and
+    /// 19.3.15; at 6 GHz 27.3.23.2 of IEEE 802.11ax-2021) with
     /// its band's flag, its modulation left open.
     pub const fn from_number(band: Band, number: u8) -> Self {
         let number_mhz = 5 * number as u16;
@@ -72,6 +73,8 @@ impl Channel {
             Band::Ghz2_4 if number == 14 => Self { frequency_mhz: 2484, flags: Self::GHZ_2 },
             Band::Ghz2_4 => Self { frequency_mhz: 2407 + number_mhz, flags: Self::GHZ_2 },
             Band::Ghz5 => Self { frequency_mhz: 5000 + number_mhz, flags: Self::GHZ_5 },
+            // Radiotap has no flag of its own for 6 GHz; Linux sets that of 5 GHz too.
+            Band::Ghz6 => Self { frequency_mhz: 5950 + number_mhz, flags: Self::GHZ_5 },
         }
     }
 
@@ -112,7 +115,8 @@ impl Mcs {
     pub const fn ht_mixed(index: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Self {
         let bandwidth = match width {
             ChannelWidth::Mhz20 => 0,
-            ChannelWidth::Mhz40 => Self::BANDWIDTH_40,
+            // HT has nothing wider.
+            ChannelWidth::Mhz40 | ChannelWidth::Mhz80 | ChannelWidth::Mhz160 => Self::BANDWIDTH_40,
         };
         let short = match guard_interval {
             GuardInterval::Long => 0,

@@ -10,6 +10,7 @@ impl Repr {
     /// The header of a frame with FCS as a monitor sees it: arrived `at`, sent
     /// at `rate` on `channel`, `signal` strong (rounded to whole dBm).
     ///
+    /// A VHT or HE rate is left out.
     /// [`ampdu_status`](Self::ampdu_status) is left to the caller, and so is
     /// [`Flags::BAD_FCS`].
     pub fn received(at: Instant, rate: Rate, channel: Channel, signal: Dbm) -> Self {
@@ -26,6 +27,10 @@ impl Repr {
             Rate::Ofdm(_) | Rate::ErpOfdm(_) => (Some(legacy), None, Channel::OFDM),
             Rate::Ht { mcs, width, guard_interval } => {
                 (None, Some(Mcs::ht_mixed(mcs, width, guard_interval)), Channel::OFDM)
+            }
+            // Their own fields are read, and not yet made from a rate.
+            Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+                (None, None, Channel::OFDM)
             }
         };
         Self {

@@ -145,7 +145,13 @@ fn family(rate: Rate) -> Family {
         Rate::Dsss { .. } => Family::Cck,
         Rate::Ofdm(_) | Rate::ErpOfdm(_) => Family::Ofdm,
         Rate::Ht { .. } => Family::Ht,
+        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
     }
+}
+
+/// A station has no VHT and HE rates yet.
+fn no_group(rate: Rate) -> ! {
+    panic!("Minstrel-HT has groups up to 802.11n, {rate} is in none")
 }
 
 fn group_key(rate: Rate) -> (Family, ChannelWidth, GuardInterval, u8) {
@@ -166,6 +172,7 @@ fn key(rate: Rate) -> usize {
         }
         Rate::Ofdm(rate) => 136 + rate as usize,
         Rate::ErpOfdm(rate) => 144 + rate as usize,
+        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
     }
 }
 
@@ -179,6 +186,7 @@ fn duration(rate: Rate) -> Duration {
         }
         Rate::Dsss { .. } => Rate::Dsss { rate: DsssRate::Mbps1, preamble: Preamble::Long },
         Rate::Ofdm(_) | Rate::ErpOfdm(_) => Rate::Ofdm(OfdmRate::Mbps6),
+        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
     };
     let shift = (u32::BITS - exact_ns(slowest).leading_zeros()).saturating_sub(16);
     Duration::from_nanos(u64::from(exact_ns(rate) >> shift << shift))
@@ -206,6 +214,7 @@ fn exact_ns(rate: Rate) -> u32 {
             let symbols = (16 + 10 * packet_bits + 6) / (rate.bitrate().as_bps() * 4 / 100_000);
             1_000 * (16 + 16 + 4 + 4 * symbols)
         }
+        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
     };
     ns as u32
 }

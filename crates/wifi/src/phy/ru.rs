@@ -1,0 +1,313 @@
+//! Resource units of HE PPDUs (IEEE 802.11ax-2021, 27.3.2): sizes, what a size
+//! carries, how many fit in a channel and where they lie.
+//!
+//! Where an RU lies is given in 26-tone units from the lowest frequency: 9 in each
+//! 20 MHz, and one more in the middle of each 80 MHz.
+
+use super::ChannelWidth;
+use core::fmt;
+use core::ops::Range;
+
+/// The size of a resource unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RuSize {
+    /// 26 tones: a ninth of 20 MHz, 2 MHz.
+    Tones26,
+    /// 52 tones: 4 MHz.
+    Tones52,
+    /// 106 tones: 8 MHz.
+    Tones106,
+    /// 242 tones: 20 MHz.
+    Tones242,
+    /// 484 tones: 40 MHz.
+    Tones484,
+    /// 996 tones: 80 MHz.
+    Tones996,
+    /// Twice 996 tones: 160 MHz.
+    Tones2x996,
+}
+
+impl RuSize {
+    /// All, ascending.
+    pub const ALL: [Self; 7] = [
+        Self::Tones26,
+        Self::Tones52,
+        Self::Tones106,
+        Self::Tones242,
+        Self::Tones484,
+        Self::Tones996,
+        Self::Tones2x996,
+    ];
+
+    /// The one that fills a channel.
+    pub const fn of_width(width: ChannelWidth) -> Self {
+        match width {
+            ChannelWidth::Mhz20 => Self::Tones242,
+            ChannelWidth::Mhz40 => Self::Tones484,
+            ChannelWidth::Mhz80 => Self::Tones996,
+            ChannelWidth::Mhz160 => Self::Tones2x996,
+        }
+    }
+
+    /// Tones, pilots included: 26 to 1992.
+    pub const fn tones(self) -> u16 {
+        match self {
+            Self::Tones26 => 26,
+            Self::Tones52 => 52,
+            Self::Tones106 => 106,
+            Self::Tones242 => 242,
+            Self::Tones484 => 484,
+            Self::Tones996 => 996,
+            Self::Tones2x996 => 1992,
+        }
+    }
+
+    /// Data subcarriers of a symbol (N_SD, 27.5): 24 to 1960, half as many with
+    /// dual carrier modulation.
+    pub const fn data_subcarriers(self, dcm: bool) -> u32 {
+        let all = match self {
+            Self::Tones26 => 24,
+            Self::Tones52 => 48,
+            Self::Tones106 => 102,
+            Self::Tones242 => 234,
+            Self::Tones484 => 468,
+            Self::Tones996 => 980,
+            Self::Tones2x996 => 1960,
+        };
+        if dcm { all / 2 } else { all }
+    }
+
+    /// Data subcarriers of one of the four segments of a last symbol that has
+    /// padding behind the code (N_SD,SHORT, 27.3.12; as other implementations have
+    /// it, the table itself was not seen).
+    pub(super) const fn short_subcarriers(self, dcm: bool) -> u32 {
+        match (self, dcm) {
+            (Self::Tones26, false) => 6,
+            (Self::Tones26, true) => 2,
+            (Self::Tones52, false) => 12,
+            (Self::Tones52, true) => 6,
+            (Self::Tones106, false) => 24,
+            (Self::Tones106, true) => 12,
+            (Self::Tones242, false) => 60,
+            (Self::Tones242, true) => 30,
+            (Self::Tones484, false) => 120,
+            (Self::Tones484, true) => 60,
+            (Self::Tones996, false) => 240,
+            (Self::Tones996, true) => 120,
+            (Self::Tones2x996, false) => 492,
+            (Self::Tones2x996, true) => 246,
+        }
+    }
+
+    /// How many fit in a channel beside each other (27.3.2.2): 9, 18, 37 and 74 of
+    /// 26 tones in 20, 40, 80 and 160 MHz, 4 to 32 of 52, 2 to 16 of 106, 1 to 8 of
+    /// 242, none to 4 of 484, none to 2 of 996, one of twice 996 in 160 MHz.
+    pub const fn count_in(self, width: ChannelWidth) -> u8 {
+        let wide = match width {
+            ChannelWidth::Mhz20 => 1,
+            ChannelWidth::Mhz40 => 2,
+            ChannelWidth::Mhz80 => 4,
+            ChannelWidth::Mhz160 => 8,
+        };
+        match self {
+            // One in the middle of each 80 MHz.
+            Self::Tones26 => 9 * wide + wide / 4,
+            Self::Tones52 => 4 * wide,
+            Self::Tones106 => 2 * wide,
+            Self::Tones242 => wide,
+            Self::Tones484 => wide / 2,
+            Self::Tones996 => wide / 4,
+            Self::Tones2x996 => wide / 8,
+        }
+    }
+}
+
+/// `26`, `52`, `106`, `242`, `484`, `996` or `2x996`.
+impl fmt::Display for RuSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tones2x996 => f.write_str("2x996"),
+            size => write!(f, "{}", size.tones()),
+        }
+    }
+}
+
+/// A resource unit: a size at a place in the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ru {
+    size: RuSize,
+    index: u8,
+}
+
+impl Ru {
+    /// The RU of a size at `index`, which counts those of its size from 1 at the
+    /// lowest frequency of the channel (tables 27-7 to 27-9; in 160 MHz those of the
+    /// upper 80 MHz follow those of the lower). `None` if even 160 MHz has no such
+    /// RU.
+    pub const fn new(size: RuSize, index: u8) -> Option<Self> {
+        if index == 0 || index > size.count_in(ChannelWidth::Mhz160) {
+            return None;
+        }
+        Some(Self { size, index })
+    }
+
+    /// All of a size in a channel, from the lowest frequency upwards.
+    pub fn all(size: RuSize, width: ChannelWidth) -> impl ExactSizeIterator<Item = Self> + Clone {
+        (0..size.count_in(width)).map(move |index| Self { size, index: index + 1 })
+    }
+
+    /// Its size.
+    pub const fn size(self) -> RuSize {
+        self.size
+    }
+
+    /// Its index among those of its size, from 1.
+    pub const fn index(self) -> u8 {
+        self.index
+    }
+
+    /// Whether a channel of this width has it.
+    pub const fn fits(self, width: ChannelWidth) -> bool {
+        self.index <= self.size.count_in(width)
+    }
+
+    /// Whether two RUs have tones in common.
+    pub const fn overlaps(self, other: Self) -> bool {
+        let (a, b) = (self.units(), other.units());
+        a.start < b.end && b.start < a.end
+    }
+
+    /// The 26-tone units that it covers, of 0 to 73.
+    pub const fn units(self) -> Range<u8> {
+        let i = self.index - 1;
+        let (start, count) = match self.size {
+            RuSize::Tones26 => (i, 1),
+            RuSize::Tones52 => (first_unit(i / 4) + [0, 2, 5, 7][(i % 4) as usize], 2),
+            RuSize::Tones106 => (first_unit(i / 2) + [0, 5][(i % 2) as usize], 4),
+            RuSize::Tones242 => (first_unit(i), 9),
+            RuSize::Tones484 => (first_unit(2 * i), 18),
+            RuSize::Tones996 => (first_unit(4 * i), 37),
+            RuSize::Tones2x996 => (0, 74),
+        };
+        start..start + count
+    }
+
+    /// Whether it is the 26-tone RU in the middle of 80 MHz.
+    pub const fn is_middle(self) -> bool {
+        matches!(self.size, RuSize::Tones26) && (self.index - 1) % 37 == 18
+    }
+
+    /// The content channel of HE-SIG-B that describes it, 0 or 1, in a channel of
+    /// 40 MHz or more (27.3.11.8): the first has the first 20 MHz of each 40 MHz and
+    /// the middle 26 tones of the lower 80 MHz, the second the others. `None` for an
+    /// RU above 20 MHz, which either may describe.
+    pub(super) const fn content_channel(self) -> Option<usize> {
+        if (self.size as u8) > (RuSize::Tones242 as u8) {
+            return None;
+        }
+        let unit = self.units().start;
+        if self.is_middle() {
+            return Some((unit / 37) as usize);
+        }
+        let in_80_mhz = unit % 37;
+        let of_20_mhz = if in_80_mhz < 18 { in_80_mhz / 9 } else { (in_80_mhz - 19) / 9 };
+        Some((of_20_mhz % 2) as usize)
+    }
+}
+
+/// The first 26-tone unit of the 20 MHz of this number, 0 to 7.
+const fn first_unit(of_20_mhz: u8) -> u8 {
+    let in_80_mhz = of_20_mhz % 4;
+    // The middle unit of the 80 MHz comes before its upper half.
+    37 * (of_20_mhz / 4) + 9 * in_80_mhz + in_80_mhz / 2
+}
+
+/// `RU 52/3`: size and index.
+impl fmt::Display for Ru {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RU {}/{}", self.size, self.index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    extern crate alloc;
+    use alloc::vec::Vec;
+
+    const WIDTHS: [ChannelWidth; 4] =
+        [ChannelWidth::Mhz20, ChannelWidth::Mhz40, ChannelWidth::Mhz80, ChannelWidth::Mhz160];
+
+    /// IEEE 802.11ax-2021, table 27-6 (maximum number of RUs).
+    #[test]
+    fn how_many_fit() {
+        let counts = RuSize::ALL.map(|size| WIDTHS.map(|width| size.count_in(width)));
+        let expected = [
+            [9, 18, 37, 74],
+            [4, 8, 16, 32],
+            [2, 4, 8, 16],
+            [1, 2, 4, 8],
+            [0, 1, 2, 4],
+            [0, 0, 1, 2],
+            [0, 0, 0, 1],
+        ];
+        assert_eq!(counts, expected);
+        for width in WIDTHS {
+            assert_eq!(RuSize::of_width(width).count_in(width), 1);
+        }
+    }
+
+    #[test]
+    fn rus_of_a_size_lie_beside_each_other() {
+        for width in WIDTHS {
+            let whole = RuSize::Tones26.count_in(width);
+            for size in RuSize::ALL {
+                let all: Vec<Ru> = Ru::all(size, width).collect();
+                for pair in all.windows(2) {
+                    assert!(pair[0].units().end <= pair[1].units().start && pair[0] < pair[1]);
+                    assert!(!pair[0].overlaps(pair[1]));
+                }
+                assert!(all.iter().all(|ru| ru.fits(width) && ru.units().end <= whole));
+                assert!(all.iter().all(|ru| Ru::new(size, ru.index()) == Some(*ru)));
+            }
+        }
+        assert_eq!(Ru::new(RuSize::Tones52, 0), None);
+        assert_eq!(Ru::new(RuSize::Tones996, 3), None);
+    }
+
+    /// By the subcarrier ranges of IEEE 802.11ax-2021, table 27-9 (80 MHz).
+    #[test]
+    fn places_in_80_mhz() {
+        let units = |size, index| Ru::new(size, index).expect("an RU").units();
+        // 26-tone RU 19 is the middle one; RUs 5, 14, 24 and 33 are no part of a
+        // 52-tone RU.
+        assert!(Ru::new(RuSize::Tones26, 19).expect("an RU").is_middle());
+        assert_eq!(units(RuSize::Tones52, 8), 16..18);
+        assert_eq!(units(RuSize::Tones52, 9), 19..21);
+        assert_eq!(units(RuSize::Tones106, 4), 14..18);
+        assert_eq!(units(RuSize::Tones242, 3), 19..28);
+        assert_eq!(units(RuSize::Tones484, 1), 0..18);
+        assert_eq!(units(RuSize::Tones484, 2), 19..37);
+        assert_eq!(units(RuSize::Tones996, 2), 37..74);
+        let alone: Vec<u8> = (1..=37)
+            .filter(|&index| {
+                let ru = Ru::new(RuSize::Tones26, index).expect("an RU");
+                !Ru::all(RuSize::Tones52, ChannelWidth::Mhz80).any(|other| other.overlaps(ru))
+            })
+            .collect();
+        assert_eq!(alone, [5, 14, 19, 24, 33]);
+    }
+
+    #[test]
+    fn content_channels() {
+        let channel = |size, index| Ru::new(size, index).expect("an RU").content_channel();
+        let of_242 = [1, 2, 3, 4, 5, 6, 7, 8].map(|index| channel(RuSize::Tones242, index));
+        let alternating = [0, 1, 0, 1, 0, 1, 0, 1].map(Some);
+        assert_eq!(of_242, alternating);
+        assert_eq!(channel(RuSize::Tones26, 19), Some(0));
+        assert_eq!(channel(RuSize::Tones26, 37 + 19), Some(1));
+        assert_eq!(channel(RuSize::Tones26, 20), Some(0));
+        assert_eq!(channel(RuSize::Tones26, 37), Some(1));
+        assert_eq!(channel(RuSize::Tones484, 1), None);
+    }
+}
