@@ -179,8 +179,9 @@ fn a_port_of_the_machine_leads_to_a_node() {
         // It listens from the first on, but before the server does nobody is there.
         for _ in 0..100 {
             std::thread::sleep(Duration::from_millis(50));
-            let Ok(mut stream) = TcpStream::connect(address) else { continue };
+            // Who listens goes on at once, whenever this thread hears that it is connected.
             let start = std::time::Instant::now();
+            let Ok(mut stream) = TcpStream::connect(address) else { continue };
             if stream.write_all(b"HEAD / HTTP/1.0\r\n\r\n").is_err() {
                 continue;
             }
