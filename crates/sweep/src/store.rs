@@ -476,7 +476,7 @@ fn journals(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 impl Journal {
-    /// The lines in the file at `path`, each of a run with a value for each of so many keys.
+    /// The lines in the file at `path`, each of a run, with `keys` values.
     fn read(path: &Path, keys: usize) -> Result<Self, StoreError> {
         let error = |source| StoreError::File { path: path.to_owned(), source };
         let file = File::open(path).map_err(error)?;

@@ -170,7 +170,7 @@ impl<'a> Compact<'a> {
 mod tests {
     use super::*;
 
-    /// `FileMetaData` with a version and nodes that have so many children.
+    /// `FileMetaData` with a version and nodes, each with its number of children.
     fn footer(children: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0x15, 0x02, 0x19, (children.len() as u8) << 4 | STRUCT];
         for children in children {

@@ -88,7 +88,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// The pages of `chunk`, whose row group has so many rows.
+    /// The pages of `chunk`, whose row group has `rows` rows.
     pub(super) fn new(
         source: &Source,
         chunk: &ColumnChunkMetaData,
