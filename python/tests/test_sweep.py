@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -459,35 +460,45 @@ def test_the_page_on_clusters_runs(root: Path, tmp_path: Path) -> None:
 
 
 def test_a_dead_scheduler_loses_nothing(cell: lasthop.Scenario, tmp_path: Path) -> None:
-    import threading
-
     distributed = pytest.importorskip("distributed")
     import dask
 
     vary: Vary = {**VARY, "duration": ["1s", "2s"]}
     journal = tmp_path / "journal.jsonl"
-    with (
+    where = tmp_path / "scheduler.json"
+    # Killed, in a process of its own: one that is asked to close while a client comes back may
+    # stay half closed, and then answers, and has no workers.
+    common = ["--no-dashboard", "--scheduler-file", str(where)]
+    worker = ["worker", *common, "--no-nanny", "--nthreads", "1", "--local-directory"]
+    started = [
+        ["scheduler", *common, "--port", "0"],
+        [*worker, str(tmp_path / "worker0")],
+        [*worker, str(tmp_path / "worker1")],
+    ]
+    with ExitStack() as stack:
+        processes = []
+        for rest in started:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dask", *rest], cwd=tmp_path, stderr=subprocess.DEVNULL
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            processes.append(process)
         # How long the client tries to find it again.
-        dask.config.set({"distributed.comm.timeouts.connect": "2s"}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-
-        def end() -> None:
-            deadline = time.monotonic() + 60
-            while not (journal.exists() and journal.stat().st_size > 0):
-                if time.monotonic() > deadline:
-                    return
-                time.sleep(0.01)
-            cluster.sync(cluster.scheduler.close)
-
-        thread = threading.Thread(target=end)
-        thread.start()
+        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": "2s"}))
+        until = time.monotonic() + 60
+        while not where.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        client = stack.enter_context(distributed.Client(scheduler_file=str(where), timeout="10s"))
+        client.wait_for_workers(2, timeout=60)
+        killer = subprocess.Popen(
+            ["sh", "-c", f"until [ -s {journal} ]; do sleep 0.01; done; kill -9 {processes[0].pid}"]
+        )
+        stack.enter_context(killer)
+        stack.callback(killer.kill)
         with pytest.raises(lasthop.SweepError, match="scheduler cannot be reached") as error:
             lasthop.sweep(cell, vary, runs=30, on=client, out=tmp_path)
-        thread.join()
+        assert killer.wait(timeout=60) == 0
         assert "are missing" in str(error.value)
         kept = len(lasthop.Sweep(tmp_path))
         assert 0 < kept < 240
