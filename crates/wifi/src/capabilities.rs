@@ -6,7 +6,8 @@
 //! [`StationConfig`](crate::cell::StationConfig).
 
 use crate::mac::rate::RateSet;
-use crate::phy::{ChannelWidth, Rate};
+use crate::mac::sizes;
+use crate::phy::{Band, ChannelWidth, Rate};
 use alloc::vec::Vec;
 
 /// What a station can do; by default nothing.
@@ -20,7 +21,7 @@ pub struct Capabilities {
     /// 65 535 in 802.11n, 1 048 575 in 802.11ac, 6 500 631 in 802.11ax.
     pub ampdu_bytes_max: u32,
     /// Longest MPDU inside an A-MPDU: 4 095 in 802.11n (the delimiter's 12 bits), up to
-    /// 11 454 in 802.11ac.
+    /// 11 454 in 802.11ac and ax.
     pub ampdu_mpdu_bytes_max: u32,
     /// Most MPDUs in the window of a Block Ack agreement: 0 if there is none, 64 in 802.11n
     /// and ac, 256 in 802.11ax, 1 024 in 802.11be.
@@ -28,21 +29,47 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Of the PHY of these rates, 802.11n's if one of them is, with QoS frames or without:
-    /// Block Ack and aggregates need both.
+    /// All that the newest PHY of these rates can do, with QoS frames or without: Block Ack
+    /// and aggregates need them, and 802.11n. A-MPDUs are as long as 802.11n lets them be
+    /// (9.4.2.55.3), 802.11ac (9.4.2.157.2), and 802.11ax (the longest PSDU, table 27-54 of
+    /// IEEE 802.11ax-2021).
     pub fn new(rates: Vec<Rate>, qos: bool) -> Self {
         let bare = Self { rates, qos, ..Self::default() };
         let (ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max) =
-            match bare.is_ht() && qos {
-                true => (65_535, 4_095, 64),
-                false => (0, 0, 0),
+            match (bare.is_he(), bare.is_vht(), bare.is_ht()) {
+                _ if !qos => (0, 0, 0),
+                (true, ..) => (6_500_631, sizes::VHT_MPDU_MAX, 256),
+                (_, true, _) => (1_048_575, sizes::VHT_MPDU_MAX, 64),
+                (.., true) => (65_535, sizes::AMPDU_MPDU_MAX, 64),
+                _ => (0, 0, 0),
             };
         Self { ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max, ..bare }
+    }
+
+    /// The same in a cell of this band: at 2.4 GHz an HE station's A-MPDUs have at most 2^19 - 1
+    /// bytes, because it has no VHT capabilities there that would say more (IEEE 802.11ax-2021,
+    /// 9.4.2.248.2; the clause itself was not seen).
+    pub fn within(self, band: Band) -> Self {
+        let most = match band {
+            Band::Ghz2_4 => 524_287,
+            Band::Ghz5 | Band::Ghz6 => u32::MAX,
+        };
+        Self { ampdu_bytes_max: self.ampdu_bytes_max.min(most), ..self }
     }
 
     /// It has rates of 802.11n.
     pub fn is_ht(&self) -> bool {
         self.rates.iter().any(|rate| rate.is_ht())
+    }
+
+    /// It has rates of 802.11ac.
+    pub fn is_vht(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_vht())
+    }
+
+    /// It has rates of 802.11ax.
+    pub fn is_he(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_he())
     }
 
     /// What both can do; rates ascend.
@@ -66,7 +93,7 @@ impl Capabilities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{GuardInterval, OfdmRate};
+    use crate::phy::{GuardInterval, HeGuardInterval, OfdmRate};
 
     fn ht(width: ChannelWidth, streams: u8) -> Vec<Rate> {
         RateSet::ht(streams, width, false).rates
@@ -120,15 +147,20 @@ mod tests {
     #[test]
     fn block_ack_needs_802_11n_and_qos() {
         let old = OfdmRate::ALL.map(Rate::Ofdm).to_vec();
-        for (rates, qos, window) in [
-            (ht(ChannelWidth::Mhz20, 1), true, 64),
-            (ht(ChannelWidth::Mhz20, 1), false, 0),
-            (old.clone(), true, 0),
-            (old, false, 0),
+        let vht = RateSet::vht(2, ChannelWidth::Mhz80, true).rates;
+        let he = RateSet::he(2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x).rates;
+        for (rates, limits) in [
+            (old, (0, 0, 0)),
+            (ht(ChannelWidth::Mhz20, 1), (65_535, 4_095, 64)),
+            (vht.clone(), (1_048_575, 11_454, 64)),
+            ([ht(ChannelWidth::Mhz20, 1), vht].concat(), (1_048_575, 11_454, 64)),
+            (he, (6_500_631, 11_454, 256)),
         ] {
-            let capabilities = Capabilities::new(rates, qos);
-            assert_eq!(capabilities.block_ack_window_max, window);
-            assert_eq!(capabilities.ampdu_bytes_max > 0, window > 0);
+            for (qos, limits) in [(true, limits), (false, (0, 0, 0))] {
+                let of = Capabilities::new(rates.clone(), qos);
+                let ours = (of.ampdu_bytes_max, of.ampdu_mpdu_bytes_max, of.block_ack_window_max);
+                assert_eq!(ours, limits, "{qos} {:?}", rates.last());
+            }
         }
     }
 }

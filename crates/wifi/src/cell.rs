@@ -304,16 +304,15 @@ impl Cell {
         let lowest = rates.lowest();
         let air = Air::new(config, seed)?;
         let contention = Contention::new(timing.slot, &air.sense_matrix());
-        let ht = config.stations[access_point.index()].capabilities.is_ht();
+        let elements = element_bytes(&config.stations[access_point.index()].capabilities);
         let settings = Settings {
             band: config.band,
             extended_space: timing.sifs + lowest.ppdu_duration(sizes::ACK, config.band),
             timing,
             group_rate: config.group_rate.unwrap_or(lowest),
             beacon_interval: config.beacon_interval,
-            beacon_bytes: sizes::BEACON + if ht { sizes::BEACON_HT } else { 0 },
-            probe_request_bytes: sizes::PROBE_REQUEST
-                + if ht { sizes::PROBE_REQUEST_HT } else { 0 },
+            beacon_bytes: sizes::BEACON + elements.0,
+            probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
             dtim_period: config.dtim_period,
             access_point,
             peers: config
@@ -657,6 +656,22 @@ impl Machine for Cell {
                 self.schedule();
             }
         }
+    }
+}
+
+/// What the elements of the newest PHY add to a beacon and to a Probe Request: at 5 GHz an HE
+/// station is a VHT station, and that an HT station.
+fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
+    let ht = (sizes::BEACON_HT, sizes::PROBE_REQUEST_HT);
+    let vht = (ht.0 + sizes::BEACON_VHT, ht.1 + sizes::PROBE_REQUEST_VHT);
+    if capabilities.is_he() {
+        (vht.0 + sizes::BEACON_HE, vht.1 + sizes::PROBE_REQUEST_HE)
+    } else if capabilities.is_vht() {
+        vht
+    } else if capabilities.is_ht() {
+        ht
+    } else {
+        (0, 0)
     }
 }
 

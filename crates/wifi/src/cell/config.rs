@@ -180,8 +180,9 @@ pub struct StationConfig {
 impl StationConfig {
     /// A station that sends everything at `rate`, with what has a value: MAC address 0, best
     /// effort in every access category, mac80211's queue and no driver's, QoS if the rate is
-    /// 802.11n's, A-MPDUs as long as the standard lets them be, 7 attempts. All else is off.
+    /// 802.11n's or later, A-MPDUs as long as the standard lets them be, 7 attempts. All else is off.
     pub fn fixed(role: Role, identity: Identity, rate: Rate) -> Self {
+        let capabilities = Capabilities::new(alloc::vec![rate], rate.may_aggregate());
         Self {
             identity,
             address: MacAddr::local(0),
@@ -190,10 +191,10 @@ impl StationConfig {
             queue: QueueConfig::MAC80211,
             driver_queue: DriverLimit::None,
             rate_control: RateControlConfig::Fixed { rate },
-            capabilities: Capabilities::new(alloc::vec![rate], rate.is_ht()),
+            aggregation: Aggregation::of(&capabilities),
+            block_ack: BlockAck::of(&capabilities),
+            capabilities,
             rts_threshold: None,
-            aggregation: Aggregation::STANDARD,
-            block_ack: BlockAck::STANDARD,
             rx_interrupt: RxInterrupt::Mpdu,
             retry_limit: 7,
             low_rate_retry: None,
@@ -234,7 +235,8 @@ impl EdcaParameters {
 /// What a sender packs into one PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
-    /// Longest A-MPDU in bytes, 0 (no A-MPDU) or up to 65 535.
+    /// Longest A-MPDU in bytes, 0 (no A-MPDU) or up to 65 535 (HT), 1 048 575 (VHT), 6 500 631
+    /// (HE).
     pub ampdu_bytes_max: u32,
     /// Longest PPDU that carries an A-MPDU (aPPDUMaxTime 5.484 ms; drivers use less).
     pub ampdu_duration_max: Duration,
@@ -242,8 +244,8 @@ pub struct Aggregation {
     pub ampdu_frames_max: u16,
     /// Minimum MPDU start spacing, zero to 16 us (IEEE 802.11-2020, 9.4.2.55.3).
     pub mpdu_start_spacing: Duration,
-    /// Longest A-MSDU in bytes, 0 (no A-MSDU), up to 3 839 or 7 935; inside an
-    /// A-MPDU an MPDU stays within 4 095 bytes (HT).
+    /// Longest A-MSDU in bytes, 0 (no A-MSDU), up to 3 839 or 7 935 (HT) or what fits into an
+    /// MPDU of 11 454 (VHT, HE); inside an A-MPDU an MPDU of HT stays within 4 095 bytes.
     pub amsdu_bytes_max: u16,
     /// A-MPDUs are built before the channel is won: the hardware has two for a
     /// peer, one on the air and the next, and packets that come later wait for
@@ -262,6 +264,17 @@ impl Aggregation {
         amsdu_bytes_max: 0,
         built_ahead: false,
     };
+
+    /// A-MPDUs as long as a station of these capabilities receives them, and at least as long
+    /// as in [`Self::STANDARD`]: to whom, the pair's capabilities say.
+    pub fn of(capabilities: &Capabilities) -> Self {
+        let usual = Self::STANDARD;
+        Self {
+            ampdu_bytes_max: capabilities.ampdu_bytes_max.max(usual.ampdu_bytes_max),
+            ampdu_frames_max: capabilities.block_ack_window_max.max(usual.ampdu_frames_max),
+            ..usual
+        }
+    }
 }
 
 /// Block Ack of one station.
@@ -282,6 +295,12 @@ impl BlockAck {
         reorder_timeout: Duration::from_millis(100),
         request: BlockAckRequestPolicy::AfterMissing,
     };
+
+    /// The same with the largest window of these capabilities, if it is larger.
+    pub fn of(capabilities: &Capabilities) -> Self {
+        let window = capabilities.block_ack_window_max.max(Self::STANDARD.window);
+        Self { window, ..Self::STANDARD }
+    }
 }
 
 /// When a receiver delivers the MPDUs of an A-MPDU.

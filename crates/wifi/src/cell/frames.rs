@@ -243,6 +243,9 @@ impl Station {
             (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, limits);
         }
         let aggregated = mpdus > 1;
+        if !aggregated && rate.always_aggregates() {
+            psdu_bytes += sizes::AMPDU_DELIMITER;
+        }
         let response = match peer {
             Address::Group => None,
             Address::Station(_) => Some(cx.rates.response(rate, agreed.filter(|_| aggregated))),
@@ -309,7 +312,7 @@ impl Station {
     }
 
     /// How many pending MPDUs, filled up from the queue, fit into an A-MPDU,
-    /// and its length; one MPDU goes without delimiter.
+    /// and its length; one MPDU is counted without delimiter.
     fn aggregate(
         &mut self,
         cx: &mut Context<'_>,

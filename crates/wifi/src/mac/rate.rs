@@ -6,15 +6,19 @@
 //! lists the algorithms. Not modelled: rate choice per access category, RTS on
 //! the later stages of a chain, control and group frames (they use basic rates).
 
+mod firmware;
 mod fixed;
 mod ideal;
 mod minstrel_ht;
 #[cfg(test)]
 mod tests;
 
-use crate::phy::{ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, Preamble, Rate};
+use crate::phy::{
+    ChannelWidth, DsssRate, ErrorModel, GuardInterval, HeGuardInterval, OfdmRate, Preamble, Rate,
+};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use firmware::Firmware;
 use fixed::Fixed;
 use ideal::Ideal;
 use lasthop_units::{Db, Duration, Instant, Probability, Stream};
@@ -38,7 +42,18 @@ pub enum RateControlConfig {
         /// A rate is not considered where its packet error rate is above this.
         per_max: Probability,
     },
-    /// Minstrel-HT as in Linux since 5.12; covers DSSS, CCK and OFDM rates too.
+    /// A stand-in for rate control in firmware, which 802.11ax devices have: the ideal choice
+    /// for MPDUs of 1 600 bytes and 10 % of them lost, the loss at which sensitivity is
+    /// defined (IEEE 802.11-2020, 17.3.10.2), from an SNR that is old and not exact. No
+    /// product's.
+    Firmware {
+        /// How often it chooses anew, from what was measured one update before.
+        update_interval: Duration,
+        /// Standard deviation of its error about the SNR.
+        deviation: Db,
+    },
+    /// Minstrel-HT as in Linux since 5.12; covers DSSS, CCK and OFDM rates too, and VHT to
+    /// 80 MHz and four streams. It has no HE rates.
     MinstrelHt {
         /// How often the statistics are folded and the rates chosen anew.
         update_interval: Duration,
@@ -52,6 +67,11 @@ impl RateControlConfig {
     pub fn ideal() -> Self {
         let per_max = Probability::new(0.5).expect("a half is a probability");
         Self::Ideal { bytes: 1_600, per_max }
+    }
+
+    /// The stand-in for firmware with an update every 20 ms and an error of 1 dB.
+    pub const fn firmware() -> Self {
+        Self::Firmware { update_interval: Duration::from_millis(20), deviation: Db(1.0) }
     }
 
     /// Minstrel-HT with Linux' intervals: update every 50 ms, probe every 20 ms.
@@ -94,6 +114,29 @@ impl RateSet {
             }
         }
         Self::new(rates)
+    }
+
+    /// VHT with 1 to 8 equal streams: 20 MHz and every width up to `width`, long and, if
+    /// wanted, short guard interval; those that exist.
+    pub fn vht(streams: u8, width: ChannelWidth, short_guard_interval: bool) -> Self {
+        let guard_intervals: &[GuardInterval] = match short_guard_interval {
+            true => &[GuardInterval::Long, GuardInterval::Short],
+            false => &[GuardInterval::Long],
+        };
+        let mut rates = Vec::new();
+        for used in ChannelWidth::ALL.into_iter().filter(|&used| used <= width) {
+            for &guard_interval in guard_intervals {
+                rates.extend(Rate::all_vht(used, guard_interval, streams));
+            }
+        }
+        Self::new(rates)
+    }
+
+    /// HE SU with 1 to 8 equal streams and one guard interval, in 20 MHz and every width up to
+    /// `width`; without DCM and extended range.
+    pub fn he(streams: u8, width: ChannelWidth, guard_interval: HeGuardInterval) -> Self {
+        let widths = ChannelWidth::ALL.into_iter().filter(|&used| used <= width);
+        Self::new(widths.flat_map(|used| Rate::all_he(used, guard_interval, streams)))
     }
 
     /// 802.11a: the eight OFDM rates.
@@ -208,6 +251,7 @@ pub struct RateControl {
 enum Kind {
     Fixed(Fixed),
     Ideal(Box<Ideal>),
+    Firmware(Box<Firmware>),
     MinstrelHt(Box<MinstrelHt>),
 }
 
@@ -216,7 +260,7 @@ impl RateControl {
     /// knows of the receiver.
     ///
     /// # Panics
-    /// If `rates` is empty: such a pair cannot talk.
+    /// If `rates` is empty: such a pair cannot talk. If Minstrel-HT has none of them.
     pub fn new(
         config: &RateControlConfig,
         rates: &RateSet,
@@ -228,6 +272,11 @@ impl RateControl {
             RateControlConfig::Fixed { rate } => Kind::Fixed(Fixed::new(rate)),
             RateControlConfig::Ideal { bytes, per_max } => {
                 Kind::Ideal(Box::new(Ideal::new(rates, error_model, bytes, per_max)))
+            }
+            RateControlConfig::Firmware { update_interval, deviation } => {
+                let per_max = Probability::new(0.1).expect("a tenth is a probability");
+                let ideal = Ideal::new(rates, error_model, 1_600, per_max);
+                Kind::Firmware(Box::new(Firmware::new(ideal, update_interval, deviation, stream)))
             }
             RateControlConfig::MinstrelHt { update_interval, sample_interval } => {
                 let minstrel = MinstrelHt::new(rates, update_interval, sample_interval, stream);
@@ -246,6 +295,7 @@ impl RateControl {
         match &mut self.kind {
             Kind::Fixed(fixed) => fixed.chain(now, snr, msdu_bytes),
             Kind::Ideal(ideal) => ideal.chain(now, snr, msdu_bytes),
+            Kind::Firmware(firmware) => firmware.chain(now, snr, msdu_bytes),
             Kind::MinstrelHt(minstrel) => minstrel.chain(now, snr, msdu_bytes),
         }
     }
@@ -256,6 +306,7 @@ impl RateControl {
         match &mut self.kind {
             Kind::Fixed(fixed) => fixed.report(now, rate, mpdus_sent, mpdus_acked),
             Kind::Ideal(ideal) => ideal.report(now, rate, mpdus_sent, mpdus_acked),
+            Kind::Firmware(firmware) => firmware.report(now, rate, mpdus_sent, mpdus_acked),
             Kind::MinstrelHt(minstrel) => minstrel.report(now, rate, mpdus_sent, mpdus_acked),
         }
     }
@@ -275,6 +326,9 @@ impl RateControl {
         match &mut self.kind {
             Kind::Fixed(fixed) => fixed.report_chain(now, attempts, mpdus_sent, mpdus_acked),
             Kind::Ideal(ideal) => ideal.report_chain(now, attempts, mpdus_sent, mpdus_acked),
+            Kind::Firmware(firmware) => {
+                firmware.report_chain(now, attempts, mpdus_sent, mpdus_acked);
+            }
             Kind::MinstrelHt(minstrel) => {
                 minstrel.report_chain(now, attempts, mpdus_sent, mpdus_acked);
             }
@@ -290,7 +344,7 @@ impl RateControl {
     pub fn minstrel_statistics(&self) -> Option<MinstrelStatistics> {
         match &self.kind {
             Kind::MinstrelHt(minstrel) => Some(minstrel.statistics()),
-            Kind::Fixed(_) | Kind::Ideal(_) => None,
+            Kind::Fixed(_) | Kind::Ideal(_) | Kind::Firmware(_) => None,
         }
     }
 
@@ -305,6 +359,7 @@ impl RateControl {
         match &self.kind {
             Kind::Fixed(fixed) => fixed.main_rate(),
             Kind::Ideal(ideal) => ideal.main_rate(),
+            Kind::Firmware(firmware) => firmware.main_rate(),
             Kind::MinstrelHt(minstrel) => minstrel.main_rate(),
         }
     }

@@ -15,6 +15,9 @@ pub const AMSDU_SUBFRAME_HEADER: u32 = 14;
 pub const AMPDU_DELIMITER: u32 = 4;
 /// Longest MPDU that an A-MPDU of HT stations carries: the delimiter's 12 bits.
 pub const AMPDU_MPDU_MAX: u32 = 4095;
+/// Longest MPDU of VHT stations (9.4.2.157.2), and of HE ones: inside an A-MPDU, which all
+/// of their data is.
+pub const VHT_MPDU_MAX: u32 = 11_454;
 /// Length of an Ack (9.3.1.4).
 pub const ACK: u32 = 14;
 /// Length of a CTS (9.3.1.3).
@@ -42,6 +45,15 @@ pub const PROBE_REQUEST: u32 = 24 + 2 + 10 + FCS;
 pub const PROBE_REQUEST_HT: u32 = 28;
 /// What HT capabilities and operation add to a beacon.
 pub const BEACON_HT: u32 = 28 + 24;
+/// What VHT capabilities add to a Probe Request (9.4.2.157).
+pub const PROBE_REQUEST_VHT: u32 = 14;
+/// What VHT capabilities and operation (9.4.2.158) add to a beacon.
+pub const BEACON_VHT: u32 = 14 + 7;
+/// What HE capabilities add to a Probe Request (IEEE 802.11ax-2021, 9.4.2.248), without PPE
+/// thresholds and up to 80 MHz.
+pub const PROBE_REQUEST_HE: u32 = 3 + 6 + 11 + 4;
+/// What HE capabilities and operation (9.4.2.249) add to a beacon.
+pub const BEACON_HE: u32 = PROBE_REQUEST_HE + 3 + 6;
 
 /// Compressed Block Ack with a bitmap of `bits`.
 pub const fn block_ack(bits: u16) -> u32 {

@@ -128,9 +128,13 @@ impl Radio {
         let (_, stage) = first.stage()?;
         let mut psdu_bytes = first.frame.bytes;
         let mut frames = alloc::vec![first];
+        let single_bytes = match stage.rate.always_aggregates() {
+            true => sizes::AMPDU_DELIMITER + psdu_bytes,
+            false => psdu_bytes,
+        };
         let is_short = psdu_bytes <= mpdu_bytes_max && first.frame.response.is_some();
         let Some(agreement) = first.frame.agreement.filter(|_| is_short) else {
-            return Some((frames, stage, psdu_bytes));
+            return Some((frames, stage, single_bytes));
         };
         let shares = |other: &Queued| {
             let tid = other.frame.agreement.map(|other| other.tid);
@@ -167,6 +171,7 @@ impl Radio {
             psdu_bytes = with;
             frames.extend(queue.remove(at));
         }
+        let psdu_bytes = if frames.len() > 1 { psdu_bytes } else { single_bytes };
         Some((frames, stage, psdu_bytes))
     }
 

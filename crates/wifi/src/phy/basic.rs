@@ -25,17 +25,19 @@ pub struct ControlRates {
 
 impl ControlRates {
     /// The default set: 1 and 2 Mb/s (802.11b); 1, 2, 6, 12 and 24 (802.11g, and
-    /// 802.11n at 2.4 GHz); 6, 12 and 24 (802.11a, and 802.11n at 5 GHz).
+    /// 802.11n and ax at 2.4 GHz); 6, 12 and 24 (802.11a and ac, 802.11n and ax
+    /// elsewhere).
     pub fn of(standard: Standard, band: Band) -> Self {
         let dsss = MANDATORY_DSSS.map(|rate| Rate::Dsss { rate, preamble: Preamble::Long });
         let mut basic = Vec::new();
         match (standard, band) {
             (Standard::Dot11b, _) => basic.extend(dsss),
-            (Standard::Dot11g, _) | (Standard::Dot11n, Band::Ghz2_4) => {
+            (Standard::Dot11g, _) | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz2_4) => {
                 basic.extend(dsss);
                 basic.extend(MANDATORY_OFDM.map(Rate::ErpOfdm));
             }
-            (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5 | Band::Ghz6) => {
+            (Standard::Dot11a | Standard::Dot11ac, _)
+            | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz5 | Band::Ghz6) => {
                 basic.extend(MANDATORY_OFDM.map(Rate::Ofdm));
             }
         }
@@ -75,7 +77,7 @@ impl ControlRates {
     fn mandatory(&self, data: Rate) -> impl Iterator<Item = Rate> {
         let erp = match data {
             Rate::ErpOfdm(_) => true,
-            Rate::Ht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+            Rate::Ht { .. } | Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
                 !self.basic.iter().any(|rate| matches!(rate, Rate::Ofdm(_)))
             }
             _ => false,

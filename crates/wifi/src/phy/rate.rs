@@ -212,6 +212,9 @@ impl CodeRate {
 }
 
 impl ChannelWidth {
+    /// All, ascending.
+    pub const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
+
     /// Width in hertz.
     pub const fn as_hz(self) -> u64 {
         match self {
@@ -462,6 +465,17 @@ impl Rate {
         }
     }
 
+    /// MCS index: 0 to 31 of HT, 0 to 9 of VHT, 0 to 11 of HE; `None` of the others.
+    pub const fn mcs(self) -> Option<u8> {
+        match self {
+            Self::Ht { mcs, .. }
+            | Self::Vht { mcs, .. }
+            | Self::He { mcs, .. }
+            | Self::HeExtendedRange { mcs, .. } => Some(mcs),
+            Self::Dsss { .. } | Self::Ofdm(_) | Self::ErpOfdm(_) => None,
+        }
+    }
+
     /// Channel width: 20 MHz for everything before HT (the 22 MHz of DSSS count as
     /// 20), and for HE extended range.
     pub const fn width(self) -> ChannelWidth {
@@ -553,6 +567,26 @@ impl Rate {
     /// Whether the PPDU is HT-mixed (802.11n).
     pub const fn is_ht(self) -> bool {
         matches!(self, Self::Ht { .. })
+    }
+
+    /// Whether the PPDU is VHT (802.11ac).
+    pub const fn is_vht(self) -> bool {
+        matches!(self, Self::Vht { .. })
+    }
+
+    /// Whether the PPDU is HE (802.11ax).
+    pub const fn is_he(self) -> bool {
+        matches!(self, Self::He { .. } | Self::HeExtendedRange { .. })
+    }
+
+    /// Whether the PSDU may be an A-MPDU: HT, VHT and HE.
+    pub const fn may_aggregate(self) -> bool {
+        self.is_ht() || self.always_aggregates()
+    }
+
+    /// Whether the PSDU is an A-MPDU even if there is one MPDU in it: VHT (21.3.3) and HE.
+    pub const fn always_aggregates(self) -> bool {
+        self.is_vht() || self.is_he()
     }
 
     /// DSSS or CCK?

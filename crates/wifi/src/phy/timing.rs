@@ -5,7 +5,7 @@
 //! A cell has one timing. Left out: RIFS, PCF, coverage classes (air
 //! propagation time above zero), and half and quarter clocked OFDM.
 
-use super::{Band, Preamble, Rate};
+use super::{Band, ChannelWidth, Preamble, Rate};
 use core::fmt;
 use lasthop_units::Duration;
 
@@ -23,6 +23,10 @@ pub enum Standard {
     Dot11a,
     /// HT at 2.4 or 5 GHz (clause 19).
     Dot11n,
+    /// VHT at 5 GHz (clause 21).
+    Dot11ac,
+    /// HE at 2.4, 5 or 6 GHz (IEEE 802.11ax-2021, clause 27).
+    Dot11ax,
 }
 
 impl Standard {
@@ -32,6 +36,31 @@ impl Standard {
             Self::Dot11b | Self::Dot11g => matches!(band, Band::Ghz2_4),
             Self::Dot11a => matches!(band, Band::Ghz5),
             Self::Dot11n => matches!(band, Band::Ghz2_4 | Band::Ghz5),
+            Self::Dot11ac => matches!(band, Band::Ghz5),
+            Self::Dot11ax => true,
+        }
+    }
+
+    /// Whether its stations have Block Ack and A-MPDUs: 802.11n and later.
+    pub const fn has_block_ack(self) -> bool {
+        matches!(self, Self::Dot11n | Self::Dot11ac | Self::Dot11ax)
+    }
+
+    /// The widest channel of the generation.
+    pub const fn width_max(self) -> ChannelWidth {
+        match self {
+            Self::Dot11b | Self::Dot11g | Self::Dot11a => ChannelWidth::Mhz20,
+            Self::Dot11n => ChannelWidth::Mhz40,
+            Self::Dot11ac | Self::Dot11ax => ChannelWidth::Mhz160,
+        }
+    }
+
+    /// Most spatial streams: 1 before 802.11n, 4, then 8.
+    pub const fn streams_max(self) -> u8 {
+        match self {
+            Self::Dot11b | Self::Dot11g | Self::Dot11a => 1,
+            Self::Dot11n => 4,
+            Self::Dot11ac | Self::Dot11ax => Rate::STREAMS_MAX,
         }
     }
 }
@@ -43,6 +72,8 @@ impl fmt::Display for Standard {
             Self::Dot11g => "802.11g",
             Self::Dot11a => "802.11a",
             Self::Dot11n => "802.11n",
+            Self::Dot11ac => "802.11ac",
+            Self::Dot11ax => "802.11ax",
         })
     }
 }
@@ -64,13 +95,16 @@ impl Timing {
     /// Timing of a cell of `standard` stations in `band`, with short slots where
     /// the standard has them.
     ///
-    /// `band` decides for [`Standard::Dot11n`]; the others have one band each
-    /// (see [`Standard::works_in`]).
+    /// `band` decides for [`Standard::Dot11n`] and [`Standard::Dot11ax`]; the others
+    /// have one band each (see [`Standard::works_in`]).
     pub const fn of(standard: Standard, band: Band) -> Self {
         let (slot_us, sifs_us, cw_min) = match (standard, band) {
             (Standard::Dot11b, _) => (20, 10, 31),
-            (Standard::Dot11g, _) | (Standard::Dot11n, Band::Ghz2_4) => (9, 10, 15),
-            (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5 | Band::Ghz6) => (9, 16, 15),
+            (Standard::Dot11g, _) | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz2_4) => {
+                (9, 10, 15)
+            }
+            (Standard::Dot11a | Standard::Dot11ac, _)
+            | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz5 | Band::Ghz6) => (9, 16, 15),
         };
         Self {
             slot: Duration::from_micros(slot_us),
@@ -138,7 +172,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{ChannelWidth, DsssRate, HeGuardInterval, OfdmRate};
+    use crate::phy::{DsssRate, HeGuardInterval, OfdmRate};
 
     #[test]
     fn intervals_everybody_knows() {

@@ -135,7 +135,7 @@ impl MinstrelHt {
     /// The rates of highest throughput, overall and in each group.
     fn select_best(&mut self) {
         let table = &self.table;
-        let ht = table.lowest(Family::Ht);
+        let ht = table.lowest_aggregating();
         let cck = table.lowest(Family::Cck);
         let base = ht.or(cck).unwrap_or(0);
         let mut best = [base; BEST_RATES];
@@ -174,7 +174,7 @@ impl MinstrelHt {
     fn select_robust(&mut self) {
         let best = self.best[0];
         let best_legacy = self.table.group_of(best).is_legacy();
-        let mut robust = self.table.lowest(Family::Ht).unwrap_or(0);
+        let mut robust = self.table.lowest_aggregating().unwrap_or(0);
         for index in 0..self.table.groups.len() {
             let group = self.table.groups[index];
             let mut group_robust = group.first;

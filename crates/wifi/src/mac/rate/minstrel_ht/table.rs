@@ -2,8 +2,10 @@
 //! and the time that an average packet takes at each of them, rounded as Linux does.
 //!
 //! Order as in Linux: HT 20 MHz before 40 MHz, in each long before short guard
-//! interval, in each by streams; then CCK, then OFDM. An HT pair does not fall
-//! back to OFDM rates. Within a group rates ascend.
+//! interval, in each by streams; then CCK, then OFDM, then VHT as HT, up to 80 MHz and
+//! four streams. An HT pair does not fall back to OFDM rates, nor a VHT pair to HT or
+//! OFDM rates (minstrel_vht_only). Within a group rates ascend. Linux has no groups for
+//! 160 MHz and for HE: such rates are left out.
 
 use super::super::RateSet;
 use crate::phy::{ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
@@ -28,8 +30,13 @@ const OVERHEAD_CCK_US: u32 = 218;
 /// Acknowledgement, with SIFS and signal extension, at 6 Mb/s.
 const OVERHEAD_OFDM_US: u32 = 60;
 
-/// Positions by [`key`]; 4 streams x 8 MCS x 2 guard intervals x 2 widths, 4 x 2 DSSS, 2 x 8 OFDM.
-const KEYS: usize = 128 + 8 + 16;
+/// Positions by [`key`]; 4 streams x 8 MCS x 2 guard intervals x 2 widths, 4 x 2 DSSS, 2 x 8 OFDM,
+/// 4 streams x 10 MCS x 2 guard intervals x 3 widths.
+const KEYS: usize = FIRST_VHT_KEY + STREAMS_MAX * VHT_MCS * 2 * 3;
+const FIRST_VHT_KEY: usize = 128 + 8 + 16;
+/// Streams of the groups (MINSTREL_MAX_STREAMS).
+const STREAMS_MAX: usize = 4;
+const VHT_MCS: usize = 1 + Rate::VHT_MCS_MAX as usize;
 const ABSENT: RateIndex = RateIndex::MAX;
 
 /// Rates of equal streams, guard interval and width.
@@ -47,6 +54,7 @@ pub(super) enum Family {
     Ht,
     Cck,
     Ofdm,
+    Vht,
 }
 
 /// One rate.
@@ -74,13 +82,13 @@ impl Group {
     }
 
     pub(super) fn is_legacy(&self) -> bool {
-        self.family != Family::Ht
+        matches!(self.family, Family::Cck | Family::Ofdm)
     }
 
     /// Microseconds that a PPDU costs besides its data.
     pub(super) fn overhead_us(&self) -> u32 {
         match self.family {
-            Family::Ht => OVERHEAD_HT_US,
+            Family::Ht | Family::Vht => OVERHEAD_HT_US,
             Family::Cck => OVERHEAD_CCK_US,
             Family::Ofdm => OVERHEAD_OFDM_US,
         }
@@ -88,10 +96,19 @@ impl Group {
 }
 
 impl Table {
+    /// # Panics
+    /// If Linux has no group for any of the rates.
     pub(super) fn new(set: &RateSet) -> Self {
-        let ht = set.rates.iter().any(|&rate| family(rate) == Family::Ht);
         let mut rates = set.rates.clone();
-        rates.retain(|&rate| !(ht && family(rate) == Family::Ofdm));
+        rates.retain(|&rate| family(rate).is_some());
+        assert!(!rates.is_empty(), "Minstrel-HT has no group for {}", set.rates[0]);
+        let has = |wanted| rates.iter().any(|&rate| family(rate) == Some(wanted));
+        let (ht, vht) = (has(Family::Ht), has(Family::Vht));
+        rates.retain(|&rate| match family(rate) {
+            Some(Family::Ofdm) => !ht && !vht,
+            Some(Family::Ht) => !vht,
+            _ => true,
+        });
         rates.sort_by_key(|&rate| (group_key(rate), key(rate)));
         rates.dedup();
 
@@ -100,6 +117,7 @@ impl Table {
         for (index, &rate) in (0..).zip(&rates) {
             if last.replace(group_key(rate)) != Some(group_key(rate)) {
                 let (family, .., streams) = group_key(rate);
+                let family = family.expect("only rates with a group are left");
                 table.groups.push(Group { first: index, len: 0, streams, family });
             }
             let group = table.groups.len() - 1;
@@ -134,29 +152,37 @@ impl Table {
         self.duration(index).as_nanos() as u32
     }
 
+    /// The first rate of the first group that aggregates.
+    pub(super) fn lowest_aggregating(&self) -> Option<RateIndex> {
+        self.lowest(Family::Vht).or_else(|| self.lowest(Family::Ht))
+    }
+
     /// The first rate of the first group of this family.
     pub(super) fn lowest(&self, family: Family) -> Option<RateIndex> {
         self.groups.iter().find(|group| group.family == family).map(|group| group.first)
     }
 }
 
-fn family(rate: Rate) -> Family {
+/// `None` of a rate that has no group.
+fn family(rate: Rate) -> Option<Family> {
     match rate {
-        Rate::Dsss { .. } => Family::Cck,
-        Rate::Ofdm(_) | Rate::ErpOfdm(_) => Family::Ofdm,
-        Rate::Ht { .. } => Family::Ht,
-        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
+        Rate::Dsss { .. } => Some(Family::Cck),
+        Rate::Ofdm(_) | Rate::ErpOfdm(_) => Some(Family::Ofdm),
+        Rate::Ht { .. } => Some(Family::Ht),
+        Rate::Vht { streams, width, .. } => {
+            let has_group = usize::from(streams) <= STREAMS_MAX && width <= ChannelWidth::Mhz80;
+            has_group.then_some(Family::Vht)
+        }
+        Rate::He { .. } | Rate::HeExtendedRange { .. } => None,
     }
 }
 
-/// A station has no VHT and HE rates yet.
-fn no_group(rate: Rate) -> ! {
-    panic!("Minstrel-HT has groups up to 802.11n, {rate} is in none")
-}
-
-fn group_key(rate: Rate) -> (Family, ChannelWidth, GuardInterval, u8) {
+/// Of a rate with a group: what the rates of the group have in common.
+fn group_key(rate: Rate) -> (Option<Family>, ChannelWidth, GuardInterval, u8) {
     match rate {
-        Rate::Ht { mcs, width, guard_interval } => (Family::Ht, width, guard_interval, mcs / 8 + 1),
+        Rate::Ht { width, guard_interval, .. } | Rate::Vht { width, guard_interval, .. } => {
+            (family(rate), width, guard_interval, rate.streams())
+        }
         _ => (family(rate), ChannelWidth::Mhz20, GuardInterval::Long, 1),
     }
 }
@@ -172,7 +198,13 @@ fn key(rate: Rate) -> usize {
         }
         Rate::Ofdm(rate) => 136 + rate as usize,
         Rate::ErpOfdm(rate) => 144 + rate as usize,
-        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
+        Rate::Vht { mcs, streams, width, guard_interval } if family(rate).is_some() => {
+            let group = (2 * width as usize + guard_interval as usize) * STREAMS_MAX;
+            let group = group + usize::from(streams) - 1;
+            FIRST_VHT_KEY + group * VHT_MCS + usize::from(mcs)
+        }
+        // No position.
+        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => usize::MAX,
     }
 }
 
@@ -186,7 +218,10 @@ fn duration(rate: Rate) -> Duration {
         }
         Rate::Dsss { .. } => Rate::Dsss { rate: DsssRate::Mbps1, preamble: Preamble::Long },
         Rate::Ofdm(_) | Rate::ErpOfdm(_) => Rate::Ofdm(OfdmRate::Mbps6),
-        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
+        Rate::Vht { streams, width, guard_interval, .. } => {
+            Rate::Vht { mcs: 0, streams, width, guard_interval }
+        }
+        Rate::He { .. } | Rate::HeExtendedRange { .. } => rate,
     };
     let shift = (u32::BITS - exact_ns(slowest).leading_zeros()).saturating_sub(16);
     Duration::from_nanos(u64::from(exact_ns(rate) >> shift << shift))
@@ -196,9 +231,9 @@ fn duration(rate: Rate) -> Duration {
 fn exact_ns(rate: Rate) -> u32 {
     let packet_bits = 8 * (PACKET_BYTES + FCS_BYTES);
     let ns = match rate {
-        Rate::Ht { guard_interval, .. } => {
+        Rate::Ht { guard_interval, .. } | Rate::Vht { guard_interval, .. } => {
             let bits = 8 * PACKET_BYTES * PACKETS_PER_PPDU;
-            let symbols = bits.div_ceil(u64::from(rate.data_bits_per_symbol()));
+            let symbols = bits.div_ceil(bits_per_symbol(rate));
             let ns = match guard_interval {
                 GuardInterval::Long => symbols * 4_000,
                 GuardInterval::Short => (symbols * 18_000 + 4_000) / 5,
@@ -214,7 +249,21 @@ fn exact_ns(rate: Rate) -> u32 {
             let symbols = (16 + 10 * packet_bits + 6) / (rate.bitrate().as_bps() * 4 / 100_000);
             1_000 * (16 + 16 + 4 + 4 * symbols)
         }
-        Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => no_group(rate),
+        Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+            unreachable!("Minstrel-HT has no group for {rate}")
+        }
     };
     ns as u32
+}
+
+/// Data bits of a symbol as Linux reckons them: whole bits of one stream, times the streams. At
+/// 20 MHz and VHT MCS 9 that is 346 each instead of 346 2/3.
+fn bits_per_symbol(rate: Rate) -> u64 {
+    let of_one = match rate {
+        Rate::Vht { mcs, width, guard_interval, .. } => {
+            Rate::Vht { mcs, streams: 1, width, guard_interval }
+        }
+        _ => return u64::from(rate.data_bits_per_symbol()),
+    };
+    u64::from(of_one.data_bits_per_symbol()) * u64::from(rate.streams())
 }

@@ -3,7 +3,7 @@
 //! quoted in commit 5c6dd7bd569b (OFDM, `retry` after use).
 
 use super::*;
-use crate::phy::{ChannelWidth, GuardInterval, OfdmRate};
+use crate::phy::{ChannelWidth, GuardInterval, HeGuardInterval, OfdmRate};
 use lasthop_units::Seed;
 
 /// Per MCS `airtime` in us and `max_tp` in tenths.
@@ -79,6 +79,14 @@ const OFDM: [(u64, u32, Option<u8>); 8] = [
     (212, 330, None),
 ];
 
+/// Per MCS `airtime` in us of VHT groups, as two users of mt76 posted them (its issues 409 and
+/// 493), with two streams in the second.
+const VHT: [(ChannelWidth, GuardInterval, u8, &[u64]); 3] = [
+    (ChannelWidth::Mhz20, GuardInterval::Long, 1, &[1477, 738, 492, 369, 246, 185, 164, 148, 123]),
+    (ChannelWidth::Mhz40, GuardInterval::Long, 2, &[356, 178, 119, 89, 59, 44, 40, 36, 30, 27]),
+    (ChannelWidth::Mhz40, GuardInterval::Short, 1, &[640, 320]),
+];
+
 fn minstrel(rates: &RateSet) -> MinstrelHt {
     let stream = Seed::new(1, 0).stream("rate");
     MinstrelHt::new(rates, Duration::from_millis(50), Duration::from_millis(20), stream)
@@ -114,6 +122,57 @@ fn air_times_and_throughputs_are_those_of_linux() {
     for (rate, (airtime_us, max_tp_tenths, _)) in OfdmRate::ALL.into_iter().zip(OFDM) {
         check(&ofdm, Rate::Ofdm(rate), airtime_us, max_tp_tenths);
     }
+}
+
+#[test]
+fn air_times_of_vht_are_those_of_linux() {
+    let vht = confident(&RateSet::vht(2, ChannelWidth::Mhz80, true));
+    for (width, guard_interval, streams, airtimes_us) in VHT {
+        for (mcs, &airtime_us) in (0..).zip(airtimes_us) {
+            let rate = Rate::Vht { mcs, streams, width, guard_interval };
+            let index = vht.table.find(rate).expect("in the set");
+            assert_eq!(
+                u64::from((vht.table.duration_ns(index) + 500) / 1_000),
+                airtime_us,
+                "{rate}"
+            );
+        }
+    }
+}
+
+/// Groups follow each other by width, guard interval and streams; HT and OFDM rates beside VHT,
+/// more than four streams, 160 MHz and HE have none.
+#[test]
+fn what_linux_has_no_group_for_is_left_out() {
+    let mut rates = RateSet::vht(8, ChannelWidth::Mhz160, true).rates;
+    rates.extend(RateSet::ht(2, ChannelWidth::Mhz40, true).rates);
+    rates.extend(RateSet::ofdm().rates);
+    rates.extend(RateSet::he(2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x).rates);
+    let all = minstrel(&RateSet::new(rates.clone()));
+    let groups = &all.table.groups;
+    assert_eq!(groups.len(), 3 * 2 * 4);
+    let streams: Vec<u8> = groups.iter().map(|group| group.streams).collect();
+    assert_eq!(streams, [1, 2, 3, 4].repeat(6));
+    let widths: Vec<_> =
+        groups.iter().map(|group| all.table.entry(group.first).rate.width()).collect();
+    assert!(widths.is_sorted() && widths.last() == Some(&ChannelWidth::Mhz80));
+    for rate in rates {
+        let has_group = match rate {
+            Rate::Vht { streams, width, .. } => streams <= 4 && width < ChannelWidth::Mhz160,
+            _ => false,
+        };
+        assert_eq!(all.table.find(rate).is_some(), has_group, "{rate}");
+    }
+    // MCS 9 at 20 MHz is there with three streams only, MCS 6 at 80 MHz not with three.
+    let sizes: Vec<u8> = groups.iter().map(|group| group.len).collect();
+    assert_eq!(sizes[..4], [9, 9, 10, 9]);
+    assert_eq!(sizes[16..20], [10, 10, 9, 10]);
+}
+
+#[test]
+#[should_panic = "Minstrel-HT has no group for HE-MCS0"]
+fn he_alone_is_refused() {
+    minstrel(&RateSet::he(1, ChannelWidth::Mhz20, HeGuardInterval::Ns800Ltf2x));
 }
 
 #[test]

@@ -1,0 +1,61 @@
+//! A stand-in for the rate control that lives in a device's firmware, of which nothing is
+//! published: the ideal choice ([`Ideal`]), from an SNR that is old and not exact.
+//!
+//! At every update the choice is made anew, from what was measured at the update before and a
+//! normal error: what it knows is one to two intervals old, older after a pause. Losses do not
+//! change it, so that collisions do not slow it down. SNR is in dB.
+
+use super::{Algorithm, Ideal, RateChain};
+use crate::phy::Rate;
+use lasthop_units::{Db, Duration, Instant, Stream};
+
+/// What it knows, and when it learns more.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Firmware {
+    ideal: Ideal,
+    update_interval: Duration,
+    deviation: Db,
+    stream: Stream,
+    next_update: Instant,
+    /// Measured at the last update.
+    heard: Option<Db>,
+    /// What the choice is made from.
+    believed: Db,
+}
+
+impl Firmware {
+    pub(super) fn new(
+        ideal: Ideal,
+        update_interval: Duration,
+        deviation: Db,
+        stream: Stream,
+    ) -> Self {
+        Self {
+            ideal,
+            update_interval,
+            deviation,
+            stream,
+            next_update: Instant::ZERO,
+            heard: None,
+            believed: Db(0.0),
+        }
+    }
+}
+
+impl Algorithm for Firmware {
+    fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain {
+        if now >= self.next_update {
+            let error = self.deviation.0 * self.stream.normal();
+            self.believed = Db(self.heard.unwrap_or(snr).0 + error);
+            self.heard = Some(snr);
+            self.next_update = now + self.update_interval;
+        }
+        self.ideal.chain(now, self.believed, msdu_bytes)
+    }
+
+    fn report(&mut self, _now: Instant, _rate: Rate, _mpdus_sent: u16, _mpdus_acked: u16) {}
+
+    fn main_rate(&self) -> Rate {
+        self.ideal.main_rate()
+    }
+}
