@@ -3,6 +3,7 @@
 //! RU allocation octets of HE-SIG-B are not interpreted.
 
 use super::Allocation;
+use crate::phy::{ChannelWidth, HeGuardInterval, Rate, RuSize};
 use lasthop_units::Duration;
 
 /// The HE field: data1 to data6.
@@ -26,6 +27,42 @@ pub enum HeFormat {
 }
 
 impl He {
+    /// A PPDU for one user, of which what the rate says is known; `None` of a rate that is not HE.
+    pub(super) fn single_user(rate: Rate) -> Option<Self> {
+        let (format, mcs, streams, guard_interval, dcm, allocation) = match rate {
+            Rate::He { mcs, streams, width, guard_interval, dcm } => {
+                let allocation = match width {
+                    ChannelWidth::Mhz20 => 0,
+                    ChannelWidth::Mhz40 => 1,
+                    ChannelWidth::Mhz80 => 2,
+                    ChannelWidth::Mhz160 => 3,
+                };
+                (0, mcs, streams, guard_interval, dcm, allocation)
+            }
+            Rate::HeExtendedRange { mcs, tones, guard_interval, dcm } => {
+                let allocation = if tones == RuSize::Tones106 { 6 } else { 7 };
+                (1, mcs, 1, guard_interval, dcm, allocation)
+            }
+            _ => return None,
+        };
+        let (guard_interval, ltf_size) = match guard_interval {
+            HeGuardInterval::Ns800Ltf1x => (0, 1),
+            HeGuardInterval::Ns800Ltf2x => (0, 2),
+            HeGuardInterval::Ns800Ltf4x => (0, 3),
+            HeGuardInterval::Ns1600Ltf1x => (1, 1),
+            HeGuardInterval::Ns1600Ltf2x => (1, 2),
+            HeGuardInterval::Ns3200Ltf4x => (2, 3),
+        };
+        let mut data = [0; 6];
+        // MCS, DCM and the resource unit are known; the guard interval.
+        data[0] = format | 0x0020 | 0x0040 | 0x4000;
+        data[1] = 0x0002;
+        data[2] = u16::from(mcs) << 8 | u16::from(dcm) << 12;
+        data[4] = allocation | guard_interval << 4 | ltf_size << 6;
+        data[5] = u16::from(streams);
+        Some(Self { data })
+    }
+
     /// Format of the PPDU.
     pub const fn format(&self) -> HeFormat {
         match self.data[0] & 3 {

@@ -7,12 +7,59 @@
 mod bits;
 
 use super::*;
-use crate::phy::{ChannelWidth, GuardInterval};
+use crate::phy::{ChannelWidth, GuardInterval, Rate};
 use alloc::string::ToString;
 use lasthop_units::{Bitrate, Duration};
 
 fn ht(index: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Repr {
     Repr { mcs: Some(Mcs::ht_mixed(index, width, guard_interval)), ..Repr::default() }
+}
+
+/// What is written of a rate says the same rate when it is read: bit rate, format, streams and
+/// guard interval.
+#[test]
+fn later_rates_survive() {
+    let channel = Channel::from_number(crate::phy::Band::Ghz5, 36);
+    let at = lasthop_units::Instant::ZERO;
+    let read = |rate| {
+        let mut bytes = alloc::vec::Vec::new();
+        Repr::received(at, rate, channel, lasthop_units::Dbm(-60.0)).emit(&mut bytes);
+        Repr::parse(&View::new(&bytes).expect("a header")).expect("its fields")
+    };
+    for width in ChannelWidth::ALL {
+        for guard_interval in [GuardInterval::Long, GuardInterval::Short] {
+            for rate in Rate::all_vht(width, guard_interval, 8) {
+                let field = read(rate).vht.expect("VHT");
+                let user = field.user(0).expect("one user");
+                assert_eq!(user.mcs, rate.mcs());
+                assert_eq!(user.spatial_streams, rate.streams());
+                assert_eq!(field.guard_interval(), Some(guard_interval));
+                assert_eq!(field.bandwidth_mhz().map(u64::from), Some(width.as_hz() / 1_000_000));
+                let read = read(rate).bitrate().expect("a rate").as_bps();
+                assert!(read.abs_diff(rate.bitrate().as_bps()) <= 1_000_000, "{rate}");
+            }
+        }
+        for guard_interval in crate::phy::HeGuardInterval::ALL {
+            for rate in Rate::all_he(width, guard_interval, 8) {
+                let field = read(rate).he.expect("HE");
+                assert_eq!(field.format(), HeFormat::SingleUser);
+                assert_eq!((field.mcs(), field.dcm()), (rate.mcs(), Some(false)));
+                assert_eq!(field.spatial_streams(), Some(rate.streams()));
+                assert_eq!(field.guard_interval(), Some(guard_interval.duration()));
+                let ltf = guard_interval.training_symbol() - guard_interval.duration();
+                let size = field.ltf_size().map(u64::from).expect("known");
+                assert_eq!(Duration::from_nanos(3_200 * size), ltf);
+                let read = read(rate).bitrate().expect("a rate").as_bps();
+                assert!(read.abs_diff(rate.bitrate().as_bps()) <= 1_000_000, "{rate}");
+            }
+        }
+    }
+    let (tones, gi) = (crate::phy::RuSize::Tones106, crate::phy::HeGuardInterval::Ns1600Ltf2x);
+    let far = Rate::he_extended_range(0, tones, gi, true).expect("a rate");
+    let field = read(far).he.expect("HE");
+    assert_eq!(field.format(), HeFormat::ExtendedRange);
+    assert_eq!(field.allocation(), Some(Allocation::ResourceUnit { tones: 106 }));
+    assert_eq!(field.dcm(), Some(true));
 }
 
 /// `bandwidth` is radiotap's code.

@@ -1,7 +1,7 @@
 //! The VHT field of radiotap (radiotap.org/fields/VHT): how a VHT PPDU was sent, for up
 //! to four users. Raw subfields, and what they mean where they are known.
 
-use crate::phy::GuardInterval;
+use crate::phy::{ChannelWidth, GuardInterval};
 
 /// The VHT field, as raw subfields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -47,6 +47,32 @@ impl Vht {
     const BEAMFORMED: u8 = 0x20;
     /// The MCS of a user of whom only the streams are known.
     const MCS_UNKNOWN: u8 = 15;
+
+    /// A PPDU for one user, of which what the rate says is known.
+    pub(super) const fn single_user(
+        mcs: u8,
+        streams: u8,
+        width: ChannelWidth,
+        guard_interval: GuardInterval,
+    ) -> Self {
+        Self {
+            known: Self::KNOWN_GUARD_INTERVAL | Self::KNOWN_BANDWIDTH,
+            flags: match guard_interval {
+                GuardInterval::Long => 0,
+                GuardInterval::Short => Self::SHORT_GUARD_INTERVAL,
+            },
+            bandwidth: match width {
+                ChannelWidth::Mhz20 => 0,
+                ChannelWidth::Mhz40 => 1,
+                ChannelWidth::Mhz80 => 4,
+                ChannelWidth::Mhz160 => 11,
+            },
+            mcs_streams: [mcs << 4 | streams, 0, 0, 0],
+            coding: 0,
+            group_id: 0,
+            partial_aid: 0,
+        }
+    }
 
     /// The user in this place, 0 to 3; `None` if there is none.
     pub fn user(&self, place: usize) -> Option<VhtUser> {

@@ -1,7 +1,7 @@
 //! Writing radiotap: one presence word, the fields of a [`Repr`] in the order
 //! of their bits, each aligned from the start of the header, then TLVs.
 
-use super::{Channel, Eht, Flags, Mcs, Repr, bit, tlv};
+use super::{Channel, Eht, Flags, He, Mcs, Repr, Vht, bit, tlv};
 use crate::phy::{Preamble, Rate};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Instant};
@@ -10,13 +10,13 @@ impl Repr {
     /// The header of a frame with FCS as a monitor sees it: arrived `at`, sent
     /// at `rate` on `channel`, `signal` strong (rounded to whole dBm).
     ///
-    /// A VHT or HE rate is left out.
     /// [`ampdu_status`](Self::ampdu_status) is left to the caller, and so is
     /// [`Flags::BAD_FCS`].
     pub fn received(at: Instant, rate: Rate, channel: Channel, signal: Dbm) -> Self {
         let mut flags = Flags::FCS_AT_END;
         // At most 108: the fastest rate without MCS is 54 Mb/s.
         let legacy = (rate.bitrate().as_bps() / 500_000) as u8;
+        let (mut vht, mut he) = (None, None);
         let (rate_500kbps, mcs, modulation) = match rate {
             Rate::Dsss { preamble, .. } => {
                 if preamble == Preamble::Short {
@@ -28,8 +28,12 @@ impl Repr {
             Rate::Ht { mcs, width, guard_interval } => {
                 (None, Some(Mcs::ht_mixed(mcs, width, guard_interval)), Channel::OFDM)
             }
-            // Their own fields are read, and not yet made from a rate.
-            Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+            Rate::Vht { mcs, streams, width, guard_interval } => {
+                vht = Some(Vht::single_user(mcs, streams, width, guard_interval));
+                (None, None, Channel::OFDM)
+            }
+            Rate::He { .. } | Rate::HeExtendedRange { .. } => {
+                he = He::single_user(rate);
                 (None, None, Channel::OFDM)
             }
         };
@@ -41,6 +45,8 @@ impl Repr {
             // A cast to an integer saturates.
             antenna_signal_dbm: Some(libm::round(signal.0) as i8),
             mcs,
+            vht,
+            he,
             ..Self::default()
         }
     }
