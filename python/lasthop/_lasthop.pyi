@@ -297,7 +297,7 @@ class Steps:
         """The windows of a radio's best-effort traffic in slots, 2^n - 1."""
 
     def set_mcs(self, node: str, mcs: int, /) -> None:
-        """The HT MCS of all data frames of a radio."""
+        """The MCS of all data frames of a radio; the fastest rate that has it."""
 
     def set_queue_packets(self, node: str, packets: int, /) -> None:
         """Most packets of each queue of a radio."""

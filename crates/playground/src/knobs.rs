@@ -11,7 +11,7 @@ use lasthop_net::loss::Loss;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_scenario::{Role, Scenario, parse};
 use lasthop_wifi::mac::rate::RateControlConfig;
-use lasthop_wifi::phy::Rate;
+use lasthop_wifi::phy::{Rate, Standard};
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, TableLike};
 
@@ -261,14 +261,21 @@ impl Known<'_> {
         let now = match station.rate_control {
             RateControlConfig::MinstrelHt { .. } => Some("{ kind = \"minstrel-ht\" }".to_owned()),
             RateControlConfig::Ideal { .. } => Some("{ kind = \"ideal\" }".to_owned()),
-            RateControlConfig::Fixed { rate: Rate::Ht { mcs, .. } } => Some(fixed(mcs)),
-            RateControlConfig::Fixed { .. } => None,
+            RateControlConfig::Firmware { .. } => Some("{ kind = \"firmware\" }".to_owned()),
+            RateControlConfig::Fixed { rate } => rate.mcs().map(fixed),
         };
-        let mut options = vec![
-            ("{ kind = \"minstrel-ht\" }".to_owned(), "Minstrel-HT".to_owned()),
-            ("{ kind = \"ideal\" }".to_owned(), "ideal".to_owned()),
-        ];
-        options.extend((0..=15).map(|mcs| (fixed(mcs), format!("fixed, MCS {mcs}"))));
+        let standard = self.scenario.network.cell.as_ref()?.standard;
+        let usual = match standard {
+            Standard::Dot11ax => ("{ kind = \"firmware\" }".to_owned(), "firmware".to_owned()),
+            _ => ("{ kind = \"minstrel-ht\" }".to_owned(), "Minstrel-HT".to_owned()),
+        };
+        let mut options = vec![usual, ("{ kind = \"ideal\" }".to_owned(), "ideal".to_owned())];
+        let mcs_max = match standard {
+            Standard::Dot11ac => Rate::VHT_MCS_MAX,
+            Standard::Dot11ax => Rate::HE_MCS_MAX,
+            _ => 15,
+        };
+        options.extend((0..=mcs_max).map(|mcs| (fixed(mcs), format!("fixed, MCS {mcs}"))));
         Some(Knob {
             group: written.name.to_owned(),
             label: "rate control",

@@ -142,7 +142,7 @@ impl Steps {
         self.adjust(node, Adjustment::ContentionWindow { access_category, cw_min, cw_max })
     }
 
-    /// The HT MCS of all data frames of a radio.
+    /// The MCS of all data frames of a radio; the fastest rate that has it.
     fn set_mcs(&mut self, node: &str, mcs: u8) -> PyResult<()> {
         let id = self.node(node)?;
         let station = self.scenario.network.nodes[id.index()].station;
@@ -150,7 +150,7 @@ impl Steps {
         let rates =
             station.zip(cell).map(|(id, cell)| &cell.stations[id.index()].capabilities.rates);
         let fastest = |wanted: u8| {
-            let of_mcs = |rate: &&Rate| matches!(rate, Rate::Ht { mcs, .. } if *mcs == wanted);
+            let of_mcs = |rate: &&Rate| rate.mcs() == Some(wanted);
             rates?.iter().filter(of_mcs).max_by_key(|rate| rate.bitrate()).copied()
         };
         match fastest(mcs) {

@@ -10,8 +10,8 @@ use crate::set;
 use crate::tree::{Node, Value};
 use lasthop_units::{Bitrate, Db, Probability};
 use lasthop_wifi::phy::{
-    ChannelWidth, DsssRate, GuardInterval, OfdmRate, PerRow, PerTable, PerTableError, Preamble,
-    Rate,
+    ChannelWidth, DsssRate, GuardInterval, HeGuardInterval, OfdmRate, PerRow, PerTable,
+    PerTableError, Preamble, Rate,
 };
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,7 @@ fn per_row(line: &str) -> Result<PerRow, String> {
         |what: &str, got: &str| format!("expected {what}, got {}", crate::scalar::quoted(got));
     Ok(PerRow {
         rate: rate(mode).ok_or_else(|| {
-            let modes = "a mode (MCS0 to MCS7, 6Mb/s to 54Mb/s, or 1Mb/s to 11Mb/s)";
+            let modes = "a mode (MCS0 to MCS11, 6Mb/s to 54Mb/s, or 1Mb/s to 11Mb/s)";
             wrong(modes, mode)
         })?,
         bytes: bytes.parse().map_err(|_| wrong("a length in bytes", bytes))?,
@@ -136,8 +136,11 @@ fn per_row(line: &str) -> Result<PerRow, String> {
 /// A rate of the mode; what is not in its name does not matter to the curve.
 fn rate(mode: &str) -> Option<Rate> {
     if let Some(index) = mode.strip_prefix("MCS") {
-        let mcs = index.parse().ok().filter(|mcs| *mcs < 8)?;
-        return Rate::ht(mcs, ChannelWidth::Mhz20, GuardInterval::Long);
+        let mcs = index.parse().ok()?;
+        return match mcs {
+            0..8 => Rate::ht(mcs, ChannelWidth::Mhz20, GuardInterval::Long),
+            _ => Rate::he(mcs, 1, ChannelWidth::Mhz20, HeGuardInterval::Ns800Ltf2x, false),
+        };
     }
     let bitrate = Bitrate::parse(mode).ok()?;
     let dsss = DsssRate::ALL.into_iter().find(|rate| rate.bitrate() == bitrate);

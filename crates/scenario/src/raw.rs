@@ -16,7 +16,7 @@ use lasthop_hosts::Endpoints;
 use lasthop_packet::AccessCategory;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
-use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Preamble, Standard};
+use lasthop_wifi::phy::{Band, ChannelWidth, Preamble, Standard};
 
 /// A whole number from 1 on that fits 32 bits.
 pub(crate) type Positive = Whole<1, 0xffff_ffff>;
@@ -75,6 +75,7 @@ pub(crate) enum QueueKind {
 pub(crate) enum RateControlKind {
     Fixed,
     Ideal,
+    Firmware,
     MinstrelHt,
 }
 
@@ -256,6 +257,15 @@ impl crate::scalar::Scalar for PacingKind {
     }
 }
 
+/// The guard interval of 802.11n and later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ShortestGuardInterval {
+    Ns400,
+    Ns800,
+    Ns1600,
+    Ns3200,
+}
+
 /// What becomes of a segment that its own node's queue has no room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalDrop {
@@ -284,10 +294,22 @@ choices! {
         "802.11g" => Self::Dot11g,
         "802.11a" => Self::Dot11a,
         "802.11n" => Self::Dot11n,
+        "802.11ac" => Self::Dot11ac,
+        "802.11ax" => Self::Dot11ax,
     }
-    Band { "2.4GHz" => Self::Ghz2_4, "5GHz" => Self::Ghz5 }
-    ChannelWidth { "20MHz" => Self::Mhz20, "40MHz" => Self::Mhz40 }
-    GuardInterval { "800ns" => Self::Long, "400ns" => Self::Short }
+    Band { "2.4GHz" => Self::Ghz2_4, "5GHz" => Self::Ghz5, "6GHz" => Self::Ghz6 }
+    ChannelWidth {
+        "20MHz" => Self::Mhz20,
+        "40MHz" => Self::Mhz40,
+        "80MHz" => Self::Mhz80,
+        "160MHz" => Self::Mhz160,
+    }
+    ShortestGuardInterval {
+        "800ns" => Self::Ns800,
+        "400ns" => Self::Ns400,
+        "1600ns" => Self::Ns1600,
+        "3200ns" => Self::Ns3200,
+    }
     Preamble { "long" => Self::Long, "short" => Self::Short }
     AccessCategory {
         "background" => Self::Background,
@@ -312,6 +334,7 @@ choices! {
     RateControlKind {
         "fixed" => Self::Fixed,
         "ideal" => Self::Ideal,
+        "firmware" => Self::Firmware,
         "minstrel-ht" => Self::MinstrelHt,
     }
     RequestKind { "after-missing" => Self::AfterMissing, "after-drop" => Self::AfterDrop }
@@ -388,16 +411,20 @@ tables! {
 
     /// The radio channel and what the whole cell shares.
     RawChannel {
-        /// Generation of the cell. 802.11n is the newest that is modelled, and
-        /// what every device in use can speak.
+        /// Generation of the cell, of the access point and all stations. 802.11n is
+        /// what every device in use can speak; 802.11ac and 802.11ax send to one
+        /// station at a time here.
         value standard: Standard = "802.11n";
         /// Frequency band.
-        option band: Band = "\"5GHz\" for 802.11n and 802.11a, \"2.4GHz\" for 802.11b and 802.11g";
-        /// Channel width. 20 MHz is what crowded places use; 40 MHz needs 802.11n.
+        option band: Band = "\"2.4GHz\" for 802.11b and 802.11g, else \"5GHz\"";
+        /// Channel width. 20 MHz is what crowded places use; 40 MHz needs 802.11n,
+        /// 80 and 160 MHz need 802.11ac or 802.11ax and another band than 2.4 GHz.
         value width: ChannelWidth = "20MHz";
-        /// Shortest guard interval in use; "400ns" needs 802.11n. The long one
-        /// is the mandatory one.
-        value guard_interval: GuardInterval = "800ns";
+        /// Shortest guard interval in use; "400ns" needs 802.11n or 802.11ac. The long
+        /// one is the mandatory one. With 802.11ax it is the only one: "800ns" and
+        /// "1600ns" with HE-LTFs of twice the length of a usual one, "3200ns" of four
+        /// times.
+        value guard_interval: ShortestGuardInterval = "800ns";
         /// Preamble of DSSS and CCK frames (802.11b and 802.11g). Long is what
         /// every receiver understands.
         value preamble: Preamble = "long";
@@ -415,7 +442,7 @@ tables! {
         /// while some station dozes or is away. 2 is hostapd's default.
         value dtim_period: Whole<1, 255> = 2;
         /// Rates of control responses, group frames and beacons.
-        option basic_rates: Vec<Bitrate> = "the mandatory rates of the standard: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g and 802.11n at 2.4 GHz";
+        option basic_rates: Vec<Bitrate> = "the mandatory rates of the standard: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g, and with 802.11n and 802.11ax at 2.4 GHz";
         /// Rate of broadcast and multicast data.
         option group_rate: Bitrate = "the lowest basic rate";
         /// A signal at least this strong makes the medium busy. The default is 4 dB
@@ -445,7 +472,7 @@ tables! {
         /// DSSS and CCK, or curves from a file.
         option kind: ErrorModelKind = "\"nist\"; \"table\" with a table";
         /// CSV file of packet error rates with the header mode,bytes,snr_db,per. A
-        /// mode is MCS0 to MCS7 (whatever width, guard interval and streams), 6Mb/s
+        /// mode is MCS0 to MCS11 (whatever width, guard interval and streams), 6Mb/s
         /// to 54Mb/s or 1Mb/s to 11Mb/s; bytes is the frame's length, other
         /// lengths are interpolated; the SNR is -20 to 60 dB. Each curve needs two
         /// rows with a rate between 0 and 1. Modes without rows keep "nist". The
@@ -504,9 +531,10 @@ tables! {
         /// Transmit power. 20 dBm is the limit at 2.4 GHz in Europe and what
         /// most access points and laptops reach at 5 GHz.
         value tx_power: Dbm = "20dBm";
-        /// Spatial streams that it sends and receives with 802.11n; all others
-        /// have one. Most laptops, phones and access points have two.
-        value streams: Whole<1, 4> = 2;
+        /// Spatial streams that it sends and receives: up to 4 with 802.11n, 8 with
+        /// 802.11ac and 802.11ax; all others have one. Most laptops, phones and access
+        /// points have two.
+        value streams: Whole<1, 8> = 2;
         /// Queue above the MAC, one of these an access category.
         table queue: RawQueue;
         /// Queue of driver and hardware below it.
@@ -620,19 +648,25 @@ tables! {
     /// Rate control.
     RawRateControl {
         /// The algorithm. Minstrel-HT is what Linux uses for drivers without
-        /// their own.
-        value kind: RateControlKind = "minstrel-ht";
-        /// The MCS, for a fixed rate with 802.11n; width and guard interval
+        /// their own; it has no rates of 802.11ax, where firmware chooses. "firmware"
+        /// stands in for that: the ideal choice from an SNR that is old and not exact.
+        option kind: RateControlKind = "\"minstrel-ht\"; \"firmware\" with 802.11ax";
+        /// The MCS, for a fixed rate with 802.11n (0 to 31, which says the streams,
+        /// too), 802.11ac (0 to 9) and 802.11ax (0 to 11); width and guard interval
         /// are the channel's.
         option mcs: Whole<0, 31> = "none; a fixed rate needs mcs or rate";
-        /// The rate, for a fixed rate without HT.
+        /// Streams of a fixed rate with 802.11ac and 802.11ax.
+        option streams: Whole<1, 8> = "the node's streams";
+        /// The rate, for a fixed rate before 802.11n.
         option rate: Bitrate = "none; a fixed rate needs mcs or rate";
-        /// How often Minstrel-HT chooses anew.
-        option update_interval: Duration = "50ms, as in Linux";
+        /// How often Minstrel-HT or the firmware chooses anew.
+        option update_interval: Duration = "50ms, as in Linux; 20ms for the firmware, no product's";
+        /// Standard deviation of the firmware's error about the SNR.
+        option snr_error: Db = "1dB, no product's";
         /// Shortest time between two probes of Minstrel-HT.
         option sample_interval: Duration = "20ms, as in Linux";
         /// The ideal control takes no rate whose packet error rate is above this.
-        option per_max: Probability = "0.1";
+        option per_max: Probability = "0.5";
     }
 
     /// EDCA parameters by access category.
@@ -660,22 +694,22 @@ tables! {
         option txop_limit: Duration = "0s for background and best effort, 3.008ms for video, 1.504ms for voice (6.016ms and 3.264ms with 802.11b)";
     }
 
-    /// What a sender packs into one PPDU (802.11n). The defaults are the
-    /// limits of HT, which most drivers use.
+    /// What a sender packs into one PPDU (802.11n and later). The defaults are the
+    /// limits of the generation, which most drivers use.
     RawAggregation {
         /// Longest A-MPDU in bytes; 0 for none.
-        option ampdu_bytes_max: Whole<0, 65_535> = "65535 with qos in 802.11n, else 0";
+        option ampdu_bytes_max: Whole<0, 6_500_631> = "with qos the most of the generation: 65535 in 802.11n, 1048575 in 802.11ac, 6500631 in 802.11ax (524287 at 2.4 GHz); else 0";
         /// Longest PPDU with an A-MPDU. aPPDUMaxTime is 5.484 ms; many drivers
         /// use 4 ms.
         value ampdu_duration_max: Duration = "5.484ms";
         /// Most MPDUs in an A-MPDU; never more than the Block Ack window.
-        option ampdu_frames_max: Whole<1, 64> = "the Block Ack window";
+        option ampdu_frames_max: Whole<1, 256> = "the Block Ack window";
         /// Shortest time between the starts of two MPDUs, up to 16 us. Zero is
         /// a receiver without that need; many chips ask for 4 to 8 us.
         value mpdu_start_spacing: Duration = "0s";
-        /// Longest A-MSDU in bytes, up to 7935; 0 for none, as in most Linux
-        /// drivers for 802.11n.
-        value amsdu_bytes_max: Whole<0, 7_935> = 0;
+        /// Longest A-MSDU in bytes, up to 7935 in 802.11n and 11424 later, with which
+        /// an MPDU has 11454; 0 for none, as in most Linux drivers for 802.11n.
+        value amsdu_bytes_max: Whole<0, 11_424> = 0;
         /// A-MPDUs are built before the channel is won: the hardware has two
         /// for a peer, one on the air and the next, as under ath9k, and what
         /// comes later waits for the one after. Without it each takes all that
@@ -685,8 +719,8 @@ tables! {
 
     /// Block Ack.
     RawBlockAck {
-        /// Window in MPDUs; 64 is the most that HT has.
-        value window: Whole<1, 64> = 64;
+        /// Window in MPDUs; 64 is the most that 802.11n and 802.11ac have.
+        option window: Whole<1, 256> = "64; 256 with 802.11ax";
         /// The receiver gives a gap up after this long. Linux waits 100 ms.
         value reorder_timeout: Duration = "100ms";
         /// When the sender asks for a Block Ack: after every missing one, or

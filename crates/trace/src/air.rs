@@ -589,7 +589,8 @@ fn rate_octets(info: &AirInfo) -> Vec<u8> {
     const BASIC: u8 = 0x80;
     // Basic rates are always included: they are supported whatever rate control uses
     // for data, and the element must not be empty.
-    let others = info.rates.iter().filter(|rate| !rate.is_ht() && !info.basic_rates.contains(rate));
+    let others =
+        info.rates.iter().filter(|rate| !rate.may_aggregate() && !info.basic_rates.contains(rate));
     let half_mbps = |rate: &Rate| (rate.bitrate().as_bps() / 500_000) as u8;
     let mut rates: Vec<u8> = info.basic_rates.iter().map(|rate| half_mbps(rate) | BASIC).collect();
     rates.extend(others.map(half_mbps));

@@ -19,6 +19,8 @@ const MSDU_BYTES_MAX: u16 = 2_304;
 /// Longest packet in HT: an A-MSDU of 7 935 bytes with one subframe (9.3.2.2.2),
 /// whose header takes 14 and LLC 8, in round numbers.
 const HT_PACKET_BYTES_MAX: u16 = 7_900;
+/// The same in VHT and HE, of an MPDU of 11 454 bytes.
+const VHT_PACKET_BYTES_MAX: u16 = 11_400;
 /// What a frame on the air has beside its packet: QoS data header, LLC, FCS.
 const WIFI_OVERHEAD_BYTES: u16 = 26 + LLC_BYTES + 4;
 /// The same on a wire: Ethernet header and FCS.
@@ -145,12 +147,15 @@ fn check_standard(
 
 /// The longest packet on the air, and by what.
 fn standard_most(raw: &RawScenario, node: &Expanded<'_>) -> (u16, &'static str) {
-    let is_ht = raw.channel.standard.value == Standard::Dot11n;
-    let qos = node.raw.settings.qos.as_ref().map_or(is_ht, |qos| qos.value);
-    match (is_ht, qos) {
-        (true, true) => (HT_PACKET_BYTES_MAX, "802.11n"),
-        (true, false) => (MSDU_BYTES_MAX - LLC_BYTES, "802.11n without qos"),
-        (false, _) => (MSDU_BYTES_MAX - LLC_BYTES, "a standard before 802.11n"),
+    let standard = raw.channel.standard.value;
+    let has_aggregates = standard.has_block_ack();
+    let qos = node.raw.settings.qos.as_ref().map_or(has_aggregates, |qos| qos.value);
+    match (standard, qos) {
+        _ if !has_aggregates => (MSDU_BYTES_MAX - LLC_BYTES, "a standard before 802.11n"),
+        (Standard::Dot11n, true) => (HT_PACKET_BYTES_MAX, "802.11n"),
+        (Standard::Dot11n, false) => (MSDU_BYTES_MAX - LLC_BYTES, "802.11n without qos"),
+        (_, true) => (VHT_PACKET_BYTES_MAX, "802.11ac and 802.11ax"),
+        (_, false) => (MSDU_BYTES_MAX - LLC_BYTES, "802.11ac and 802.11ax without qos"),
     }
 }
 

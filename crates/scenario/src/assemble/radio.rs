@@ -19,6 +19,7 @@ use crate::error::{Place, Problems};
 use crate::quantity::Hertz;
 use crate::raw::{
     ErrorModelKind, FadingKind, PathLossKind, RawChannel, RawErrorModel, RawFading, RawScenario,
+    ShortestGuardInterval,
 };
 use crate::scalar::At;
 use lasthop_units::{Bitrate, Db};
@@ -26,8 +27,8 @@ use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateSet;
 use lasthop_wifi::phy::{
-    Band, ChannelWidth, ControlRates, ErrorModel, Fading, GuardInterval, PathLoss, Preamble,
-    Propagation, Rate, Standard,
+    Band, ChannelWidth, ControlRates, ErrorModel, Fading, GuardInterval, HeGuardInterval, PathLoss,
+    Preamble, Propagation, Rate, Standard,
 };
 use std::sync::{Arc, LazyLock};
 
@@ -39,7 +40,10 @@ struct Common {
     standard: Standard,
     band: Band,
     width: ChannelWidth,
+    /// Of 802.11n and 802.11ac.
     guard_interval: GuardInterval,
+    /// Of 802.11ax.
+    he_guard_interval: HeGuardInterval,
     preamble: Preamble,
     propagation: Propagation,
 }
@@ -64,7 +68,7 @@ pub(crate) fn cell(
     let stations: Vec<StationConfig> =
         wifi.iter().map(|(index, node)| station::config(*index, node, &common, problems)).collect();
     station::check_addresses(&wifi, &stations, problems);
-    station::check_streams(&wifi, problems);
+    station::check_streams(&wifi, common.standard, problems);
     absence::check_beacons(&wifi, channel, problems);
     absence::check_independent(&wifi, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
@@ -134,19 +138,11 @@ fn common(channel: &RawChannel, problems: &mut Problems) -> Common {
     {
         problems.push(&at.place, format!("{standard} does not exist in this band"));
     }
-    let width = channel.width.value;
-    if width == ChannelWidth::Mhz40 && standard != Standard::Dot11n {
-        let message = format!("40MHz needs 802.11n; {standard} has 20MHz");
-        problems.push(&channel.width.place, message);
-    }
-    let guard_interval = channel.guard_interval.value;
-    if guard_interval == GuardInterval::Short && standard != Standard::Dot11n {
-        let message = format!("the short guard interval of 400ns needs 802.11n, not {standard}");
-        problems.push(&channel.guard_interval.place, message);
-    }
+    let width = width(channel, band, problems);
+    let (guard_interval, he_guard_interval) = guard_intervals(channel, problems);
     let preamble = channel.preamble.value;
     for at in [Some(&channel.preamble), channel.control_preamble.as_ref()].into_iter().flatten() {
-        if at.value == Preamble::Short && band == Band::Ghz5 {
+        if at.value == Preamble::Short && band != Band::Ghz2_4 {
             let message = "a short preamble is of DSSS and CCK frames, which exist at 2.4GHz only";
             problems.push(&at.place, message);
         }
@@ -159,7 +155,59 @@ fn common(channel: &RawChannel, problems: &mut Problems) -> Common {
         width,
         noise_figure: channel.noise_figure.value,
     };
-    Common { standard, band, width, guard_interval, preamble, propagation }
+    Common { standard, band, width, guard_interval, he_guard_interval, preamble, propagation }
+}
+
+/// The width of the channel, which standard and band have.
+fn width(channel: &RawChannel, band: Band, problems: &mut Problems) -> ChannelWidth {
+    let standard = channel.standard.value;
+    let At { value: width, ref place } = channel.width;
+    let most = standard.width_max();
+    if width > most {
+        let needed = if width == ChannelWidth::Mhz40 { "802.11n" } else { "802.11ac or 802.11ax" };
+        let has: Vec<String> = ChannelWidth::ALL
+            .into_iter()
+            .filter(|&existing| existing <= most)
+            .map(|existing| existing.to_string())
+            .collect();
+        let message = format!("{width} needs {needed}; {standard} has {}", has.join(" and "));
+        problems.push(place, message);
+    } else if band == Band::Ghz2_4 && width > ChannelWidth::Mhz40 {
+        problems
+            .push(place, format!("{width} does not exist at 2.4GHz, which has 20MHz and 40MHz"));
+    }
+    width
+}
+
+/// The guard intervals of 802.11n and 802.11ac, and of 802.11ax.
+fn guard_intervals(
+    channel: &RawChannel,
+    problems: &mut Problems,
+) -> (GuardInterval, HeGuardInterval) {
+    use ShortestGuardInterval::{Ns400, Ns800, Ns1600, Ns3200};
+    let standard = channel.standard.value;
+    let At { value, ref place } = channel.guard_interval;
+    match (value, standard) {
+        (Ns400, Standard::Dot11ax) => {
+            problems.push(place, "802.11ax has guard intervals of 800ns, 1600ns and 3200ns");
+        }
+        (Ns400, _) if !standard.has_block_ack() => {
+            let message =
+                format!("the short guard interval of 400ns needs 802.11n, not {standard}");
+            problems.push(place, message);
+        }
+        (Ns1600 | Ns3200, _) if standard != Standard::Dot11ax => {
+            problems.push(place, format!("this guard interval needs 802.11ax, not {standard}"));
+        }
+        _ => {}
+    }
+    let long_or_short = if value == Ns400 { GuardInterval::Short } else { GuardInterval::Long };
+    let he = match value {
+        Ns400 | Ns800 => HeGuardInterval::Ns800Ltf2x,
+        Ns1600 => HeGuardInterval::Ns1600Ltf2x,
+        Ns3200 => HeGuardInterval::Ns3200Ltf4x,
+    };
+    (long_or_short, he)
 }
 
 fn not_negative(ratio: &At<Db>, problems: &mut Problems) {
@@ -221,6 +269,8 @@ fn rates(common: &Common, streams: u8) -> Vec<Rate> {
         Standard::Dot11g => RateSet::erp(common.preamble).rates,
         Standard::Dot11a => RateSet::ofdm().rates,
         Standard::Dot11n => RateSet::ht(streams, common.width, short).rates,
+        Standard::Dot11ac => RateSet::vht(streams, common.width, short).rates,
+        Standard::Dot11ax => RateSet::he(streams, common.width, common.he_guard_interval).rates,
     }
 }
 
@@ -228,12 +278,11 @@ fn rates(common: &Common, streams: u8) -> Vec<Rate> {
 fn legacy_rates(common: &Common) -> Vec<Rate> {
     match (common.standard, common.band) {
         (Standard::Dot11b, _) => RateSet::dsss(common.preamble).rates,
-        (Standard::Dot11g, _) | (Standard::Dot11n, Band::Ghz2_4) => {
+        (Standard::Dot11g, _) | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz2_4) => {
             RateSet::erp(common.preamble).rates
         }
-        (Standard::Dot11a, _) | (Standard::Dot11n, Band::Ghz5 | Band::Ghz6) => {
-            RateSet::ofdm().rates
-        }
+        (Standard::Dot11a | Standard::Dot11ac, _)
+        | (Standard::Dot11n | Standard::Dot11ax, Band::Ghz5 | Band::Ghz6) => RateSet::ofdm().rates,
     }
 }
 
@@ -244,7 +293,12 @@ fn legacy_rate(bitrate: Bitrate, common: &Common) -> Option<Rate> {
 fn not_a_rate(at: &At<Bitrate>, common: &Common, problems: &mut Problems) {
     let rates: Vec<String> =
         legacy_rates(common).iter().map(|rate| rate.bitrate().to_string()).collect();
-    let hint = if common.standard == Standard::Dot11n { "; for HT rates use mcs" } else { "" };
+    let hint = match common.standard {
+        Standard::Dot11n => "; for HT rates use mcs",
+        Standard::Dot11ac => "; for VHT rates use mcs",
+        Standard::Dot11ax => "; for HE rates use mcs",
+        _ => "",
+    };
     let message = format!(
         "{} is no rate of {}, which has {}{hint}",
         at.value,

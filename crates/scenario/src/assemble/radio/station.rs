@@ -1,6 +1,6 @@
 //! What a node does on the air.
 
-use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, rates, retry};
+use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, rates, retry};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
     RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind, RxInterruptKind,
@@ -17,6 +17,8 @@ use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard, Timing};
 use std::collections::BTreeSet;
 
+/// The longest A-MSDU of HT (IEEE 802.11-2020, 9.4.2.55.2).
+const HT_AMSDU_BYTES_MAX: u16 = 7_935;
 /// aPPDUMaxTime (IEEE 802.11-2020, table 19-25).
 const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 /// The largest minimum MPDU start spacing (9.4.2.55.3).
@@ -33,14 +35,12 @@ pub(super) fn config(
     problems: &mut Problems,
 ) -> StationConfig {
     let raw = &node.raw.settings;
-    let is_ht = common.standard == Standard::Dot11n;
-    let qos = raw.qos.as_ref().map_or(is_ht, |qos| qos.value);
-    if is_written(&raw.streams.place) && !is_ht && raw.streams.value.0 > 1 {
-        let message = format!("{} has one stream; more need 802.11n", common.standard);
-        problems.push(&raw.streams.place, message);
-    }
+    let qos = raw.qos.as_ref().map_or(common.standard.has_block_ack(), |qos| qos.value);
+    check_streams_of_standard(raw, common, problems);
+    let capabilities =
+        Capabilities::new(rates(common, raw.streams.value.get()), qos).within(common.band);
     let block_ack = BlockAck {
-        window: raw.block_ack.window.value.get(),
+        window: window(raw, &capabilities, common, problems),
         reorder_timeout: raw.block_ack.reorder_timeout.value,
         request: match raw.block_ack.request.value {
             RequestKind::AfterMissing => BlockAckRequestPolicy::AfterMissing,
@@ -62,9 +62,9 @@ pub(super) fn config(
         queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
         driver_queue: driver_queue(raw, problems),
         rate_control: rate_control(raw, common, problems),
-        capabilities: Capabilities::new(rates(common, raw.streams.value.get()), qos),
         rts_threshold: raw.rts_threshold.value.0.map(Whole::get),
-        aggregation: aggregation(raw, qos, common, problems),
+        aggregation: aggregation(raw, &capabilities, block_ack.window, common, problems),
+        capabilities,
         block_ack,
         rx_interrupt: match raw.rx_interrupt.value {
             RxInterruptKind::Mpdu => RxInterrupt::Mpdu,
@@ -86,6 +86,44 @@ pub(super) fn config(
     }
 }
 
+/// The standard has so many streams.
+fn check_streams_of_standard(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
+    let most = common.standard.streams_max();
+    if !is_written(&raw.streams.place) || raw.streams.value.0 <= i64::from(most) {
+        return;
+    }
+    let message = match most {
+        1 => format!("{} has one stream; more need 802.11n", common.standard),
+        _ => {
+            format!("{} has up to {most} streams; more need 802.11ac or 802.11ax", common.standard)
+        }
+    };
+    problems.push(&raw.streams.place, message);
+}
+
+/// The Block Ack window.
+fn window(
+    raw: &RawNodeSettings,
+    capabilities: &Capabilities,
+    common: &Common,
+    problems: &mut Problems,
+) -> u16 {
+    let most = match capabilities.block_ack_window_max {
+        0 => BlockAck::STANDARD.window,
+        most => most,
+    };
+    let Some(at) = &raw.block_ack.window else { return most };
+    let window = at.value.get();
+    if window > most {
+        let message = format!(
+            "expected at most {most}, the largest window of {}, got {window}",
+            common.standard
+        );
+        problems.push(&at.place, message);
+    }
+    window
+}
+
 /// Addresses are those of single stations, and differ.
 pub(super) fn check_addresses(
     wifi: &[WifiNode<'_>],
@@ -105,12 +143,18 @@ pub(super) fn check_addresses(
 }
 
 /// The receiver of a fixed rate can receive it.
-pub(super) fn check_streams(wifi: &[WifiNode<'_>], problems: &mut Problems) {
+pub(super) fn check_streams(wifi: &[WifiNode<'_>], standard: Standard, problems: &mut Problems) {
     let streams = |node: &Expanded<'_>| node.raw.settings.streams.value.0;
     let access_point = wifi.iter().find(|(_, node)| node.role() == Role::AccessPoint);
     for (_, node) in wifi {
         let Some(mcs) = &node.raw.settings.rate_control.mcs else { continue };
-        let needed = mcs.value.0 / 8 + 1;
+        let needed = match standard {
+            Standard::Dot11ac | Standard::Dot11ax => {
+                let control = &node.raw.settings.rate_control;
+                control.streams.as_ref().map_or_else(|| streams(node), |at| at.value.0)
+            }
+            _ => mcs.value.0 / 8 + 1,
+        };
         let peers: Vec<&Expanded<'_>> = match node.role() {
             Role::AccessPoint => wifi.iter().map(|(_, peer)| *peer).collect(),
             _ => access_point.into_iter().map(|(_, peer)| *peer).chain([*node]).collect(),
@@ -132,21 +176,33 @@ fn rate_control(
     common: &Common,
     problems: &mut Problems,
 ) -> RateControlConfig {
-    use RateControlKind::{Fixed, Ideal, MinstrelHt};
+    use RateControlKind::{Firmware, Fixed, Ideal, MinstrelHt};
     let control = &raw.rate_control;
-    let kind = control.kind.value;
-    let mut only = |place: Option<&Place>, wanted: RateControlKind, name: &str| {
+    let is_he = common.standard == Standard::Dot11ax;
+    let usual = if is_he { Firmware } else { MinstrelHt };
+    let kind = control.kind.as_ref().map_or(usual, |at| at.value);
+    if let Some(at) = control.kind.as_ref().filter(|at| is_he && at.value == MinstrelHt) {
+        let message = "Minstrel-HT has no rates of 802.11ax, which Linux leaves to firmware; \
+                       expected \"firmware\", \"ideal\" or \"fixed\"";
+        problems.push(&at.place, message);
+    }
+    let mut only = |place: Option<&Place>, wanted: &[(RateControlKind, &str)]| {
         if let Some(place) = place
-            && kind != wanted
+            && !wanted.iter().any(|(wanted, _)| *wanted == kind)
         {
-            problems.push(place, format!("this key is for kind = {name:?} only"));
+            let names: Vec<String> = wanted.iter().map(|(_, name)| format!("{name:?}")).collect();
+            problems.push(place, format!("this key is for kind = {} only", names.join(" and ")));
         }
     };
-    only(control.mcs.as_ref().map(|at| &at.place), Fixed, "fixed");
-    only(control.rate.as_ref().map(|at| &at.place), Fixed, "fixed");
-    only(control.update_interval.as_ref().map(|at| &at.place), MinstrelHt, "minstrel-ht");
-    only(control.sample_interval.as_ref().map(|at| &at.place), MinstrelHt, "minstrel-ht");
-    only(control.per_max.as_ref().map(|at| &at.place), Ideal, "ideal");
+    let fixed = [(Fixed, "fixed")];
+    let (minstrel, firmware) = ((MinstrelHt, "minstrel-ht"), (Firmware, "firmware"));
+    only(control.mcs.as_ref().map(|at| &at.place), &fixed);
+    only(control.streams.as_ref().map(|at| &at.place), &fixed);
+    only(control.rate.as_ref().map(|at| &at.place), &fixed);
+    only(control.update_interval.as_ref().map(|at| &at.place), &[minstrel, firmware]);
+    only(control.snr_error.as_ref().map(|at| &at.place), &[firmware]);
+    only(control.sample_interval.as_ref().map(|at| &at.place), &[minstrel]);
+    only(control.per_max.as_ref().map(|at| &at.place), &[(Ideal, "ideal")]);
     match kind {
         Fixed => RateControlConfig::Fixed { rate: fixed_rate(raw, common, problems) },
         Ideal => match (RateControlConfig::ideal(), &control.per_max) {
@@ -155,6 +211,24 @@ fn rate_control(
             }
             (usual, _) => usual,
         },
+        Firmware => {
+            let or = |at: &Option<At<Duration>>, usual| at.as_ref().map_or(usual, |at| at.value);
+            if let Some(at) = &control.update_interval {
+                positive(at, problems);
+            }
+            if let Some(at) = &control.snr_error {
+                not_negative(at, problems);
+            }
+            match RateControlConfig::firmware() {
+                RateControlConfig::Firmware { update_interval, deviation } => {
+                    RateControlConfig::Firmware {
+                        update_interval: or(&control.update_interval, update_interval),
+                        deviation: control.snr_error.as_ref().map_or(deviation, |at| at.value),
+                    }
+                }
+                usual => usual,
+            }
+        }
         MinstrelHt => {
             for at in [&control.update_interval, &control.sample_interval].into_iter().flatten() {
                 positive(at, problems);
@@ -183,6 +257,9 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
             width: common.width,
             guard_interval: common.guard_interval,
         },
+        (Some(mcs), None) if common.standard.has_block_ack() => {
+            later_rate(raw, mcs, common, problems).unwrap_or(lowest)
+        }
         (Some(mcs), None) => {
             let message = format!("an MCS needs 802.11n; {} has rates: use rate", common.standard);
             problems.push(&mcs.place, message);
@@ -198,7 +275,7 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
         }
         (None, None) => {
             let example = match common.standard {
-                Standard::Dot11n => "mcs = 7",
+                Standard::Dot11n | Standard::Dot11ac | Standard::Dot11ax => "mcs = 7",
                 Standard::Dot11b => "rate = \"11Mb/s\"",
                 _ => "rate = \"54Mb/s\"",
             };
@@ -206,6 +283,38 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
             lowest
         }
     }
+}
+
+/// The rate of this MCS in 802.11ac or 802.11ax, if there is one.
+fn later_rate(
+    raw: &RawNodeSettings,
+    mcs: &At<Whole<0, 31>>,
+    common: &Common,
+    problems: &mut Problems,
+) -> Option<Rate> {
+    let own = raw.streams.value.get();
+    let streams = raw.rate_control.streams.as_ref().map_or(own, |at| at.value.get());
+    let of = |mcs: u8| match common.standard {
+        Standard::Dot11ac => Rate::vht(mcs, streams, common.width, common.guard_interval),
+        _ => Rate::he(mcs, streams, common.width, common.he_guard_interval, false),
+    };
+    let rate = of(mcs.value.get());
+    if rate.is_none() {
+        let exist: Vec<String> = (0..=Rate::HE_MCS_MAX)
+            .filter(|&mcs| of(mcs).is_some())
+            .map(|n| n.to_string())
+            .collect();
+        let message = format!(
+            "{} has no MCS {} with {streams} stream{} in {}; there are {}",
+            common.standard,
+            mcs.value.0,
+            if streams == 1 { "" } else { "s" },
+            common.width,
+            exist.join(", ")
+        );
+        problems.push(&mcs.place, message);
+    }
+    rate
 }
 
 fn driver_queue(raw: &RawNodeSettings, problems: &mut Problems) -> DriverLimit {
@@ -226,16 +335,37 @@ fn driver_queue(raw: &RawNodeSettings, problems: &mut Problems) -> DriverLimit {
 
 fn aggregation(
     raw: &RawNodeSettings,
-    qos: bool,
+    capabilities: &Capabilities,
+    window: u16,
     common: &Common,
     problems: &mut Problems,
 ) -> Aggregation {
     let aggregation = &raw.aggregation;
-    let possible = qos && common.standard == Standard::Dot11n;
-    let why = match common.standard {
-        Standard::Dot11n => "aggregates need QoS frames, and qos is false".to_owned(),
-        standard => format!("aggregates need 802.11n, not {standard}"),
+    let standard = common.standard;
+    let possible = capabilities.ampdu_bytes_max > 0;
+    let why = match standard.has_block_ack() {
+        true => "aggregates need QoS frames, and qos is false".to_owned(),
+        false => format!("aggregates need 802.11n, not {standard}"),
     };
+    let most = capabilities.ampdu_bytes_max;
+    if let Some(bytes) = &aggregation.ampdu_bytes_max
+        && possible
+        && bytes.value.0 > i64::from(most)
+    {
+        let message = format!(
+            "expected at most {most}, the longest A-MPDU of {standard} at {}, got {}",
+            common.band, bytes.value.0
+        );
+        problems.push(&bytes.place, message);
+    }
+    let amsdu = &aggregation.amsdu_bytes_max;
+    if standard == Standard::Dot11n && amsdu.value.0 > i64::from(HT_AMSDU_BYTES_MAX) {
+        let message = format!(
+            "expected at most {HT_AMSDU_BYTES_MAX}, the longest A-MSDU of 802.11n, got {}",
+            amsdu.value.0
+        );
+        problems.push(&amsdu.place, message);
+    }
     if let Some(bytes) = &aggregation.ampdu_bytes_max
         && bytes.value.0 > 0
         && !possible
@@ -262,7 +392,6 @@ fn aggregation(
         let message = format!("expected at most {MPDU_START_SPACING_MAX}, got {}", spacing.value);
         problems.push(&spacing.place, message);
     }
-    let window: u16 = raw.block_ack.window.value.get();
     let frames = aggregation.ampdu_frames_max.as_ref().map_or(window, |at| at.value.get());
     if let Some(at) = &aggregation.ampdu_frames_max
         && frames > window
@@ -270,9 +399,8 @@ fn aggregation(
         let message = format!("expected at most the Block Ack window of {window}, got {frames}");
         problems.push(&at.place, message);
     }
-    let usual = if possible { 65_535 } else { 0 };
     Aggregation {
-        ampdu_bytes_max: aggregation.ampdu_bytes_max.as_ref().map_or(usual, |at| at.value.get()),
+        ampdu_bytes_max: aggregation.ampdu_bytes_max.as_ref().map_or(most, |at| at.value.get()),
         ampdu_duration_max: duration.value,
         ampdu_frames_max: frames,
         mpdu_start_spacing: spacing.value,
