@@ -5,6 +5,7 @@
 mod airtime;
 mod contention;
 mod kernel;
+pub mod later;
 pub mod links;
 mod losses;
 mod lossy;
@@ -35,7 +36,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 25] = [
+pub const ALL: [Chapter; 28] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -44,6 +45,9 @@ pub const ALL: [Chapter; 25] = [
     ("contention with A-MPDU, ns-3", contention::ns3_ampdu),
     ("queues", queueing::table),
     ("losses", lossy::table),
+    ("802.11ac and ax, one station", later::one_station),
+    ("802.11ax, contention", later::contention),
+    ("802.11ax, losses", later::lossy),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),

@@ -4,7 +4,8 @@
 
 use lasthop_units::{Db, Probability};
 use lasthop_wifi::phy::{
-    ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, PerRow, PerTable, Preamble, Rate,
+    ChannelWidth, DsssRate, ErrorModel, GuardInterval, HeGuardInterval, OfdmRate, PerRow, PerTable,
+    Preamble, Rate,
 };
 
 /// The content of `udp_sat.csv`.
@@ -31,6 +32,15 @@ pub const TCP_WIRE: &str = include_str!("../data/tcp_wire.csv");
 pub const PHY_TABLES: &str = include_str!("../../wifi/tests/data/phy_tables.csv");
 /// Curves of packet error rate (PER) over SNR according to ns-3.
 pub const PER_TABLES: &str = include_str!("../../wifi/tests/data/per_tables.csv");
+
+/// Goodput of one saturated station with 802.11ac or ax.
+pub const AX_UDP_SAT: &str = include_str!("../data/ax_udp_sat.csv");
+/// Goodput of saturated stations with 802.11ax.
+pub const AX_CONTENTION: &str = include_str!("../data/ax_contention.csv");
+/// Losses at a fixed SNR with 802.11ax.
+pub const AX_LOSSY: &str = include_str!("../data/ax_lossy.csv");
+/// Curves of PER over SNR of 802.11ax's rates, of the convolutional code.
+pub const AX_PER_TABLES: &str = include_str!("../data/ax_per_tables.csv");
 
 /// A row of a file, with access by name of column.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +91,39 @@ impl Record {
         let mode = self.text("mode");
         let wide = || self.text("width_mhz") == "40";
         rate(mode, wide, short, preamble).unwrap_or_else(|| panic!("unknown mode {mode}"))
+    }
+}
+
+impl Record {
+    /// The VHT or HE rate of the columns `mode`, `width_mhz`, `gi_ns` and `nss`.
+    pub fn later_rate(&self) -> Rate {
+        let mode = self.text("mode");
+        let width = match self.whole("width_mhz") {
+            20 => ChannelWidth::Mhz20,
+            40 => ChannelWidth::Mhz40,
+            80 => ChannelWidth::Mhz80,
+            160 => ChannelWidth::Mhz160,
+            other => panic!("{other} MHz"),
+        };
+        let streams = self.whole("nss") as u8;
+        let gi_ns = self.whole("gi_ns");
+        let rate = match (mode.strip_prefix("VhtMcs"), mode.strip_prefix("HeMcs")) {
+            (Some(mcs), _) => {
+                let short = gi_ns == 400;
+                let gi = if short { GuardInterval::Short } else { GuardInterval::Long };
+                Rate::vht(mcs.parse().expect("an MCS"), streams, width, gi)
+            }
+            (_, Some(mcs)) => {
+                let gi = match gi_ns {
+                    800 => HeGuardInterval::Ns800Ltf2x,
+                    1_600 => HeGuardInterval::Ns1600Ltf2x,
+                    _ => HeGuardInterval::Ns3200Ltf4x,
+                };
+                Rate::he(mcs.parse().expect("an MCS"), streams, width, gi, false)
+            }
+            _ => None,
+        };
+        rate.unwrap_or_else(|| panic!("no rate {mode}"))
     }
 }
 
@@ -138,6 +181,26 @@ pub fn error_model(name: &str) -> ErrorModel {
     }
     let ht = curves(name).into_iter().filter(|curve| curve.mode.starts_with("HtMcs"));
     let rows = ht.flat_map(|curve| read_linearly(&curve.rows)).collect();
+    ErrorModel::table(PerTable::new(rows).expect("ns-3's curves are a table"))
+}
+
+/// ns-3's error model `name` for data at HE rates of one stream at 20 MHz; "Nist" is the closed
+/// form.
+pub fn later_error_model(name: &str) -> ErrorModel {
+    if name == "Nist" {
+        return ErrorModel::nist();
+    }
+    let row = |record: Record| {
+        let mcs = record.text("mode").strip_prefix("HeMcs").and_then(|mcs| mcs.parse().ok());
+        let (width, gi) = (ChannelWidth::Mhz20, HeGuardInterval::Ns800Ltf2x);
+        PerRow {
+            rate: Rate::he(mcs.expect("an MCS"), 1, width, gi, false).expect("a rate of the table"),
+            bytes: record.whole("psdu_bytes"),
+            snr: Db(record.number("snr_db")),
+            per: Probability::new(record.number("per")).expect("a probability"),
+        }
+    };
+    let rows = records(AX_PER_TABLES).into_iter().map(row).collect();
     ErrorModel::table(PerTable::new(rows).expect("ns-3's curves are a table"))
 }
 

@@ -10,7 +10,8 @@ use lasthop_packet::{NodeId, Packet};
 use lasthop_scenario::Scenario;
 use lasthop_units::{Bitrate, Db, Duration, Instant, Seed};
 use lasthop_wifi::phy::{
-    Band, ChannelWidth, ErrorModel, GuardInterval, Preamble, Rate, Standard, Timing,
+    Band, ChannelWidth, ErrorModel, GuardInterval, HeGuardInterval, Preamble, Rate, Standard,
+    Timing,
 };
 use std::fmt::Write as _;
 
@@ -63,6 +64,8 @@ pub struct Setting {
     pub ampdu_bytes_max: u32,
     /// Longest A-MSDU in bytes; 0 for none.
     pub amsdu_bytes_max: u16,
+    /// Block Ack window in MPDUs; `None` for the standard's.
+    pub block_ack_window: Option<u16>,
     /// Limit of every sender's queue in packets, those in flight included.
     pub queue_packets: u32,
     /// Offered bit rate of UDP payload; `None` for saturated sources.
@@ -103,8 +106,8 @@ pub struct Measured {
 }
 
 impl Setting {
-    /// One station and a saturated downlink at `rate` without aggregation; 5 GHz for HT
-    /// and OFDM, 2.4 GHz for the others; payloads of 1 472 bytes, a queue of 500
+    /// One station and a saturated downlink at `rate` without aggregation; 5 GHz for HT and
+    /// later and for OFDM, 2.4 GHz for the others; payloads of 1 472 bytes, a queue of 500
     /// packets.
     pub fn new(rate: Rate) -> Self {
         let (standard, band) = match rate {
@@ -112,9 +115,8 @@ impl Setting {
             Rate::ErpOfdm(_) => (Standard::Dot11g, Band::Ghz2_4),
             Rate::Ofdm(_) => (Standard::Dot11a, Band::Ghz5),
             Rate::Ht { .. } => (Standard::Dot11n, Band::Ghz5),
-            Rate::Vht { .. } | Rate::He { .. } | Rate::HeExtendedRange { .. } => {
-                panic!("{rate} is not of 802.11n or before: no scenario has it yet")
-            }
+            Rate::Vht { .. } => (Standard::Dot11ac, Band::Ghz5),
+            Rate::He { .. } | Rate::HeExtendedRange { .. } => (Standard::Dot11ax, Band::Ghz5),
         };
         Self {
             standard,
@@ -127,6 +129,7 @@ impl Setting {
             payload_bytes: 1472,
             ampdu_bytes_max: 0,
             amsdu_bytes_max: 0,
+            block_ack_window: None,
             queue_packets: 500,
             offered: None,
             error_model: ErrorModel::nist(),
@@ -145,7 +148,7 @@ impl Setting {
 
     /// Whether the cell uses EDCA and Block Ack; otherwise DCF.
     pub fn is_edca(&self) -> bool {
-        self.rate.is_ht()
+        self.rate.may_aggregate()
     }
 
     /// The AIFSN in slots: 3 for best effort; 2 gives DIFS.
@@ -164,7 +167,22 @@ impl Setting {
         let timing = self.timing();
         let (cw_min, cw_max) = self.contention_windows.unwrap_or((timing.cw_min, timing.cw_max));
         let (mut width, mut guard_interval, mut preamble) = ("20MHz", "800ns", "long");
+        let width_of = self.rate.width().to_string();
         let rate = match self.rate {
+            Rate::Vht { mcs, guard_interval: gi, .. } => {
+                width = &width_of;
+                guard_interval = if gi == GuardInterval::Short { "400ns" } else { "800ns" };
+                format!("mcs = {mcs}")
+            }
+            Rate::He { mcs, guard_interval: gi, .. } => {
+                width = &width_of;
+                guard_interval = match gi {
+                    HeGuardInterval::Ns1600Ltf2x => "1600ns",
+                    HeGuardInterval::Ns3200Ltf4x => "3200ns",
+                    _ => "800ns",
+                };
+                format!("mcs = {mcs}")
+            }
             Rate::Ht { mcs, width: w, guard_interval: gi } => {
                 width = if w == ChannelWidth::Mhz40 { "40MHz" } else { "20MHz" };
                 guard_interval = if gi == GuardInterval::Short { "400ns" } else { "800ns" };
@@ -185,6 +203,7 @@ impl Setting {
             Some(Preamble::Long) => "control_preamble = \"long\"\n",
             Some(Preamble::Short) => "control_preamble = \"short\"\n",
         };
+        let window = self.block_ack_window.map_or(String::new(), |w| format!(", window = {w}"));
         let (from, to) = match self.direction {
             Direction::Uplink => ("sta*", "ap"),
             Direction::Downlink => ("ap", "sta1"),
@@ -216,7 +235,7 @@ rate_control = {{ {rate_control} }}
 rts_threshold = {rts}
 retry_limit = {retry_limit}
 aggregation = {{ ampdu_bytes_max = {ampdu}, amsdu_bytes_max = {amsdu} }}
-block_ack = {{ request = "after-missing" }}
+block_ack = {{ request = "after-missing"{window} }}
 edca = {{ best_effort = {{ cw_min = {cw_min}, cw_max = {cw_max} }} }}
 
 [[node]]

@@ -29,7 +29,10 @@ pub fn contenders(setting: &Setting) -> Contenders {
     let us = |rate: Rate, bytes| rate.ppdu_duration(bytes, setting.band).as_micros_f64();
     let sifs = timing.sifs.as_micros_f64();
     let aifs = timing.aifs(setting.aifsn()).as_micros_f64();
-    let mpdu = sizes::mpdu(setting.packet_bytes().into(), setting.is_edca());
+    let mut mpdu = sizes::mpdu(setting.packet_bytes().into(), setting.is_edca());
+    if setting.rate.always_aggregates() {
+        mpdu += sizes::AMPDU_DELIMITER;
+    }
     let (data, ack) = (us(setting.rate, mpdu), us(response, sizes::ACK));
     let exchange = data + sifs + ack + aifs;
     let rts = us(response, sizes::RTS);
