@@ -410,7 +410,8 @@ impl Edcaf {
         if packets.len() == 1 { Msdus::One(first) } else { Msdus::Aggregate(packets.into()) }
     }
 
-    fn peek(&mut self, peer: Address) -> Option<u16> {
+    /// Length of the next packet for `peer`, if there is one.
+    pub fn peek(&mut self, peer: Address) -> Option<u16> {
         match self.driver.is_used() {
             true => self.driver.peek_len_for(peer.into()),
             false if self.gate == Gate::Open => self.queue.peek_len_for(peer.into()),

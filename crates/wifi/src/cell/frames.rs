@@ -8,7 +8,7 @@ use super::content::{Action, Content, Exchange, Management};
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
 use super::station::Station;
-use super::{Settings, StationConfig, category_of};
+use super::{Aggregation, Settings, StationConfig, category_of};
 use crate::air::{Air, Rates, spacing_bytes};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
@@ -197,7 +197,7 @@ impl Station {
         }
         self.expire(cx, edcaf, index);
         if self.edcaf(edcaf).originators[index].pending.is_empty()
-            && self.pull(cx, edcaf, index).is_none()
+            && self.pull(cx, edcaf, index, u32::MAX).is_none()
         {
             self.edcaf(edcaf).keep_turn(peer);
             return None;
@@ -240,7 +240,10 @@ impl Station {
                 frames_max = originator.take_built().map_or(frames_max, |n| n.min(frames_max));
             }
             let limits = (bytes_max, spacing_bytes, frames_max);
-            (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, limits);
+            // An A-MSDU that does not fit any more waits for the next PPDU in HT, as where
+            // drivers make them; in VHT and HE it is made to fit.
+            let fill = rate.always_aggregates();
+            (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, limits, fill);
         }
         let aggregated = mpdus > 1;
         if !aggregated && rate.always_aggregates() {
@@ -297,7 +300,7 @@ impl Station {
             while mpdus < usize::from(aggregation.ampdu_frames_max)
                 && bytes < bytes_max
                 && self.edcaf(edcaf).originators[index].has_window()
-                && let Some(mpdu_bytes) = self.pull(cx, edcaf, index)
+                && let Some(mpdu_bytes) = self.pull(cx, edcaf, index, u32::MAX)
             {
                 bytes += sizes::ampdu_subframe(mpdu_bytes, 0);
                 mpdus += 1;
@@ -319,6 +322,7 @@ impl Station {
         edcaf: usize,
         index: usize,
         (bytes_max, spacing_bytes, frames_max): (u32, u32, usize),
+        fill: bool,
     ) -> (usize, u32) {
         let (mut total, mut padded) = (0, 0);
         let mut count = 0;
@@ -329,7 +333,10 @@ impl Station {
             let originator = &self.edcaf(edcaf).originators[index];
             let bytes = match originator.pending.get(count) {
                 Some(mpdu) => Some(u32::from(mpdu.bytes)),
-                None if originator.has_window() => self.pull(cx, edcaf, index),
+                None if originator.has_window() => {
+                    let left = bytes_max.saturating_sub(padded + sizes::AMPDU_DELIMITER);
+                    self.pull(cx, edcaf, index, if fill { left } else { u32::MAX })
+                }
                 None => None,
             };
             let Some(bytes) = bytes else { break };
@@ -346,11 +353,17 @@ impl Station {
     }
 
     /// Takes the next packets for the peer of originator `index` as one MPDU, and
-    /// returns its length; `None` if there are none.
-    fn pull(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) -> Option<u32> {
+    /// returns its length, with an A-MSDU `mpdu_max` at most; `None` if there are none.
+    fn pull(
+        &mut self,
+        cx: &mut Context<'_>,
+        edcaf: usize,
+        index: usize,
+        mpdu_max: u32,
+    ) -> Option<u32> {
         let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
         if !access.takes_singly(index, &self.config) {
-            return self.pull_any(cx, edcaf, index);
+            return self.pull_any(cx, edcaf, index, mpdu_max);
         }
         let qos = self.config.capabilities.qos;
         let pulled = access.take_one(cx.now, index, qos, &mut cx.outbox.dropped);
@@ -366,13 +379,27 @@ impl Station {
     /// Does what [`Self::pull`] does, also where there is a driver queue, a lifetime, or an
     /// A-MSDU to be made.
     #[inline(never)]
-    fn pull_any(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) -> Option<u32> {
+    fn pull_any(
+        &mut self,
+        cx: &mut Context<'_>,
+        edcaf: usize,
+        index: usize,
+        mpdu_max: u32,
+    ) -> Option<u32> {
         let now = cx.now;
         let dropped = &mut cx.outbox.dropped;
         let config = &self.config;
         let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
-        let has_driver = access.driver.is_used();
+        // What does not fit by itself stays in the queue.
         let peer = access.originators[index].peer;
+        if access.peek(peer).is_some_and(|bytes| sizes::mpdu(u32::from(bytes), true) > mpdu_max) {
+            return None;
+        }
+        let mpdu_max = match config.aggregation.amsdu_bytes_max {
+            0 => mpdu_max,
+            _ => mpdu_max.min(mpdu_within(cx.rates, config, &access.originators[index])),
+        };
+        let has_driver = access.driver.is_used();
         let mut expired = Vec::new();
         let first = loop {
             let taken = access.take(now, peer, dropped);
@@ -385,7 +412,9 @@ impl Station {
         // By reference: what is taken apart by value is copied.
         if let Some(first) = &first {
             let dequeued = access.dequeued;
-            let amsdu_max = amsdu_bytes_max(config, &access.originators[index]);
+            let around = sizes::QOS_DATA_HEADER + sizes::FCS;
+            let amsdu_max = amsdu_bytes_max(config, &access.originators[index])
+                .min(mpdu_max.saturating_sub(around));
             let msdus = if amsdu_max == 0 || peer == Address::Group {
                 Msdus::One(*first)
             } else {
@@ -570,6 +599,19 @@ impl Station {
 
 fn is_expired(config: &StationConfig, now: Instant, arrived: Instant) -> bool {
     config.msdu_lifetime.is_some_and(|lifetime| now.saturating_since(arrived) > lifetime)
+}
+
+/// The longest MPDU whose PPDU is not too long at the main rate: a PPDU with an A-MSDU lasts no
+/// longer than one with an A-MPDU may.
+fn mpdu_within(rates: &mut Rates, config: &StationConfig, originator: &Originator) -> u32 {
+    let Some(control) = &originator.rate_control else { return u32::MAX };
+    let aggregation = &config.aggregation;
+    let bytes_max = match aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max) {
+        0 => Aggregation::STANDARD.ampdu_bytes_max,
+        most => most,
+    };
+    let (rate, duration_max) = (control.main_rate(), aggregation.ampdu_duration_max);
+    rates.psdu_within(rate, duration_max, bytes_max).saturating_sub(sizes::AMPDU_DELIMITER)
 }
 
 /// An A-MSDU that goes in an A-MPDU is no longer than its MPDU may be, less what is around it.
