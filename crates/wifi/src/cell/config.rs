@@ -73,7 +73,7 @@ pub struct PairConfig {
 
 impl CellConfig {
     /// A cell of `stations` with what most cells have: beacons every 102.4 ms with a DTIM in
-    /// every second, basic rates of the `standard`, NIST's error model, carrier sense at
+    /// every second, basic rates and error model of the `standard`, carrier sense at
     /// -82 dBm, capture by 5 dB. Nothing is recorded.
     pub fn new(
         standard: Standard,
@@ -90,7 +90,7 @@ impl CellConfig {
             group_rate: None,
             beacon_interval: Some(Duration::from_micros(102_400)),
             dtim_period: 2,
-            error_model: ErrorModel::nist(),
+            error_model: ErrorModel::usual(standard),
             carrier_sense: Dbm(-82.0),
             capture_margin: Some(Db(5.0)),
             independent: false,

@@ -10,17 +10,20 @@
 //! SNR is that of the whole channel, in dB, the same on every spatial stream:
 //! as in ns-3, more streams do not change the curve of a modulation and code.
 //! Guard interval, width, band and DSSS preamble do not change it either.
-//! Codes are convolutional: LDPC, which HE requires above 20 MHz and for 1024-QAM,
-//! has no curves of its own yet, and neither has dual carrier modulation.
+//! Codes are convolutional, but for HE where it requires LDPC (above 20 MHz, for 1024-QAM,
+//! and from five streams on). The closed forms have no LDPC, and ask for 1 to 5 dB more than
+//! link simulations of the same code; [`ErrorModel::simulated`] has such simulations. LDPC where
+//! it is optional is left out, and so is what dual carrier modulation gains.
 //! Left out: soft-decision gains beyond the bound, diversity, interference
 //! during a part of a frame.
 
 mod nist;
+mod simulated;
 mod table;
 
 pub use table::{PerRow, PerTable, PerTableError};
 
-use super::{CodeRate, DsssRate, Modulation, OfdmRate, Preamble, Rate};
+use super::{CodeRate, DsssRate, Modulation, OfdmRate, Preamble, Rate, Standard};
 use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Probability};
@@ -45,16 +48,47 @@ pub struct ErrorModel {
 }
 
 impl ErrorModel {
-    /// The closed forms.
+    /// The closed forms, of the convolutional code for every modulation, also where HE requires
+    /// LDPC: ns-3's NIST model. What cells up to 802.11n have by default.
     pub fn nist() -> Self {
-        Self { modes: nist::all().map(Curves::proportional).into() }
+        let mut modes: Vec<Curves> = nist::all().map(Curves::proportional).into();
+        let of_mcs = Mode::OF_MCS.map(|mode| modes[mode.0].clone());
+        modes.extend(of_mcs);
+        Self { modes }
     }
 
-    /// PER curves from `table`; the modes that it does not have are those of
-    /// [`ErrorModel::nist`].
+    /// Simulated curves: of the convolutional code to 256-QAM, and of LDPC where HE requires
+    /// it. DSSS, CCK and 9 Mb/s have their closed forms. What cells of 802.11ac and ax have by
+    /// default.
+    pub fn simulated() -> Self {
+        let mut model = Self::nist();
+        for (mode, curves) in Mode::OF_MCS.into_iter().zip(simulated::convolutional()) {
+            model.modes[mode.0] = curves;
+        }
+        for (mcs, curves) in simulated::ldpc().enumerate() {
+            model.modes[Mode::ldpc(mcs).0] = curves;
+        }
+        model
+    }
+
+    /// What a cell of this generation has if nobody says otherwise.
+    pub fn usual(standard: Standard) -> Self {
+        match standard {
+            Standard::Dot11b | Standard::Dot11g | Standard::Dot11a | Standard::Dot11n => {
+                Self::nist()
+            }
+            Standard::Dot11ac | Standard::Dot11ax => Self::simulated(),
+        }
+    }
+
+    /// PER curves from `table`, of an MCS whatever its code; the modes that it does not have are
+    /// those of [`ErrorModel::nist`].
     pub fn table(table: PerTable) -> Self {
         let mut model = Self::nist();
         for (mode, curves) in table.into_curves() {
+            if let Some(other) = mode.in_the_other_code() {
+                model.modes[other.0] = curves.clone();
+            }
             model.modes[mode.0] = curves;
         }
         model
@@ -117,7 +151,9 @@ struct Mode(usize);
 
 impl Mode {
     /// Four of DSSS and CCK, eight of OFDM, and those of [`Mode::LATER`].
-    const COUNT: usize = 4 + 8 + Self::LATER.len();
+    const CONVOLUTIONAL: usize = 4 + 8 + Self::LATER.len();
+    #[cfg(test)]
+    const COUNT: usize = Self::CONVOLUTIONAL + Self::OF_MCS.len();
     const BPSK_HALF: Self = Self::ofdm(OfdmRate::Mbps6);
     /// What OFDM does not have: of HT, of VHT and HE, of HE.
     const LATER: [(Modulation, CodeRate); 5] = [
@@ -149,9 +185,26 @@ impl Mode {
             Rate::Dsss { rate, .. } => Self::dsss(rate),
             Rate::Ofdm(rate) | Rate::ErpOfdm(rate) => Self::ofdm(rate),
             Rate::Ht { mcs, .. } => Self::OF_MCS[(mcs % 8) as usize],
-            Rate::Vht { mcs, .. } | Rate::He { mcs, .. } | Rate::HeExtendedRange { mcs, .. } => {
-                Self::OF_MCS[mcs as usize]
-            }
+            Rate::Vht { mcs, .. } | Rate::HeExtendedRange { mcs, .. } => Self::OF_MCS[mcs as usize],
+            Rate::He { mcs, .. } => match rate.he_coding() {
+                Some(coding) if coding.is_ldpc() => Self::ldpc(mcs as usize),
+                _ => Self::OF_MCS[mcs as usize],
+            },
+        }
+    }
+
+    /// LDPC, by HE-MCS index.
+    #[inline]
+    const fn ldpc(mcs: usize) -> Self {
+        Self(Self::CONVOLUTIONAL + mcs)
+    }
+
+    /// LDPC for the convolutional code and the other way round, if there is an MCS of this
+    /// modulation and code rate.
+    fn in_the_other_code(self) -> Option<Self> {
+        match self.0.checked_sub(Self::CONVOLUTIONAL) {
+            Some(mcs) => Some(Self::OF_MCS[mcs]),
+            None => Self::OF_MCS.iter().position(|&mode| mode == self).map(Self::ldpc),
         }
     }
 
@@ -332,8 +385,12 @@ mod tests {
     }
 
     fn he(mcs: u8) -> Rate {
+        he_in(mcs, ChannelWidth::Mhz20)
+    }
+
+    fn he_in(mcs: u8, width: ChannelWidth) -> Rate {
         let guard_interval = HeGuardInterval::Ns800Ltf2x;
-        Rate::He { mcs, streams: 1, width: ChannelWidth::Mhz20, guard_interval, dcm: false }
+        Rate::He { mcs, streams: 1, width, guard_interval, dcm: false }
     }
 
     fn dsss(rate: DsssRate) -> Rate {
@@ -372,7 +429,9 @@ mod tests {
         let mut seen: Vec<Mode> = DsssRate::ALL.map(|rate| Mode::of(dsss(rate))).to_vec();
         seen.extend(OfdmRate::ALL.map(|rate| Mode::of(Rate::Ofdm(rate))));
         seen.push(Mode::of(ht(7)));
-        seen.extend((8..=11).map(|mcs| Mode::of(he(mcs))));
+        seen.extend([8, 9].map(|mcs| Mode::of(he(mcs))));
+        seen.extend([10, 11].map(|mcs| Mode::OF_MCS[mcs]));
+        seen.extend((0..=11).map(|mcs| Mode::of(he_in(mcs, ChannelWidth::Mhz80))));
         seen.sort();
         seen.dedup();
         assert_eq!(seen, (0..Mode::COUNT).map(Mode).collect::<Vec<_>>());
@@ -387,10 +446,45 @@ mod tests {
         }
         assert_eq!(Mode::of(ht(3)), Mode::of(Rate::ErpOfdm(OfdmRate::Mbps24)));
         for mcs in 0..=11 {
-            let later = Mode::of(he(mcs)).0.checked_sub(12).map(|index| Mode::LATER[index]);
+            let convolutional = Mode::OF_MCS[usize::from(mcs)];
+            let later = convolutional.0.checked_sub(12).map(|index| Mode::LATER[index]);
             assert!(later.is_none() || later == he(mcs).modulation(), "MCS {mcs}");
             assert!(mcs > 7 || Mode::of(he(mcs)) == Mode::of(ht(mcs)), "MCS {mcs}");
+            // LDPC above 20 MHz, and for MCS 10 and 11.
+            let wide = Mode::of(he_in(mcs, ChannelWidth::Mhz40));
+            assert_eq!(wide.in_the_other_code(), Some(convolutional));
+            assert_eq!(convolutional.in_the_other_code(), Some(wide));
+            assert_eq!(Mode::of(he(mcs)), if mcs < 10 { convolutional } else { wide });
         }
+        assert_eq!(Mode::of(dsss(DsssRate::Mbps11)).in_the_other_code(), None);
+    }
+
+    /// In either model a faster MCS needs more SNR; simulated ones need less than the closed
+    /// forms, and LDPC less than the convolutional code.
+    #[test]
+    fn what_an_mcs_needs() {
+        let simulated = ErrorModel::simulated();
+        let snr = |model: &ErrorModel, rate| model.sensitivity_snr(rate, 0.1, 1_500).0;
+        let mut before = [f64::NEG_INFINITY; 3];
+        for mcs in 0..=11 {
+            let (narrow, wide) = (he(mcs), he_in(mcs, ChannelWidth::Mhz80));
+            let [closed, bcc, ldpc] =
+                [snr(&NIST, wide), snr(&simulated, narrow), snr(&simulated, wide)];
+            assert_eq!(closed, snr(&NIST, narrow), "MCS {mcs}");
+            assert!(ldpc < closed && closed - ldpc < 8.0, "MCS {mcs}: {closed} {bcc} {ldpc}");
+            let gain = bcc - ldpc;
+            assert!(
+                if mcs < 10 { gain > 1.0 && gain < 2.5 } else { gain == 0.0 },
+                "MCS {mcs}: {gain}"
+            );
+            assert!(mcs > 9 || bcc < closed, "MCS {mcs}: {closed} {bcc}");
+            let now = [closed, bcc, ldpc];
+            assert!(now.iter().zip(before).all(|(now, before)| *now > before), "MCS {mcs}");
+            before = now;
+        }
+        let old = Rate::Ofdm(OfdmRate::Mbps9);
+        assert_eq!(snr(&simulated, old), snr(&NIST, old));
+        assert_eq!(snr(&simulated, ht(5)), snr(&simulated, he(5)));
     }
 
     #[test]
@@ -482,6 +576,8 @@ mod tests {
             (0usize..4).prop_map(|i| dsss(DsssRate::ALL[i])),
             (0usize..8).prop_map(|i| Rate::Ofdm(OfdmRate::ALL[i])),
             (0u8..32).prop_map(ht),
+            (0u8..12).prop_map(he),
+            (0u8..12).prop_map(|mcs| he_in(mcs, ChannelWidth::Mhz80)),
         ]
     }
 

@@ -16,8 +16,8 @@ const DSSS_PROCESSING_GAIN: f64 = 22.0;
 /// CCK noise bandwidth over its 1.375 million symbols a second.
 const CCK_PROCESSING_GAIN: f64 = 16.0;
 
-/// Curves of all modes by index.
-pub(super) fn all() -> [Curve; Mode::COUNT] {
+/// Curves of all modes of the convolutional code, DSSS and CCK, by index.
+pub(super) fn all() -> [Curve; Mode::CONVOLUTIONAL] {
     // 5.5 Mb/s sends 4 bits a symbol, 11 Mb/s twice as many in two independent
     // halves, each with half the energy: the same curve per bit, 3 dB later.
     let cck = Curve::smooth(|db| 2.0 * biorthogonal_16_hazard(linear(db)));

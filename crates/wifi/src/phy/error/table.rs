@@ -172,7 +172,7 @@ fn curve(rows: &[PerRow]) -> (f64, Curve) {
 }
 
 /// Piecewise linear through `points`, two or more, ascending; the end segments go on.
-fn line(points: &[(f64, f64)], x: f64) -> f64 {
+pub(super) fn line(points: &[(f64, f64)], x: f64) -> f64 {
     let above = points.iter().position(|point| x < point.0).unwrap_or(points.len());
     let i = above.clamp(1, points.len() - 1);
     let ((x0, y0), (x1, y1)) = (points[i - 1], points[i]);
