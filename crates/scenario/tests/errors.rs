@@ -41,9 +41,9 @@ const SETS: &[&str] = &[
     "duration=-1s",
     "duration=99999h",
     "channel.width=80MHz",
+    "channel.width=320MHz",
     "channel.width=40",
-    "channel.standard=802.11ac",
-    "channel.standard=802.11ax",
+    "channel.standard=802.11be",
     "series_interval=1ns",
     "flow.up.rate=10Mbps",
     "channel.standard=802.11",
@@ -62,8 +62,11 @@ const SETS: &[&str] = &[
     "node.laptop.queue.packets=200kB",
     "node.laptop.queue=fq_codel",
     "node.laptop.block_ack.window=128",
+    "node.laptop.block_ack.window=512",
     "node.laptop.aggregation.amsdu_bytes_max=8000",
     "node.laptop.streams=5",
+    "node.laptop.streams=9",
+    "node.laptop.aggregation.ampdu_bytes_max=65536",
     "wire.server-ap.loss=150%",
     "wire.server-ap.rate=3MB/s",
     "emulation.mtu=1500",
@@ -83,6 +86,13 @@ const SETS: &[&str] = &[
     "channel={ standard = \"802.11b\", width = \"40MHz\" }",
     "channel={ standard = \"802.11g\", guard_interval = \"400ns\" }",
     "channel={ standard = \"802.11a\", band = \"2.4GHz\" }",
+    "channel={ standard = \"802.11ac\", band = \"2.4GHz\" }",
+    "channel={ standard = \"802.11n\", band = \"6GHz\" }",
+    "channel={ standard = \"802.11ax\", band = \"2.4GHz\", width = \"80MHz\" }",
+    "channel={ standard = \"802.11ax\", guard_interval = \"400ns\" }",
+    "channel={ standard = \"802.11ac\", guard_interval = \"3200ns\" }",
+    "channel={ standard = \"802.11ax\", group_rate = \"7Mb/s\" }",
+    "channel={ standard = \"802.11ax\", band = \"6GHz\", preamble = \"short\" }",
     "channel.preamble=short",
     "channel.basic_rates=[\"6Mb/s\", \"11Mb/s\"]",
     "channel.group_rate=65Mb/s",
@@ -103,6 +113,10 @@ const SETS: &[&str] = &[
     "node.laptop.rate_control={ kind = \"fixed\", rate = \"65Mb/s\" }",
     "node.laptop.rate_control={ kind = \"fixed\", mcs = 16 }",
     "node.laptop.rate_control={ mcs = 3 }",
+    "node.laptop.rate_control={ kind = \"fixed\", mcs = 3, streams = 1 }",
+    "node.laptop.rate_control={ snr_error = \"2dB\" }",
+    "node.laptop.rate_control={ kind = \"firmware\", snr_error = \"-2dB\" }",
+    "node.laptop.rate_control={ kind = \"firmware\", update_interval = \"0s\" }",
     "node.laptop={ name = \"laptop\", role = \"station\", streams = 1, rate_control = { kind = \"fixed\", mcs = 8 } }",
     "node.laptop.queue={ kind = \"drop-tail\", packets = 5, bytes = \"64KiB\" }",
     "node.laptop.queue={ kind = \"drop-tail\", target = \"5ms\" }",
@@ -307,6 +321,48 @@ role = "acces-point"
 tx_power = "20dB"
 [[flow]]
 from = "ap"
+"#,
+    ),
+    (
+        "what 802.11ac has not",
+        r#"
+[channel]
+standard = "802.11ac"
+[node_defaults]
+mtu = 9000
+[node_defaults.aggregation]
+ampdu_bytes_max = 2_000_000
+amsdu_bytes_max = 11_424
+[node_defaults.block_ack]
+window = 128
+[[node]]
+name = "ap"
+role = "access-point"
+rate_control = { kind = "fixed", mcs = 9, streams = 2 }
+[[node]]
+name = "sta"
+role = "station"
+streams = 1
+rate_control = { kind = "fixed", mcs = 10 }
+"#,
+    ),
+    (
+        "what 802.11ax has not",
+        r#"
+[channel]
+standard = "802.11ax"
+band = "2.4GHz"
+width = "40MHz"
+[node_defaults.aggregation]
+ampdu_bytes_max = 1_000_000
+[[node]]
+name = "ap"
+role = "access-point"
+rate_control = "minstrel-ht"
+[[node]]
+name = "sta"
+role = "station"
+rate_control = { kind = "fixed", mcs = 12 }
 "#,
     ),
     ("single brackets", "[node]\nname = \"ap\"\nrole = \"access-point\"\n"),

@@ -15,7 +15,8 @@ use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable};
 use lasthop_wifi::phy::{
-    Band, ChannelWidth, GuardInterval, Preamble, Propagation, Rate, SnrChange, Standard,
+    Band, ChannelWidth, GuardInterval, HeGuardInterval, OfdmRate, Preamble, Propagation, Rate,
+    SnrChange, Standard,
 };
 
 const CELL: &str = r#"
@@ -71,6 +72,57 @@ fn the_defaults_are_those_of_linux_and_80211n() {
         assert_eq!(station.aggregation.ampdu_frames_max, 64);
         assert_eq!(station.aggregation.amsdu_bytes_max, 0);
     }
+}
+
+/// Each generation has its own limits and its usual rate control.
+#[test]
+fn the_defaults_of_later_generations() {
+    let wide = ["channel.width=80MHz"];
+    for (standard, band, ampdu_bytes_max, window, rates, control) in [
+        ("802.11ac", "5GHz", 1_048_575, 64, 2 * (9 + 10 + 10), RateControlConfig::minstrel_ht()),
+        ("802.11ax", "5GHz", 6_500_631, 256, 2 * 3 * 12, RateControlConfig::firmware()),
+        ("802.11ax", "6GHz", 6_500_631, 256, 2 * 3 * 12, RateControlConfig::firmware()),
+        ("802.11ax", "2.4GHz", 524_287, 256, 2 * 12, RateControlConfig::firmware()),
+    ] {
+        let given = [format!("channel.standard={standard}"), format!("channel.band={band}")];
+        let sets: Vec<&str> = given.iter().map(String::as_str).collect();
+        let scenario = match band {
+            "2.4GHz" => with(CELL, &sets),
+            _ => with(CELL, &[&sets[..], &wide].concat()),
+        };
+        for station in &cell(&scenario).stations {
+            assert_eq!(station.capabilities.rates.len(), rates, "{standard} at {band}");
+            assert_eq!(station.capabilities.ampdu_mpdu_bytes_max, 11_454);
+            assert_eq!(station.capabilities.ampdu_bytes_max, ampdu_bytes_max);
+            assert_eq!(station.aggregation.ampdu_bytes_max, ampdu_bytes_max);
+            assert_eq!(station.aggregation.ampdu_frames_max, window);
+            assert_eq!(station.block_ack.window, window);
+            assert_eq!(station.rate_control, control);
+        }
+    }
+    let usual = with(CELL, &["channel.standard=802.11ac"]);
+    assert_eq!(cell(&usual).band, Band::Ghz5);
+}
+
+#[test]
+fn fixed_rates_of_later_generations() {
+    let fixed = |sets: &[&str]| {
+        let scenario = with(CELL, sets);
+        match cell(&scenario).stations[1].rate_control {
+            RateControlConfig::Fixed { rate } => rate,
+            ref other => panic!("{other:?}"),
+        }
+    };
+    let ac = "channel={ standard = \"802.11ac\", width = \"80MHz\", guard_interval = \"400ns\" }";
+    let rate = "node.laptop.rate_control={ kind = \"fixed\", mcs = 9 }";
+    let expected = Rate::vht(9, 2, ChannelWidth::Mhz80, GuardInterval::Short);
+    assert_eq!(Some(fixed(&[ac, rate])), expected);
+    let ax = "channel={ standard = \"802.11ax\", width = \"160MHz\", guard_interval = \"3200ns\" }";
+    let rate = "node.laptop.rate_control={ kind = \"fixed\", mcs = 11, streams = 1 }";
+    let expected = Rate::he(11, 1, ChannelWidth::Mhz160, HeGuardInterval::Ns3200Ltf4x, false);
+    assert_eq!(Some(fixed(&[ax, rate])), expected);
+    let slow = "node.laptop.rate_control={ kind = \"fixed\", rate = \"54Mb/s\" }";
+    assert_eq!(fixed(&[ax, slow]), Rate::Ofdm(OfdmRate::Mbps54));
 }
 
 /// IEEE 802.11-2020, table 9-155.
@@ -416,9 +468,9 @@ fn a_bad_table_is_told_by_file_and_line() {
         (row("# nothing"), "", "there are no rows"),
         (row("MCS7,1000,20"), ":2", "expected four columns, mode,bytes,snr_db,per, got 3"),
         (
-            row("MCS8,1000,20,1"),
+            row("MCS12,1000,20,1"),
             ":2",
-            "expected a mode (MCS0 to MCS7, 6Mb/s to 54Mb/s, or 1Mb/s to 11Mb/s), got \"MCS8\"",
+            "expected a mode (MCS0 to MCS11, 6Mb/s to 54Mb/s, or 1Mb/s to 11Mb/s), got \"MCS12\"",
         ),
         (row("MCS7,-5,20,1"), ":2", "expected a length in bytes, got \"-5\""),
         (row("MCS7,1000,high,1"), ":2", "expected an SNR in dB, got \"high\""),

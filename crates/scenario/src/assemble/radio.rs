@@ -89,7 +89,7 @@ pub(crate) fn cell(
         group_rate,
         beacon_interval: channel.beacon_interval.value.0,
         dtim_period: channel.dtim_period.value.get(),
-        error_model: error_model(&channel.error_model, problems),
+        error_model: error_model(&channel.error_model, common.standard, problems),
         carrier_sense: channel.carrier_sense.value,
         capture_margin: channel.capture_margin.value.0,
         independent: channel.independent.value,
@@ -106,9 +106,24 @@ fn nist() -> ErrorModel {
     NIST.clone()
 }
 
-fn error_model(raw: &RawErrorModel, problems: &mut Problems) -> ErrorModel {
-    match (raw.kind.as_ref().map(|at| at.value), &raw.table) {
+/// The simulated curves, likewise.
+fn simulated() -> ErrorModel {
+    static SIMULATED: LazyLock<ErrorModel> = LazyLock::new(ErrorModel::simulated);
+    SIMULATED.clone()
+}
+
+fn error_model(raw: &RawErrorModel, standard: Standard, problems: &mut Problems) -> ErrorModel {
+    let usual = match standard {
+        Standard::Dot11ac | Standard::Dot11ax => ErrorModelKind::Simulated,
+        _ => ErrorModelKind::Nist,
+    };
+    let kind = match (raw.kind.as_ref().map(|at| at.value), &raw.table) {
+        (None, None) => Some(usual),
+        (kind, _) => kind,
+    };
+    match (kind, &raw.table) {
         (None | Some(ErrorModelKind::Nist), None) => nist(),
+        (Some(ErrorModelKind::Simulated), None) => simulated(),
         (None | Some(ErrorModelKind::Table), Some(table)) => {
             match attached::per_table(&table.value.0) {
                 Ok(table) => ErrorModel::table(table),
@@ -118,7 +133,7 @@ fn error_model(raw: &RawErrorModel, problems: &mut Problems) -> ErrorModel {
                 }
             }
         }
-        (Some(ErrorModelKind::Nist), Some(table)) => {
+        (Some(ErrorModelKind::Nist | ErrorModelKind::Simulated), Some(table)) => {
             problems.push(&table.place, "this key is for kind = \"table\" only");
             nist()
         }
@@ -136,7 +151,14 @@ fn common(channel: &RawChannel, problems: &mut Problems) -> Common {
     if let Some(at) = &channel.band
         && !standard.works_in(band)
     {
-        problems.push(&at.place, format!("{standard} does not exist in this band"));
+        let bands: Vec<String> = [Band::Ghz2_4, Band::Ghz5, Band::Ghz6]
+            .into_iter()
+            .filter(|&band| standard.works_in(band))
+            .map(|band| band.to_string())
+            .collect();
+        let message =
+            format!("{standard} does not exist at {band}, but at {}", bands.join(" and "));
+        problems.push(&at.place, message);
     }
     let width = width(channel, band, problems);
     let (guard_interval, he_guard_interval) = guard_intervals(channel, problems);

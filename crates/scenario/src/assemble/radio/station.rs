@@ -251,6 +251,15 @@ fn rate_control(
 fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -> Rate {
     let control = &raw.rate_control;
     let lowest = rates(common, 1)[0];
+    if let Some(at) = &control.streams
+        && !matches!(common.standard, Standard::Dot11ac | Standard::Dot11ax)
+    {
+        let message = match common.standard {
+            Standard::Dot11n => "with 802.11n the MCS says how many streams there are".to_owned(),
+            standard => format!("{standard} has one stream"),
+        };
+        problems.push(&at.place, message);
+    }
     match (&control.mcs, &control.rate) {
         (Some(mcs), None) if common.standard == Standard::Dot11n => Rate::Ht {
             mcs: mcs.value.get(),
