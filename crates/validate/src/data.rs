@@ -185,7 +185,7 @@ pub fn error_model(name: &str) -> ErrorModel {
 }
 
 /// ns-3's error model `name` for data at HE rates of one stream at 20 MHz; "Nist" is the closed
-/// form.
+/// form of the convolutional code, which ns-3 has for MCS 10 and 11, too.
 pub fn later_error_model(name: &str) -> ErrorModel {
     if name == "Nist" {
         return ErrorModel::nist();
