@@ -2,12 +2,19 @@
 //! published: the ideal choice ([`Ideal`]), from an SNR that is old and not exact.
 //!
 //! At every update the choice is made anew, from what was measured at the update before and a
-//! normal error: what it knows is one to two intervals old, older after a pause. Losses do not
-//! change it, so that collisions do not slow it down. SNR is in dB.
+//! normal error: what it knows is one to two intervals old, older after a pause. What is lost
+//! twice is sent at the rate for 3 dB less, and then for 6 dB less, as hardware walks down a chain
+//! of rates; losses do not change the choice itself, so that collisions do not slow it down. SNR
+//! is in dB.
 
-use super::{Algorithm, Ideal, RateChain};
+use super::{Algorithm, Attempt, Ideal, RateChain};
 use crate::phy::Rate;
 use lasthop_units::{Db, Duration, Instant, Stream};
+
+/// How much more robust each stage of a chain is than the one before.
+const STAGE_DB: f64 = 3.0;
+/// Tries of a stage but the last.
+const STAGE_TRIES: u8 = 2;
 
 /// What it knows, and when it learns more.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +28,8 @@ pub(super) struct Firmware {
     heard: Option<Db>,
     /// What the choice is made from.
     believed: Db,
+    /// The first rate of the last chain.
+    current: Rate,
 }
 
 impl Firmware {
@@ -31,6 +40,7 @@ impl Firmware {
         stream: Stream,
     ) -> Self {
         Self {
+            current: ideal.main_rate(),
             ideal,
             update_interval,
             deviation,
@@ -50,12 +60,18 @@ impl Algorithm for Firmware {
             self.heard = Some(snr);
             self.next_update = now + self.update_interval;
         }
-        self.ideal.chain(now, self.believed, msdu_bytes)
+        let stage = |number: u8, tries| {
+            let snr = Db(self.believed.0 - STAGE_DB * f64::from(number));
+            Attempt { rate: self.ideal.choice(snr, msdu_bytes), tries }
+        };
+        let chain = [stage(0, STAGE_TRIES), stage(1, STAGE_TRIES), stage(2, u8::MAX)];
+        self.current = chain[0].rate;
+        RateChain::new(&chain, false)
     }
 
     fn report(&mut self, _now: Instant, _rate: Rate, _mpdus_sent: u16, _mpdus_acked: u16) {}
 
     fn main_rate(&self) -> Rate {
-        self.ideal.main_rate()
+        self.current
     }
 }

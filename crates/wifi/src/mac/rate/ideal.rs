@@ -52,14 +52,19 @@ impl Ideal {
         let current = tables[0].thresholds[0].rate;
         Self { tables, current }
     }
+
+    /// The best rate for an MPDU of that length at that SNR.
+    pub(super) fn choice(&self, snr: Db, msdu_bytes: u16) -> Rate {
+        let long_enough = |table: &&Table| u32::from(msdu_bytes) <= table.bytes;
+        let table = self.tables.iter().find(long_enough).unwrap_or(&self.tables[LENGTHS - 1]);
+        let reached = table.thresholds.partition_point(|threshold| threshold.snr <= snr);
+        table.thresholds[reached.saturating_sub(1)].rate
+    }
 }
 
 impl Algorithm for Ideal {
     fn chain(&mut self, _now: Instant, snr: Db, msdu_bytes: u16) -> RateChain {
-        let long_enough = |table: &&Table| u32::from(msdu_bytes) <= table.bytes;
-        let table = self.tables.iter().find(long_enough).unwrap_or(&self.tables[LENGTHS - 1]);
-        let reached = table.thresholds.partition_point(|threshold| threshold.snr <= snr);
-        self.current = table.thresholds[reached.saturating_sub(1)].rate;
+        self.current = self.choice(snr, msdu_bytes);
         RateChain::new(&[Attempt { rate: self.current, tries: u8::MAX }], false)
     }
 

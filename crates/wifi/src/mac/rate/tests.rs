@@ -222,6 +222,21 @@ fn firmware_is_an_interval_late() {
     assert_eq!([at(59, 5.0), at(60, 5.0)], [fast, slow]);
 }
 
+/// What is lost twice goes at a more robust rate, and in the end at one for 6 dB less.
+#[test]
+fn firmware_walks_down() {
+    let rates = RateSet::he(2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x);
+    let mut control = Link::new(&RateControlConfig::firmware(), &rates, 0.0).control;
+    for snr in 8..40 {
+        let now = Instant::ZERO + SECOND * snr;
+        let chain = control.chain(now, Db(f64::from(snr as u32)), MPDU_BYTES);
+        assert_eq!(chain.rate_for_attempt(0), control.main_rate());
+        assert_eq!(chain.rate_for_attempt(1), control.main_rate());
+        let walked = [0, 2, 4, 100].map(|attempt| chain.rate_for_attempt(attempt).bitrate());
+        assert!(walked.is_sorted_by(|a, b| a >= b) && walked[3] < walked[0], "{chain:?}");
+    }
+}
+
 /// Up, at most three faster rates are tried in a window; down, every rate that
 /// used to work has to fail first, a few in a window. Over 40 seeds the median
 /// is 0.15 s for 4 dB down, 0.8 s for 20 dB either way, 1.6 s for 34 dB down.
