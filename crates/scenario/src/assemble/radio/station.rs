@@ -9,7 +9,7 @@ use crate::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
-use lasthop_wifi::Capabilities;
+use lasthop_wifi::{BssId, Capabilities};
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
 };
@@ -58,6 +58,7 @@ pub(super) fn config(
             Role::AccessPoint => lasthop_wifi::cell::Role::AccessPoint,
             _ => lasthop_wifi::cell::Role::Station,
         },
+        bss: BssId::default(),
         access: edca(raw, qos, common, problems),
         queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
         driver_queue: driver_queue(raw, problems),
