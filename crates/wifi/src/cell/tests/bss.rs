@@ -230,16 +230,12 @@ fn each_set_has_one_access_point() {
         change(&mut config.stations);
         Cell::new(&config, Seed::new(1, 0)).expect_err("an unsound cell")
     };
-    let error_of = |change| error(change);
+    assert_eq!(error(&|stations| stations[2].role = Role::Station), CellError::AccessPoints(1, 0));
     assert_eq!(
-        error_of(&|stations| stations[2].role = Role::Station),
-        CellError::AccessPoints(1, 0)
-    );
-    assert_eq!(
-        error_of(&|stations| stations[1].role = Role::AccessPoint),
+        error(&|stations| stations[1].role = Role::AccessPoint),
         CellError::AccessPoints(0, 2)
     );
-    assert_eq!(error_of(&|stations| stations[3].bss = BssId(7)), CellError::AccessPoints(2, 0));
+    assert_eq!(error(&|stations| stations[3].bss = BssId(7)), CellError::AccessPoints(2, 0));
 }
 
 proptest! {
