@@ -8,7 +8,7 @@ use lasthop_scenario::Scenario;
 use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recording, RunInfo};
 use lasthop_units::MacAddr;
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::Role;
+use lasthop_wifi::cell::{Role, StationConfig};
 use std::collections::BTreeMap;
 
 /// Returns the names of nodes, stations and flows.
@@ -44,11 +44,15 @@ pub fn names(scenario: &Scenario) -> Names {
         start: flow.start,
         stop: flow.stop,
     };
-    let access_point = stations.iter().position(|station| station.role == Role::AccessPoint);
+    let access_point_of = |station: &StationConfig| {
+        let is_it = |it: &StationConfig| it.role == Role::AccessPoint && it.bss == station.bss;
+        let index = stations.iter().position(is_it);
+        StationId(index.expect("each basic service set has an access point") as u16)
+    };
     Names {
         nodes: scenario.nodes.iter().enumerate().map(node_name).collect(),
         stations: (0..stations.len()).map(at_node).collect(),
-        access_point: access_point.map(|index| StationId(index as u16)),
+        access_points: stations.iter().map(access_point_of).collect(),
         flows: scenario.flows.iter().map(flow_name).collect(),
         francs: scenario.francs.iter().map(|link| link.name.clone()).collect(),
         hosts: BTreeMap::new(),

@@ -69,6 +69,9 @@ const FIELDS: &[&str] = &[
     "tcp.options.mss_val",
     "tcp.options.wscale.shift",
     "tcp.analysis.window_full",
+    "wlan.bssid",
+    "wlan.fc.type_subtype",
+    "wlan.ta",
 ];
 
 impl Frame {
@@ -372,4 +375,43 @@ fn segments_are_no_longer_than_announced() {
     let longest = tcp.iter().map(|frame| frame.number("ip.len")).max().unwrap();
     assert_eq!(tcp[1].flags(), SYN | ACK);
     assert!(longest > 3_000 && longest <= announced + 40, "{longest} {announced}");
+}
+
+/// A connection from our cell to a neighbour's, over the wire between the access points: its
+/// frames have the BSSID of the set that they are in, and both access points send beacons.
+#[test]
+fn frames_of_a_neighbour_have_its_bssid() {
+    let [ap, laptop, their_ap, guest] =
+        [1, 2, 3, 4].map(|number| format!("02:00:00:00:00:0{number}"));
+    let address = |address: &str| format!("address = {address:?}");
+    let theirs = |it: &str| format!("{}\nbss = \"next-door\"", address(it));
+    let text = [
+        "duration = \"2s\"\n",
+        &access_point("ap", &address(&ap)),
+        &station("laptop", &address(&laptop)),
+        &access_point("their-ap", &theirs(&their_ap)),
+        &station("guest", &theirs(&guest)),
+        &wire(["ap", "their-ap"], "delay = \"5ms\""),
+        &flow("upload", ["laptop", "guest"], "tcp", "bytes = 300_000"),
+    ]
+    .concat();
+    let run = simulate("neighbours", &text);
+    let Some(air) = frames(&run.path.join("air.pcapng")) else { return };
+    let mut sets: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut beacons: BTreeMap<&str, u64> = BTreeMap::new();
+    for frame in &air {
+        let ours = [&ap, &laptop].iter().any(|it| frame.text("wlan.ta") == **it);
+        let bssid = frame.text("wlan.bssid");
+        if frame.has("tcp.seq") {
+            assert_eq!(bssid, if ours { &ap } else { &their_ap }, "{frame:?}");
+            *sets.entry(bssid).or_default() += 1;
+        } else if frame.text("wlan.fc.type_subtype") == "0x0008" {
+            assert_eq!(bssid, frame.text("wlan.ta"));
+            *beacons.entry(bssid).or_default() += 1;
+        }
+    }
+    // 207 segments of 1 448 bytes, and acknowledgements.
+    assert!(sets.len() == 2 && sets.values().all(|frames| *frames > 207), "{sets:?}");
+    let expected = BTreeMap::from([(ap.as_str(), 19), (their_ap.as_str(), 18)]);
+    assert_eq!(beacons, expected);
 }

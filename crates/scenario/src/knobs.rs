@@ -11,6 +11,7 @@ use lasthop_net::loss::Loss;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Db, Duration, Probability};
 use lasthop_wifi::StationId;
+use lasthop_wifi::cell::{Role as CellRole, StationConfig};
 
 /// Most stations with knobs of their own, and most wires.
 const STATIONS_MAX: usize = 8;
@@ -114,13 +115,11 @@ fn links(evolved: &Evolved, knobs: &mut Vec<Knob>) {
         let node = network.nodes.iter().position(|node| node.station == Some(station));
         &nodes[node.expect("stations are of nodes")].name
     };
-    let access_point = nodes.iter().position(|node| node.role == Role::AccessPoint);
-    let Some(access_point) = access_point.and_then(|index| network.nodes[index].station) else {
-        return;
-    };
-    let stations = (0..cell.stations.len()).map(|index| StationId(index as u16));
-    let stations = stations.filter(|station| *station != access_point);
-    for station in stations.take(STATIONS_MAX) {
+    let stations = || (0..).map(StationId).zip(&cell.stations);
+    let clients = stations().filter(|(_, client)| client.role == CellRole::Station);
+    for (station, client) in clients.take(STATIONS_MAX) {
+        let is_its = |it: &StationConfig| it.role == CellRole::AccessPoint && it.bss == client.bss;
+        let Some((access_point, _)) = stations().find(|(_, it)| is_its(it)) else { continue };
         let (ap, name) = (name_of(access_point), name_of(station));
         let Some(pair) = cell.links.pair(access_point, station) else { continue };
         if !pair.snr_changes.is_empty() {

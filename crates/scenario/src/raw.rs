@@ -527,6 +527,10 @@ tables! {
         /// With a count: the nodes stand evenly on a circle of this radius
         /// around the position.
         option ring: Meters = "all at the position";
+        /// The basic service set that it belongs to, by any name: an access point and its
+        /// stations. Neighbours on the channel are in sets of their own, which are sensed,
+        /// reserve and interfere; wires join them to the rest. All that say nothing are one set.
+        option bss: Name = "the set of all that have none";
         /// MAC address; not with a count.
         option address: MacAddr = "locally administered, 02:1a: and the node's number";
         /// What it does on the air and at the host.

@@ -37,12 +37,11 @@ impl Scenario {
             }
         } else {
             let stations = || (0..).map(StationId).zip(&cell.stations);
-            for (access_point, _) in
+            for (access_point, at) in
                 stations().filter(|(_, station)| station.role == Role::AccessPoint)
             {
-                ends.extend(
-                    stations().flat_map(|(to, _)| [(access_point, to), (to, access_point)]),
-                );
+                let members = stations().filter(|(_, station)| station.bss == at.bss);
+                ends.extend(members.flat_map(|(to, _)| [(access_point, to), (to, access_point)]));
             }
         }
         ends

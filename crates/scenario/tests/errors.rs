@@ -522,3 +522,32 @@ fn labels_mark_the_place() {
     assert_eq!(label.label(), Some("warmup"));
     assert_eq!(error.problems()[0].line, Some(2));
 }
+
+/// A basic service set has one access point, and only what has a radio is in one.
+#[test]
+fn sets_without_an_access_point() {
+    for (set, expected) in [
+        (
+            "node.laptop.bss=next-door",
+            "node.laptop.bss: a station needs an access point, and no node with bss = \
+             \"next-door\" has role = \"access-point\"; the access points are in the one \
+             without a name",
+        ),
+        (
+            "node.ap.bss=next-door",
+            "node.laptop.role: a station needs an access point, and no node without bss has \
+             role = \"access-point\"; there are bss = \"next-door\"",
+        ),
+        ("node.server.bss=x", "node.server.bss: a host has no radio, and this key is about one"),
+        (
+            "node=[{ name = \"ap\", role = \"access-point\" }, \
+             { name = \"laptop\", role = \"station\" }, \
+             { name = \"server\", role = \"access-point\", bss = \"b\" }, \
+             { name = \"lonely\", role = \"access-point\", bss = \"c\" }]",
+            "\"lonely\" does not reach \"ap\"; a [[wire]] between their parts is missing",
+        ),
+    ] {
+        let error = parse("good.toml", GOOD, &[set.into()]).expect_err(set).to_string();
+        assert!(error.contains(expected), "{set}: {error}");
+    }
+}

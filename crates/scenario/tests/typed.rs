@@ -126,6 +126,40 @@ fn fixed_rates_of_later_generations() {
 }
 
 /// IEEE 802.11-2020, table 9-155.
+/// A neighbour's set comes after the one without a name, wherever it is in the file. Its nodes
+/// take no part in ours: another rate of ours does not concern a station of one stream there.
+#[test]
+fn neighbours_are_sets_of_their_own() {
+    const NEIGHBOUR: &str = r#"
+[node_defaults]
+rate_control = { kind = "fixed", mcs = 15 }
+[[node]]
+name = "guest"
+role = "station"
+bss = "next-door"
+count = 2
+position = ["20m", "0m"]
+streams = 1
+rate_control = { kind = "fixed", mcs = 3 }
+[[node]]
+name = "their-ap"
+role = "access-point"
+bss = "next-door"
+position = ["20m", "3m"]
+rate_control = { kind = "fixed", mcs = 3 }
+[[wire]]
+between = ["ap", "their-ap"]
+"#;
+    let scenario = scenario(&format!("{NEIGHBOUR}{CELL}"));
+    let cell = cell(&scenario);
+    let sets: Vec<u16> = cell.stations.iter().map(|station| station.bss.0).collect();
+    assert_eq!(sets, [1, 1, 1, 0, 0]);
+    assert_eq!(scenario.nodes[2].name, "their-ap");
+    // Everybody hears everybody.
+    assert_eq!(cell.links.iter().count(), 20);
+    assert!(scenario.warnings().is_empty(), "{:?}", scenario.warnings());
+}
+
 #[test]
 fn edca_parameters_are_the_standards() {
     let table = |standard: &str, expected: [(u8, u16, u16, u64); 4]| {

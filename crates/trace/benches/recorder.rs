@@ -29,7 +29,7 @@ fn names() -> Names {
         hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "sta")],
         stations: vec![NodeId(0), NodeId(1)],
-        access_point: None,
+        access_points: Vec::new(),
         flows: (0..FLOWS).map(flow).collect(),
     }
 }

@@ -82,7 +82,6 @@ struct Maker {
     /// The elements of a beacon before the TIM, and after it.
     elements: [Vec<u8>; 2],
     probe: Vec<u8>,
-    access_point: Option<StationId>,
     /// Bytes of a made-up frame that are made at least; headers always are.
     bytes_made: usize,
     /// Bytes of a packet that are written at most.
@@ -103,14 +102,13 @@ impl AirWriter {
     pub(crate) fn new(
         target: impl Into<Target>,
         info: &AirInfo,
-        names: &Names,
         cut: bool,
     ) -> Result<Self, OutputError> {
         let snap_bytes = match info.amsdu {
             true => AMSDU_SNAP_BYTES,
             false => SNAP_BYTES,
         };
-        let mut writer = Self::with(target.into(), info, names, cut.then_some(snap_bytes))?;
+        let mut writer = Self::with(target.into(), info, cut.then_some(snap_bytes))?;
         if cut {
             writer.maker.bytes_made = 0;
         }
@@ -121,9 +119,8 @@ impl AirWriter {
     pub(crate) fn stream(
         target: Box<dyn Write + Send>,
         stream: &AirStream,
-        names: &Names,
     ) -> Result<Self, OutputError> {
-        let writer = Self::with(Target::Stream(target), &stream.info, names, stream.snap_bytes)?;
+        let writer = Self::with(Target::Stream(target), &stream.info, stream.snap_bytes)?;
         Ok(Self { data: stream.data, ..writer })
     }
 
@@ -132,12 +129,7 @@ impl AirWriter {
         self.data
     }
 
-    fn with(
-        target: Target,
-        info: &AirInfo,
-        names: &Names,
-        snap_bytes: Option<u32>,
-    ) -> Result<Self, OutputError> {
+    fn with(target: Target, info: &AirInfo, snap_bytes: Option<u32>) -> Result<Self, OutputError> {
         let short_slots = match info.band {
             Band::Ghz2_4 => Beacon::SHORT_PREAMBLE | Beacon::SHORT_SLOT_TIME,
             Band::Ghz5 | Band::Ghz6 => 0,
@@ -150,7 +142,6 @@ impl AirWriter {
             capabilities: Beacon::ESS | short_slots,
             elements: beacon_elements(info),
             probe: probe_elements(info),
-            access_point: names.access_point,
             bytes_made: snap_bytes,
             snap_bytes,
         };
@@ -232,7 +223,7 @@ impl Maker {
         let link = Link {
             transmitter,
             receiver,
-            from_access_point: Some(ppdu.transmitter) == self.access_point,
+            from_access_point: names.is_access_point(ppdu.transmitter),
             flags,
             duration_us: frame.duration_us,
             sequence: frame.sequence,

@@ -181,7 +181,7 @@ impl Writers {
             writers.series = Some(SeriesWriter::new(directory.file("series.parquet")?, names)?);
         }
         if let Some(info) = &files.air {
-            let mut air = AirWriter::new(directory.file("air.pcapng")?, info, names, files.cut)?;
+            let mut air = AirWriter::new(directory.file("air.pcapng")?, info, files.cut)?;
             air.names(&known)?;
             writers.air = Some(air);
         }
@@ -203,7 +203,7 @@ impl Writers {
         stream: &AirStream,
         names: &Names,
     ) -> Result<Self, OutputError> {
-        let mut air = AirWriter::stream(target, stream, names)?;
+        let mut air = AirWriter::stream(target, stream)?;
         air.names(&addresses(names, true))?;
         Ok(Self { air: Some(air), ..Self::default() })
     }

@@ -15,8 +15,8 @@ pub struct Names {
     pub nodes: Vec<NodeName>,
     /// The node of each Wi-Fi station, by [`StationId`].
     pub stations: Vec<NodeId>,
-    /// The station that is the access point; `None` without a cell.
-    pub access_point: Option<StationId>,
+    /// By [`StationId`]: the access point of its basic service set, itself if it is one.
+    pub access_points: Vec<StationId>,
     /// The flows of the scenario, by [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<FlowName>,
     /// The names of the coded links, by index.
@@ -98,6 +98,11 @@ impl Names {
     /// The name of a node; `?` for an index without a node.
     pub fn node(&self, node: NodeId) -> &str {
         self.nodes.get(node.index()).map_or("?", |node| &node.name)
+    }
+
+    /// Whether a station is an access point.
+    pub fn is_access_point(&self, station: StationId) -> bool {
+        self.access_points.get(station.index()) == Some(&station)
     }
 
     /// The name of a station's node; `?` for an index without a station.

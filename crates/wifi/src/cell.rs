@@ -1,5 +1,6 @@
-//! A Wi-Fi cell: one access point, its stations, and the air between them, as
-//! one pure machine.
+//! A Wi-Fi cell: an access point, its stations, and the air between them, as
+//! one pure machine. Cells of neighbours on the same channel are in the same machine, as
+//! further basic service sets ([`BssId`]).
 //!
 //! Packets go in at a station ([`Cell::handle_packet`]) and come out at their
 //! receiver ([`Cell::poll_output`]); in between lie queues, contention, PPDUs,
@@ -20,6 +21,7 @@
 //! | `access` | who contends, and who gains the channel |
 //! | `exchange` | a frame exchange from PPDU to response |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
+//! | `bss` | basic service sets: whose access point is who |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
 //! | `record` | events of PPDUs |
 //! | `adjust` | what may be changed while it runs |
@@ -29,6 +31,7 @@ mod access;
 mod adjust;
 mod arrival;
 mod away;
+mod bss;
 mod config;
 mod content;
 mod doze;
@@ -56,17 +59,16 @@ pub use links::Links;
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
-use crate::mac::absence::Absences;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
 use crate::phy::{Band, ErrorModel, Rate, Timing};
-use crate::station::{Address, StationId};
+use crate::station::{Address, BssId, StationId};
 use crate::stats::{LinkStats, StationStats};
 use absence::Away;
 use alloc::vec::Vec;
 use arrival::Arrival;
-use doze::Tim;
+use bss::{Bss, BssFacts};
 use edcaf::Edcaf;
 use frames::Context;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
@@ -111,7 +113,7 @@ pub enum Output {
     GroupSent {
         /// The end of its PPDU.
         at: Instant,
-        /// The station that sent it: the access point.
+        /// The station that sent it: an access point.
         station: StationId,
         /// The packet, which its station holds no longer.
         packet: Packet,
@@ -133,13 +135,13 @@ pub enum Reason {
     ResponseTimeout,
     /// A reorder buffer gives up a gap.
     ReorderTimeout,
-    /// The access point queues a beacon.
+    /// An access point queues a beacon.
     Beacon,
     /// A station leaves its channel or comes back, dozes or wakes up.
     Absence,
 }
 
-/// A Wi-Fi cell as a [`Machine`]: access point, stations, and the air between them.
+/// A Wi-Fi cell as a [`Machine`]: access points, stations, and the air between them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     settings: Settings,
@@ -163,19 +165,18 @@ pub struct Cell {
     /// Reorder buffers with a gap: the instant at which they give it up, the receiver, and the
     /// index of its recipient.
     gaps: Vec<(Instant, StationId, usize)>,
-    next_beacon: Option<Instant>,
+    /// The next instant at which some access point queues a beacon.
+    next_beacon: Instant,
+    /// By [`BssId`].
+    bss: Vec<Bss>,
     /// The next step of some station's scan or power save.
     next_absence: Instant,
     /// Stations whose driver sends what it holds before they leave.
     flushing: Vec<StationId>,
-    /// Stations that the access point knows to be unreachable.
+    /// Stations that their access points know to be unreachable.
     dozing: Vec<StationId>,
-    /// The absences for which it held group frames.
-    group_held: Absences,
     /// Stations that deliver what is for others.
     promiscuous: Vec<StationId>,
-    /// TIM of the last beacon.
-    tim: Tim,
     rates: Rates,
     outbox: Outbox,
     /// Kept to save allocations.
@@ -189,12 +190,11 @@ struct Settings {
     timing: Timing,
     group_rate: Rate,
     beacon_interval: Option<Duration>,
-    beacon_bytes: u32,
-    probe_request_bytes: u32,
     dtim_period: u8,
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
-    access_point: StationId,
+    /// By [`BssId`].
+    bss: Vec<BssFacts>,
     /// By station: whose random streams it draws from, and what it can do.
     peers: Vec<(Identity, Capabilities)>,
     error_model: ErrorModel,
@@ -229,9 +229,9 @@ enum Sequel {
 /// A configuration that no cell can have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CellError {
-    /// Not exactly one access point.
-    #[error("a cell has exactly one access point, not {0}")]
-    AccessPoints(usize),
+    /// Not exactly one access point in a basic service set.
+    #[error("a basic service set has exactly one access point, set {0} has {1}")]
+    AccessPoints(u16, usize),
     /// A pair of stations without a link.
     #[error("stations {0} and {1} need a link description")]
     MissingLink(u16, u16),
@@ -268,10 +268,7 @@ impl Cell {
     /// What [`CellError`] lists; ranges are the scenario's business.
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
         let is_access_point = |s: &&StationConfig| s.role == Role::AccessPoint;
-        let access_points = config.stations.iter().filter(is_access_point).count();
-        if access_points != 1 {
-            return Err(CellError::AccessPoints(access_points));
-        }
+        let sets = BssFacts::all(config)?;
         if config.basic_rates.is_empty() {
             return Err(CellError::NoBasicRate);
         }
@@ -287,9 +284,8 @@ impl Cell {
                 return Err(CellError::DozesWithoutBeacons);
             }
         }
-        let access_point = config.stations.iter().position(|s| s.role == Role::AccessPoint);
-        let access_point = StationId(access_point.expect("counted one") as u16);
         for (index, station) in config.stations.iter().enumerate() {
+            let access_point = sets[station.bss.index()].access_point;
             let ap_rates = &config.stations[access_point.index()].capabilities.rates;
             if !station.capabilities.rates.iter().any(|rate| ap_rates.contains(rate)) {
                 return Err(CellError::NoCommonRate(access_point.0, index as u16));
@@ -304,17 +300,15 @@ impl Cell {
         let lowest = rates.lowest();
         let air = Air::new(config, seed)?;
         let contention = Contention::new(timing.slot, &air.sense_matrix());
-        let elements = element_bytes(&config.stations[access_point.index()].capabilities);
+        let aids = bss::association_ids(config, &sets);
         let settings = Settings {
             band: config.band,
             extended_space: timing.sifs + lowest.ppdu_duration(sizes::ACK, config.band),
             timing,
             group_rate: config.group_rate.unwrap_or(lowest),
             beacon_interval: config.beacon_interval,
-            beacon_bytes: sizes::BEACON + elements.0,
-            probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
             dtim_period: config.dtim_period,
-            access_point,
+            bss: sets,
             peers: config
                 .stations
                 .iter()
@@ -332,6 +326,7 @@ impl Cell {
                 exchange: None,
                 recipients: Vec::new(),
                 rank: ranks[index],
+                aid: aids[index],
                 stats: StationStats::default(),
                 links: Vec::new(),
                 mtus: Vec::new(),
@@ -344,7 +339,10 @@ impl Cell {
             })
             .collect();
         let mut cell = Self {
-            next_beacon: settings.beacon_interval.map(|interval| Instant::ZERO + interval),
+            bss: (0..settings.bss.len() as u16)
+                .map(|bss| Bss::new(BssId(bss), settings.beacon_interval))
+                .collect(),
+            next_beacon: Instant::MAX,
             settings,
             now: Instant::ZERO,
             next: (Instant::MAX, Reason::PpduEnd),
@@ -352,7 +350,6 @@ impl Cell {
             next_absence: Instant::MAX,
             flushing: Vec::new(),
             dozing: Vec::new(),
-            group_held: Absences::default(),
             promiscuous: config
                 .stations
                 .iter()
@@ -360,7 +357,6 @@ impl Cell {
                 .filter(|(_, station)| station.promiscuous)
                 .map(|(index, _)| StationId(index as u16))
                 .collect(),
-            tim: Tim::default(),
             stations,
             contention,
             owners: Vec::new(),
@@ -373,14 +369,15 @@ impl Cell {
             outbox: Outbox::new(config.record_events),
             winners: Vec::new(),
         };
+        cell.find_next_beacon();
         cell.find_next_absence();
         cell.schedule();
         Ok(cell)
     }
 
     /// A packet enters the queue of `from`, to be sent to `to` on the air. A
-    /// client's only peer is the access point, unless the cell is independent;
-    /// [`Address::Group`] is the access point's to use.
+    /// client's only peer is its access point, unless the cell is independent;
+    /// [`Address::Group`] is an access point's to use, and means its stations.
     pub fn handle_packet(&mut self, now: Instant, from: StationId, to: Address, packet: Packet) {
         debug_assert!(now >= self.now, "time does not run backwards");
         debug_assert!(to != Address::Station(from), "nobody sends to himself");
@@ -502,11 +499,6 @@ impl Cell {
         }
     }
 
-    /// The access point.
-    pub fn access_point(&self) -> StationId {
-        self.settings.access_point
-    }
-
     /// When something is due next, [`Instant::MAX`] if nothing is: what
     /// [`Machine::poll_timeout`] says, without the reason.
     #[inline]
@@ -514,7 +506,7 @@ impl Cell {
         self.next.0
     }
 
-    /// How many stations there are, the access point included.
+    /// How many stations there are, access points included.
     pub fn stations(&self) -> usize {
         self.stations.len()
     }
@@ -524,8 +516,8 @@ impl Cell {
         self.end_ppdus();
         self.expire_responses();
         self.expire_gaps();
-        if self.next_beacon == Some(at) {
-            self.queue_beacon();
+        if self.next_beacon == at {
+            self.queue_beacons();
         }
         // Whoever starts at this instant starts before anyone senses it.
         let mut winners = core::mem::take(&mut self.winners);
@@ -551,7 +543,7 @@ impl Cell {
         let sequel = earliest(self.pending.iter().map(|pending| pending.at));
         let timeout = earliest(self.timeouts.iter().map(|(at, _)| *at));
         let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
-        let beacon = self.next_beacon.unwrap_or(Instant::MAX);
+        let beacon = self.next_beacon;
         let absence = self.next_absence;
         let horizon = end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
         let access = self.contention.next_access(horizon);
@@ -624,8 +616,10 @@ impl Cell {
         let perturbation = self.settings.seed.stream_of("cell/queue/perturbation", identity);
         let backoff = self.settings.seed.stream_of("cell/station/backoff", identity);
         let mut new = Edcaf::new(contender, config, parameters, perturbation, backoff);
-        if station == self.settings.access_point {
-            new.absent.dozing.clone_from(&self.dozing);
+        if station == self.access_point_of(station) {
+            let bss = self.bss_of(station);
+            new.absent.dozing =
+                self.dozing.iter().copied().filter(|other| self.bss_of(*other) == bss).collect();
         }
         if let Some(away) = &self.stations[station.index()].away {
             new.gate = away.gate();

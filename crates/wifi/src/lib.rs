@@ -31,7 +31,7 @@ pub mod stats;
 pub mod wire;
 
 pub use capabilities::Capabilities;
-pub use station::{Address, StationId};
+pub use station::{Address, BssId, StationId};
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

@@ -1,12 +1,24 @@
-//! Stations of a cell, and to whom a frame goes.
+//! Stations of a cell, the basic service sets they are in, and to whom a frame goes.
 
 use lasthop_packet::queue::PeerId;
 
-/// A station of a cell, by index; the access point is a station too.
+/// A station of a cell, by index; an access point is a station too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StationId(pub u16);
 
 impl StationId {
+    /// As an index.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A basic service set of those on a channel (BSS; IEEE 802.11-2020, 4.3.2), by number: an access
+/// point and its stations. The numbers of a configuration begin at 0 and have no gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct BssId(pub u16);
+
+impl BssId {
     /// As an index.
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -134,18 +134,17 @@ impl Panel {
 /// The hop over the air on the path from a node to another, as sender and receiver;
 /// `None` if there is none.
 fn hop(names: &Names, from: NodeId, to: NodeId) -> Option<(StationId, StationId)> {
-    let access_point = names.access_point?;
-    let station = |node| {
-        let index = names.stations.iter().position(|station| *station == node);
-        index.map_or(access_point, |index| StationId(index as u16))
-    };
-    let (from, to) = (station(from), station(to));
-    match (from == to, from == access_point) {
-        (true, _) => None,
-        (false, true) => Some((from, to)),
-        // Between two stations it is the first of two hops.
-        (false, false) => Some((from, access_point)),
+    if from == to {
+        return None;
     }
+    let client = |node| {
+        let index = names.stations.iter().position(|station| *station == node)?;
+        let station = StationId(index as u16);
+        let access_point = *names.access_points.get(index)?;
+        (station != access_point).then_some((station, access_point))
+    };
+    // Between two stations it is the first of two hops.
+    client(from).or_else(|| client(to).map(|(station, access_point)| (access_point, station)))
 }
 
 fn read(snapshot: &Snapshot, source: Source) -> Option<f64> {

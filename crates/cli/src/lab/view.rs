@@ -216,7 +216,7 @@ mod tests {
                 .map(|name| NodeName { name: name.into(), ..NodeName::default() })
                 .into(),
             stations: vec![NodeId(0), NodeId(1)],
-            access_point: Some(lasthop_wifi::StationId(0)),
+            access_points: vec![lasthop_wifi::StationId(0); 2],
             flows: vec![FlowName {
                 name: "up".into(),
                 kind: FlowKind::Udp,

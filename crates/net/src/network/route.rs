@@ -1,15 +1,15 @@
-//! Paths. Wires, and the air between the access point and each station, make a tree;
-//! the next hop from each node to each other one is computed once. A node with one
+//! Paths. Wires, and the air between each access point and the stations of its basic service
+//! set, make a tree: several sets are joined by wires, never by the air. The next hop from each node to each other one is computed once. A node with one
 //! neighbour, as most stations are, needs no table for that. In an independent cell a
 //! station sends to the station to which the access point would send; group packets
 //! still follow the tree.
 
 use super::{NetworkConfig, NetworkError};
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use lasthop_packet::{NodeId, Packet};
 use lasthop_wifi::cell::Role;
-use lasthop_wifi::{Address, StationId};
+use lasthop_wifi::{Address, BssId, StationId};
 
 /// The next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,8 @@ pub(super) enum Hop {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Routes {
     stations: Vec<Option<StationId>>,
-    access_point: Option<NodeId>,
+    /// By node: the access point of its basic service set, itself if it is one.
+    access_points: Vec<Option<NodeId>>,
     /// The neighbours of each node.
     neighbours: Vec<Vec<(NodeId, Hop)>>,
     /// By node and destination: index into the neighbours of the node; empty if it has one.
@@ -39,7 +40,7 @@ impl Routes {
     pub fn new(config: &NetworkConfig) -> Result<Self, NetworkError> {
         let nodes = config.nodes.len();
         let stations: Vec<_> = config.nodes.iter().map(|node| node.station).collect();
-        let access_point = Self::check_stations(config, &stations)?;
+        let access_points = Self::check_stations(config, &stations)?;
         let mut neighbours: Vec<Vec<(NodeId, Hop)>> = alloc::vec![Vec::new(); nodes];
         let mut edges = 0;
         for (index, link) in config.wires.iter().enumerate() {
@@ -51,20 +52,17 @@ impl Routes {
             neighbours[b.index()].push((a, Hop::Wire(2 * index + 1)));
             edges += 1;
         }
-        if let Some(access_point) = access_point {
-            let to_ap = stations[access_point.index()].expect("it is a station");
-            for (index, station) in stations.iter().enumerate() {
-                let Some(station) = station.filter(|station| *station != to_ap) else { continue };
-                let node = NodeId(index as u16);
-                let down = Hop::Air(Address::Station(station));
-                neighbours[access_point.index()].push((node, down));
-                neighbours[index].push((access_point, Hop::Air(Address::Station(to_ap))));
-                edges += 1;
-            }
+        for (node, access_point) in (0..).map(NodeId).zip(&access_points) {
+            let Some(access_point) = access_point.filter(|it| *it != node) else { continue };
+            let radio = |node: NodeId| stations[node.index()].expect("both have a radio");
+            let to = |node| Hop::Air(Address::Station(radio(node)));
+            neighbours[access_point.index()].push((node, to(node)));
+            neighbours[node.index()].push((access_point, to(access_point)));
+            edges += 1;
         }
         let mut routes = Self {
             stations,
-            access_point,
+            access_points,
             neighbours,
             next: Vec::new(),
             hops: Vec::new(),
@@ -97,10 +95,11 @@ impl Routes {
         Ok(routes)
     }
 
+    /// By node: the access point of its basic service set.
     fn check_stations(
         config: &NetworkConfig,
         stations: &[Option<StationId>],
-    ) -> Result<Option<NodeId>, NetworkError> {
+    ) -> Result<Vec<Option<NodeId>>, NetworkError> {
         let in_cell = config.cell.as_ref().map_or(0, |cell| cell.stations.len());
         let mut owners = alloc::vec![None; in_cell];
         for (index, station) in stations.iter().enumerate() {
@@ -111,9 +110,15 @@ impl Routes {
                 _ => return Err(NetworkError::Station(node.0)),
             }
         }
-        let Some(cell) = &config.cell else { return Ok(None) };
-        let access_point = cell.stations.iter().position(|s| s.role == Role::AccessPoint);
-        Ok(access_point.and_then(|index| owners[index]))
+        let Some(cell) = &config.cell else { return Ok(alloc::vec![None; stations.len()]) };
+        let mut of_set: BTreeMap<BssId, NodeId> = BTreeMap::new();
+        for (station, owner) in cell.stations.iter().zip(&owners) {
+            if let (Role::AccessPoint, Some(owner)) = (station.role, owner) {
+                of_set.insert(station.bss, *owner);
+            }
+        }
+        let of = |station: &StationId| of_set.get(&cell.stations[station.index()].bss).copied();
+        Ok(stations.iter().map(|station| station.as_ref().and_then(of)).collect())
     }
 
     /// Finds the first hop from `source` to every node, breadth first: indices of neighbours,
@@ -153,7 +158,7 @@ impl Routes {
     }
 
     pub fn is_access_point(&self, node: NodeId) -> bool {
-        self.access_point == Some(node)
+        self.access_points[node.index()] == Some(node)
     }
 
     /// The next hop on the path from `node` to `destination`.
@@ -188,7 +193,7 @@ impl Routes {
 
     /// The hop from a station to another one, with the access point between them in the tree.
     fn direct(&self, node: NodeId, destination: NodeId) -> Option<(NodeId, Hop)> {
-        let access_point = self.access_point?;
+        let access_point = self.access_points[node.index()]?;
         if [node, destination].contains(&access_point) || node == destination {
             return None;
         }
@@ -196,10 +201,10 @@ impl Routes {
         matches!(hop, Hop::Air(_)).then_some((next, hop))
     }
 
-    /// The sender of a packet that `node` received over the air: the access point; at
-    /// the access point, the neighbour towards the source of the packet.
+    /// The sender of a packet that `node` received over the air: its access point; at
+    /// an access point, the neighbour towards the source of the packet.
     pub fn sender(&self, node: NodeId, packet: &Packet) -> NodeId {
-        match self.access_point {
+        match self.access_points[node.index()] {
             Some(access_point) if access_point != node => access_point,
             _ => self.in_tree(node, packet.source).0,
         }
@@ -238,25 +243,31 @@ mod tests {
     use proptest::prelude::*;
 
     /// Nodes of which each but the first hangs at one before it: those with a radio at the
-    /// access point, which is the first of them, over the air, and the others by a wire.
-    fn network(parents: &[usize], radios: &[bool], independent: bool) -> NetworkConfig {
-        let access_point = radios.iter().position(|radio| *radio);
+    /// access point of their set, which is the first of them, over the air, and the others by a
+    /// wire. A set of `None` is no radio.
+    fn network(parents: &[usize], radios: &[Option<u16>], independent: bool) -> NetworkConfig {
+        let mut sets: Vec<u16> = Vec::new();
+        let mut is_access_point = Vec::new();
         let mut stations = Vec::new();
         let mut nodes = Vec::new();
         for (number, &radio) in (0..).zip(radios) {
             let identity = Identity::numbered(number);
-            let station = radio.then(|| {
-                let role = if stations.is_empty() { Role::AccessPoint } else { Role::Station };
+            let is_first = radio.is_some_and(|set| !sets.contains(&set));
+            is_access_point.push(is_first);
+            let station = radio.map(|set| {
+                sets.extend(is_first.then_some(set));
+                let role = if is_first { Role::AccessPoint } else { Role::Station };
                 let rate = Rate::Ofdm(OfdmRate::Mbps54);
-                stations.push(StationConfig::fixed(role, identity, rate));
+                let bss = BssId(set);
+                stations.push(StationConfig { bss, ..StationConfig::fixed(role, identity, rate) });
                 StationId(stations.len() as u16 - 1)
             });
             nodes.push(NodeConfig { identity, station, ..NodeConfig::default() });
         }
         let mut wires = Vec::new();
         for (node, &parent) in (1..).zip(parents) {
-            // The air hangs the other stations at the access point.
-            if !radios[node] || Some(node) == access_point {
+            // The air hangs the other stations at their access points.
+            if radios[node].is_none() || is_access_point[node] {
                 let direction = CableConfig::default();
                 wires.push(WiredLink {
                     ends: [NodeId(parent as u16), NodeId(node as u16)],
@@ -276,14 +287,22 @@ mod tests {
     fn distances(config: &NetworkConfig, from: usize) -> Vec<usize> {
         let nodes = config.nodes.len();
         let station = |node: usize| config.nodes[node].station;
-        let is_access_point = |node: usize| station(node) == Some(StationId(0));
+        let radio = |node: usize| {
+            let cell = config.cell.as_ref().expect("it has stations");
+            station(node).map(|id| &cell.stations[id.index()])
+        };
+        let set = |node: usize| radio(node).map(|it| it.bss);
+        let is_access_point =
+            |node: usize| radio(node).is_some_and(|it| it.role == Role::AccessPoint);
         let is_independent = config.cell.as_ref().is_some_and(|cell| cell.independent);
         let is_edge = |one: usize, other: usize| {
             let ends = [NodeId(one as u16), NodeId(other as u16)];
             let wired = config.wires.iter().any(|w| w.ends == ends || w.ends == [ends[1], ends[0]]);
-            let on_air = station(one).is_some() && station(other).is_some();
-            let heard = is_independent || is_access_point(one) || is_access_point(other);
-            one != other && (wired || on_air && heard)
+            let on_air =
+                station(one).is_some() && station(other).is_some() && set(one) == set(other);
+            let heard =
+                on_air && (is_independent || is_access_point(one) || is_access_point(other));
+            one != other && (wired || heard)
         };
         let mut distances = alloc::vec![usize::MAX; nodes];
         distances[from] = 0;
@@ -304,7 +323,7 @@ mod tests {
         #[test]
         fn hops_are_on_shortest_paths(
             parents in proptest::collection::vec(any::<proptest::sample::Index>(), 1..9),
-            radios in proptest::collection::vec(any::<bool>(), 9),
+            radios in proptest::collection::vec(proptest::option::of(0u16..3), 9),
             independent in any::<bool>(),
         ) {
             let parents: Vec<usize> =

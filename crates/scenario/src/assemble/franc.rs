@@ -48,11 +48,15 @@ pub(super) fn links(
             }
             saturated_at(node, flows, place, problems);
         }
-        if let Some(at) = &franc.helpers
-            && !members.on_hop().all(|node| nodes[node].is_wifi())
-        {
-            let message = "a helper overhears, so it and both ends need a radio";
-            problems.push(&at.place, message);
+        if let Some(at) = &franc.helpers {
+            let is_one = |node: usize| nodes[node].shares_bss(&nodes[members.nodes[0]]);
+            if !members.on_hop().all(|node| nodes[node].is_wifi()) {
+                let message = "a helper overhears, so it and both ends need a radio";
+                problems.push(&at.place, message);
+            } else if !members.on_hop().all(is_one) {
+                let message = "a helper overhears nodes of its own bss only, as both ends";
+                problems.push(&at.place, message);
+            }
         }
         if let Some(link) = link(franc, &members, nodes, mtus, problems) {
             let outages = outages(franc, &members, raw, names, problems);

@@ -166,10 +166,9 @@ fn overhead(on_air: bool) -> u16 {
 
 /// Whether one is the access point of the other.
 fn share_air(one: &Expanded<'_>, other: &Expanded<'_>) -> bool {
-    matches!(
-        (one.role(), other.role()),
-        (Role::AccessPoint, Role::Station) | (Role::Station, Role::AccessPoint)
-    )
+    let roles = (one.role(), other.role());
+    matches!(roles, (Role::AccessPoint, Role::Station) | (Role::Station, Role::AccessPoint))
+        && one.shares_bss(other)
 }
 
 fn share_wire(wires: &[WiredLink], one: usize, other: usize) -> bool {

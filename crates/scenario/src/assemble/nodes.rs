@@ -7,7 +7,7 @@ use crate::raw::{RawNode, RawNodeSettings, RawScenario};
 use crate::scalar::one_of;
 use crate::table::{Keys, Table};
 use crate::tree::{Node, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// Settings of nodes without a radio, too.
@@ -29,6 +29,16 @@ impl Expanded<'_> {
 
     pub fn is_wifi(&self) -> bool {
         self.role().is_wifi()
+    }
+
+    /// The name of its basic service set, if it has one.
+    pub fn bss(&self) -> Option<&str> {
+        self.raw.bss.as_ref().map(|at| at.value.0.as_str())
+    }
+
+    /// Whether two nodes with a radio are in one basic service set.
+    pub fn shares_bss(&self, other: &Expanded<'_>) -> bool {
+        self.is_wifi() && other.is_wifi() && self.bss() == other.bss()
     }
 }
 
@@ -60,7 +70,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
         let role = role.unwrap_or_default().to_owned();
         let label = node.label(index);
         for entry in node.entries().unwrap_or_default() {
-            let radio = ["position", "ring", "address"].contains(&entry.key.as_str());
+            let radio = ["position", "ring", "bss", "address"].contains(&entry.key.as_str());
             if radio || is_radio(&entry.key) {
                 let key = format!("node.{label}.{}", entry.key);
                 let message = format!("a {role} has no radio, and this key is about one");
@@ -155,25 +165,61 @@ pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<
     Some(nodes)
 }
 
-/// One access point, if anything is on the air.
+/// One access point in each basic service set, if anything is on the air.
 pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &mut Problems) {
-    let mut access_points = nodes.iter().filter(|node| node.role() == Role::AccessPoint);
-    let first = access_points.next();
-    for second in access_points {
-        let first = first.map_or("", |node| &node.name);
-        let message = format!("a cell has one access point, and {first:?} is one already");
-        problems.push(&second.raw.role.place, message);
+    let mut access_points: BTreeMap<Option<&str>, &str> = BTreeMap::new();
+    for node in nodes.iter().filter(|node| node.role() == Role::AccessPoint) {
+        match access_points.get(&node.bss()) {
+            None => {
+                access_points.insert(node.bss(), &node.name);
+            }
+            Some(first) => {
+                let message = format!(
+                    "a cell has one access point, and {first:?} is one already; \
+                     a neighbour's needs another bss"
+                );
+                problems.push(&node.raw.role.place, message);
+            }
+        }
     }
-    if first.is_some() {
-        return;
-    }
-    if let Some(station) = nodes.iter().find(|node| node.is_wifi()) {
+    let mut told: BTreeSet<Option<&str>> = BTreeSet::new();
+    for node in nodes.iter().filter(|node| node.is_wifi()) {
+        if access_points.contains_key(&node.bss()) || !told.insert(node.bss()) {
+            continue;
+        }
+        let role = one_of(&["access-point"]);
+        let Some(bss) = &node.raw.bss else {
+            let message = match access_points.is_empty() {
+                true => format!("a station needs an access point, and no node has role = {role}"),
+                false => format!(
+                    "a station needs an access point, and no node without bss has role = {role}; \
+                     there are bss = {}",
+                    names_of(&access_points)
+                ),
+            };
+            problems.push(&node.raw.role.place, message);
+            continue;
+        };
+        let known = match access_points.is_empty() {
+            true => String::new(),
+            false => format!("; the access points are in {}", names_of(&access_points)),
+        };
         let message = format!(
-            "a station needs an access point, and no node has role = {}",
-            one_of(&["access-point"])
+            "a station needs an access point, and no node with bss = {:?} has role = {role}{known}",
+            bss.value.0
         );
-        problems.push(&station.raw.role.place, message);
-    } else if is_written(&raw.channel.here) {
+        problems.push(&bss.place, message);
+    }
+    if nodes.iter().all(|node| !node.is_wifi()) && is_written(&raw.channel.here) {
         problems.push(&raw.channel.here, "there is a channel, but no node with a radio");
     }
+}
+
+/// The basic service sets of access points, in words.
+fn names_of(access_points: &BTreeMap<Option<&str>, &str>) -> String {
+    let names = access_points.keys().map(|bss| match bss {
+        Some(name) => format!("{name:?}"),
+        None => "the one without a name".to_owned(),
+    });
+    names.collect::<Vec<_>>().join(", ")
 }

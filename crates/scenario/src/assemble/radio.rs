@@ -23,13 +23,13 @@ use crate::raw::{
 };
 use crate::scalar::At;
 use lasthop_units::{Bitrate, Db};
-use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateSet;
 use lasthop_wifi::phy::{
     Band, ChannelWidth, ControlRates, ErrorModel, Fading, GuardInterval, HeGuardInterval, PathLoss,
     Preamble, Propagation, Rate, Standard,
 };
+use lasthop_wifi::{BssId, StationId};
 use std::sync::{Arc, LazyLock};
 
 /// A node with a radio and its index among all nodes.
@@ -65,8 +65,11 @@ pub(crate) fn cell(
         return None;
     }
     let common = common(channel, problems);
-    let stations: Vec<StationConfig> =
-        wifi.iter().map(|(index, node)| station::config(*index, node, &common, problems)).collect();
+    let stations: Vec<StationConfig> = wifi
+        .iter()
+        .zip(sets(&wifi))
+        .map(|((index, node), bss)| station::config(*index, node, bss, &common, problems))
+        .collect();
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, common.standard, problems);
     absence::check_beacons(&wifi, channel, problems);
@@ -98,6 +101,23 @@ pub(crate) fn cell(
         record_events: false,
     };
     Some((cell, shadowed))
+}
+
+/// The basic service set of each node: the one without a name first, then in the order of the
+/// file, so that a further one changes the number of no other.
+fn sets(wifi: &[WifiNode<'_>]) -> Vec<BssId> {
+    let mut names: Vec<Option<&str>> = Vec::new();
+    names.extend(wifi.iter().map(|(_, node)| node.bss()).find(Option::is_none));
+    let mut sets = Vec::with_capacity(wifi.len());
+    for (_, node) in wifi {
+        let known = names.iter().position(|name| *name == node.bss());
+        let number = known.unwrap_or(names.len());
+        if known.is_none() {
+            names.push(node.bss());
+        }
+        sets.push(BssId(u16::try_from(number).expect("there are at most NODES_MAX sets")));
+    }
+    sets
 }
 
 /// The closed forms, computed once for all scenarios of a process.

@@ -1,5 +1,5 @@
 //! Wires, and who reaches whom: every node reaches every other on exactly one
-//! way. The cell counts as one crossing that all Wi-Fi nodes are attached to.
+//! way. A basic service set counts as one crossing that all its nodes are attached to.
 
 use super::nodes::Expanded;
 use super::{Names, change_at, node_id, queue};
@@ -9,6 +9,7 @@ use crate::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_net::{CableConfig, Jitter, Loss, RateChange};
 use lasthop_units::{Bitrate, Duration, Probability};
+use std::collections::BTreeMap;
 
 /// Sets of nodes that reach each other.
 struct Islands(Vec<usize>);
@@ -39,11 +40,9 @@ pub(crate) fn wires(
 ) -> Vec<WiredLink> {
     let mut links = Vec::new();
     let mut islands = Islands((0..nodes.len()).collect());
-    let mut wifi = nodes.iter().enumerate().filter(|(_, node)| node.is_wifi());
-    if let Some((first, _)) = wifi.next() {
-        for (other, _) in wifi {
-            islands.join(first, other);
-        }
+    let mut sets: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.is_wifi()) {
+        islands.join(*sets.entry(node.bss()).or_insert(index), index);
     }
     let mut complete = true;
     for wire in wires {

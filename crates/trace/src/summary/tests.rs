@@ -21,7 +21,7 @@ fn names(kinds: &[FlowKind]) -> Names {
         hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "sta")],
         stations: vec![NodeId(0), NodeId(1)],
-        access_point: Some(lasthop_wifi::StationId(0)),
+        access_points: vec![lasthop_wifi::StationId(0); 2],
         flows: kinds
             .iter()
             .map(|&kind| FlowName {

@@ -70,7 +70,7 @@ pub fn names() -> Names {
         hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "laptop"), node(2, "phone"), node(3, "server")],
         stations: vec![NodeId(AP), NodeId(LAPTOP), NodeId(PHONE)],
-        access_point: Some(StationId(0)),
+        access_points: vec![StationId(0); 3],
         flows: vec![
             flow("up", FlowKind::Udp, LAPTOP, SERVER),
             flow("down", FlowKind::Video, SERVER, PHONE),

@@ -7,7 +7,7 @@ use super::content::{Content, Exchange};
 use super::frames::Context;
 use super::station::{BEACON_EDCAF, Station};
 use crate::mac::contention::ContenderId;
-use crate::station::{Address, StationId};
+use crate::station::{Address, BssId, StationId};
 use lasthop_packet::Packet;
 use lasthop_units::Instant;
 
@@ -64,12 +64,20 @@ impl Cell {
         station.queue_up(&mut cx, to, packet, count, taken)
     }
 
-    pub(super) fn queue_beacon(&mut self) {
-        self.expect_beacon();
-        let access_point = self.settings.access_point;
-        self.next_beacon = self.settings.beacon_interval.map(|interval| self.now + interval);
-        let contender = self.edcaf(access_point, BEACON_EDCAF).contender;
-        self.contention.arm(contender, self.now);
+    /// The access points whose beacons are due queue them.
+    pub(super) fn queue_beacons(&mut self) {
+        let Some(interval) = self.settings.beacon_interval else { return };
+        for bss in (0..self.bss.len() as u16).map(BssId) {
+            if self.bss[bss.index()].next_beacon != self.now {
+                continue;
+            }
+            self.expect_beacon(bss);
+            self.bss[bss.index()].next_beacon = self.now + interval;
+            let access_point = self.access_point(bss);
+            let contender = self.edcaf(access_point, BEACON_EDCAF).contender;
+            self.contention.arm(contender, self.now);
+        }
+        self.find_next_beacon();
     }
 
     /// Lets the EDCAF contend if it has work and does not yet; whether it began to.
@@ -133,16 +141,17 @@ impl Cell {
         opportunity_end: Instant,
     ) -> Option<Exchange> {
         if edcaf == BEACON_EDCAF {
-            return Some(self.build_beacon(opportunity_end));
+            return Some(self.build_beacon(station, opportunity_end));
         }
         let Self { now, settings, rates, outbox, stations, air, .. } = self;
         let mut cx = Context { now: *now, settings, rates, outbox };
         stations[station.index()].build(&mut cx, air, edcaf, opportunity_end)
     }
 
-    fn build_beacon(&mut self, opportunity_end: Instant) -> Exchange {
+    fn build_beacon(&mut self, access_point: StationId, opportunity_end: Instant) -> Exchange {
         let rate = self.rates.lowest();
-        let psdu_bytes = self.settings.beacon_bytes + self.announce_traffic();
+        let bss = self.bss_of(access_point);
+        let psdu_bytes = self.settings.bss[bss.index()].beacon_bytes + self.announce_traffic(bss);
         Exchange {
             edcaf: BEACON_EDCAF,
             peer: Address::Group,

@@ -3,6 +3,7 @@
 //! agents that decide during a run, and for scenarios that change.
 
 use super::Cell;
+use super::station::Station;
 use crate::mac::rate::RateControlConfig;
 use crate::phy::Rate;
 use crate::station::StationId;
@@ -40,7 +41,7 @@ pub enum AdjustError {
     /// Not two windows of 2^n - 1 slots up to 32 767, the smaller one first.
     #[error("expected windows of 2^n - 1 slots from 0 to 32767, the smallest first")]
     Windows,
-    /// Some station of the cell cannot receive it, or this one cannot send it.
+    /// Some station of its set cannot receive it, or this one cannot send it.
     #[error("the station and its peers do not share that rate")]
     Rate,
     /// The queue counts bytes, has no bound in packets, or would have none.
@@ -158,11 +159,12 @@ impl Cell {
 
     fn check_rate(&self, id: StationId, rate: Rate) -> Result<(), AdjustError> {
         let peers = &self.settings.peers;
-        let access_point = self.settings.access_point;
+        let access_point = self.access_point_of(id);
         let can = |station: usize| peers[station].1.rates.contains(&rate);
-        // A station talks to its access point, the access point to all.
+        let is_member = |station: &Station| station.config.bss == self.bss_of(id);
+        // A station talks to its access point, the access point to all of its set.
         let is_shared = match id == access_point {
-            true => (0..peers.len()).all(can),
+            true => self.stations.iter().filter(|it| is_member(it)).all(|it| can(it.id.index())),
             false => can(id.index()) && can(access_point.index()),
         };
         is_shared.then_some(()).ok_or(AdjustError::Rate)

@@ -148,7 +148,7 @@ impl Cell {
         config: Option<ScanConfig>,
     ) -> Result<(), AdjustError> {
         self.now = now;
-        let is_access_point = station == self.settings.access_point;
+        let is_access_point = station == self.access_point_of(station);
         let state = &mut self.stations[station.index()];
         if is_access_point || state.config.power_save.is_some() {
             return Err(AdjustError::Scan);
@@ -244,7 +244,7 @@ impl Cell {
         }
         self.dozing.push(station);
         self.log_held(station);
-        let access_point = self.settings.access_point;
+        let access_point = self.access_point_of(station);
         for edcaf in 0..EDCAFS {
             let access = &mut self.stations[access_point.index()].edcafs[edcaf];
             if let Some(access) = access {
@@ -260,7 +260,7 @@ impl Cell {
         let Some(index) = self.dozing.iter().position(|dozing| *dozing == station) else { return };
         self.dozing.swap_remove(index);
         self.log_held(station);
-        let access_point = self.settings.access_point;
+        let access_point = self.access_point_of(station);
         for edcaf in 0..EDCAFS {
             let access = &mut self.stations[access_point.index()].edcafs[edcaf];
             if let Some(access) = access {
@@ -326,7 +326,7 @@ impl Cell {
 
     /// The station's queues go on.
     pub(super) fn resume(&mut self, station: StationId) {
-        let access_point = Address::Station(self.settings.access_point);
+        let access_point = Address::Station(self.access_point_of(station));
         for edcaf in 0..EDCAFS {
             if self.stations[station.index()].edcafs[edcaf].is_some() {
                 let (state, mut cx) = self.at(station);
@@ -399,7 +399,7 @@ impl Cell {
             away.sequence = away.sequence.next();
         }
         let sequence = away.sequence;
-        let peer = self.settings.access_point;
+        let peer = self.access_point_of(station);
         let frame = Management { peer, action, attempts: 0, sequence };
         self.edcaf(station, NULL_FUNCTION).management.push_front(frame);
         self.arm(station, NULL_FUNCTION);
@@ -412,9 +412,9 @@ impl Cell {
         }
     }
 
-    /// The access point answers a Probe Request that it has received.
+    /// The access point of its set answers a Probe Request that it has received.
     pub(super) fn answer_probe(&mut self, station: StationId) {
-        let access_point = self.settings.access_point;
+        let access_point = self.access_point_of(station);
         let sequence = SeqNo12::new(self.stations[access_point.index()].stats.beacons as u16);
         let action = Action::ProbeResponse;
         let frame = Management { peer: station, action, attempts: 0, sequence };

@@ -10,7 +10,7 @@ use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
 use crate::phy::{Band, ControlRates, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
-use crate::station::StationId;
+use crate::station::{BssId, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
@@ -30,7 +30,8 @@ pub struct CellConfig {
     pub basic_rates: Vec<Rate>,
     /// Rate of broadcast and multicast data; the lowest basic rate if `None`.
     pub group_rate: Option<Rate>,
-    /// Time between beacons of the access point; none are sent if `None`.
+    /// Time between beacons of each access point; none are sent if `None`. Those of set 0 are
+    /// queued at its multiples, those of others between them.
     pub beacon_interval: Option<Duration>,
     /// Beacons from one with a DTIM, behind which group frames for dozing
     /// stations are sent, to the next; at least 1.
@@ -47,7 +48,8 @@ pub struct CellConfig {
     /// slots at 2.4 GHz are long (IEEE 802.11-2020, 9.4.1.4: the Short Slot Time bit
     /// is 0). What is called the access point is then the station that sends beacons.
     pub independent: bool,
-    /// The stations; the index is the [`StationId`]. Exactly one is the access point.
+    /// The stations; the index is the [`StationId`]. Exactly one of each basic service set is
+    /// its access point.
     pub stations: Vec<StationConfig>,
     /// What each ordered pair hears of each other: in large cells most of what there is, so
     /// that copies share it.
@@ -132,6 +134,8 @@ pub struct StationConfig {
     pub address: MacAddr,
     /// Access point or client.
     pub role: Role,
+    /// The basic service set that it belongs to. It sends to stations of this set only.
+    pub bss: BssId,
     /// Channel access parameters, by [`AccessCategory`](lasthop_packet::AccessCategory) index.
     pub access: [EdcaParameters; 4],
     /// Queue above the MAC, one of these for each access category.
@@ -178,7 +182,7 @@ pub struct StationConfig {
 }
 
 impl StationConfig {
-    /// A station that sends everything at `rate`, with what has a value: MAC address 0, best
+    /// A station that sends everything at `rate`, with what has a value: MAC address 0, set 0, best
     /// effort in every access category, mac80211's queue and no driver's, QoS if the rate is
     /// 802.11n's or later, A-MPDUs as long as the standard lets them be, 7 attempts. All else is off.
     pub fn fixed(role: Role, identity: Identity, rate: Rate) -> Self {
@@ -187,6 +191,7 @@ impl StationConfig {
             identity,
             address: MacAddr::local(0),
             role,
+            bss: BssId::default(),
             access: [EdcaParameters::BEST_EFFORT; 4],
             queue: QueueConfig::MAC80211,
             driver_queue: DriverLimit::None,

@@ -13,7 +13,7 @@ use super::edcaf::Gate;
 use crate::air::Flight;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::power_save::{self, Input, Phase, partial_virtual_bitmap};
-use crate::station::{Address, StationId};
+use crate::station::{Address, BssId, StationId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -30,11 +30,6 @@ pub(super) struct Tim {
 }
 
 impl Cell {
-    /// The association identifier of a station: 1 to 2 007 (9.4.1.8).
-    pub(super) fn aid(&self, station: StationId) -> u16 {
-        station.0 + u16::from(station < self.settings.access_point)
-    }
-
     /// The station has been idle for long enough, or not.
     pub(super) fn look_idle(&mut self, station: StationId) {
         let now = self.now;
@@ -66,10 +61,10 @@ impl Cell {
         self.doze_input(station, input);
     }
 
-    /// A beacon is about to be sent: who listens?
-    pub(super) fn expect_beacon(&mut self) {
+    /// A beacon of a set is about to be sent: who listens?
+    pub(super) fn expect_beacon(&mut self, bss: BssId) {
         for index in 0..self.stations.len() {
-            if self.stations[index].away.is_none() {
+            if self.stations[index].away.is_none() || self.stations[index].config.bss != bss {
                 continue;
             }
             let station = StationId(index as u16);
@@ -86,62 +81,68 @@ impl Cell {
 
     /// Fills in the TIM of the beacon that is about to be sent. Returns by how
     /// many bytes it is longer than one octet of bitmap.
-    pub(super) fn announce_traffic(&mut self) -> u32 {
-        let (count, period) = (self.tim.dtim_count, self.settings.dtim_period.max(1));
-        self.tim.dtim_count = match core::mem::replace(&mut self.tim.begun, true) {
-            true => count.checked_sub(1).unwrap_or(period - 1),
+    pub(super) fn announce_traffic(&mut self, bss: BssId) -> u32 {
+        let period = self.settings.dtim_period.max(1);
+        let tim = &mut self.bss[bss.index()].tim;
+        tim.dtim_count = match core::mem::replace(&mut tim.begun, true) {
+            true => tim.dtim_count.checked_sub(1).unwrap_or(period - 1),
             false => 0,
         };
-        self.tim.group_traffic = false;
-        self.tim.aids.clear();
-        if self.dozing.is_empty() {
+        tim.group_traffic = false;
+        tim.aids.clear();
+        let is_dtim = tim.dtim_count == 0;
+        if !self.has_dozing(bss) {
             return 0;
         }
-        self.tim.group_traffic =
-            self.tim.dtim_count == 0 && (0..EDCAFS).any(|f| self.held(f, Address::Group) > 0);
-        let announced = |station: &&StationId| {
-            (0..EDCAFS).any(|f| self.held(f, Address::Station(**station)) > 0)
-        };
-        let mut aids: Vec<u16> =
-            self.dozing.iter().filter(announced).map(|s| self.aid(*s)).collect();
+        let is_held = |peer: Address| (0..EDCAFS).any(|f| self.held(bss, f, peer) > 0);
+        let group_traffic = is_dtim && is_held(Address::Group);
+        let announced = self.dozing.iter().filter(|station| {
+            self.bss_of(**station) == bss && is_held(Address::Station(**station))
+        });
+        let mut aids: Vec<u16> = announced.map(|s| self.stations[s.index()].aid).collect();
         aids.sort_unstable();
         let (_, bitmap) = partial_virtual_bitmap(&aids);
-        self.tim.aids = aids;
+        let tim = &mut self.bss[bss.index()].tim;
+        (tim.aids, tim.group_traffic) = (aids, group_traffic);
         bitmap.len() as u32 - 1
     }
 
-    /// Packets and frames that an EDCAF of the access point holds for `peer`.
-    fn held(&self, edcaf: usize, peer: Address) -> u32 {
-        let edcafs = &self.stations[self.settings.access_point.index()].edcafs;
+    /// Packets and frames that an EDCAF of a set's access point holds for `peer`.
+    fn held(&self, bss: BssId, edcaf: usize, peer: Address) -> u32 {
+        let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
         edcafs[edcaf].as_ref().map_or(0, |access| access.held_for(peer))
     }
 
-    /// The More Data bit of a frame to `peer`, whose MPDUs are in the hands of
+    /// The More Data bit of a frame from `sender` to `peer`, whose MPDUs are in the hands of
     /// its exchange: `more` of them than are in the frame.
-    pub(super) fn more_data(&self, peer: Address, more: bool) -> bool {
+    pub(super) fn more_data(&self, sender: StationId, peer: Address, more: bool) -> bool {
+        let bss = self.bss_of(sender);
         match peer {
             Address::Station(station) => {
                 self.dozing.contains(&station)
-                    && (more || (0..EDCAFS).any(|f| self.held(f, peer) > 0))
+                    && (more || (0..EDCAFS).any(|f| self.held(bss, f, peer) > 0))
             }
-            Address::Group => self.group_left() > 1,
+            Address::Group => self.group_left(bss) > 1,
         }
     }
 
-    /// Group frames that go out behind the last DTIM.
-    fn group_left(&self) -> u32 {
-        let edcafs = &self.stations[self.settings.access_point.index()].edcafs;
+    /// Group frames of a set that go out behind the last DTIM.
+    fn group_left(&self, bss: BssId) -> u32 {
+        let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
         edcafs.iter().flatten().map(|access| access.absent.group_left).sum()
     }
 
     /// A beacon was sent: who was to hear it, and what does it tell him?
     pub(super) fn hear_beacon(&mut self, flight: &Flight, exchange: &Exchange) {
+        let bss = self.bss_of(flight.transmitter);
         for index in 0..self.stations.len() {
-            if self.stations[index].away.is_none() {
+            if self.stations[index].away.is_none() || self.stations[index].config.bss != bss {
                 continue;
             }
             let station = StationId(index as u16);
-            let announced = self.tim.aids.contains(&self.aid(station));
+            let tim = &self.bss[bss.index()].tim;
+            let announced = tim.aids.contains(&self.stations[index].aid);
+            let group_traffic = tim.group_traffic;
             let listens = self
                 .doze(station)
                 .is_some_and(|doze| matches!(doze.phase, Phase::Listening | Phase::Polling));
@@ -153,7 +154,7 @@ impl Cell {
             if listens {
                 let input = match heard {
                     true if announced => Input::Indicated,
-                    true if self.tim.group_traffic => Input::GroupIndicated,
+                    true if group_traffic => Input::GroupIndicated,
                     _ => Input::NotIndicated,
                 };
                 self.doze_input(station, input);
@@ -167,9 +168,10 @@ impl Cell {
     /// The access point lets one frame out for a station that polls.
     pub(super) fn release(&mut self, station: StationId) {
         let now = self.now;
-        let access_point = self.settings.access_point;
+        let bss = self.bss_of(station);
+        let access_point = self.access_point(bss);
         let peer = Address::Station(station);
-        let edcaf = (0..EDCAFS).rev().find(|edcaf| self.held(*edcaf, peer) > 0);
+        let edcaf = (0..EDCAFS).rev().find(|edcaf| self.held(bss, *edcaf, peer) > 0);
         let Some(edcaf) = edcaf else { return };
         let absent = &mut self.edcaf(access_point, edcaf).absent;
         if absent.dozing.contains(&station) && !absent.is_released(station) {
@@ -187,23 +189,25 @@ impl Cell {
         self.doze_input(station, input);
     }
 
-    /// A group frame was sent while somebody dozes.
-    pub(super) fn hear_group_frame(&mut self) {
-        if self.group_left() <= 1 {
+    /// A group frame of a set was sent while somebody in it dozes.
+    pub(super) fn hear_group_frame(&mut self, bss: BssId) {
+        if self.group_left(bss) <= 1 {
             for index in 0..self.stations.len() {
-                self.doze_input(StationId(index as u16), Input::LastGroupFrame);
+                if self.stations[index].config.bss == bss {
+                    self.doze_input(StationId(index as u16), Input::LastGroupFrame);
+                }
             }
         }
     }
 
-    /// The group frames that waited for the DTIM may go out.
-    pub(super) fn open_for_group(&mut self) {
-        if self.dozing.is_empty() || self.tim.dtim_count != 0 {
+    /// The group frames of a set that waited for the DTIM may go out.
+    pub(super) fn open_for_group(&mut self, bss: BssId) {
+        if self.bss[bss.index()].tim.dtim_count != 0 || !self.has_dozing(bss) {
             return;
         }
-        let access_point = self.settings.access_point;
+        let access_point = self.access_point(bss);
         for edcaf in 0..EDCAFS {
-            let held = self.held(edcaf, Address::Group);
+            let held = self.held(bss, edcaf, Address::Group);
             if held > 0 {
                 let now = self.now;
                 let absent = &mut self.edcaf(access_point, edcaf).absent;

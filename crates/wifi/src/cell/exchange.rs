@@ -191,7 +191,7 @@ impl Cell {
                 self.edcaf(station, edcaf).absent.exchanged(peer, true);
                 self.absence_settled(station, frame.action, true);
             }
-            Content::Beacon => self.open_for_group(),
+            Content::Beacon => self.open_for_group(self.bss_of(station)),
             _ => {}
         }
     }

@@ -127,11 +127,12 @@ impl Station {
         opportunity_end: Instant,
     ) -> Exchange {
         let rate = cx.rates.lowest();
+        let bss = &cx.settings.bss[self.config.bss.index()];
         let psdu_bytes = match frame.action {
             Action::Null { .. } => sizes::NULL,
             Action::PsPoll => sizes::PS_POLL,
-            Action::ProbeRequest => cx.settings.probe_request_bytes,
-            Action::ProbeResponse => cx.settings.beacon_bytes - sizes::TIM,
+            Action::ProbeRequest => bss.probe_request_bytes,
+            Action::ProbeResponse => bss.beacon_bytes - sizes::TIM,
             Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
         };
         let (peer, response) = match frame.action {

@@ -252,7 +252,7 @@ impl Cell {
                     Content::BlockAckRequest { .. } | Content::Beacon => None,
                 };
                 if let Some(more) = more {
-                    let more = self.more_data(exchange.peer, more);
+                    let more = self.more_data(sender, exchange.peer, more);
                     self.frame_came(receiver, more);
                 }
             }
@@ -275,7 +275,8 @@ impl Cell {
         }
     }
 
-    /// Promiscuous stations deliver what they decode of it, as the receiver would.
+    /// Promiscuous stations of the same set deliver what they decode of it, as the receiver
+    /// would.
     fn overhear_packets(
         &mut self,
         flight: &Flight,
@@ -288,6 +289,7 @@ impl Cell {
             let listener = self.promiscuous[index];
             if listener == flight.transmitter
                 || listener == receiver
+                || self.bss_of(listener) != self.bss_of(flight.transmitter)
                 || !self.contention.senses(listener, flight.transmitter)
             {
                 continue;
@@ -457,12 +459,16 @@ impl Cell {
         let exchange = self.stations[sender.index()].exchange.clone();
         let exchange = exchange.expect("a payload belongs to an exchange");
         let (edcaf, peer) = (exchange.edcaf, exchange.peer);
+        let bss = self.bss_of(sender);
         let pending = self.take_pending(sender, edcaf, peer);
         if let (Content::Data { .. }, Some(mpdu)) = (exchange.content, pending.front()) {
             let waits = self.waits_of(flight, edcaf, peer, || [mpdu].into_iter());
             for index in 0..self.stations.len() {
                 let listener = StationId(index as u16);
-                if listener == sender || !self.contention.senses(listener, sender) {
+                if listener == sender
+                    || self.bss_of(listener) != bss
+                    || !self.contention.senses(listener, sender)
+                {
                     continue;
                 }
                 let decoded = self.decode(flight, listener, &exchange, &pending);
@@ -481,9 +487,9 @@ impl Cell {
         }
         match exchange.content {
             Content::Beacon => self.hear_beacon(flight, &exchange),
-            Content::Data { .. } if !self.dozing.is_empty() => self.hear_group_frame(),
+            Content::Data { .. } if self.has_dozing(bss) => self.hear_group_frame(bss),
             Content::Management(Management { action: Action::ProbeRequest, .. }) => {
-                let access_point = self.settings.access_point;
+                let access_point = self.access_point(bss);
                 if self.decode(flight, access_point, &exchange, &pending) == Some(Bitmap::FIRST) {
                     self.answer_probe(sender);
                 }

@@ -36,7 +36,8 @@ impl Cell {
         let tid = category_of(exchange.edcaf).tid();
         let frames = match exchange.content {
             Content::Data { mpdus, .. } => {
-                let more_data = self.more_data(exchange.peer, pending.len() > mpdus);
+                let more = pending.len() > mpdus;
+                let more_data = self.more_data(flight.transmitter, exchange.peer, more);
                 let qos = self.stations[flight.transmitter.index()].config.capabilities.qos;
                 let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
                     kind: match qos {
@@ -67,7 +68,9 @@ impl Cell {
                     }
                     Action::AddbaResponse { window } => FrameKind::AddbaResponse { tid, window },
                     Action::Null { power_management } => FrameKind::Null { power_management },
-                    Action::PsPoll => FrameKind::PsPoll { aid: self.aid(flight.transmitter) },
+                    Action::PsPoll => {
+                        FrameKind::PsPoll { aid: self.stations[flight.transmitter.index()].aid }
+                    }
                     Action::ProbeRequest => FrameKind::ProbeRequest,
                     Action::ProbeResponse => FrameKind::ProbeResponse,
                 };
@@ -75,7 +78,7 @@ impl Cell {
             }
             Content::Beacon => {
                 let beacons = self.stations[flight.transmitter.index()].stats.beacons;
-                let tim = &self.tim;
+                let tim = &self.bss[self.bss_of(flight.transmitter).index()].tim;
                 let kind = FrameKind::Beacon {
                     dtim_count: tim.dtim_count,
                     dtim_period: self.settings.dtim_period,
@@ -147,7 +150,7 @@ impl Cell {
     ) {
         let listener = match flight.receiver {
             Address::Station(receiver) => receiver,
-            Address::Group => self.settings.access_point,
+            Address::Group => self.access_point_of(flight.transmitter),
         };
         let signal = self.air.mean_power(flight.transmitter, listener);
         self.outbox.events.push_back(Event::Ppdu(Ppdu {

@@ -32,6 +32,8 @@ pub(super) struct Station {
     pub recipients: Vec<Option<Box<RecipientState>>>,
     /// Its rank in the order of the stations' identities.
     pub rank: u16,
+    /// Its association identifier; 0 at an access point.
+    pub aid: u16,
     pub stats: StationStats,
     /// By [`slot_of`] the peer.
     pub links: Vec<LinkStats>,

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod away;
+mod bss;
 mod doze;
 mod fingerprint;
 mod offer;
@@ -319,7 +320,7 @@ fn only_cells_of_802_11n_have_its_elements_in_beacons() {
             station.capabilities = crate::Capabilities::new(vec![rate], qos);
         }
         let cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
-        assert_eq!(cell.settings.beacon_bytes, bytes, "{rate:?}, qos {qos}");
+        assert_eq!(cell.settings.bss[0].beacon_bytes, bytes, "{rate:?}, qos {qos}");
     }
 }
 

@@ -18,12 +18,19 @@ impl Cell {
         let away = self.away(station);
         let cause = Some(away.cause()).filter(|_| is_held);
         away.log.held.set(now, cause);
-        let causes = self.dozing.iter().filter_map(|dozing| {
+        let bss = self.bss_of(station);
+        let members = self.dozing.iter().filter(|dozing| self.bss_of(**dozing) == bss);
+        let causes = members.filter_map(|dozing| {
             self.stations[dozing.index()].away.as_ref().map(|away| away.cause())
         });
         // A DTIM is the rhythm of those that doze.
         let group = causes.max_by_key(|cause| *cause == Cause::Asleep);
-        self.group_held.set(now, group);
+        self.bss[bss.index()].group_held.set(now, group);
+    }
+
+    /// The absences for which the access point of a station's set held group frames.
+    fn group_held(&self, station: StationId) -> &Absences {
+        &self.bss[self.bss_of(station).index()].group_held
     }
 
     /// Returns whether packets from `sender` to `peer` can have waited for an absence.
@@ -32,7 +39,7 @@ impl Cell {
         comes_and_goes(sender)
             || match peer {
                 Address::Station(receiver) => comes_and_goes(receiver),
-                Address::Group => self.group_held != Absences::default(),
+                Address::Group => self.group_held(sender) != &Absences::default(),
             }
     }
 
@@ -66,7 +73,7 @@ impl Cell {
             Address::Station(receiver) => {
                 if let Some(log) = log(receiver) {
                     both(&mut log.gone.since(since));
-                    if sender == self.settings.access_point {
+                    if sender == self.access_point_of(receiver) {
                         both(&mut cut(log.held.since(since), released()));
                     }
                 }
@@ -74,7 +81,7 @@ impl Cell {
             Address::Group => {
                 // A frame that came later waited for the next opening.
                 let opened = released().filter(|opened| *opened >= since);
-                both(&mut cut(self.group_held.since(since), opened));
+                both(&mut cut(self.group_held(sender).since(since), opened));
             }
         }
         Waits::new(above, below)

@@ -53,7 +53,6 @@ pub(super) fn pseudo(
 /// A station that only sends data receives nothing that its pseudo retry-out
 /// could give up: the receiver has to.
 pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: &mut Problems) {
-    let access_point = nodes.iter().find(|node| node.role() == Role::AccessPoint);
     let one_way = |kind: &FlowKind| matches!(kind, FlowKind::Tcp(_) | FlowKind::Udp(_));
     let data = || flows.iter().filter(|flow| one_way(&flow.kind));
     for (index, node) in nodes.iter().enumerate() {
@@ -64,7 +63,8 @@ pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: 
         let passes = |flow: &Flow| flow.from.index() != index && !is_of_cell(flow.to.index());
         let only_sends = sends && data().all(|flow| flow.to.index() != index && !passes(flow));
         if node.role() == Role::Station && enabled.value && only_sends {
-            let belongs = access_point.map_or_else(String::new, |access_point| {
+            let is_its = |it: &&Expanded<'_>| it.role() == Role::AccessPoint && it.shares_bss(node);
+            let belongs = nodes.iter().find(is_its).map_or_else(String::new, |access_point| {
                 format!(": set it at {:?}, which receives it", access_point.name)
             });
             let message = format!(

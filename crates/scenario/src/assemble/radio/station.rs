@@ -9,12 +9,12 @@ use crate::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
-use lasthop_wifi::Capabilities;
 use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard, Timing};
+use lasthop_wifi::{BssId, Capabilities};
 use std::collections::BTreeSet;
 
 /// The longest A-MSDU of HT (IEEE 802.11-2020, 9.4.2.55.2).
@@ -31,6 +31,7 @@ const TXOP_UNITS_MAX: u64 = 65_535;
 pub(super) fn config(
     index: usize,
     node: &Expanded<'_>,
+    bss: BssId,
     common: &Common,
     problems: &mut Problems,
 ) -> StationConfig {
@@ -58,6 +59,7 @@ pub(super) fn config(
             Role::AccessPoint => lasthop_wifi::cell::Role::AccessPoint,
             _ => lasthop_wifi::cell::Role::Station,
         },
+        bss,
         access: edca(raw, qos, common, problems),
         queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
         driver_queue: driver_queue(raw, problems),
@@ -145,7 +147,6 @@ pub(super) fn check_addresses(
 /// The receiver of a fixed rate can receive it.
 pub(super) fn check_streams(wifi: &[WifiNode<'_>], standard: Standard, problems: &mut Problems) {
     let streams = |node: &Expanded<'_>| node.raw.settings.streams.value.0;
-    let access_point = wifi.iter().find(|(_, node)| node.role() == Role::AccessPoint);
     for (_, node) in wifi {
         let Some(mcs) = &node.raw.settings.rate_control.mcs else { continue };
         let needed = match standard {
@@ -155,9 +156,10 @@ pub(super) fn check_streams(wifi: &[WifiNode<'_>], standard: Standard, problems:
             }
             _ => mcs.value.0 / 8 + 1,
         };
+        let members = wifi.iter().map(|(_, peer)| *peer).filter(|peer| peer.shares_bss(node));
         let peers: Vec<&Expanded<'_>> = match node.role() {
-            Role::AccessPoint => wifi.iter().map(|(_, peer)| *peer).collect(),
-            _ => access_point.into_iter().map(|(_, peer)| *peer).chain([*node]).collect(),
+            Role::AccessPoint => members.collect(),
+            _ => members.filter(|it| it.role() == Role::AccessPoint).chain([*node]).collect(),
         };
         if let Some(peer) = peers.into_iter().find(|peer| streams(peer) < needed) {
             let message = format!(

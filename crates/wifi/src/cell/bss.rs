@@ -1,0 +1,156 @@
+//! The basic service sets of the stations on a channel (IEEE 802.11-2020, 4.3.2): one access
+//! point each, its beacons with their TIM, and the times in which it holds group frames.
+//!
+//! All stations share one air: they sense, reserve and disturb the PPDUs of other sets. Group
+//! frames, beacons and association identifiers are of one set. The clocks of all access points
+//! run alike, so that their beacons keep their distance in time.
+
+use super::config::{CellConfig, Role};
+use super::doze::Tim;
+use super::{Cell, CellError, element_bytes};
+use crate::mac::absence::Absences;
+use crate::mac::sizes;
+use crate::station::{BssId, StationId};
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+/// What follows from the configuration of a set and does not change during a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct BssFacts {
+    pub access_point: StationId,
+    pub beacon_bytes: u32,
+    pub probe_request_bytes: u32,
+}
+
+/// The state of a set.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Bss {
+    /// The instant at which its access point queues a beacon; [`Instant::MAX`] for never.
+    pub next_beacon: Instant,
+    /// TIM of its last beacon.
+    pub tim: Tim,
+    /// The absences for which its access point held group frames.
+    pub group_held: Absences,
+}
+
+impl BssFacts {
+    /// The sets of a configuration, by [`BssId`].
+    ///
+    /// # Errors
+    /// If a set has not exactly one access point.
+    pub fn all(config: &CellConfig) -> Result<Vec<Self>, CellError> {
+        let last = config.stations.iter().map(|station| station.bss.0).max().unwrap_or(0);
+        (0..=last).map(|bss| Self::new(config, BssId(bss))).collect()
+    }
+
+    fn new(config: &CellConfig, bss: BssId) -> Result<Self, CellError> {
+        let stations = config.stations.iter().enumerate();
+        let found: Vec<_> =
+            stations.filter(|(_, s)| s.bss == bss && s.role == Role::AccessPoint).collect();
+        let [(index, station)] = found[..] else {
+            return Err(CellError::AccessPoints(bss.0, found.len()));
+        };
+        let elements = element_bytes(&station.capabilities);
+        Ok(Self {
+            access_point: StationId(index as u16),
+            beacon_bytes: sizes::BEACON + elements.0,
+            probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
+        })
+    }
+}
+
+impl Bss {
+    /// The set before its first beacon.
+    pub fn new(bss: BssId, beacon_interval: Option<Duration>) -> Self {
+        let first =
+            beacon_interval.map(|interval| Instant::ZERO + interval + beacon_offset(bss, interval));
+        Self {
+            next_beacon: first.unwrap_or(Instant::MAX),
+            tim: Tim::default(),
+            group_held: Absences::default(),
+        }
+    }
+}
+
+/// By how much the beacons of a set follow those of set 0: the fractional part of the golden
+/// ratio times its number, in beacon intervals. Any number of sets is spread over the interval,
+/// and one more moves none of the others.
+fn beacon_offset(bss: BssId, interval: Duration) -> Duration {
+    /// 2^32 times the fractional part of the golden ratio.
+    const GOLDEN_RATIO: u32 = 0x9e37_79b9;
+    let share = u32::from(bss.0).wrapping_mul(GOLDEN_RATIO);
+    let nanos = (u128::from(interval.as_nanos()) * u128::from(share)) >> u32::BITS;
+    Duration::from_nanos(nanos as u64)
+}
+
+/// The association identifier of each station, 1 to 2 007 in its set (9.4.1.8): its place among
+/// the stations of the set, the access point left out.
+pub(super) fn association_ids(config: &CellConfig, sets: &[BssFacts]) -> Vec<u16> {
+    let mut members = alloc::vec![0; sets.len()];
+    let mut id = |(index, bss): (usize, BssId)| {
+        let set = bss.index();
+        if sets[set].access_point.index() == index {
+            return 0;
+        }
+        members[set] += 1;
+        members[set]
+    };
+    config.stations.iter().map(|station| station.bss).enumerate().map(&mut id).collect()
+}
+
+impl Cell {
+    /// How many basic service sets there are.
+    pub fn sets(&self) -> usize {
+        self.settings.bss.len()
+    }
+
+    /// The access point of a basic service set.
+    ///
+    /// # Panics
+    /// If there is no such set.
+    pub fn access_point(&self, bss: BssId) -> StationId {
+        self.settings.bss[bss.index()].access_point
+    }
+
+    /// The basic service set of a station.
+    #[inline]
+    pub fn bss_of(&self, station: StationId) -> BssId {
+        self.stations[station.index()].config.bss
+    }
+
+    /// The access point of a station's set: itself, if it is one.
+    #[inline]
+    pub(super) fn access_point_of(&self, station: StationId) -> StationId {
+        self.access_point(self.bss_of(station))
+    }
+
+    /// Whether some station of a set is known to be unreachable.
+    pub(super) fn has_dozing(&self, bss: BssId) -> bool {
+        self.dozing.iter().any(|station| self.bss_of(*station) == bss)
+    }
+
+    /// Finds which access point queues a beacon next.
+    pub(super) fn find_next_beacon(&mut self) {
+        self.next_beacon = super::earliest(self.bss.iter().map(|bss| bss.next_beacon));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first set keeps the instants that it has alone, and of 20 sets no two begin within a
+    /// hundredth of the interval.
+    #[test]
+    fn beacons_are_spread_over_the_interval() {
+        let interval = Duration::from_micros(102_400);
+        assert_eq!(beacon_offset(BssId(0), interval), Duration::ZERO);
+        let mut offsets: Vec<_> = (0..20).map(|bss| beacon_offset(BssId(bss), interval)).collect();
+        offsets.sort_unstable();
+        offsets.push(interval);
+        for pair in offsets.windows(2) {
+            assert!(pair[1] - pair[0] > interval / 100, "{pair:?}");
+        }
+        assert!(beacon_offset(BssId(u16::MAX), Duration::from_secs(67)) < Duration::from_secs(67));
+    }
+}
