@@ -5,11 +5,17 @@
 //! response, to the nanosecond. Several stations: against closed forms.
 
 use lasthop_hosts::sink::Sink;
+use lasthop_net::CableConfig;
+use lasthop_net::network::WiredLink;
 use lasthop_packet::{NodeId, Packet};
+use lasthop_scenario::Scenario;
 use lasthop_units::{Db, Duration, Instant, Seed};
+use lasthop_wifi::BssId;
+use lasthop_wifi::cell::Role;
 use lasthop_wifi::phy::{
     Band, ChannelWidth, DsssRate, ErrorModel, GuardInterval, OfdmRate, Preamble, Rate, Standard,
 };
+use std::collections::BTreeMap;
 use validate::chapters::predicted_mbps;
 use validate::closed_forms::Counting;
 use validate::setting::{Direction, Place, Setting};
@@ -235,6 +241,68 @@ fn contention_is_that_of_the_closed_forms() {
                 let ratio = ours / predicted_mbps(&setting, counting);
                 assert!((ratio - 1.0).abs() < 0.02, "{rate} RTS {rts} {stations}: {ratio}");
             }
+        }
+    }
+}
+
+/// The scenario with the second half of its stations at an access point of their own, the first
+/// of them, behind a wire that nothing uses.
+fn in_two_sets(mut scenario: Scenario) -> Scenario {
+    let cell = scenario.network.cell.as_mut().expect("it has a cell");
+    let half = cell.stations.len() / 2;
+    cell.stations[half].role = Role::AccessPoint;
+    cell.stations[half..].iter_mut().for_each(|station| station.bss = BssId(1));
+    let other = NodeId(half as u16);
+    let direction = CableConfig::default();
+    let directions = [direction.clone(), direction];
+    scenario.network.wires.push(WiredLink { ends: [NodeId(0), other], directions });
+    scenario.flows.retain(|flow| flow.from != other);
+    for flow in scenario.flows.iter_mut().filter(|flow| flow.from > other) {
+        flow.to = other;
+    }
+    scenario
+}
+
+/// Packets that arrived after a second, by node.
+#[derive(Default)]
+struct AtNodes(BTreeMap<NodeId, u64>);
+
+impl Sink for AtNodes {
+    fn arrived(&mut self, now: Instant, node: NodeId, _: &Packet) {
+        if now >= Instant::ZERO + Duration::from_secs(1) {
+            *self.0.entry(node).or_default() += 1;
+        }
+    }
+}
+
+/// Stations of two basic service sets that hear each other contend as those of one: together
+/// what the closed form says of their sum, a half each.
+#[test]
+fn two_sets_share_as_the_closed_forms_say() {
+    let dcf = (Rate::Ofdm(OfdmRate::Mbps54), Counting::IdleSlots);
+    for (rate, counting) in [dcf, (ht(7, false, false), Counting::BusySlotsToo)] {
+        for stations in [1, 5, 12] {
+            let of = |stations| Setting {
+                stations,
+                direction: Direction::Uplink,
+                place: Place::Equal(Db(50.0)),
+                beacons: false,
+                ..Setting::new(rate)
+            };
+            let seconds = 4;
+            let (warmup, time) = (Duration::from_secs(1), Duration::from_secs(seconds));
+            // One of them becomes the second access point.
+            let scenario = in_two_sets(of(2 * stations + 1).scenario(warmup, time));
+            let mut at = AtNodes::default();
+            lasthop_sim::run(&scenario, Seed::new(1, 0), &mut at, |_| {}).expect("it runs");
+            let packets: Vec<u64> = at.0.into_values().collect();
+            let [one, other] = packets[..] else { panic!("two nodes receive: {packets:?}") };
+            let bits = (one + other) as f64 * 1472.0 * 8.0;
+            let expected = predicted_mbps(&of(2 * stations), counting);
+            let ratio = bits / seconds as f64 / 1e6 / expected;
+            assert!((ratio - 1.0).abs() < 0.02, "{rate}, {stations} in each: {ratio}");
+            let share = one as f64 / (one + other) as f64;
+            assert!((share - 0.5).abs() < 0.03, "{rate}, {stations} in each: {share}");
         }
     }
 }
