@@ -4,6 +4,7 @@ mod arrival;
 mod away;
 mod doze;
 mod fingerprint;
+mod ofdma;
 mod offer;
 mod response;
 mod retry_out;
