@@ -107,6 +107,14 @@ pub(crate) enum RetrievalKind {
     Wake,
 }
 
+/// How stations acknowledge what they were sent at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfdmaAcknowledgementKind {
+    BlockAckRequest,
+    MuBlockAckRequest,
+    Aggregated,
+}
+
 /// What becomes of packets that were not sent before a station leaves its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeftoverKind {
@@ -342,6 +350,11 @@ choices! {
     RxInterruptKind { "mpdu" => Self::Mpdu, "ppdu" => Self::Ppdu }
     ScanKind { "passive" => Self::Passive, "active" => Self::Active }
     RetrievalKind { "ps-poll" => Self::PsPoll, "wake" => Self::Wake }
+    OfdmaAcknowledgementKind {
+        "bar" => Self::BlockAckRequest,
+        "mu-bar" => Self::MuBlockAckRequest,
+        "aggregated" => Self::Aggregated,
+    }
     LeftoverKind {
         "keep" => Self::Keep,
         "drop-driver" => Self::DropDriver,
@@ -599,6 +612,9 @@ tables! {
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
+        /// Downlink OFDMA of an access point with 802.11ax: one PPDU to several
+        /// stations, each on tones of its own.
+        option_table ofdma: RawOfdma = "none: each PPDU is for one station";
         /// CPU time of the host for every packet it sends or receives.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
     }
@@ -840,6 +856,20 @@ tables! {
         /// How it gets what is held for it: by waking up with a Null frame, or
         /// by a PS-Poll for each frame.
         value retrieval: RetrievalKind = "wake";
+    }
+
+    /// Downlink OFDMA. When the access point gains the channel and has packets of that access
+    /// category for several stations, it sends to as many at once as RUs of one size fill the
+    /// channel for. They take turns; with a queue that schedules airtime, by their airtime.
+    RawOfdma {
+        /// Most stations in a PPDU. RUs are for 2, 4 or 9 at 20 MHz, 2, 4, 8 or 18 at 40 MHz,
+        /// 2, 4, 8, 16 or 37 at 80 MHz, and 2, 4, 8, 16, 32 or 74 at 160 MHz; with fewer
+        /// stations the next lower number.
+        value stations: Whole<2, 74> = 8;
+        /// How they acknowledge. "mu-bar": a Trigger frame behind the PPDU asks all for their
+        /// Block Acks at once; "aggregated": the Trigger frame is inside the PPDU; "bar": a
+        /// Block Ack Request for each, one after the other.
+        value acknowledgement: OfdmaAcknowledgementKind = "mu-bar";
     }
 
     /// CPU time of a host; the parts of a packet that was cut count each for itself.

@@ -102,7 +102,13 @@ impl Class {
     fn of(frame: &str) -> Self {
         match frame {
             "data" | "qos_data" => Self::Data,
-            "ack" | "block_ack" | "block_ack_request" | "rts" | "cts" | "ps_poll" => Self::Control,
+            "ack"
+            | "block_ack"
+            | "block_ack_request"
+            | "mu_block_ack_request"
+            | "rts"
+            | "cts"
+            | "ps_poll" => Self::Control,
             _ => Self::Management,
         }
     }

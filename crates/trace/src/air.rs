@@ -18,11 +18,11 @@ use lasthop_wifi::event::{Frame, FrameKind, Ppdu};
 use lasthop_wifi::mac::power_save::partial_virtual_bitmap;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
 use lasthop_wifi::wire::action::{self, BlockAckParameters};
-use lasthop_wifi::wire::control::{self, BlockAck, BlockAckRequest};
+use lasthop_wifi::wire::control::{self, BlockAck, BlockAckRequest, CommonInfo, Trigger};
 use lasthop_wifi::wire::data::{self, Addresses};
 use lasthop_wifi::wire::elements::{self, Elements, HtCapabilities, Tim};
 use lasthop_wifi::wire::management::{self, Beacon};
-use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel};
+use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, HeFormat};
 use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, fcs, frame, llc};
 use lasthop_wifi::{Address, StationId};
 use std::io::Write;
@@ -171,6 +171,13 @@ impl AirWriter {
         for psdu in &ppdu.psdus {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
             let mut header = radiotap::Repr::received(start, psdu.rate, self.channel, psdu.signal);
+            if let Some(ru) = psdu.ru {
+                let is_downlink = contents.names.is_access_point(ppdu.transmitter);
+                header = header.on_unit(
+                    if is_downlink { HeFormat::MultiUser } else { HeFormat::TriggerBased },
+                    ru,
+                );
+            }
             if psdu.aggregated {
                 self.ampdus = self.ampdus.wrapping_add(1);
             }
@@ -254,6 +261,16 @@ impl Maker {
                 link.control(control::Body::BlockAckRequest { transmitter, request })
                     .emit_mpdu(out);
             }
+            FrameKind::MuBlockAckRequest { tid, response, guard_interval, width } => {
+                let mut rest = Vec::new();
+                for user in &frame.triggered {
+                    let what = (user.aid, tid, user.start);
+                    control::emit_block_ack_request(what, (user.ru, user.mcs), &mut rest);
+                }
+                let common = CommonInfo::block_ack_request(response, guard_interval, width);
+                let trigger = Trigger { common, rest: &rest };
+                link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
+            }
             FrameKind::PsPoll { aid } => link.ps_poll(aid).emit_mpdu(out),
             FrameKind::Beacon { dtim_count, dtim_period, group_traffic } => {
                 let (bitmap_offset, bitmap) = partial_virtual_bitmap(&frame.announced);
@@ -329,6 +346,7 @@ const fn is_about_data(kind: FrameKind) -> bool {
             | FrameKind::QosData { .. }
             | FrameKind::BlockAck { .. }
             | FrameKind::BlockAckRequest { .. }
+            | FrameKind::MuBlockAckRequest { .. }
     )
 }
 

@@ -376,7 +376,7 @@ fn int(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-const FRAME_NAMES: [&str; 16] = [
+const FRAME_NAMES: [&str; 17] = [
     "data",
     "qos_data",
     "null",
@@ -384,6 +384,7 @@ const FRAME_NAMES: [&str; 16] = [
     "ack",
     "block_ack",
     "block_ack_request",
+    "mu_block_ack_request",
     "rts",
     "cts",
     "ps_poll",
@@ -404,6 +405,7 @@ pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
         FrameKind::Ack => "ack",
         FrameKind::BlockAck { .. } => "block_ack",
         FrameKind::BlockAckRequest { .. } => "block_ack_request",
+        FrameKind::MuBlockAckRequest { .. } => "mu_block_ack_request",
         FrameKind::Rts => "rts",
         FrameKind::Cts => "cts",
         FrameKind::PsPoll { .. } => "ps_poll",
@@ -421,6 +423,7 @@ fn frame_tid(kind: FrameKind) -> Option<u8> {
         FrameKind::QosData { access_category, .. } => Some(access_category.tid()),
         FrameKind::BlockAck { tid, .. }
         | FrameKind::BlockAckRequest { tid, .. }
+        | FrameKind::MuBlockAckRequest { tid, .. }
         | FrameKind::AddbaRequest { tid, .. }
         | FrameKind::AddbaResponse { tid, .. }
         | FrameKind::Delba { tid } => Some(tid),
@@ -434,6 +437,7 @@ fn has_sequence(kind: FrameKind) -> bool {
         FrameKind::Ack
             | FrameKind::BlockAck { .. }
             | FrameKind::BlockAckRequest { .. }
+            | FrameKind::MuBlockAckRequest { .. }
             | FrameKind::Rts
             | FrameKind::Cts
             | FrameKind::PsPoll { .. }

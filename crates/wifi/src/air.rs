@@ -31,7 +31,7 @@ use crate::station::{Address, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use lasthop_units::{Db, Dbm, Instant, Probability, Seed, Stream};
+use lasthop_units::{Db, Dbm, Duration, Instant, Probability, Seed, Stream};
 
 /// What a PPDU of 20 MHz gains in a channel of 40 MHz: its power is in half the
 /// noise.
@@ -69,6 +69,20 @@ pub(crate) enum Carried {
         /// Bit n: MPDU n of the exchange it answers is acknowledged.
         acked: Bitmap,
     },
+    /// The PSDUs of its transmitter's multi-user exchange.
+    MultiUser {
+        /// Preamble and HE-SIG fields, to the end of the HE-LTFs.
+        header: Duration,
+    },
+    /// A Trigger frame that asks all stations of a multi-user exchange for Block Acks.
+    Trigger,
+    /// A Block Ack in an HE trigger-based PPDU.
+    TriggeredBlockAck {
+        /// Bit n: MPDU n of the exchange it answers is acknowledged.
+        acked: Bitmap,
+        /// Preamble, to the end of the HE-LTFs.
+        header: Duration,
+    },
 }
 
 /// A PPDU on the air.
@@ -90,11 +104,32 @@ pub(crate) struct Flight {
 impl Flight {
     /// Returns whether it carries the payload of `transmitter`'s exchange.
     pub fn is_payload_of(&self, transmitter: StationId) -> bool {
-        self.transmitter == transmitter && self.carried == Carried::Payload
+        self.transmitter == transmitter
+            && matches!(self.carried, Carried::Payload | Carried::MultiUser { .. })
+    }
+
+    /// What of a multi-user PPDU is for one `receiver`: its PSDU, at its own rate. On the air
+    /// the PPDU has the rate of its HE-SIG-A, which is what others decode.
+    pub fn to(&self, receiver: StationId, rate: Rate, psdu_bytes: u32) -> Self {
+        Self { receiver: Address::Station(receiver), rate, psdu_bytes, ..self.clone() }
+    }
+
+    /// Whose Trigger frame it answers. Such PPDUs that begin together are on tones of their
+    /// own, and do not interfere with each other.
+    fn answers(&self) -> Option<StationId> {
+        match (self.carried, self.receiver) {
+            (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
+            _ => None,
+        }
     }
 
     fn header_end(&self, band: Band) -> Instant {
-        self.start + self.rate.preamble_and_header(band)
+        match self.carried {
+            Carried::MultiUser { header } | Carried::TriggeredBlockAck { header, .. } => {
+                self.start + header
+            }
+            _ => self.start + self.rate.preamble_and_header(band),
+        }
     }
 }
 
@@ -266,8 +301,11 @@ impl Air {
             start: flight.start,
             end: flight.end,
             header_end: flight.header_end(self.band),
+            answers: flight.answers(),
         };
-        let others = self.flights.iter_mut().map(|other| (other.end, &mut other.overlaps));
+        let others = self.flights.iter_mut();
+        let others = others.filter(|other| !begun.is_beside((other.answers(), other.start)));
+        let others = others.map(|other| (other.end, &mut other.overlaps));
         flight.overlaps = self.overlapping.begin(begun, others);
         self.flights.push(flight);
     }
@@ -316,6 +354,11 @@ impl Air {
     /// When the next PPDU ends; [`Instant::MAX`] if none is on the air.
     pub fn next_end(&self) -> Instant {
         self.flights.iter().map(|flight| flight.end).min().unwrap_or(Instant::MAX)
+    }
+
+    /// Whether a PPDU is on the air of one of the stations that `is_sensed` names.
+    pub fn carries_any(&self, is_sensed: impl Fn(StationId) -> bool) -> bool {
+        self.flights.iter().any(|flight| is_sensed(flight.transmitter))
     }
 
     /// When the last PPDU of `station` on the air ends, if there is one.

@@ -20,6 +20,7 @@
 //! |---|---|
 //! | `access` | who contends, and who gains the channel |
 //! | `exchange` | a frame exchange from PPDU to response |
+//! | `multi_user` | a PPDU to several stations, and their acknowledgements (OFDMA) |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets: whose access point is who |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
@@ -39,6 +40,7 @@ mod edcaf;
 mod exchange;
 mod frames;
 mod links;
+mod multi_user;
 mod outbox;
 mod reception;
 mod recipient;
@@ -55,6 +57,7 @@ pub use config::{
     RxInterrupt, StationConfig,
 };
 pub use links::Links;
+pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;
@@ -256,6 +259,15 @@ pub enum CellError {
     /// A station that does both.
     #[error("a station that scans does not doze")]
     ScansAndDozes,
+    /// A client that would send to several stations at once.
+    #[error("only an access point sends to several stations at once (OFDMA)")]
+    StationSendsOfdma,
+    /// OFDMA without the PHY that has it.
+    #[error("OFDMA needs QoS frames and rates of 802.11ax")]
+    OfdmaWithoutHe,
+    /// A-MPDUs that are built for one station at a time.
+    #[error("A-MPDUs that are built ahead are not for several stations at once (OFDMA)")]
+    OfdmaBuiltAhead,
     /// A station that dozes and would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,
@@ -274,6 +286,15 @@ impl Cell {
         }
         if config.stations.iter().any(|s| is_access_point(&s) && s.scan.is_some()) {
             return Err(CellError::AccessPointScans);
+        }
+        for station in config.stations.iter().filter(|s| s.ofdma.is_some()) {
+            if !is_access_point(&station) {
+                return Err(CellError::StationSendsOfdma);
+            } else if !station.capabilities.is_he() || !station.capabilities.qos {
+                return Err(CellError::OfdmaWithoutHe);
+            } else if station.aggregation.built_ahead {
+                return Err(CellError::OfdmaBuiltAhead);
+            }
         }
         for station in config.stations.iter().filter(|s| s.power_save.is_some()) {
             if is_access_point(&station) {
@@ -324,6 +345,7 @@ impl Cell {
                 config: station.clone(),
                 edcafs: [const { None }; 5],
                 exchange: None,
+                multi_user: None,
                 recipients: Vec::new(),
                 rank: ranks[index],
                 aid: aids[index],

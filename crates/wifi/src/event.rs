@@ -4,11 +4,11 @@
 //! clock, lengths are in bytes, FCS included.
 
 use crate::mac::block_ack::Bitmap;
-use crate::phy::Rate;
+use crate::phy::{ChannelWidth, HeGuardInterval, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};
-use lasthop_units::{Dbm, Instant, SeqNo12};
+use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
 /// Something that happened in the cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,8 +119,7 @@ pub struct Ppdu {
     pub end: Instant,
     /// The station that sent it.
     pub transmitter: StationId,
-    /// What it carries to each of its receivers: one PSDU, or several in a multi-user PPDU
-    /// (802.11ac and later; the cell sends none yet).
+    /// What it carries to each of its receivers: one PSDU, or several in an HE MU PPDU.
     pub psdus: Vec<Psdu>,
 }
 
@@ -129,8 +128,11 @@ pub struct Ppdu {
 pub struct Psdu {
     /// The station that it is addressed to, or the group.
     pub receiver: Address,
-    /// Data rate.
+    /// Data rate; with a resource unit, that of the modulation, code and streams on the whole
+    /// channel.
     pub rate: Rate,
+    /// Its resource unit, in an HE MU PPDU.
+    pub ru: Option<Ru>,
     /// Length in bytes.
     pub bytes: u32,
     /// Its MPDUs are A-MPDU subframes.
@@ -173,6 +175,21 @@ pub struct Frame {
     /// Association identifiers of the stations that a beacon's TIM announces
     /// traffic for, ascending; none in other frames.
     pub announced: Vec<u16>,
+    /// The stations that a Trigger frame asks; none in other frames.
+    pub triggered: Vec<TriggeredUser>,
+}
+
+/// A station that an MU-BAR Trigger frame asks for a Block Ack, and how that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TriggeredUser {
+    /// Its association identifier.
+    pub aid: u16,
+    /// The resource unit of its answer.
+    pub ru: Ru,
+    /// HE-MCS index of its answer, 0 to 11; it has one spatial stream.
+    pub mcs: u8,
+    /// The recipient moves its window to here.
+    pub start: SeqNo12,
 }
 
 /// The kinds of frames the model sends.
@@ -216,6 +233,18 @@ pub enum FrameKind {
         tid: u8,
         /// The recipient moves its window to here.
         start: SeqNo12,
+    },
+    /// MU-BAR Trigger frame: several stations are asked for Block Acks at once
+    /// ([`Frame::triggered`]).
+    MuBlockAckRequest {
+        /// Traffic identifier (TID), 0 to 7.
+        tid: u8,
+        /// Duration of the trigger-based PPDUs that it asks for.
+        response: Duration,
+        /// Their guard interval and HE-LTFs.
+        guard_interval: HeGuardInterval,
+        /// The width of the channel that their resource units are of.
+        width: ChannelWidth,
     },
     /// Request to send.
     Rts,

@@ -183,6 +183,7 @@ pub fn qos_data(sequence: u16, packets: Vec<Packet>, amsdu: bool) -> Frame {
         more_data: false,
         packets,
         announced: Vec::new(),
+        triggered: Vec::new(),
     }
 }
 
@@ -198,6 +199,7 @@ pub fn plain(kind: FrameKind, bytes: u16) -> Frame {
         more_data: false,
         packets: Vec::new(),
         announced: Vec::new(),
+        triggered: Vec::new(),
     }
 }
 
@@ -211,6 +213,7 @@ pub fn ppdu(at_us: u64, from: u16, to: Address, rate: Rate, frames: Vec<Frame>) 
         psdus: vec![Psdu {
             receiver: to,
             rate,
+            ru: None,
             bytes,
             aggregated: frames.len() > 1,
             frames,

@@ -23,6 +23,8 @@ pub(super) struct Begun {
     pub end: Instant,
     /// The end of its preamble and header.
     pub header_end: Instant,
+    /// Whose Trigger frame it answers, if it is an HE trigger-based PPDU.
+    pub answers: Option<StationId>,
 }
 
 /// The PPDUs that overlap with one so far.
@@ -121,6 +123,10 @@ impl Overlapping {
     /// `None` if it takes more to tell.
     pub fn crowd(&self, overlaps: &Overlaps) -> Option<(u64, u64, Instant)> {
         let own = self.begun.get(self.place(overlaps.number))?;
+        if own.answers.is_some() {
+            // What answers the same Trigger frame is no part of it.
+            return None;
+        }
         let is_last = self.begun.last().is_some_and(|last| last.start < own.end);
         is_last.then_some((overlaps.first, self.next_number(), own.start))
     }
@@ -135,10 +141,20 @@ impl Overlapping {
 }
 
 impl Begun {
+    /// Whether another PPDU, of which this says whose Trigger frame it answers and when it
+    /// began, is on other tones: both answer the same one.
+    #[inline]
+    pub fn is_beside(&self, (answers, start): (Option<StationId>, Instant)) -> bool {
+        self.answers.is_some() && self.answers == answers && self.start == start
+    }
+
     /// What it is to another one, if it overlapped with that one.
     #[inline]
     fn as_interference(&self, own: &Self) -> Option<Interference> {
         let &Self { transmitter, start, end, .. } = self;
+        if own.is_beside((self.answers, start)) {
+            return None;
+        }
         let order = if start == own.start {
             Order::Together
         } else if start < own.start {
@@ -220,6 +236,7 @@ mod tests {
                     start: at(start),
                     end: at(start + length),
                     header_end: at(start + header.min(length)),
+                    answers: None,
                 };
                 let mut own = Vec::new();
                 for other in flights.iter_mut().filter(|other| other.begun.end > begun.start) {

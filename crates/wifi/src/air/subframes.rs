@@ -43,6 +43,16 @@ impl Subframes {
         }
     }
 
+    /// Those of an A-MPDU of `count` MPDUs in a PPDU of several users: its data begin and
+    /// end at other instants than an HE SU PPDU's of that length.
+    pub const fn of_user(
+        (data_start, end): (Instant, Instant),
+        psdu_bytes: u32,
+        (count, spacing_bytes): (usize, u32),
+    ) -> Self {
+        Self { data_start, end, psdu_bytes, spacing_bytes, index: 0, count, offset: 0 }
+    }
+
     /// The next one, whose MPDU has `mpdu_bytes`: from its delimiter to the last
     /// bit of the MPDU, or to the end of the PPDU if it is the last one.
     pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {

@@ -4,6 +4,7 @@
 use super::*;
 use crate::cell::tests::{cell, mcs};
 use crate::phy::GuardInterval;
+use alloc::vec;
 use lasthop_units::Duration;
 use proptest::prelude::Just;
 
@@ -379,5 +380,51 @@ proptest::proptest! {
         let arrives_mw = mw(12.0 + sensed_apart);
         let expected = Dbm::from_milliwatts(arrives_mw) >= air.carrier_sense;
         proptest::prop_assert_eq!(air.is_sensed(arrives_mw), expected);
+    }
+}
+
+/// Stations that answer one Trigger frame do not disturb each other, wherever the first and the
+/// last of them began to be on the air; a stranger's PPDU disturbs each, and is disturbed by all.
+#[test]
+fn answers_to_a_trigger_frame_are_beside_each_other() {
+    let header = Duration::from_micros(48);
+    let answer = |from, to| Flight {
+        carried: Carried::TriggeredBlockAck { acked: Bitmap::FIRST, header },
+        ..flight(from, to, 100, 160)
+    };
+    for stranger_us in [None, Some(90), Some(100), Some(120)] {
+        let mut air = air(&[], None);
+        let stranger = stranger_us.map(|us| flight(D, B, us, us + 50));
+        let early = stranger.clone().filter(|flight| flight.start < at(100));
+        early.into_iter().for_each(|flight| air.begin(flight));
+        for from in [B, C] {
+            air.begin(answer(from, A));
+        }
+        let late = stranger.filter(|flight| flight.start >= at(100));
+        late.into_iter().for_each(|flight| air.begin(flight));
+        let flights = air.lend_flights();
+        let heard = |flight: &Flight| -> Vec<StationId> {
+            air.interference(flight).map(|other| other.transmitter).collect()
+        };
+        for flight in &flights {
+            let expected = match (flight.transmitter, stranger_us) {
+                (D, _) => vec![B, C],
+                (_, Some(_)) => vec![D],
+                (_, None) => vec![],
+            };
+            assert_eq!(heard(flight), expected, "{stranger_us:?}");
+            assert_eq!(flight.overlaps.count() as usize, expected.len());
+            if stranger_us.is_none() {
+                assert!(air.locks(flight, A) && !air.is_disturbed(flight, A));
+                assert_eq!(flight.header_end(Band::Ghz5), at(148));
+            }
+        }
+        assert_eq!(flights.len(), 2 + usize::from(stranger_us.is_some()));
+    }
+    // Answers to others, or to another Trigger frame, do disturb.
+    for other in [answer(C, D), Flight { start: at(101), ..answer(C, A) }] {
+        let mut air = air(&[], None);
+        let [first, second] = both(&mut air, answer(B, A), other);
+        assert_eq!((first.overlaps.count(), second.overlaps.count()), (1, 1));
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Arrival {
     pub edcaf: usize,
     /// Index of the originator at the sender.
     pub originator: usize,
+    /// The rate of its PSDU.
+    rate: Rate,
     header: Header,
     /// The subframes from the MPDU that is awaited on.
     subframes: Subframes,
@@ -73,6 +75,19 @@ impl Cell {
             return;
         }
         let subframes = self.subframes(sender, count, (self.now, end), (rate, psdu_bytes));
+        self.await_arrival((sender, receiver), edcaf, subframes, rate);
+    }
+
+    /// `sender` begins an A-MPDU with these subframes, of its first pending MPDUs, to a receiver
+    /// that takes it in MPDU by MPDU.
+    pub(super) fn await_arrival(
+        &mut self,
+        (sender, receiver): (StationId, StationId),
+        edcaf: usize,
+        subframes: Subframes,
+        rate: Rate,
+    ) {
+        let count = subframes.count;
         let held_back = self.stations[receiver.index()].recipient(sender, edcaf).block_ack.as_ref();
         let mut is_prompt = self.outbox.records
             || held_back.is_some_and(|block_ack| block_ack.any_waiting(|p: &Packet| !p.passive));
@@ -81,15 +96,16 @@ impl Cell {
         let originator = access.originator(peer).expect("it has pending MPDUs");
         let pending = &access.originators[originator].pending;
         is_prompt |= pending.iter().take(count).any(|mpdu| !mpdu.passive);
-        let due = pending.front().map_or(end, |mpdu| subframes.end_of(u32::from(mpdu.bytes)));
+        let due = pending.front().map(|mpdu| subframes.end_of(u32::from(mpdu.bytes)));
         self.arrivals.push(Arrival {
             sender,
             receiver,
             edcaf,
             originator,
+            rate,
             header: Header::Awaited,
             subframes,
-            due,
+            due: due.expect("it has pending MPDUs"),
             is_prompt,
             decoded: Bitmap::EMPTY,
             undisturbed: None,
@@ -114,7 +130,9 @@ impl Cell {
             let Some(flight) = flights.iter().find(|f| f.is_payload_of(arrival.sender)) else {
                 continue;
             };
-            let Arrival { sender, edcaf, originator, .. } = *arrival;
+            let Arrival { sender, receiver, edcaf, originator, rate, .. } = *arrival;
+            let own = (flight.rate != rate).then(|| flight.to(receiver, rate, flight.psdu_bytes));
+            let flight = own.as_ref().unwrap_or(flight);
             let lender = &mut self.access(sender, edcaf).originators[originator];
             let mut pending = core::mem::take(&mut lender.pending);
             self.advance_arrival(arrival, flight, &mut pending, now);
@@ -132,7 +150,11 @@ impl Cell {
         flight: &Flight,
         pending: &mut VecDeque<Mpdu>,
     ) -> Option<Option<Bitmap>> {
-        let index = self.arrivals.iter().position(|a| a.sender == flight.transmitter)?;
+        let is_its = |arrival: &Arrival| {
+            arrival.sender == flight.transmitter
+                && Address::Station(arrival.receiver) == flight.receiver
+        };
+        let index = self.arrivals.iter().position(is_its)?;
         let mut arrival = self.arrivals.swap_remove(index);
         self.advance_arrival(&mut arrival, flight, pending, flight.end);
         // It may have begun to send itself, or left, since the first MPDU was in.

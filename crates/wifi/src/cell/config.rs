@@ -2,6 +2,7 @@
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
 use super::links::Links;
+use super::multi_user::OfdmaConfig;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
@@ -176,6 +177,8 @@ pub struct StationConfig {
     pub power_save_buffer: Option<u32>,
     /// Let [`Cell::mtu`](super::Cell::mtu) follow the link.
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
+    /// Downlink OFDMA; an access point's of 802.11ax only. Each PPDU has one receiver if `None`.
+    pub ofdma: Option<OfdmaConfig>,
     /// It also delivers packets that it hears and that are for other stations
     /// ([`Output::Overheard`](super::Output::Overheard)).
     pub promiscuous: bool,
@@ -209,6 +212,7 @@ impl StationConfig {
             power_save: None,
             power_save_buffer: None,
             adaptive_mtu: None,
+            ofdma: None,
             promiscuous: false,
         }
     }

@@ -299,7 +299,7 @@ impl Edcaf {
     }
 
     /// The peer of the next new packet.
-    fn fresh(&mut self) -> Option<Address> {
+    pub fn fresh(&mut self) -> Option<Address> {
         if self.driver.is_used() {
             let next = self.driver.next_peer_where(|peer| self.may_send(peer.into()));
             return next.map(Address::from);

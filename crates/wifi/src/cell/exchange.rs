@@ -72,6 +72,9 @@ impl Cell {
         let now = self.now;
         let sifs = self.settings.timing.sifs;
         let state = &mut self.stations[station.index()];
+        if state.multi_user.as_ref().is_some_and(|several| several.sends_itself()) {
+            return self.send_to_several(station);
+        }
         let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
         exchange.requesting = false;
         let &mut Exchange { edcaf, peer, content, rate, psdu_bytes, duration, response, .. } =
@@ -181,6 +184,9 @@ impl Cell {
 
     /// The exchange brought what it was for; bit n of `acked` is MPDU n.
     pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: &Bitmap) {
+        if self.stations[station.index()].multi_user.is_some() {
+            return self.one_of_several_answered(station, Some(acked));
+        }
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
         state.answered(&mut cx, &exchange, acked);
@@ -198,6 +204,9 @@ impl Cell {
 
     /// The exchange brought no response.
     pub(super) fn exchange_failed(&mut self, station: StationId) {
+        if self.stations[station.index()].multi_user.is_some() {
+            return self.one_of_several_answered(station, None);
+        }
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
         state.unanswered(&mut cx, &exchange);
@@ -225,7 +234,7 @@ impl Cell {
     }
 
     /// Goes on within the transmission opportunity, or contends anew.
-    fn exchange_over(&mut self, station: StationId, exchange: Exchange, success: bool) {
+    pub(super) fn exchange_over(&mut self, station: StationId, exchange: Exchange, success: bool) {
         let now = self.now;
         let edcaf = exchange.edcaf;
         let sifs = self.settings.timing.sifs;

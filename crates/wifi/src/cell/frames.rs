@@ -110,6 +110,12 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
+                    if self.config.ofdma.is_some()
+                        && let Some(exchange) =
+                            self.build_multi_user(cx, air, edcaf, peer, opportunity_end)
+                    {
+                        return Some(exchange);
+                    }
                     let exchange = self.build_data(cx, air, edcaf, peer, opportunity_end);
                     if exchange.is_some() {
                         return exchange;
@@ -155,7 +161,7 @@ impl Station {
         }
     }
 
-    fn build_request(
+    pub fn build_request(
         &mut self,
         cx: &mut Context<'_>,
         edcaf: usize,
@@ -183,7 +189,7 @@ impl Station {
         }
     }
 
-    fn build_data(
+    pub fn build_data(
         &mut self,
         cx: &mut Context<'_>,
         air: &Air,
@@ -317,7 +323,7 @@ impl Station {
 
     /// How many pending MPDUs, filled up from the queue, fit into an A-MPDU,
     /// and its length; one MPDU is counted without delimiter.
-    fn aggregate(
+    pub fn aggregate(
         &mut self,
         cx: &mut Context<'_>,
         edcaf: usize,
@@ -355,7 +361,7 @@ impl Station {
 
     /// Takes the next packets for the peer of originator `index` as one MPDU, and
     /// returns its length, with an A-MSDU `mpdu_max` at most; `None` if there are none.
-    fn pull(
+    pub fn pull(
         &mut self,
         cx: &mut Context<'_>,
         edcaf: usize,
@@ -501,7 +507,7 @@ impl Station {
     }
 
     /// Gives up the pending MPDUs whose lifetime is over.
-    fn expire(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
+    pub fn expire(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
         if self.config.msdu_lifetime.is_none() {
             return;
         }
@@ -587,7 +593,7 @@ impl Station {
         Some(Management { peer, action, attempts: 0, sequence: start })
     }
 
-    fn record_rate(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
+    pub fn record_rate(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
         let (at, station) = (cx.now, self.id);
         let originator = &mut self.edcaf(edcaf).originators[index];
         let Address::Station(peer) = originator.peer else { return };

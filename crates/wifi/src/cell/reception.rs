@@ -36,6 +36,11 @@ impl Cell {
         while let Some(flight) = self.air.end(self.now) {
             self.receive(&flight);
             self.overhear(&flight);
+            if let (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) =
+                (flight.carried, flight.receiver)
+            {
+                self.triggered_answer_over(receiver);
+            }
             self.contention.transmission_ends(flight.transmitter, self.now);
             self.air.forget(flight);
         }
@@ -59,6 +64,11 @@ impl Cell {
             (Carried::Payload, Address::Group) => self.receive_group(flight),
             (Carried::Payload, Address::Station(receiver)) => {
                 self.receive_payload(flight, receiver);
+            }
+            (Carried::MultiUser { .. }, _) => self.receive_by_several(flight),
+            (Carried::Trigger, _) => self.receive_trigger(flight),
+            (Carried::TriggeredBlockAck { acked, .. }, Address::Station(receiver)) => {
+                self.receive_triggered(flight, receiver, acked);
             }
             (carried, Address::Station(receiver)) => {
                 let decoded = self.decodes_control(flight, receiver);
@@ -110,7 +120,7 @@ impl Cell {
         flight.start < self.stations[receiver.index()].deaf_until
     }
 
-    fn decodes_control(&mut self, flight: &Flight, receiver: StationId) -> bool {
+    pub(super) fn decodes_control(&mut self, flight: &Flight, receiver: StationId) -> bool {
         if self.is_missed(flight, receiver) || !self.air.locks(flight, receiver) {
             return false;
         }
@@ -411,7 +421,7 @@ impl Cell {
         self.waits(flight.transmitter, peer, edcaf, since)
     }
 
-    fn take_request(
+    pub(super) fn take_request(
         &mut self,
         receiver: StationId,
         sender: StationId,
@@ -431,7 +441,7 @@ impl Cell {
     }
 
     /// What the response says of the first `mpdus` pending MPDUs.
-    fn acknowledges(
+    pub(super) fn acknowledges(
         &mut self,
         (sender, receiver): (StationId, StationId),
         exchange: &Exchange,
@@ -503,7 +513,7 @@ impl Cell {
     /// Stations that are not addressed set their NAV, or wait for EIFS.
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.settings.extended_space;
-        let Self { air, contention, .. } = self;
+        let Self { air, contention, stations, .. } = self;
         if flight.reserves_until <= self.now
             && !contention.extends_beyond(self.now)
             && air.is_decoded_by_all(flight)
@@ -511,7 +521,15 @@ impl Cell {
             // The NAV ends with the PPDU, and there is no EIFS to cut short.
             return;
         }
+        // Who takes part in an exchange with several stations is no third party to it.
+        let several = match (flight.carried, flight.receiver) {
+            (Carried::MultiUser { .. } | Carried::Trigger, _) => Some(flight.transmitter),
+            (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
+            _ => None,
+        };
+        let several = several.and_then(|of| stations[of.index()].multi_user.as_deref());
         air.overhear(flight, |listener, overheard| match overheard {
+            _ if several.is_some_and(|several| several.has(listener)) => {}
             Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
             Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
         });

@@ -21,42 +21,23 @@ impl Cell {
         pending: &VecDeque<Mpdu>,
     ) {
         let duration_us = microseconds(flight.end, flight.reserves_until);
-        let received = |bit: usize| decoded.contains(bit);
         let plain = |kind, sequence, retry| Frame {
             kind,
             bytes: flight.psdu_bytes as u16,
             sequence,
             retry,
             duration_us,
-            received: received(0),
+            received: decoded.contains(0),
             more_data: false,
             packets: Vec::new(),
             announced: Vec::new(),
+            triggered: Vec::new(),
         };
         let tid = category_of(exchange.edcaf).tid();
         let frames = match exchange.content {
             Content::Data { mpdus, .. } => {
-                let more = pending.len() > mpdus;
-                let more_data = self.more_data(flight.transmitter, exchange.peer, more);
-                let qos = self.stations[flight.transmitter.index()].config.capabilities.qos;
-                let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
-                    kind: match qos {
-                        true => FrameKind::QosData {
-                            access_category: category_of(exchange.edcaf),
-                            amsdu: matches!(mpdu.msdus, Msdus::Aggregate(_)),
-                        },
-                        false => FrameKind::Data,
-                    },
-                    bytes: mpdu.bytes,
-                    sequence: mpdu.sequence,
-                    retry: mpdu.transmissions > 1,
-                    duration_us,
-                    received: received(bit),
-                    more_data,
-                    packets: mpdu.msdus.packets().to_vec(),
-                    announced: Vec::new(),
-                };
-                pending.iter().take(mpdus).enumerate().map(frame).collect()
+                let of = (exchange.edcaf, exchange.peer);
+                self.data_frames(flight, of, mpdus, decoded, pending)
             }
             Content::BlockAckRequest { start } => {
                 alloc::vec![plain(FrameKind::BlockAckRequest { tid, start }, start, false)]
@@ -92,13 +73,49 @@ impl Cell {
         self.record_ppdu(flight, aggregated, exchange.collided, frames);
     }
 
+    /// The first `mpdus` pending MPDUs, which `flight` carries; `decoded`: bit n is MPDU n.
+    pub(super) fn data_frames(
+        &self,
+        flight: &Flight,
+        (edcaf, peer): (usize, Address),
+        mpdus: usize,
+        decoded: &Bitmap,
+        pending: &VecDeque<Mpdu>,
+    ) -> Vec<Frame> {
+        let duration_us = microseconds(flight.end, flight.reserves_until);
+        let more = pending.len() > mpdus;
+        let more_data = self.more_data(flight.transmitter, peer, more);
+        let qos = self.stations[flight.transmitter.index()].config.capabilities.qos;
+        let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
+            kind: match qos {
+                true => FrameKind::QosData {
+                    access_category: category_of(edcaf),
+                    amsdu: matches!(mpdu.msdus, Msdus::Aggregate(_)),
+                },
+                false => FrameKind::Data,
+            },
+            bytes: mpdu.bytes,
+            sequence: mpdu.sequence,
+            retry: mpdu.transmissions > 1,
+            duration_us,
+            received: decoded.contains(bit),
+            more_data,
+            packets: mpdu.msdus.packets().to_vec(),
+            announced: Vec::new(),
+            triggered: Vec::new(),
+        };
+        pending.iter().take(mpdus).enumerate().map(frame).collect()
+    }
+
     pub(super) fn record_control(&mut self, flight: &Flight, received: bool) {
         let kind = match flight.carried {
             Carried::Rts => FrameKind::Rts,
             Carried::Cts => FrameKind::Cts,
             Carried::Ack => FrameKind::Ack,
-            Carried::BlockAck { .. } => self.block_ack_kind(flight),
-            Carried::Payload => return,
+            Carried::BlockAck { .. } | Carried::TriggeredBlockAck { .. } => {
+                self.block_ack_kind(flight)
+            }
+            Carried::Payload | Carried::MultiUser { .. } | Carried::Trigger => return,
         };
         let frame = Frame {
             kind,
@@ -110,6 +127,7 @@ impl Cell {
             more_data: false,
             packets: Vec::new(),
             announced: Vec::new(),
+            triggered: Vec::new(),
         };
         let collided = match flight.receiver {
             Address::Station(receiver) => self.air.is_disturbed(flight, receiver),
@@ -160,6 +178,7 @@ impl Cell {
             psdus: alloc::vec![Psdu {
                 receiver: flight.receiver,
                 rate: flight.rate,
+                ru: None,
                 bytes: flight.psdu_bytes,
                 aggregated,
                 frames,
@@ -172,7 +191,7 @@ impl Cell {
 }
 
 /// The Duration field of a frame that ends at `end`, rounded up (9.2.5).
-fn microseconds(end: Instant, reserves_until: Instant) -> u16 {
+pub(super) fn microseconds(end: Instant, reserves_until: Instant) -> u16 {
     let reserved: Duration = reserves_until.saturating_since(end);
     reserved.as_nanos().div_ceil(1_000).min(32_767) as u16
 }

@@ -58,6 +58,14 @@ impl Station {
         }
     }
 
+    /// The exchange ended before this station of several was asked for its Block Ack: it is
+    /// asked before anything is sent to it again.
+    pub fn not_asked(&mut self, cx: &mut Context<'_>, exchange: &Exchange, mpdus: usize) {
+        let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
+        self.edcaf(exchange.edcaf).originators[index].block_ack_request_due = true;
+        self.link_stats(exchange.peer).mpdus_failed += mpdus as u64;
+    }
+
     /// Settles the MPDUs that were sent: acknowledged, pending again, or given up.
     fn settle(
         &mut self,

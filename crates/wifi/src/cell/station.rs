@@ -5,6 +5,7 @@ use super::absence::Away;
 use super::config::StationConfig;
 use super::content::Exchange;
 use super::edcaf::{Edcaf, slot_of};
+use super::multi_user::MultiUser;
 use super::outbox::Outbox;
 use super::recipient::RecipientState;
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
@@ -28,6 +29,8 @@ pub(super) struct Station {
     /// By access category, then beacons; made when first used.
     pub edcafs: [Option<Box<Edcaf>>; 5],
     pub exchange: Option<Exchange>,
+    /// What `exchange` belongs to, if it is with several stations.
+    pub multi_user: Option<Box<MultiUser>>,
     /// By transmitter * 4 + access category.
     pub recipients: Vec<Option<Box<RecipientState>>>,
     /// Its rank in the order of the stations' identities.

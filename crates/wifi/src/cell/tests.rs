@@ -5,6 +5,7 @@ mod away;
 mod bss;
 mod doze;
 mod fingerprint;
+mod ofdma;
 mod offer;
 mod response;
 mod retry_out;

@@ -14,7 +14,7 @@ use super::he::{self, HE_STF, HE_STF_TRIGGER_BASED, HeCoding, UNTIL_SIGNAL_A};
 use super::rate::MCS_MODULATION;
 use super::vht::training_fields;
 use super::{Band, ChannelWidth, HeGuardInterval, PacketPadding, Ru, RuSize};
-use lasthop_units::Duration;
+use lasthop_units::{Bitrate, Duration};
 
 /// A symbol of HE-SIG-B.
 const SIGNAL_B_SYMBOL: Duration = Duration::from_micros(4);
@@ -53,6 +53,11 @@ pub struct MuUser {
 }
 
 impl MuUser {
+    /// The data rate on its RU, rounded down to a whole bit/s.
+    pub fn bitrate(&self, guard_interval: HeGuardInterval) -> Bitrate {
+        self.coding().bitrate(guard_interval)
+    }
+
     const fn coding(&self) -> HeCoding {
         HeCoding { ru: self.ru.size(), mcs: self.mcs, streams: self.streams, dcm: self.dcm }
     }

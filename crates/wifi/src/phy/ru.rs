@@ -192,6 +192,24 @@ impl Ru {
         start..start + count
     }
 
+    /// The RU Allocation subfield of a Trigger frame's User Info (IEEE 802.11ax-2021, 9.3.1.22,
+    /// table 9-30h): bit 0 says that it is in the upper 80 MHz of 160 MHz, the others count all
+    /// RUs of 80 MHz by size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice
+    /// 996 tones.
+    pub const fn trigger_allocation(self) -> u8 {
+        let (before, of_80_mhz) = match self.size {
+            RuSize::Tones26 => (0, 37),
+            RuSize::Tones52 => (37, 16),
+            RuSize::Tones106 => (53, 8),
+            RuSize::Tones242 => (61, 4),
+            RuSize::Tones484 => (65, 2),
+            RuSize::Tones996 => (67, 1),
+            RuSize::Tones2x996 => return 68 << 1 | 1,
+        };
+        let i = self.index - 1;
+        ((before + i % of_80_mhz) << 1) | (i / of_80_mhz)
+    }
+
     /// Whether it is the 26-tone RU in the middle of 80 MHz.
     pub const fn is_middle(self) -> bool {
         matches!(self.size, RuSize::Tones26) && (self.index - 1) % 37 == 18

@@ -20,7 +20,9 @@ pub use records::{
 };
 pub use request::{BlockAckRequest, RequestVariant};
 pub use sounding::{NdpAnnouncement, NdpStation, NdpVariant};
-pub use trigger::{CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users};
+pub use trigger::{
+    CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_block_ack_request,
+};
 
 use super::reader::Reader;
 use super::view::View;

@@ -3,14 +3,16 @@
 use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, rates, retry};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
-    RateControlKind, RawEdcaParameters, RawNodeSettings, RequestKind, RxInterruptKind,
+    OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawNodeSettings, RawOfdma,
+    RequestKind, RxInterruptKind,
 };
 use crate::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
 use lasthop_wifi::cell::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, RxInterrupt, StationConfig,
+    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, OfdmaAcknowledgement,
+    OfdmaConfig, RxInterrupt, StationConfig,
 };
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard, Timing};
@@ -84,8 +86,48 @@ pub(super) fn config(
         power_save_buffer: absence::power_save_buffer(raw),
         // `mtu` decides that once all buffers are known.
         adaptive_mtu: None,
+        ofdma: raw
+            .ofdma
+            .as_ref()
+            .and_then(|ofdma| ofdma_of(ofdma, node.role(), (raw, qos), common, problems)),
         promiscuous: false,
     }
+}
+
+/// Downlink OFDMA of a node of this role.
+fn ofdma_of(
+    ofdma: &RawOfdma,
+    role: Role,
+    (raw, qos): (&RawNodeSettings, bool),
+    common: &Common,
+    problems: &mut Problems,
+) -> Option<OfdmaConfig> {
+    let standard = common.standard;
+    let built_ahead = raw.aggregation.built_ahead.value;
+    if role != Role::AccessPoint {
+        let message = "only an access point sends to several stations at once";
+        problems.push(&ofdma.here, message);
+    }
+    if standard != Standard::Dot11ax {
+        problems.push(&ofdma.here, format!("OFDMA needs 802.11ax, not {standard}"));
+    } else if !qos {
+        problems.push(&ofdma.here, "OFDMA needs QoS frames, and qos is false");
+    }
+    if built_ahead {
+        let message = "with ofdma A-MPDUs are built when the channel is gained; \
+                       take ofdma or built_ahead";
+        problems.push(&raw.aggregation.built_ahead.place, message);
+    }
+    let may_be = role == Role::AccessPoint && standard == Standard::Dot11ax && qos && !built_ahead;
+    may_be.then_some(OfdmaConfig {
+        stations_max: ofdma.stations.value.get(),
+        acknowledgement: match ofdma.acknowledgement.value {
+            OfdmaAcknowledgementKind::BlockAckRequest => OfdmaAcknowledgement::BlockAckRequest,
+            OfdmaAcknowledgementKind::MuBlockAckRequest => OfdmaAcknowledgement::MuBlockAckRequest,
+            OfdmaAcknowledgementKind::Aggregated => OfdmaAcknowledgement::Aggregated,
+        },
+        guard_interval: common.he_guard_interval,
+    })
 }
 
 /// The standard has so many streams.

@@ -292,3 +292,25 @@ fn plain_dcf() {
     config.standard = Standard::Dot11a;
     assert_eq!(fingerprint(config, &uplink(5), 1500), 0xabc5_9d37_a20d_2c9e);
 }
+
+/// Five stations, some far away, each way to acknowledge, both ways to receive.
+#[test]
+fn several_stations_at_once() {
+    use super::ofdma::ofdma;
+    use crate::cell::OfdmaAcknowledgement::{Aggregated, BlockAckRequest, MuBlockAckRequest};
+    let all = [
+        (BlockAckRequest, 0x226a_05c7_de84_5bc7),
+        (MuBlockAckRequest, 0x187f_43cb_c65b_59dd),
+        (Aggregated, 0xc8ff_150c_583a_224f),
+    ];
+    let fingerprints = all.map(|(acknowledgement, expected)| {
+        let mut config = ofdma(5, 7, 32, acknowledgement);
+        config.change_links(|pair| {
+            let far = pair.from.0.max(pair.to.0);
+            pair.link.snr = Db(24.0 + f64::from(far));
+        });
+        config.stations[2].rx_interrupt = RxInterrupt::Mpdu;
+        (fingerprint(config, &[downlink(5), uplink(1)].concat(), 1400), expected)
+    });
+    assert!(fingerprints.iter().all(|(found, expected)| found == expected), "{fingerprints:#x?}");
+}

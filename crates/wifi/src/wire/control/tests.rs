@@ -2,10 +2,12 @@
 //! say; tshark judges the same in `tests/tshark.rs`, as far as it knows them.
 
 use super::*;
+use crate::phy::{ChannelWidth, HeGuardInterval, Ru, RuSize};
 use crate::wire::frame;
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
+use lasthop_units::Duration;
 
 const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 const HOST: MacAddr = MacAddr([2, 0, 0, 0, 0, 3]);
@@ -287,4 +289,38 @@ fn announcements_polls_and_wrappers() {
         message(&frame[..15]),
         "control wrapper: HT control at offset 12: needs 4 bytes, 3 left"
     );
+}
+
+/// What is written of an MU-BAR is read again; RU allocations are those of table 9-30h.
+#[test]
+fn an_mu_bar_is_read_as_it_was_written() {
+    let starts = [SeqNo12::new(7), SeqNo12::new(4_095)];
+    let mut rest = Vec::new();
+    let second = Ru::new(RuSize::Tones242, 2).expect("an RU");
+    let upper = Ru::new(RuSize::Tones484, 4).expect("an RU");
+    emit_block_ack_request((1, 0, starts[0]), (second, 5), &mut rest);
+    emit_block_ack_request((2_006, 5, starts[1]), (upper, 3), &mut rest);
+    // 62.4 us behind a Trigger frame: 42.4 us are 11 units of 4 us.
+    let response = Duration::from_nanos(62_400);
+    let guard_interval = HeGuardInterval::Ns1600Ltf2x;
+    let common = CommonInfo::block_ack_request(response, guard_interval, ChannelWidth::Mhz160);
+    let trigger = Trigger { common, rest: &rest };
+    assert_eq!(trigger.kind(), TriggerKind::BlockAckRequest);
+    assert_eq!((common.ul_length(), common.bandwidth_mhz()), (3 * 11 - 5, 160));
+    assert_eq!((common.guard_interval_and_ltf(), common.ap_tx_power_dbm()), (1, Some(20)));
+    assert!(!common.carrier_sense_required() && !common.more_triggers() && !common.doppler());
+    let users: Vec<_> = trigger.users().map(|user| user.expect("two users")).collect();
+    let read: Vec<_> = users
+        .iter()
+        .map(|user| (user.aid(), user.ru_allocation(), user.mcs(), user.ldpc()))
+        .collect();
+    assert_eq!(read, [(1, 62 << 1, 5, false), (2_006, 66 << 1 | 1, 3, true)]);
+    for (user, (tid, start)) in users.iter().zip([(0, starts[0]), (5, starts[1])]) {
+        assert_eq!(user.target_rssi_dbm(), None);
+        let request = BlockAckRequest::compressed(tid, start);
+        assert_eq!(user.dependent, Dependent::Request(request));
+    }
+    // Two octets of Frame Control and of Duration, two addresses, FCS.
+    let bytes = 2 + 2 + 12 + 8 + rest.len() + 4;
+    assert_eq!(bytes as u32, crate::mac::sizes::mu_block_ack_request(2));
 }

@@ -6,9 +6,11 @@
 //! variants' own subfields, which are in [`UserInfo::bits`].
 
 use super::request::BlockAckRequest;
+use crate::phy::{ChannelWidth, HeGuardInterval, Ru, RuSize};
 use crate::wire::Error;
 use crate::wire::reader::Reader;
 use alloc::vec::Vec;
+use lasthop_units::{Duration, SeqNo12};
 
 /// A Trigger frame after its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,39 @@ pub enum TriggerKind {
 pub struct CommonInfo(pub u64);
 
 impl CommonInfo {
+    /// Of an MU-BAR: answers take this long and begin with this guard interval and one HE-LTF, in
+    /// a channel of this width. The access point's power is said to be 20 dBm, carrier sense is
+    /// not required, and spatial reuse is prohibited.
+    pub fn block_ack_request(
+        response: Duration,
+        guard_interval: HeGuardInterval,
+        width: ChannelWidth,
+    ) -> Self {
+        // L-SIG's LENGTH of a trigger-based PPDU (27.3.11.5.1): three octets for each 4 us
+        // behind the first 20, less 3 and 2.
+        let units = response.as_nanos().saturating_sub(20_000).div_ceil(4_000);
+        let length = (3 * units).saturating_sub(5) & 0xfff;
+        let bandwidth = match width {
+            ChannelWidth::Mhz20 => 0,
+            ChannelWidth::Mhz40 => 1,
+            ChannelWidth::Mhz80 => 2,
+            ChannelWidth::Mhz160 => 3,
+        };
+        let training = match guard_interval {
+            HeGuardInterval::Ns1600Ltf1x => 0,
+            HeGuardInterval::Ns3200Ltf4x => 2,
+            _ => 1,
+        };
+        let power_dbm_and_20 = 40;
+        Self(
+            2 | length << 4
+                | bandwidth << 18
+                | training << 20
+                | power_dbm_and_20 << 28
+                | 0xffff << 37,
+        )
+    }
+
     /// What is asked for.
     pub const fn kind(self) -> TriggerKind {
         match self.bits(0, 4) as u8 {
@@ -148,6 +183,24 @@ pub enum Dependent<'a> {
     Segments(u8),
     /// Of MU-BAR: the request.
     Request(BlockAckRequest<'a>),
+}
+
+/// Appends a User Info field of an MU-BAR: this station answers with a compressed Block Ack of
+/// `tid` from `start` on, at this MCS with one stream on `ru`, as loud as it can.
+pub fn emit_block_ack_request(
+    (aid, tid, start): (u16, u8, SeqNo12),
+    (ru, mcs): (Ru, u8),
+    out: &mut Vec<u8>,
+) {
+    // LDPC above 242 tones and at MCS 10 and 11 (27.1.1).
+    let is_ldpc = ru.size() > RuSize::Tones242 || mcs > 9;
+    let bits = u64::from(aid & 0xfff)
+        | u64::from(ru.trigger_allocation()) << 12
+        | u64::from(is_ldpc) << 20
+        | u64::from(mcs & 15) << 21
+        | 127 << 32;
+    out.extend_from_slice(&bits.to_le_bytes()[..5]);
+    BlockAckRequest::compressed(tid, start).emit(out);
 }
 
 impl UserInfo<'_> {

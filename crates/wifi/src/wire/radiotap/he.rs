@@ -63,6 +63,28 @@ impl He {
         Some(Self { data })
     }
 
+    /// The same in another format, on an RU of this size.
+    pub(super) fn on_unit(mut self, format: HeFormat, size: RuSize) -> Self {
+        let format = match format {
+            HeFormat::SingleUser => 0,
+            HeFormat::ExtendedRange => 1,
+            HeFormat::MultiUser => 2,
+            HeFormat::TriggerBased => 3,
+        };
+        let allocation = match size {
+            RuSize::Tones26 => 4,
+            RuSize::Tones52 => 5,
+            RuSize::Tones106 => 6,
+            RuSize::Tones242 => 7,
+            RuSize::Tones484 => 8,
+            RuSize::Tones996 => 9,
+            RuSize::Tones2x996 => 10,
+        };
+        self.data[0] = self.data[0] & !3 | format;
+        self.data[4] = self.data[4] & !15 | allocation;
+        self
+    }
+
     /// Format of the PPDU.
     pub const fn format(&self) -> HeFormat {
         match self.data[0] & 3 {

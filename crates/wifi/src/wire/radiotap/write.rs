@@ -1,8 +1,8 @@
 //! Writing radiotap: one presence word, the fields of a [`Repr`] in the order
 //! of their bits, each aligned from the start of the header, then TLVs.
 
-use super::{Channel, Eht, Flags, He, Mcs, Repr, Vht, bit, tlv};
-use crate::phy::{Preamble, Rate};
+use super::{Channel, Eht, Flags, He, HeFormat, Mcs, Repr, Vht, bit, tlv};
+use crate::phy::{Preamble, Rate, Ru};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Instant};
 
@@ -49,6 +49,13 @@ impl Repr {
             he,
             ..Self::default()
         }
+    }
+
+    /// The same of a PPDU to several stations, or of one that answers a Trigger frame, in which
+    /// the MPDU was on `ru`. Nothing changes without HE fields.
+    pub fn on_unit(mut self, format: HeFormat, ru: Ru) -> Self {
+        self.he = self.he.map(|he| he.on_unit(format, ru.size()));
+        self
     }
 
     /// Length in bytes.

@@ -1,0 +1,395 @@
+//! Who is in an HE MU PPDU, on which resource unit, and with how much.
+//!
+//! The stations take turns (round robin over those with packets of the access category); where
+//! the queue schedules airtime, its deficits say whose turn it is. The PPDU is no longer than
+//! the sender's limit on the duration of A-MPDUs, and in a transmission opportunity no longer
+//! than what is left of it with the acknowledgements.
+
+use super::super::content::{Content, Exchange};
+use super::super::edcaf::{Edcaf, Gate};
+use super::super::frames::Context;
+use super::super::station::Station;
+use super::{
+    BLOCK_ACK_MCS_MAX, Channel, MultiUser, OfdmaAcknowledgement, OfdmaConfig, Phase, Triggered,
+    User, equal_units, triggered_block_ack,
+};
+use crate::air::{Air, Expected};
+use crate::mac::block_ack::Bitmap;
+use crate::mac::originator::Originator;
+use crate::mac::rate::RateControl;
+use crate::mac::sizes;
+use crate::phy::{MuUser, Rate, Ru};
+use crate::station::{Address, StationId};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use lasthop_units::{Duration, Instant};
+
+/// A station that can be in the PPDU.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// Index of the originator.
+    originator: usize,
+    station: StationId,
+    /// As rate control chose it, for the whole channel.
+    rate: Rate,
+    mcs: u8,
+    streams: u8,
+    dcm: bool,
+    /// Window of the Block Ack agreement.
+    window: u16,
+}
+
+/// How the Block Acks come.
+struct Answers {
+    /// By user.
+    expected: Vec<Expected>,
+    triggered: Option<Triggered>,
+    /// From the end of the HE MU PPDU to that of the last.
+    duration: Duration,
+}
+
+impl Station {
+    /// Builds a PPDU to `peer`, whose turn it is, and others; `None` if there are not two
+    /// stations for one, or `peer` must be sent to alone.
+    #[inline(never)]
+    pub fn build_multi_user(
+        &mut self,
+        cx: &mut Context<'_>,
+        air: &Air,
+        edcaf: usize,
+        peer: Address,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        let config = self.config.ofdma?;
+        let channel = Channel {
+            band: cx.settings.band,
+            width: self.config.capabilities.width(),
+            guard_interval: config.guard_interval,
+        };
+        if let Some(other) = self.overdue(channel, edcaf, peer) {
+            return self.build_data(cx, air, edcaf, other, opportunity_end);
+        }
+        let Address::Station(lead) = peer else { return None };
+        let stations = self.multi_user_stations(channel, edcaf, lead, config)?;
+        let mut candidates = Vec::with_capacity(stations.len());
+        for station in stations {
+            candidates.extend(self.candidate(cx, air, channel, edcaf, station));
+        }
+        let mut stations_max = candidates.len();
+        loop {
+            let (size, count) = equal_units(channel.width, stations_max)?;
+            let units: Vec<Ru> = Ru::all(size, channel.width).collect();
+            let together = &candidates[..count];
+            match self.fill(cx, channel, edcaf, (together, &units), opportunity_end) {
+                Some(several) => {
+                    let exchange = several.users[0].exchange.clone();
+                    self.multi_user = Some(Box::new(several));
+                    return Some(exchange);
+                }
+                // Some RU has not time for one MPDU: larger ones may have.
+                None => stations_max = count - 1,
+            }
+        }
+    }
+
+    /// Whose packet is the oldest, if they must be sent to alone: they have no agreement yet, or
+    /// not the whole channel. Those who can be sent to together, of whom some always have MPDUs
+    /// that wait, would be served for ever otherwise.
+    fn overdue(&mut self, channel: Channel, edcaf: usize, peer: Address) -> Option<Address> {
+        let access = self.edcafs[edcaf].as_mut()?;
+        if access.queue.schedules_airtime() && !access.driver.is_used() || access.gate != Gate::Open
+        {
+            return None;
+        }
+        let oldest = access.fresh()?;
+        let originator = access.originator(oldest).map(|index| &access.originators[index]);
+        // A Block Ack Request has its turn as what is to be repeated has.
+        let is_alone = originator
+            .is_none_or(|one| !one.block_ack_request_due && !is_ready(access, channel, one));
+        (is_alone && oldest != peer && access.last_served != Some(oldest)).then_some(oldest)
+    }
+
+    /// Those whose turn it is, as many as RUs of one size serve.
+    fn multi_user_stations(
+        &mut self,
+        channel: Channel,
+        edcaf: usize,
+        lead: StationId,
+        config: OfdmaConfig,
+    ) -> Option<Vec<StationId>> {
+        let access = self.edcafs[edcaf].as_mut()?;
+        if access.gate != Gate::Open {
+            return None;
+        }
+        // In the order in which they were first sent to, after the one that was served last.
+        let last = access.last_served.and_then(|peer| access.originator(peer));
+        let (before, after) = access.originators.split_at(last.map_or(0, |index| index + 1));
+        let station = |originator: &Originator| match originator.peer {
+            Address::Station(station) if is_ready(access, channel, originator) => Some(station),
+            _ => None,
+        };
+        let mut ready: Vec<StationId> = after.iter().chain(before).filter_map(station).collect();
+        if !ready.contains(&lead) {
+            return None;
+        }
+        let (_, count) = equal_units(channel.width, ready.len().min(config.stations_max.into()))?;
+        if access.queue.schedules_airtime() && !access.driver.is_used() {
+            let mut turns = alloc::vec![lead];
+            while turns.len() < count
+                && let Some(peer) = access.queue.next_peer_where(|peer| match peer.into() {
+                    Address::Station(peer) => ready.contains(&peer) && !turns.contains(&peer),
+                    Address::Group => false,
+                })
+                && let Address::Station(station) = peer.into()
+            {
+                turns.push(station);
+            }
+            ready = turns;
+        }
+        ready.truncate(count);
+        Some(ready)
+    }
+
+    /// A station with something to send to it, at a rate of the whole channel.
+    fn candidate(
+        &mut self,
+        cx: &mut Context<'_>,
+        air: &Air,
+        channel: Channel,
+        edcaf: usize,
+        station: StationId,
+    ) -> Option<Candidate> {
+        let originator = self.originator(cx.settings, edcaf, Address::Station(station));
+        self.expire(cx, edcaf, originator);
+        if self.edcaf(edcaf).originators[originator].pending.is_empty()
+            && self.pull(cx, edcaf, originator, u32::MAX).is_none()
+        {
+            self.edcaf(edcaf).keep_turn(Address::Station(station));
+            return None;
+        }
+        let snr = air.last_snr(self.id, station);
+        let state = &mut self.edcaf(edcaf).originators[originator];
+        let (rate, is_probe) = state.choose_rate(cx.now, snr)?;
+        let window = state.agreement.window();
+        // Giving up may have made a Block Ack Request due.
+        let is_due = state.block_ack_request_due;
+        let is_short = u32::from(state.pending[0].bytes) <= state.shared.ampdu_mpdu_bytes_max;
+        if cx.outbox.records {
+            self.record_rate(cx, edcaf, originator);
+        }
+        let Rate::He { mcs, streams, dcm, .. } = rate else { return None };
+        let usable = is_of(rate, channel) && is_short && !is_probe && !is_due;
+        usable.then_some(Candidate {
+            originator,
+            station,
+            rate,
+            mcs,
+            streams,
+            dcm,
+            window: window?,
+        })
+    }
+
+    /// Fills the resource units; `None` if an MPDU does not fit into one of them.
+    fn fill(
+        &mut self,
+        cx: &mut Context<'_>,
+        channel: Channel,
+        edcaf: usize,
+        (candidates, units): (&[Candidate], &[Ru]),
+        opportunity_end: Instant,
+    ) -> Option<MultiUser> {
+        let config = self.config.ofdma?;
+        let aggregation = self.config.aggregation;
+        let answers = answers(cx, channel, config.acknowledgement, (candidates, units));
+        let mut duration_max = aggregation.ampdu_duration_max;
+        if !self.config.access[edcaf].txop_limit.is_zero() {
+            let left = opportunity_end.saturating_since(cx.now);
+            duration_max = duration_max.min(left.saturating_sub(answers.duration));
+        }
+        let mut users: Vec<MuUser> =
+            candidates.iter().zip(units).map(|(one, &ru)| one.user(ru)).collect();
+        let header = channel.header(&users);
+        let rest = duration_max.saturating_sub(header);
+        let trigger_bytes = match config.acknowledgement {
+            OfdmaAcknowledgement::Aggregated => {
+                sizes::ampdu_subframe(sizes::mu_block_ack_request(1), 0)
+            }
+            _ => 0,
+        };
+        let symbol = channel.guard_interval.symbol();
+        let mut filled = Vec::with_capacity(users.len());
+        // A PPDU gets one symbol more if some user's code needs it.
+        for time in [rest, rest.saturating_sub(symbol)] {
+            filled.clear();
+            for (one, user) in candidates.iter().zip(&mut users) {
+                let spacing = aggregation.mpdu_start_spacing.as_nanos();
+                let bits = user.bitrate(channel.guard_interval).as_bps() * spacing;
+                let spacing_bytes = bits.div_ceil(8_000_000_000) as u32;
+                let originator = &self.edcaf(edcaf).originators[one.originator];
+                let first = u32::from(originator.pending[0].bytes) + sizes::AMPDU_DELIMITER;
+                let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
+                let bytes_max = channel.psdu_within(user, time, bytes_max);
+                let bytes_max = bytes_max.checked_sub(trigger_bytes)?;
+                // What precedes the Trigger frame is padded.
+                let bytes_max = if trigger_bytes > 0 { bytes_max & !3 } else { bytes_max };
+                if first > bytes_max {
+                    return None;
+                }
+                let limits = (bytes_max, spacing_bytes, usize::from(aggregation.ampdu_frames_max));
+                let (mpdus, bytes) = self.aggregate(cx, edcaf, one.originator, limits, true);
+                let bytes = if mpdus == 1 { first } else { bytes };
+                user.psdu_bytes = match trigger_bytes {
+                    0 => bytes,
+                    more => {
+                        let last =
+                            &self.edcaf(edcaf).originators[one.originator].pending[mpdus - 1];
+                        let last = u32::from(last.bytes);
+                        let before_last = bytes - sizes::AMPDU_DELIMITER - last;
+                        let padded = before_last + sizes::ampdu_subframe(last, spacing_bytes);
+                        padded + more - TRIGGER_PADDING
+                    }
+                };
+                filled.push((mpdus, bytes, spacing_bytes));
+            }
+            if channel.duration(&users) <= duration_max {
+                break;
+            }
+        }
+        let duration = channel.duration(&users);
+        let air = candidates.iter().zip(&users).zip(&filled).zip(answers.expected);
+        let users = air.map(|(((one, user), &(mpdus, data_bytes, spacing_bytes)), response)| {
+            let own = channel.data_time(user);
+            let ratio = (u64::from(data_bytes), u64::from(user.psdu_bytes));
+            User {
+                exchange: Exchange {
+                    edcaf,
+                    peer: Address::Station(one.station),
+                    content: Content::Data { mpdus, aggregated: true },
+                    rate: one.rate,
+                    psdu_bytes: user.psdu_bytes,
+                    duration,
+                    response: Some(response),
+                    requesting: false,
+                    opportunity_end,
+                    collided: false,
+                },
+                mpdus,
+                ru: user.ru,
+                data_bytes,
+                data_end: header + Duration::from_nanos(own.as_nanos() * ratio.0 / ratio.1),
+                psdu_end: header + own,
+                spacing_bytes,
+                asked: false,
+                acked: None,
+            }
+        });
+        let several = MultiUser {
+            acknowledgement: config.acknowledgement,
+            phase: Phase::Data,
+            header,
+            duration,
+            rate: channel.rate(0, channel.guard_interval),
+            acknowledged_in: answers.duration,
+            until: Instant::ZERO,
+            triggered: answers.triggered,
+            answers_due: 0,
+            users: users.collect(),
+        };
+        Some(several)
+    }
+}
+
+impl Candidate {
+    fn user(&self, ru: Ru) -> MuUser {
+        let &Self { mcs, streams, dcm, .. } = self;
+        MuUser { ru, mcs, streams, dcm, psdu_bytes: 0 }
+    }
+}
+
+/// The padding behind the MU-BAR Trigger frame of one user, if another MPDU followed.
+const TRIGGER_PADDING: u32 = {
+    let bare = sizes::AMPDU_DELIMITER + sizes::mu_block_ack_request(1);
+    sizes::padded(bare) - bare
+};
+
+/// It can be sent to with others: there is something, an agreement that no request must go
+/// ahead for, and rate control chose a rate of the whole channel.
+fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
+    let peer = originator.peer;
+    let queued =
+        || access.queue.len_packets_for(peer.into()) + access.driver.len_packets_for(peer.into());
+    let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
+    originator.agreement.window().is_some()
+        && !originator.block_ack_request_due
+        && rate.is_some_and(|rate| is_of(rate, channel))
+        && !access.absent.is_dozing(peer)
+        && (!originator.pending.is_empty() || originator.has_window() && queued() > 0)
+}
+
+/// The rate fills the channel.
+fn is_of(rate: Rate, channel: Channel) -> bool {
+    matches!(rate, Rate::He { width, .. } if width == channel.width)
+}
+
+/// How the Block Acks of these stations come.
+fn answers(
+    cx: &mut Context<'_>,
+    channel: Channel,
+    acknowledgement: OfdmaAcknowledgement,
+    (candidates, units): (&[Candidate], &[Ru]),
+) -> Answers {
+    let sifs = cx.settings.timing.sifs;
+    if acknowledgement == OfdmaAcknowledgement::BlockAckRequest {
+        let mut duration = Duration::ZERO;
+        let mut expected = Vec::with_capacity(candidates.len());
+        for (place, one) in candidates.iter().enumerate() {
+            let response = cx.rates.response(one.rate, Some(one.window));
+            if place > 0 {
+                duration += sifs + cx.rates.ppdu_duration(response.rate, sizes::BLOCK_ACK_REQUEST);
+            }
+            duration += sifs + response.duration;
+            expected.push(response);
+        }
+        return Answers { expected, triggered: None, duration };
+    }
+    let guard_interval = channel.triggered_guard_interval();
+    let users: Vec<MuUser> = candidates
+        .iter()
+        .zip(units)
+        .map(|(one, &ru)| MuUser {
+            ru,
+            mcs: one.mcs.min(BLOCK_ACK_MCS_MAX),
+            streams: 1,
+            dcm: false,
+            psdu_bytes: triggered_block_ack(Bitmap::bits_for(one.window)),
+        })
+        .collect();
+    let (header, of_ppdu) = channel.triggered(&users);
+    let expected = users.iter().map(|user| Expected {
+        rate: channel.rate(user.mcs, guard_interval),
+        duration: of_ppdu,
+        psdu_bytes: user.psdu_bytes,
+        block_ack: true,
+    });
+    // A Trigger frame of its own is for all, so as robust as the slowest of them needs.
+    let slowest = candidates.iter().map(|one| cx.rates.of(one.rate).response);
+    let slowest = slowest.min_by_key(|rate| rate.bitrate());
+    let trigger = slowest.filter(|_| acknowledgement == OfdmaAcknowledgement::MuBlockAckRequest);
+    let trigger = trigger.map(|rate| {
+        let bytes = sizes::mu_block_ack_request(candidates.len() as u32);
+        (rate, bytes, cx.rates.ppdu_duration(rate, bytes))
+    });
+    let before = trigger.map_or(Duration::ZERO, |(.., duration)| sifs + duration);
+    Answers {
+        expected: expected.collect(),
+        triggered: Some(Triggered {
+            header,
+            duration: of_ppdu,
+            guard_interval,
+            rate: channel.rate(0, guard_interval),
+            trigger,
+        }),
+        duration: before + sifs + of_ppdu,
+    }
+}

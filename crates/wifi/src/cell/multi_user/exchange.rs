@@ -1,0 +1,376 @@
+//! An exchange with several stations on the air: the HE MU PPDU, its Trigger frame, and Block
+//! Acks one after the other or together (IEEE 802.11ax-2021, 26.4.4.2 and 26.5.1).
+//!
+//! Each station's MPDUs are settled by its own Block Ack. The exchange succeeded, and the
+//! contention window is reset, if any of them came; it is doubled if none did. (ns-3 does so
+//! as well. The standard's words on it, in 10.23.2.2, were not at hand.) Where Block Acks are
+//! asked for one after the other and the first, which answers the PPDU itself, does not come,
+//! the access point has no transmission opportunity (10.23.2.8): it contends again, and asks
+//! the others then. After a later one that does not come it goes on when it has waited for it,
+//! if the medium is idle; that is after PIFS, as recovery there must be.
+//!
+//! Stations answer a Trigger frame whatever their carrier sense and NAV say, as they may be
+//! told to for Block Acks of up to 418 octets (26.5.2.5). The access point hears each at the
+//! SNR of the whole channel: it controls their power so that none is stronger for having fewer
+//! tones.
+
+use super::super::content::Exchange;
+use super::super::reception::Taken;
+use super::super::{Cell, Pending, Sequel};
+use super::{OfdmaAcknowledgement, Phase, User};
+use crate::air::{Carried, Flight, Overlaps};
+use crate::cell::RxInterrupt;
+use crate::event::Event;
+use crate::mac::block_ack::Bitmap;
+use crate::mac::mpdu::Mpdu;
+use crate::mac::sizes;
+use crate::station::{Address, StationId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::Duration;
+
+/// What one station made of its PSDU.
+struct Heard {
+    /// It decoded the Trigger frame at the end.
+    is_asked: bool,
+    /// Bit n: MPDU n was decoded.
+    decoded: Bitmap,
+    /// Bit n: its Block Ack acknowledges MPDU n.
+    acked: Bitmap,
+}
+
+impl Cell {
+    /// Puts the HE MU PPDU of the station's exchange, or its Trigger frame, on the air.
+    pub(in super::super) fn send_to_several(&mut self, station: StationId) {
+        let now = self.now;
+        let state = &mut self.stations[station.index()];
+        let mut several = state.multi_user.take().expect("it sends to several");
+        let bare = Flight {
+            transmitter: station,
+            receiver: Address::Group,
+            start: now,
+            end: now + several.duration,
+            rate: several.rate,
+            psdu_bytes: several.users.iter().map(|user| user.exchange.psdu_bytes).sum(),
+            reserves_until: now,
+            carried: Carried::MultiUser { header: several.header },
+            overlaps: Overlaps::NONE,
+        };
+        if several.phase == Phase::Trigger {
+            let trigger = several.triggered.and_then(|triggered| triggered.trigger);
+            let (rate, psdu_bytes, duration) = trigger.expect("the sequence has one");
+            let (end, reserves_until) = (now + duration, several.until);
+            self.stations[station.index()].multi_user = Some(several);
+            let carried = Carried::Trigger;
+            self.transmit(Flight { end, rate, psdu_bytes, reserves_until, carried, ..bare });
+            return;
+        }
+        several.until = bare.end + several.acknowledged_in;
+        let reserves_until = several.until;
+        // Each has its share of the tones.
+        let share = several.duration / several.users.len() as u64;
+        for user in &several.users {
+            let (edcaf, peer) = (user.exchange.edcaf, user.exchange.peer);
+            let access = state.edcafs[edcaf].as_mut().expect("it sends");
+            let index = access.originator(peer).expect("it has pending MPDUs");
+            let retries = access.originators[index].sent(user.mpdus, now);
+            access.last_served = Some(peer);
+            access.queue.charge_airtime(peer.into(), share);
+            let link = state.link_stats(peer);
+            link.ppdus += 1;
+            link.mpdus += user.mpdus as u64;
+            link.mpdu_retries += retries;
+            link.mpdus_per_ppdu.add(user.mpdus as u32, 1);
+            link.count_rate(user.exchange.rate);
+            link.data_airtime += share;
+        }
+        self.transmit(Flight { reserves_until, ..bare });
+        for user in &several.users {
+            let receiver = user.station();
+            if self.stations[receiver.index()].config.rx_interrupt == RxInterrupt::Mpdu {
+                let subframes = user.subframes(now, several.header);
+                let &Exchange { edcaf, rate, .. } = &user.exchange;
+                self.await_arrival((station, receiver), edcaf, subframes, rate);
+            }
+        }
+        self.stations[station.index()].multi_user = Some(several);
+    }
+
+    /// The HE MU PPDU ended.
+    pub(in super::super) fn receive_by_several(&mut self, flight: &Flight) {
+        let sender = flight.transmitter;
+        let several = self.stations[sender.index()].multi_user.take();
+        let mut several = several.expect("it sent to several");
+        let mut psdus = Vec::new();
+        let mut answering = Vec::new();
+        for (place, user) in several.users.iter_mut().enumerate() {
+            let own = flight.to(user.station(), user.exchange.rate, user.exchange.psdu_bytes);
+            let (edcaf, peer) = (user.exchange.edcaf, user.exchange.peer);
+            let mut pending = self.take_pending(sender, edcaf, peer);
+            user.exchange.collided = self.air.is_disturbed(flight, user.station());
+            let heard = self.receive_own(&own, user, several.acknowledgement, &mut pending);
+            if self.outbox.records {
+                let trigger = several.triggered.filter(|triggered| triggered.trigger.is_none());
+                let decoded = (&heard.decoded, &pending);
+                psdus.push(self.user_psdu(&own, user, decoded, trigger, heard.is_asked));
+            }
+            self.return_pending(sender, edcaf, peer, pending);
+            let answers = match several.acknowledgement {
+                OfdmaAcknowledgement::BlockAckRequest => place == 0 && !heard.decoded.is_empty(),
+                OfdmaAcknowledgement::MuBlockAckRequest => false,
+                OfdmaAcknowledgement::Aggregated => heard.is_asked,
+            };
+            if answers {
+                answering.push((user.station(), heard.acked));
+            }
+        }
+        if self.outbox.records {
+            self.record_psdus(flight, psdus);
+        }
+        match several.acknowledgement {
+            OfdmaAcknowledgement::BlockAckRequest => {
+                let response = several.users[0].response();
+                several.users[0].asked = true;
+                several.phase = Phase::Requests(0);
+                self.stations[sender.index()].multi_user = Some(several);
+                match answering[..] {
+                    [(station, acked)] => {
+                        let sequel = Sequel::Response {
+                            to: sender,
+                            carried: Carried::BlockAck { acked },
+                            rate: response.rate,
+                            psdu_bytes: response.psdu_bytes,
+                            duration: response.duration,
+                            reserves_until: flight.reserves_until,
+                        };
+                        self.follow(station, sequel);
+                    }
+                    _ => self.start_response_timeout(sender),
+                }
+            }
+            OfdmaAcknowledgement::MuBlockAckRequest => {
+                several.phase = Phase::Trigger;
+                self.stations[sender.index()].multi_user = Some(several);
+                self.follow(sender, Sequel::Payload);
+            }
+            OfdmaAcknowledgement::Aggregated => {
+                self.stations[sender.index()].multi_user = Some(several);
+                self.answer_together(sender, &answering);
+            }
+        }
+    }
+
+    /// What `own.receiver` makes of its part of an HE MU PPDU.
+    fn receive_own(
+        &mut self,
+        own: &Flight,
+        user: &User,
+        acknowledgement: OfdmaAcknowledgement,
+        pending: &mut VecDeque<Mpdu>,
+    ) -> Heard {
+        let (sender, receiver) = (own.transmitter, user.station());
+        let edcaf = user.exchange.edcaf;
+        let Carried::MultiUser { header } = own.carried else { unreachable!("it is one") };
+        let arrived = self.end_arrival(own, pending);
+        let decoded = arrived.unwrap_or_else(|| self.decode_own(own, user, header, pending));
+        let Some(decoded) = decoded else {
+            return Heard { is_asked: false, decoded: Bitmap::EMPTY, acked: Bitmap::EMPTY };
+        };
+        let is_asked = acknowledgement == OfdmaAcknowledgement::Aggregated && {
+            let snr = self.air.last_snr(sender, receiver);
+            let span = (own.start + user.data_end, own.start + user.psdu_end);
+            self.receive_mpdu(own, receiver, snr, sizes::mu_block_ack_request(1), span)
+        };
+        // The hardware of pseudo retry-out reports the MPDUs of a wholly erroneous PPDU too.
+        let reports = !decoded.is_empty()
+            || self.stations[receiver.index()].config.pseudo_retry_out.is_some();
+        if arrived.is_none() && reports {
+            let taken = Taken { edcaf, mpdus: 0..user.mpdus, decoded: &decoded, subframes: None };
+            self.take_in(own, receiver, pending, taken);
+        }
+        if is_asked {
+            self.take_request(receiver, sender, edcaf, pending[0].sequence);
+        }
+        let acked = match is_asked || !decoded.is_empty() {
+            true => {
+                let pair = (sender, receiver);
+                self.acknowledges(pair, &user.exchange, decoded, user.mpdus, pending)
+            }
+            false => Bitmap::EMPTY,
+        };
+        if !decoded.is_empty() && self.stations[receiver.index()].away.is_some() {
+            let more = self.more_data(sender, user.exchange.peer, pending.len() > user.mpdus);
+            self.frame_came(receiver, more);
+        }
+        Heard { is_asked, decoded, acked }
+    }
+
+    /// Which MPDUs a station decodes; `None` if not even the PPDU's header.
+    fn decode_own(
+        &mut self,
+        own: &Flight,
+        user: &User,
+        header: Duration,
+        pending: &VecDeque<Mpdu>,
+    ) -> Option<Bitmap> {
+        let receiver = user.station();
+        let snr = self.receive_header(own, receiver)?;
+        let mut subframes = user.subframes(own.start, header);
+        let mut decoded = Bitmap::EMPTY;
+        for (bit, mpdu) in pending.iter().take(user.mpdus).enumerate() {
+            let bytes = u32::from(mpdu.bytes);
+            let span = subframes.next(bytes);
+            if self.receive_mpdu(own, receiver, snr, bytes, span) {
+                decoded.insert(bit);
+            }
+        }
+        Some(decoded)
+    }
+
+    /// The Trigger frame behind an HE MU PPDU ended.
+    pub(in super::super) fn receive_trigger(&mut self, flight: &Flight) {
+        let sender = flight.transmitter;
+        let several = self.stations[sender.index()].multi_user.take();
+        let several = several.expect("it sent to several");
+        let mut answering = Vec::new();
+        for user in &several.users {
+            let receiver = user.station();
+            if !self.decodes_control(flight, receiver) {
+                continue;
+            }
+            let (edcaf, peer) = (user.exchange.edcaf, user.exchange.peer);
+            let pending = self.take_pending(sender, edcaf, peer);
+            self.take_request(receiver, sender, edcaf, pending[0].sequence);
+            let pair = (sender, receiver);
+            let none = Bitmap::EMPTY;
+            let acked = self.acknowledges(pair, &user.exchange, none, user.mpdus, &pending);
+            self.return_pending(sender, edcaf, peer, pending);
+            answering.push((receiver, acked));
+        }
+        if self.outbox.records {
+            let is_heard = answering.len() == several.users.len();
+            let triggered = several.triggered.expect("the sequence has it");
+            self.record_trigger(flight, &several.users, triggered, is_heard);
+        }
+        self.stations[sender.index()].multi_user = Some(several);
+        self.answer_together(sender, &answering);
+    }
+
+    /// These stations answer a Trigger frame of `sender`, which waits for them.
+    fn answer_together(&mut self, sender: StationId, answering: &[(StationId, Bitmap)]) {
+        let several = self.stations[sender.index()].multi_user.as_mut();
+        let several = several.expect("it sent to several");
+        several.answers_due = answering.len();
+        several.users.iter_mut().for_each(|user| user.asked = true);
+        let triggered = several.triggered.expect("the sequence has it");
+        let reserves_until = several.until;
+        if answering.is_empty() {
+            self.start_response_timeout(sender);
+        }
+        for &(station, acked) in answering {
+            let sequel = Sequel::Response {
+                to: sender,
+                carried: Carried::TriggeredBlockAck { acked, header: triggered.header },
+                rate: triggered.rate,
+                psdu_bytes: 0,
+                duration: triggered.duration,
+                reserves_until,
+            };
+            self.follow(station, sequel);
+        }
+    }
+
+    /// A trigger-based PPDU with a Block Ack ended.
+    pub(in super::super) fn receive_triggered(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+        acked: Bitmap,
+    ) {
+        let several = self.stations[receiver.index()].multi_user.as_ref();
+        let several = several.expect("it waits for Block Acks");
+        let place = several.place(flight.transmitter).expect("only those answer that were asked");
+        let response = several.users[place].response();
+        let own = flight.to(receiver, response.rate, response.psdu_bytes);
+        let is_decoded = self.decodes_control(&own, receiver);
+        if self.outbox.records {
+            self.record_control(&own, is_decoded);
+            let ru = self.stations[receiver.index()].multi_user.as_ref().map(|s| s.users[place].ru);
+            if let Some(Event::Ppdu(ppdu)) = self.outbox.events.back_mut() {
+                ppdu.psdus[0].ru = ru;
+            }
+        }
+        let several = self.stations[receiver.index()].multi_user.as_mut();
+        let several = several.expect("it waits for Block Acks");
+        several.answers_due -= 1;
+        several.users[place].acked = is_decoded.then_some(acked);
+    }
+
+    /// Others have noticed a trigger-based PPDU to `station`: after the last the exchange ends.
+    pub(in super::super) fn triggered_answer_over(&mut self, station: StationId) {
+        let several = self.stations[station.index()].multi_user.as_ref();
+        if several.is_some_and(|several| several.answers_due == 0) {
+            self.several_over(station);
+        }
+    }
+
+    /// The station that was asked answered, or not in time.
+    pub(in super::super) fn one_of_several_answered(
+        &mut self,
+        station: StationId,
+        acked: Option<&Bitmap>,
+    ) {
+        let state = &mut self.stations[station.index()];
+        let several = state.multi_user.as_mut().expect("it sent to several");
+        let Phase::Requests(turn) = several.phase else {
+            // Nobody answered the Trigger frame.
+            return self.several_over(station);
+        };
+        several.users[turn].asked = true;
+        several.users[turn].acked = acked.copied();
+        let next = turn + 1;
+        let may_go_on = acked.is_some() || turn > 0;
+        if !may_go_on || next == several.users.len() {
+            return self.several_over(station);
+        }
+        let &Exchange { edcaf, peer, opportunity_end, .. } = &several.users[next].exchange;
+        several.phase = Phase::Requests(next);
+        let Self { air, contention, .. } = self;
+        let at = match acked {
+            Some(_) => self.now + self.settings.timing.sifs,
+            None if air.carries_any(|other| contention.senses(station, other)) => {
+                return self.several_over(station);
+            }
+            None => self.now,
+        };
+        let (state, mut cx) = self.at(station);
+        let request = state.build_request(&mut cx, edcaf, peer, opportunity_end);
+        state.exchange = Some(request);
+        self.pending.push(Pending { at, station, sequel: Sequel::Payload });
+    }
+
+    /// Settles the MPDUs of each station, and goes on.
+    fn several_over(&mut self, station: StationId) {
+        let state = &mut self.stations[station.index()];
+        let several = state.multi_user.take().expect("it sent to several");
+        state.exchange = None;
+        for user in &several.users {
+            let (state, mut cx) = self.at(station);
+            match (&user.acked, user.asked) {
+                (Some(acked), _) => state.answered(&mut cx, &user.exchange, acked),
+                (None, true) => state.unanswered(&mut cx, &user.exchange),
+                (None, false) => state.not_asked(&mut cx, &user.exchange, user.mpdus),
+            }
+        }
+        let first = &several.users[0].exchange;
+        let edcaf = first.edcaf;
+        for user in &several.users[1..] {
+            self.edcaf(station, edcaf).keep_turn(user.exchange.peer);
+        }
+        let success = several.users.iter().any(|user| user.acked.is_some());
+        if !success {
+            self.access(station, edcaf).backoff.widen();
+        }
+        self.exchange_over(station, first.clone(), success);
+    }
+}

@@ -1,0 +1,121 @@
+//! Events of HE MU PPDUs, and of MU-BAR Trigger frames.
+
+use super::super::content::Exchange;
+use super::super::record::microseconds;
+use super::super::{Cell, category_of};
+use super::{Triggered, User};
+use crate::air::Flight;
+use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
+use crate::mac::block_ack::Bitmap;
+use crate::mac::mpdu::Mpdu;
+use crate::mac::sizes;
+use crate::station::{Address, StationId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::{Dbm, SeqNo12};
+
+impl Cell {
+    /// What one station was sent: `decoded` says which MPDUs it decoded, of those that are
+    /// pending, and `is_asked` whether the Trigger frame at the end, if there is one.
+    pub(super) fn user_psdu(
+        &self,
+        own: &Flight,
+        user: &User,
+        (decoded, pending): (&Bitmap, &VecDeque<Mpdu>),
+        triggered: Option<Triggered>,
+        is_asked: bool,
+    ) -> Psdu {
+        let &Exchange { edcaf, peer, collided, .. } = &user.exchange;
+        let mut frames = self.data_frames(own, (edcaf, peer), user.mpdus, decoded, pending);
+        if let Some(triggered) = triggered {
+            let start = pending[0].sequence;
+            let asked = alloc::vec![self.triggered_user(user, start)];
+            frames.push(trigger_frame(own, edcaf, triggered, asked, is_asked));
+        }
+        let signal = self.air.mean_power(own.transmitter, user.station());
+        Psdu {
+            receiver: own.receiver,
+            rate: own.rate,
+            ru: Some(user.ru),
+            bytes: own.psdu_bytes,
+            aggregated: true,
+            frames,
+            signal: signal.unwrap_or(NEXT_TO_IT),
+            collided,
+        }
+    }
+
+    /// A PPDU with these PSDUs.
+    pub(super) fn record_psdus(&mut self, flight: &Flight, psdus: Vec<Psdu>) {
+        let &Flight { start, end, transmitter, .. } = flight;
+        self.outbox.events.push_back(Event::Ppdu(Ppdu { start, end, transmitter, psdus }));
+    }
+
+    /// A Trigger frame of its own, to all `users`; `is_heard`: each decoded it.
+    pub(super) fn record_trigger(
+        &mut self,
+        flight: &Flight,
+        users: &[User],
+        triggered: Triggered,
+        is_heard: bool,
+    ) {
+        let edcaf = users[0].exchange.edcaf;
+        let mut asked = Vec::with_capacity(users.len());
+        for user in users {
+            let access = self.stations[flight.transmitter.index()].edcafs[edcaf].as_ref();
+            let access = access.expect("it sends");
+            let originator = access.originator(user.exchange.peer).expect("it has pending MPDUs");
+            let start = access.originators[originator].window_start();
+            asked.push(self.triggered_user(user, start));
+        }
+        let collided = users.iter().any(|user| self.air.is_disturbed(flight, user.station()));
+        let psdu = Psdu {
+            receiver: Address::Group,
+            rate: flight.rate,
+            ru: None,
+            bytes: flight.psdu_bytes,
+            aggregated: false,
+            frames: alloc::vec![trigger_frame(flight, edcaf, triggered, asked, is_heard)],
+            signal: NEXT_TO_IT,
+            collided,
+        };
+        self.record_psdus(flight, alloc::vec![psdu]);
+    }
+
+    fn triggered_user(&self, user: &User, start: SeqNo12) -> TriggeredUser {
+        let station: StationId = user.station();
+        let mcs = user.response().rate.mcs().expect("an HE rate");
+        let aid = self.stations[station.index()].aid;
+        TriggeredUser { aid, ru: user.ru, mcs, start }
+    }
+}
+
+/// What is heard of a transmitter next to it.
+const NEXT_TO_IT: Dbm = Dbm(-30.0);
+
+fn trigger_frame(
+    flight: &Flight,
+    edcaf: usize,
+    triggered: Triggered,
+    triggered_users: Vec<TriggeredUser>,
+    received: bool,
+) -> Frame {
+    let bytes = sizes::mu_block_ack_request(triggered_users.len() as u32);
+    Frame {
+        kind: FrameKind::MuBlockAckRequest {
+            tid: category_of(edcaf).tid(),
+            response: triggered.duration,
+            guard_interval: triggered.guard_interval,
+            width: triggered.rate.width(),
+        },
+        bytes: bytes as u16,
+        sequence: SeqNo12::default(),
+        retry: false,
+        duration_us: microseconds(flight.end, flight.reserves_until),
+        received,
+        more_data: false,
+        packets: Vec::new(),
+        announced: Vec::new(),
+        triggered: triggered_users,
+    }
+}
