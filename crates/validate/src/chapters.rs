@@ -36,7 +36,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 28] = [
+pub const ALL: [Chapter; 29] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -48,6 +48,7 @@ pub const ALL: [Chapter; 28] = [
     ("802.11ac and ax, one station", later::one_station),
     ("802.11ax, contention", later::contention),
     ("802.11ax, losses", later::lossy),
+    ("802.11ax, downlink OFDMA", later::ofdma),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),

@@ -36,7 +36,7 @@ pub enum Place {
 pub enum Direction {
     /// Every station to the access point.
     Uplink,
-    /// The access point to its one station.
+    /// The access point to every station.
     Downlink,
 }
 
@@ -83,6 +83,9 @@ pub struct Setting {
     pub retry_limit: u8,
     /// Whether the access point sends beacons, every 102.4 ms.
     pub beacons: bool,
+    /// Most stations in a PPDU of the access point, and how they acknowledge, as the scenario
+    /// file has it; `None` for one at a time.
+    pub ofdma: Option<(u8, &'static str)>,
 }
 
 /// The results of a run, after the warm-up unless stated otherwise.
@@ -138,6 +141,7 @@ impl Setting {
             contention_windows: None,
             retry_limit: RETRY_LIMIT,
             beacons: true,
+            ofdma: None,
         }
     }
 
@@ -206,6 +210,7 @@ impl Setting {
         let window = self.block_ack_window.map_or(String::new(), |w| format!(", window = {w}"));
         let (from, to) = match self.direction {
             Direction::Uplink => ("sta*", "ap"),
+            Direction::Downlink if self.stations > 1 => ("ap", "sta*"),
             Direction::Downlink => ("ap", "sta1"),
         };
         let offered = self.offered.map_or("saturated".into(), |offered| {
@@ -241,7 +246,7 @@ edca = {{ best_effort = {{ cw_min = {cw_min}, cw_max = {cw_max} }} }}
 [[node]]
 name = "ap"
 role = "access-point"
-
+{ofdma}
 [[node]]
 name = "sta"
 role = "station"
@@ -266,6 +271,10 @@ packet_bytes = {bytes}
             queue = self.queue_packets,
             rts = if self.rts { "0" } else { "\"off\"" },
             retry_limit = self.retry_limit,
+            ofdma = self.ofdma.map_or(String::new(), |(stations, acknowledgement)| {
+                let acknowledgement = format!("acknowledgement = \"{acknowledgement}\"");
+                format!("ofdma = {{ stations = {stations}, {acknowledgement} }}\n")
+            }),
             ampdu = self.ampdu_bytes_max,
             amsdu = self.amsdu_bytes_max,
             stations = self.stations,
