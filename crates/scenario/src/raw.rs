@@ -430,8 +430,8 @@ tables! {
     /// The radio channel and what the whole cell shares.
     RawChannel {
         /// Generation of the cell, of the access point and all stations. 802.11n is
-        /// what every device in use can speak; 802.11ac and 802.11ax send to one
-        /// station at a time here.
+        /// what every device in use can speak; 802.11ax sends to several stations at
+        /// once where the access point has ofdma.
         value standard: Standard = "802.11n";
         /// Frequency band.
         option band: Band = "\"2.4GHz\" for 802.11b and 802.11g, else \"5GHz\"";
