@@ -23,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 51] = [
+pub static ALL: [Shipped; 52] = [
     shipped!("apq"),
     shipped!("apq/adapting"),
     shipped!("apq/capacity"),
@@ -75,6 +75,7 @@ pub static ALL: [Shipped; 51] = [
     shipped!("scan/fig9"),
     shipped!("upload"),
     shipped!("video"),
+    shipped!("wifi6"),
 ];
 
 /// The one called `name`.
