@@ -202,8 +202,29 @@ pub fn later_error_model(name: &str) -> ErrorModel {
             per: Probability::new(record.number("per")).expect("a probability"),
         }
     };
-    let rows = records(AX_PER_TABLES).into_iter().map(row).collect();
-    ErrorModel::table(PerTable::new(rows).expect("ns-3's curves are a table"))
+    let rows: Vec<PerRow> = records(AX_PER_TABLES).into_iter().map(row).collect();
+    let curves = rows.chunk_by(|a, b| a.rate == b.rate);
+    let table = PerTable::new(curves.flat_map(straight_lines).collect());
+    ErrorModel::table(table.expect("ns-3's curves are a table"))
+}
+
+/// The points of a curve and more between each two, on the straight line of the PER, as ns-3
+/// reads its tables.
+fn straight_lines(rows: &[PerRow]) -> Vec<PerRow> {
+    /// Number of parts into which a quarter of a decibel is divided.
+    const PARTS: u32 = 5;
+    let mut all = Vec::new();
+    for pair in rows.windows(2) {
+        for part in 0..PARTS {
+            let share = f64::from(part) / f64::from(PARTS);
+            let between = |from: f64, to: f64| from + share * (to - from);
+            let per = Probability::new(between(pair[0].per.as_f64(), pair[1].per.as_f64()));
+            let snr = Db(between(pair[0].snr.0, pair[1].snr.0));
+            all.push(PerRow { per: per.expect("it lies between two"), snr, ..pair[0] });
+        }
+    }
+    all.extend(rows.last());
+    all
 }
 
 /// Returns the curve as ns-3's TableBasedErrorRateModel interpolates it. Our points are

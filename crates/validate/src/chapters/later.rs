@@ -239,10 +239,14 @@ pub(super) fn lossy() -> Table {
         ],
         rows: data::records(AX_LOSSY).iter().filter_map(lossy_row).collect(),
         notes: vec![
-            "*Table*: ns-3's curves of the convolutional code, known to us in steps of 1.5 dB, so that \
-             what lies between them is a guess: listed. Rows with two streams, at 80 MHz and with \
-             Yans' model are left out: ns-3's streams see half the bits of an MPDU, and its curves \
-             there are not those of one stream at 20 MHz."
+            "*Table*: ns-3's curves of the convolutional code, in steps of a quarter of a decibel with \
+             straight lines of the PER between them, as ns-3 reads them; of MCS 11 they are Yans'. Rows \
+             with two streams, at 80 MHz and with Yans' model are left out: ns-3's streams see half the \
+             bits of an MPDU, and its curves there are not those of one stream at 20 MHz."
+                .into(),
+            "The three rows without A-MPDU have 2 to 9 % more errors in ns-3, whose single runs sent 6 000 \
+             to 10 000 MPDUs: up to three standard deviations of such a share each, all in one direction. \
+             The cause is not known."
                 .into(),
         ],
     }
@@ -266,11 +270,7 @@ fn lossy_row(record: &Record) -> Option<Row> {
     let their_errors = (1.0 - record.number("acked_mpdus") / sent).max(0.0);
     let same_errors = (errors.mean - their_errors).abs() <= TARGET_LOSSY * their_errors.max(1e-3);
     let ok = same_errors && is_within(goodput.mean, theirs, TARGET_LOSSY);
-    // Beyond the waterfall the curves' steps do not matter.
-    let verdict = match model == "Nist" || their_errors == 0.0 {
-        true => Verdict::of(ok),
-        false => Verdict::Listed,
-    };
+    let verdict = Verdict::of(ok);
     let cells = vec![
         model.into(),
         setting.rate.to_string(),
