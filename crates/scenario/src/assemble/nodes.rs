@@ -182,9 +182,9 @@ pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &
             }
         }
     }
-    let mut told: BTreeSet<Option<&str>> = BTreeSet::new();
+    let mut reported: BTreeSet<Option<&str>> = BTreeSet::new();
     for node in nodes.iter().filter(|node| node.is_wifi()) {
-        if access_points.contains_key(&node.bss()) || !told.insert(node.bss()) {
+        if access_points.contains_key(&node.bss()) || !reported.insert(node.bss()) {
             continue;
         }
         let role = one_of(&["access-point"]);

@@ -107,7 +107,7 @@ pub(super) fn one_station() -> Table {
         let mpdus = ours.mpdus_per_ppdu_median;
         let corrected = theirs.corrected_mbps(mpdus);
         let fits = fitting(setting);
-        // ns-3 has so many, or the durations of the standard let fewer or more in.
+        // The number of ns-3, or the number that fits by the durations of the standard.
         let equal = mpdus == theirs.mpdus_per_ppdu || fits == Some(mpdus);
         let verdict =
             Verdict::of(equal && is_within(ours.goodput_mbps, corrected, TARGET_SATURATED));
@@ -151,7 +151,7 @@ pub(super) fn one_station() -> Table {
     }
 }
 
-/// The MPDUs that a PPDU of at most 5.484 ms has room for, if nothing else bounds them.
+/// Number of MPDUs that fit into a PPDU of 5.484 ms, if nothing else limits them.
 fn fitting(setting: &Setting) -> Option<u32> {
     let mpdu = match setting.amsdu_bytes_max {
         0 => sizes::mpdu(setting.packet_bytes().into(), true),

@@ -28,7 +28,7 @@ pub const RTS: u32 = 20;
 pub const BLOCK_ACK: u32 = block_ack(64);
 /// Block Ack Request (9.3.1.7).
 pub const BLOCK_ACK_REQUEST: u32 = 24;
-/// MU-BAR Trigger frame to so many stations, 1 to 74: header of two addresses, Common Info of
+/// MU-BAR Trigger frame to 1 to 74 `stations`: header of two addresses, Common Info of
 /// eight octets, and for each a User Info of five with its BAR Control and BAR Information
 /// (IEEE 802.11ax-2021, 9.3.1.22); without padding.
 pub const fn mu_block_ack_request(stations: u32) -> u32 {

@@ -130,7 +130,7 @@ fn ofdma_of(
     })
 }
 
-/// The standard has so many streams.
+/// No node has more streams than the standard.
 fn check_streams_of_standard(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
     let most = common.standard.streams_max();
     if !is_written(&raw.streams.place) || raw.streams.value.0 <= i64::from(most) {

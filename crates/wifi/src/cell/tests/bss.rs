@@ -13,7 +13,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// An SNR at which nothing is sensed, and that as interference is nothing even to a double.
 const DEAF: Db = Db(-300.0);
 
-/// Sets of so many stations, each with its access point first; `snr` is between sets.
+/// Sets with these numbers of stations, each with its access point first; `snr` is between sets.
 fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellConfig {
     let total: usize = stations.iter().map(|stations| stations + 1).sum();
     let mut config = cell(total - 1, rate, ChannelWidth::Mhz20, ampdu);
@@ -146,8 +146,8 @@ fn a_set_out_of_reach_changes_nothing() {
 /// delivered. The stations' CTS reach both, so with RTS something gets through.
 ///
 /// An account of the latter: an RTS takes 52 us at 6 Mb/s and its CTS begins 16 us later, so two
-/// that begin less than 68 us apart, 7 slots or fewer, are not told of each other. Of 256 pairs
-/// of backoffs from 0 to 15 these are 184. A round in vain takes an RTS, the response timeout
+/// that begin less than 68 us apart, 7 slots or fewer, do not learn of each other. Of 256 pairs
+/// of backoffs from 0 to 15 these are 184. A failed round takes an RTS, the response timeout
 /// (16 + 9 + 20 us), AIFS (43 us) and a backoff: 0.2 ms, and there are 184/72 = 2.6 of them to
 /// each that is not. With 2.2 ms for that one, 2.2/2.7 = 81 % are the most that the two get.
 /// They get less, because of those who are 6 or 7 slots late some send into the other's data.
