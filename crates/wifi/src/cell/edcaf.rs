@@ -35,6 +35,10 @@ pub(super) struct Edcaf {
     /// Since when it contends for the next exchange.
     pub contends_since: Instant,
     pub last_served: Option<Address>,
+    /// Whether the peer that is next has something to repeat.
+    repeats_next: bool,
+    /// Turns of such peers since the last of one with new packets.
+    repeats: u32,
     /// Packets in the originators' hands.
     pub held: Held,
     /// When the packet that was taken last left the upper queue.
@@ -168,6 +172,8 @@ impl Edcaf {
             ),
             contends_since: Instant::ZERO,
             last_served: None,
+            repeats_next: false,
+            repeats: 0,
             held: Held::NONE,
             dequeued: Instant::ZERO,
             gate: Gate::Open,
@@ -265,12 +271,33 @@ impl Edcaf {
             });
             return next.map(Address::from);
         }
-        match (self.waiting(), self.fresh()) {
-            // Peers with something to repeat and peers with new packets take turns.
-            (Some(waiting), Some(fresh)) if self.last_served == Some(waiting) => Some(fresh),
-            (Some(waiting), _) => Some(waiting),
-            (None, fresh) => fresh,
-        }
+        let (waiting, fresh) = (self.waiting(), self.fresh());
+        // Peers with something to repeat and peers with new packets take turns.
+        self.repeats_next = match (waiting, fresh) {
+            (Some(waiting), Some(fresh)) => {
+                self.last_served != Some(waiting) && !self.is_overdue(fresh)
+            }
+            (waiting, _) => waiting.is_some(),
+        };
+        if self.repeats_next { waiting } else { fresh }
+    }
+
+    /// `peer`, whose new packet is the next, has nothing to repeat, was not served last, and as many
+    /// turns as others have something to repeat were theirs since new packets had one. Peers that
+    /// always have something left over would be served for ever otherwise.
+    fn is_overdue(&self, peer: Address) -> bool {
+        let waits = |peer| self.originator(peer).is_some_and(|i| self.waits(&self.originators[i]));
+        let waiting = || self.originators.iter().filter(|o| self.waits(o)).count();
+        self.repeats > 1
+            && self.last_served != Some(peer)
+            && !waits(peer)
+            && waiting() <= self.repeats as usize
+    }
+
+    /// Data is sent to `peer`, whose turn it was.
+    pub fn served(&mut self, peer: Address) {
+        self.last_served = Some(peer);
+        self.repeats = if self.repeats_next { self.repeats + 1 } else { 0 };
     }
 
     /// Tells the queue whether `peer` has something to be repeated. Above a
@@ -289,13 +316,18 @@ impl Edcaf {
         if self.held.packets == 0 && !self.originators.iter().any(|o| o.block_ack_request_due) {
             return None;
         }
-        let waits = |o: &&Originator| {
-            o.agreement != Agreement::Requested && o.is_waiting() && !self.absent.holds(o.peer)
-        };
+        let waits = |o: &&Originator| self.waits(o);
         let last = self.last_served.and_then(|peer| self.originator(peer));
         let (before, after) = self.originators.split_at(last.map_or(0, |index| index + 1));
         let next = after.iter().find(waits).or_else(|| before.iter().find(waits));
         next.map(|originator| originator.peer)
+    }
+
+    /// It has MPDUs to repeat or a Block Ack Request due, and they may be sent.
+    fn waits(&self, originator: &Originator) -> bool {
+        originator.agreement != Agreement::Requested
+            && originator.is_waiting()
+            && !self.absent.holds(originator.peer)
     }
 
     /// The peer of the next new packet.

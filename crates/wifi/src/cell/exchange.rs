@@ -85,7 +85,7 @@ impl Cell {
                 let access = state.edcafs[edcaf].as_mut().expect("it sends");
                 let index = access.originator(peer).expect("it has pending MPDUs");
                 let retries = access.originators[index].sent(mpdus, now);
-                access.last_served = Some(peer);
+                access.served(peer);
                 access.queue.charge_airtime(peer.into(), duration);
                 let link = state.link_stats(peer);
                 link.ppdus += 1;
