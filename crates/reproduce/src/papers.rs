@@ -63,6 +63,7 @@
 //! quantities and pages match.
 
 pub mod apq;
+pub mod beyond;
 pub mod franc;
 pub mod jumbo;
 pub mod retryout;
@@ -72,8 +73,8 @@ use crate::figure::{Figure, Paper};
 use lasthop_scenario::did_you_mean;
 
 /// All papers, in the order in which they are shown.
-pub const PAPERS: [&Paper; 5] =
-    [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER, &franc::PAPER];
+pub const PAPERS: [&Paper; 6] =
+    [&scan::PAPER, &retryout::PAPER, &jumbo::PAPER, &apq::PAPER, &franc::PAPER, &beyond::PAPER];
 
 /// Why [`select`] found nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
