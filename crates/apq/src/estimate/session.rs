@@ -9,6 +9,7 @@
 //! saturation flow. Times are in seconds. Packets of other hosts are not seen here.
 
 use super::statistics::{densest, median, quantile, sorted};
+use super::symptoms::pause;
 use super::timeline::Timeline;
 use crate::plan::StreamKind;
 use crate::report::SessionReport;
@@ -29,6 +30,9 @@ const ENTRY_QUANTILE: f64 = 0.97;
 /// If more than this share of packets was not sent, a gap in the numbers does not
 /// indicate a refusal.
 const UNSENT_MAX: f64 = 0.005;
+
+/// Most packets that leave together, with one pause overlooked: the Block Ack window of 802.11ax.
+const AGGREGATE_MAX: usize = 2 * 256;
 
 /// A part of a phase, in seconds from the start of the phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,7 +175,9 @@ impl Occupancy {
     /// transmission is before one that enters then.
     pub fn new(timeline: &Timeline, empty_delay: f64, service: f64) -> Self {
         let shift = service / 2.0 - empty_delay;
-        let left = timeline.arrivals().into_iter().map(|time| time + shift).collect();
+        let mut left = timeline.arrivals();
+        leave_together(&mut left);
+        left.iter_mut().for_each(|time| *time += shift);
         Self { entered: timeline.passages.iter().map(|passage| passage.sent).collect(), left }
     }
 
@@ -180,6 +186,22 @@ impl Occupancy {
         let entered = self.entered.partition_point(|&sent| sent <= time);
         let left = self.left.partition_point(|&left| left <= time);
         entered.saturating_sub(left) as f64
+    }
+}
+
+/// Moves sorted arrivals to the end of their aggregate, where there are aggregates whose packets
+/// arrive one by one: each has room in the queue until all are acknowledged.
+fn leave_together(arrivals: &mut [f64]) {
+    let gaps = sorted(arrivals.windows(2).map(|pair| pair[1] - pair[0]));
+    let Some(pause) = pause(&gaps) else { return };
+    // What has no such pauses for longer than any aggregate is paced by something else.
+    let all = arrivals.chunk_by(|one, next| next - one < pause);
+    if all.map(<[f64]>::len).max() > Some(AGGREGATE_MAX) {
+        return;
+    }
+    for aggregate in arrivals.chunk_by_mut(|one, next| next - one < pause) {
+        let end = aggregate[aggregate.len() - 1];
+        aggregate.fill(end);
     }
 }
 
@@ -247,6 +269,36 @@ mod tests {
             duplicates: 0,
         };
         (plan, record)
+    }
+
+    /// Aggregates of `size` packets that arrive one by one, each behind a pause.
+    fn aggregates(size: usize) -> Vec<f64> {
+        let starts = (0..40).map(|n| f64::from(n) * (size as f64 * 10e-6 + 150e-6));
+        starts.flat_map(|start| (0..size).map(move |n| start + n as f64 * 10e-6)).collect()
+    }
+
+    #[test]
+    fn packets_of_an_aggregate_leave_together() {
+        for size in [5, 64, 256] {
+            let mut arrivals = aggregates(size);
+            let ends: Vec<f64> = arrivals.chunks(size).map(|all| all[size - 1]).collect();
+            leave_together(&mut arrivals);
+            for (aggregate, end) in arrivals.chunks(size).zip(ends) {
+                assert!(aggregate.iter().all(|&time| time == end), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_leaves_one_by_one_is_left_as_it_is() {
+        // A wire before and after a pause of the sender; random backoff.
+        let wire = (0..2_000).map(|n| f64::from(n) * 1e-4 + if n < 1_000 { 0.0 } else { 1.0 });
+        let backoff = (0..2_000).map(|n| f64::from(n) * 1e-3 + f64::from(n * 7 % 16) * 9e-6);
+        for arrivals in [wire.collect::<Vec<_>>(), backoff.collect()] {
+            let mut moved = arrivals.clone();
+            leave_together(&mut moved);
+            assert_eq!(moved, arrivals);
+        }
     }
 
     #[test]

@@ -208,19 +208,26 @@ fn evenness(distances: &[f64]) -> Option<f64> {
     const ALIKE: f64 = 0.15;
     let (mean, median) = (mean(distances)?, quantile(distances, 0.5)?);
     let alike = mean > 0.0 && libm::fabs(median / mean - 1.0) < ALIKE;
-    let of_median = |part| Some(quantile(distances, part)? / median);
-    // A host that is late has pauses as well, but makes up for them at once.
-    let has_pauses = of_median(PAUSES)? > PAUSE_MIN && of_median(1.0 - PAUSES)? > HURRY_MAX;
-    (alike && !has_pauses).then(|| deviation_of_quartiles(distances) / mean)
+    (alike && pause(distances).is_none()).then(|| deviation_of_quartiles(distances) / mean)
 }
 
-/// The quantile of the gaps that is the pause between aggregates of up to 256 packets.
-const PAUSES: f64 = 1.0 - 1.0 / 280.0;
-/// Least pause between aggregates, relative to the gap between their packets: they are more
-/// than one contention, preamble and Block Ack apart, while packets take microseconds.
-const PAUSE_MIN: f64 = 3.0;
-/// Gaps shorter than this, relative to the median, make up for a pause.
-const HURRY_MAX: f64 = 0.5;
+/// The least of the sorted gaps between packets that is a pause between aggregates, if they leave
+/// in aggregates of up to 256 whose packets arrive one by one: even gaps, and pauses between that
+/// nothing catches up with, as it does after those of a host that is late.
+pub fn pause(distances: &[f64]) -> Option<f64> {
+    /// The quantile of the gaps that is a pause.
+    const PAUSES: f64 = 1.0 - 1.0 / 280.0;
+    /// Least pause, relative to the gap between packets: a contention, a preamble and a Block Ack
+    /// take longer than a packet of an aggregate. A packet that is lost makes a gap of two.
+    const PAUSE_MIN: f64 = 2.5;
+    /// Packets of an aggregate have no backoff between: their gaps are this far from the median at
+    /// most.
+    const EVEN: f64 = 0.05;
+    let median = quantile(distances, 0.5).filter(|&median| median > 0.0)?;
+    let of_median = |part| Some(quantile(distances, part)? / median);
+    let is_even = of_median(1.0 - PAUSES)? > 1.0 - EVEN && of_median(0.6)? < 1.0 + EVEN;
+    (is_even && of_median(PAUSES)? > PAUSE_MIN).then_some(PAUSE_MIN * median)
+}
 
 /// The share of its rate that the sender achieved: counts packets for which its
 /// buffer was full, and streams that took longer than planned.

@@ -12,11 +12,10 @@ const FILE: ScenarioFile = scenario_file!("beyond/apq.toml");
 /// Capacities in packets; the paper has 30 to 2000.
 const CAPACITIES: [u32; 5] = [30, 100, 300, 1000, 2000];
 
-/// Why less is found, where it is.
-const AGGREGATED: &str = "What is on the air arrives MPDU by MPDU, and has room in the queue until the \
-                          Block Ack: an aggregate less is counted. Of 300 packets on 802.11ax 300 \
-                          are found without A-MPDUs (ampdu_frames_max = 1), 292 with 8 MPDUs in each, \
-                          275 with 32.";
+/// Why nothing is found, where it is so.
+const NONE: &str = "The search for the saturation rate finds none, and the measurement says that it \
+                    is not to be trusted; an aggregate has room for eight times as many packets. \
+                    Why no rate is found is unknown.";
 /// Why FQ-CoDel is not told.
 const TOO_FAST: &str = "\"Cannot tell\", which is so where CoDel takes longer than a burst to catch up \
                         with an overload.";
@@ -60,7 +59,7 @@ fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
                 ours,
                 stated(100.0),
             )
-            .because(AGGREGATED)
+            .because(NONE)
         })
         .collect();
     let name = managed(generation);
@@ -75,7 +74,7 @@ pub const APQ: Figure = Figure {
     title: "Queues measured from outside",
     shows: "A server sends a laptop more than the link carries, and the laptop sees how many \
             packets wait. An aggregate of 802.11ax takes up to 256 packets out of the queue at \
-            once.",
+            once; they arrive one by one, and have room in the queue until all are acknowledged.",
     runs: || {
         let mut runs = Vec::new();
         for generation in GENERATIONS {
