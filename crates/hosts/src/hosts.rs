@@ -119,6 +119,7 @@ impl Hosts {
         seed: Seed,
     ) -> Result<Self, HostsError> {
         let mut network = Network::new(network_config, seed)?;
+        check_paths(config, &network)?;
         let francs = Francs::new(config, &mut network, seed)?;
         let flows = Flows::new(config, network_config, &network, seed)?;
         check_changes(&config.changes, &network)?;
@@ -398,6 +399,19 @@ impl Hosts {
                 return;
             }
         }
+    }
+}
+
+/// Whatever sends has a path to whom it sends.
+fn check_paths(config: &HostsConfig, network: &Network) -> Result<(), NetworkError> {
+    let of_flows = config.flows.iter().map(|flow| (flow.from, flow.to));
+    let of_links = config.francs.iter().flat_map(|link| {
+        let first = link.nodes.first().map(|first| first.node);
+        link.nodes.iter().filter_map(move |other| Some((first?, other.node)))
+    });
+    match of_flows.chain(of_links).find(|(from, to)| !network.joins(*from, *to)) {
+        Some((from, to)) => Err(NetworkError::Unreachable(from.0, to.0)),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The whole network as one machine: nodes, the wires between them, and a Wi-Fi cell.
 //! It forwards packets hop by hop along the only path between two nodes: a network is a
-//! tree, like switches without a spanning tree protocol.
+//! tree, like switches without a spanning tree protocol, or several trees, between which
+//! nothing gets across.
 //!
 //! `sim` feeds it from traffic sources, `live` from real interfaces. A node may have a
 //! [`HostCost`], the time that its processor takes for each packet that the node itself
@@ -45,7 +46,7 @@ pub enum NetworkError {
     /// The configuration of the cell is invalid.
     #[error(transparent)]
     Cell(#[from] CellError),
-    /// There is no path between two nodes.
+    /// A flow is between two nodes that no path joins.
     #[error("nodes {0} and {1} are not connected")]
     Unreachable(u16, u16),
     /// There is more than one path between two nodes.
@@ -343,7 +344,7 @@ impl Network {
     /// Takes up to `count` packets like `first`, with tags that count up from its own, while
     /// the first queue on their path has room; `taken` sees each. Returns how many, which may
     /// be fewer although there is room, but not none. A node with a [`HostCost`] takes every
-    /// packet, and diverted packets are always taken.
+    /// packet, and diverted packets are always taken. Without a path there is no room.
     pub fn offer_packets(
         &mut self,
         now: Instant,
@@ -366,6 +367,7 @@ impl Network {
                         return 0;
                     }
                 }
+                Hop::None => return 0,
                 Hop::Air(to) => {
                     let station = self.routes.station(source).expect("it sends over the air");
                     let is_cut = self.is_too_long(source, first);
@@ -496,6 +498,11 @@ impl Network {
 
     /// The node of a station.
     pub fn node(&self, station: StationId) -> NodeId {
+    /// Whether there is a path between two nodes.
+    pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
+        self.routes.joins(one, other)
+    }
+
         self.node_of[station.index()]
     }
 
@@ -626,6 +633,7 @@ impl Network {
         let wire = &mut self.wires[index];
         // A saturated source has to know when its packets leave the queue.
         let is_watched = packet.source == wire.from && packet.transport != Transport::Tcp;
+            Hop::None => self.drop_packet(node, packet, DropReason::Unreachable),
         wire.wire.handle_packet(self.now, *packet, is_watched);
         self.wire_changed(index);
     }

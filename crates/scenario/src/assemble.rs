@@ -51,11 +51,11 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     nodes::check_roles(&nodes, raw, problems);
     let names = Names::of(&nodes);
     let cell = radio::cell(raw, &nodes, &names, problems);
-    let wires = topology::wires(&nodes, &raw.wire, raw.duration.value, &names, problems);
+    let (wires, islands) = topology::wires(&nodes, &raw.wire, raw.duration.value, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
-    let flows = traffic::flows(raw, &nodes, &mtus, &names, problems);
+    let flows = traffic::flows(raw, &nodes, &mtus, (&names, islands.as_ref()), problems);
     radio::check_receivers(&nodes, &flows, problems);
-    let francs = franc::links(raw, &nodes, &mtus, &flows, &names, problems);
+    let francs = franc::links(raw, &nodes, &mtus, &flows, (&names, islands.as_ref()), problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
     if !problems.is_empty() {
         return None;

@@ -544,11 +544,9 @@ fn sets_without_an_access_point() {
         ),
         ("node.server.bss=x", "node.server.bss: a host has no radio, and this key is about one"),
         (
-            "node=[{ name = \"ap\", role = \"access-point\" }, \
-             { name = \"laptop\", role = \"station\" }, \
-             { name = \"server\", role = \"access-point\", bss = \"b\" }, \
-             { name = \"lonely\", role = \"access-point\", bss = \"c\" }]",
-            "\"lonely\" does not reach \"ap\"; a [[wire]] between their parts is missing",
+            "wire=[]",
+            "flow.up.to: \"laptop\" does not reach \"server\", but \"ap\"; \
+             a [[wire]] would join them",
         ),
     ] {
         let error = parse("good.toml", GOOD, &[set.into()]).expect_err(set).to_string();
