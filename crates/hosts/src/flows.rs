@@ -151,10 +151,16 @@ impl Flows {
             // Its sockets send by themselves.
             Flow::Kernel(_) => return None,
         };
+        let mut before = None;
         while let Some(departure) = flow.source.poll_packet(now) {
             let packet = flow.packet(departure.bytes, now);
             sink.sent(now, &packet);
-            network.handle_packet(now, packet);
+            if flow.source.is_bursty() && before == Some(departure.at) {
+                network.handle_next_packet(packet);
+            } else {
+                network.handle_packet(now, packet);
+            }
+            before = Some(departure.at);
         }
         let next = flow.source.next_departure();
         if flow.source.refill(now).is_some() {

@@ -284,6 +284,13 @@ impl Network {
         self.enter(now, &packet);
     }
 
+    /// Takes a packet at its source together with the one before it, at the same instant: what
+    /// is due at that instant is done behind both. A radio that gains the channel at once has
+    /// both to send.
+    pub fn handle_next_packet(&mut self, packet: Packet) {
+        self.enter(self.now, &packet);
+    }
+
     /// Takes a packet at its source when everything due before `now` is done.
     fn enter(&mut self, now: Instant, packet: &Packet) {
         self.now = now;
@@ -360,6 +367,7 @@ impl Network {
             && !self.is_diverted(source, first);
         if is_direct {
             match self.routes.next(source, first.destination) {
+                Hop::None => return 0,
                 Hop::Wire(index) => {
                     let admits = self.wires[index].wire.admits(now, first);
                     self.wire_changed(index);
@@ -367,7 +375,6 @@ impl Network {
                         return 0;
                     }
                 }
-                Hop::None => return 0,
                 Hop::Air(to) => {
                     let station = self.routes.station(source).expect("it sends over the air");
                     let is_cut = self.is_too_long(source, first);
@@ -491,6 +498,11 @@ impl Network {
         }
     }
 
+    /// Whether there is a path between two nodes.
+    pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
+        self.routes.joins(one, other)
+    }
+
     /// The last instant handled.
     pub fn now(&self) -> Instant {
         self.now
@@ -498,11 +510,6 @@ impl Network {
 
     /// The node of a station.
     pub fn node(&self, station: StationId) -> NodeId {
-    /// Whether there is a path between two nodes.
-    pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
-        self.routes.joins(one, other)
-    }
-
         self.node_of[station.index()]
     }
 
@@ -626,6 +633,7 @@ impl Network {
         match hop {
             Hop::Wire(index) => self.send_by_wire(index, packet),
             Hop::Air(to) => self.send_by_air(node, to, packet),
+            Hop::None => self.drop_packet(node, packet, DropReason::Unreachable),
         }
     }
 
@@ -633,7 +641,6 @@ impl Network {
         let wire = &mut self.wires[index];
         // A saturated source has to know when its packets leave the queue.
         let is_watched = packet.source == wire.from && packet.transport != Transport::Tcp;
-            Hop::None => self.drop_packet(node, packet, DropReason::Unreachable),
         wire.wire.handle_packet(self.now, *packet, is_watched);
         self.wire_changed(index);
     }
