@@ -68,6 +68,9 @@ pub struct HostsConfig {
     pub nodes: Vec<Identity>,
     /// The flows, by [`FlowId`].
     pub flows: Vec<Flow>,
+    /// Flows of datagrams that only take their share of the network: their packets are of
+    /// [`FlowId::BACKGROUND`], and they keep no run going. Not saturated, and no pings.
+    pub background: Vec<Flow>,
     /// The coded links.
     pub francs: Vec<FrancLink>,
     /// No flow sends from this instant on.
@@ -131,6 +134,10 @@ impl Hosts {
             if config.flows[flow].endpoints == Endpoints::Model {
                 events.push(config.flows[flow].start, Event::Start(flow));
             }
+        }
+        for index in flows::by_name(&config.background) {
+            let start = config.background[index].start;
+            events.push(start, Event::Start(config.flows.len() + index));
         }
         events.push(Instant::ZERO, Event::Sample);
         if !config.warmup.is_zero() {
@@ -359,6 +366,7 @@ impl Hosts {
                         sink.arrived(at, node, packet);
                         match packet.flow {
                             _ if is_drivers(packet) => outputs.push_back(output),
+                            FlowId::BACKGROUND => {}
                             FlowId::NONE => {
                                 francs.arrived(at, node, packet, Outside { network, sink });
                             }
@@ -369,6 +377,7 @@ impl Hosts {
                         sink.dropped(at, node, packet, reason);
                         match packet.flow {
                             _ if is_drivers(packet) => outputs.push_back(output),
+                            FlowId::BACKGROUND => {}
                             FlowId::NONE => francs.dropped(at, packet, Outside { network, sink }),
                             _ => flows.dropped(packet),
                         }
@@ -404,7 +413,7 @@ impl Hosts {
 
 /// Whatever sends has a path to whom it sends.
 fn check_paths(config: &HostsConfig, network: &Network) -> Result<(), NetworkError> {
-    let of_flows = config.flows.iter().map(|flow| (flow.from, flow.to));
+    let of_flows = config.flows.iter().chain(&config.background).map(|flow| (flow.from, flow.to));
     let of_links = config.francs.iter().flat_map(|link| {
         let first = link.nodes.first().map(|first| first.node);
         link.nodes.iter().filter_map(move |other| Some((first?, other.node)))
