@@ -121,7 +121,7 @@ impl Nodes {
     }
 }
 
-/// The settings of a node that sends everything at the rate of the neighbour.
+/// The settings of a node that sends everything at the rate and the power of the neighbour.
 fn with_rate(
     mut settings: RawNodeSettings,
     raw: &RawNeighbour,
@@ -151,6 +151,7 @@ fn with_rate(
         _ => raw.streams.as_ref().map_or(2, |at| at.value.0),
     };
     settings.streams.value = Whole(streams);
+    settings.tx_power.value = TX_POWER;
     settings
 }
 
@@ -298,7 +299,8 @@ fn sources(
     let busy = raw.busy.value.as_f64();
     let most = beacons + (1.0 - beacons) * exchange.busy_max() * LOAD_MAX;
     if busy < beacons {
-        let message = format!("expected 0 or at least {beacons:.4}, which its beacons take");
+        let least = (beacons * 1e4).ceil() / 1e4;
+        let message = format!("expected 0 or at least {least:.4}, which its beacons take");
         problems.push(&raw.busy.place, message);
     } else if busy > most {
         let message = format!(
