@@ -54,7 +54,8 @@ pub struct RunDocument {
     /// The neighbours on the channel by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub neighbours: BTreeMap<String, NeighbourSummary>,
-    /// The directions of the Wi-Fi links that carried data, as `sender->receiver`.
+    /// The directions of the Wi-Fi links that carried data, as `sender->receiver`; those of
+    /// neighbours left out.
     pub links: BTreeMap<String, LinkSummary>,
     /// The directions of the wires, as `from->to`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
