@@ -438,7 +438,7 @@ fn a_hidden_neighbour_spoils_what_it_overlaps() {
             assert!(received.iter().all(|it| !it), "{ppdu:?}");
         } else {
             partly += 1;
-            let bits_per_s = (psdu.bytes * 8) as f64 / (ppdu.end - header).as_secs_f64();
+            let bits_per_s = f64::from(psdu.bytes * 8) / (ppdu.end - header).as_secs_f64();
             let mut bytes = 0;
             for (frame, received) in psdu.frames.iter().zip(received) {
                 let at = |bytes: u32| {
