@@ -1,7 +1,6 @@
 //! The whole network as one machine: nodes, the wires between them, and a Wi-Fi cell.
 //! It forwards packets hop by hop along the only path between two nodes: a network is a
-//! tree, like switches without a spanning tree protocol, or several trees, between which
-//! nothing gets across.
+//! tree, like switches without a spanning tree protocol, or several trees beside each other.
 //!
 //! `sim` feeds it from traffic sources, `live` from real interfaces. A node may have a
 //! [`HostCost`], the time that its processor takes for each packet that the node itself
@@ -284,9 +283,8 @@ impl Network {
         self.enter(now, &packet);
     }
 
-    /// Takes a packet at its source together with the one before it, at the same instant: what
-    /// is due at that instant is done behind both. A radio that gains the channel at once has
-    /// both to send.
+    /// Takes a packet at its source together with the one before it: what is due at that instant
+    /// is done behind both, and a radio that gains the channel at once has both to send.
     pub fn handle_next_packet(&mut self, packet: Packet) {
         self.enter(self.now, &packet);
     }
