@@ -441,6 +441,17 @@ class LinkSummary(_LinkSummary, total=False):
     """Data MPDUs in a PPDU."""
 
 
+class NeighbourSummary(TypedDict):
+    """A neighbour on the channel."""
+
+    busy: float
+    """Share of the time in which a PPDU of its own would be on the air if nobody else sent, 0 to 1:
+    what the scenario asks for."""
+    airtime_fraction: float
+    """Share of the time after the warm-up in which one of its nodes transmitted, 0 to 1: less than
+    `busy` where it found no room, more where it sent again after collisions."""
+
+
 class _NodeSummary(TypedDict):
     queue_drops: int
     """Packets that found no room or were dropped by active queue management."""
@@ -601,9 +612,10 @@ class _RunDocument(TypedDict):
     flows: dict[str, FlowSummary]
     """The flows by name."""
     nodes: dict[str, NodeSummary]
-    """The Wi-Fi nodes by name."""
+    """The Wi-Fi nodes by name, those of neighbours left out."""
     links: dict[str, LinkSummary]
-    """The directions of the Wi-Fi links that carried data, as `sender->receiver`."""
+    """The directions of the Wi-Fi links that carried data, as `sender->receiver`; those of
+    neighbours left out."""
 
 
 class RunDocument(_RunDocument, total=False):
@@ -613,6 +625,8 @@ class RunDocument(_RunDocument, total=False):
     """How well real time was kept; only of an emulated run."""
     franc: dict[str, CodedLinkSummary]
     """The coded links by name."""
+    neighbours: dict[str, NeighbourSummary]
+    """The neighbours on the channel by name."""
     programs: dict[str, ProgramSummary]
     """The flows of real programs, each direction for itself, as `protocol source -> destination`;
     only of an emulated run."""

@@ -23,6 +23,7 @@ use lasthop_units::{Instant, Seed};
 /// All flows of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flows {
+    /// By [`FlowId`], and behind them those in the background.
     flows: Vec<Flow>,
     /// The saturated flows that start at each node, ordered by name.
     saturated: Vec<Vec<usize>>,
@@ -126,6 +127,24 @@ impl Flows {
             })));
         }
         let lasting = flows.len();
+        for flow in &hosts.background {
+            let (FlowKind::Udp(source) | FlowKind::Video(source)) = &flow.kind else {
+                unreachable!("only datagrams are in the background");
+            };
+            let stop = flow.stop.unwrap_or(end).min(end);
+            let stream = seed.stream_of("flow/source", flow.identity());
+            flows.push(Flow::Datagrams(Box::new(Datagrams {
+                id: FlowId::BACKGROUND,
+                from: flow.from,
+                to: flow.to,
+                hash: flow.identity().hash(),
+                access_category: flow.access_category,
+                source: Source::new(source, flow.start, stop, stream),
+                next_tag: 0,
+                saturation: None,
+                requests: None,
+            })));
+        }
         Ok(Self { flows, saturated, backlogs, wakes: Vec::new(), lasting })
     }
 
@@ -151,10 +170,16 @@ impl Flows {
             // Its sockets send by themselves.
             Flow::Kernel(_) => return None,
         };
+        let mut before = None;
         while let Some(departure) = flow.source.poll_packet(now) {
             let packet = flow.packet(departure.bytes, now);
             sink.sent(now, &packet);
-            network.handle_packet(now, packet);
+            if flow.source.is_bursty() && before == Some(departure.at) {
+                network.handle_next_packet(packet);
+            } else {
+                network.handle_packet(now, packet);
+            }
+            before = Some(departure.at);
         }
         let next = flow.source.next_departure();
         if flow.source.refill(now).is_some() {
@@ -347,7 +372,7 @@ impl Flows {
 
     /// Whether all flows are measurements, and all of them are done.
     pub fn is_done(&self) -> bool {
-        self.lasting == 0 && !self.flows.is_empty()
+        self.lasting == 0 && self.flows.iter().any(|flow| matches!(flow, Flow::Apq(_)))
     }
 
     /// Ends the run: measurements that are not done report what they have found.

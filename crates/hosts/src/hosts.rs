@@ -68,6 +68,9 @@ pub struct HostsConfig {
     pub nodes: Vec<Identity>,
     /// The flows, by [`FlowId`].
     pub flows: Vec<Flow>,
+    /// Flows of datagrams that only take their share of the network: their packets are of
+    /// [`FlowId::BACKGROUND`], and they keep no run going. Not saturated, and no pings.
+    pub background: Vec<Flow>,
     /// The coded links.
     pub francs: Vec<FrancLink>,
     /// No flow sends from this instant on.
@@ -119,6 +122,7 @@ impl Hosts {
         seed: Seed,
     ) -> Result<Self, HostsError> {
         let mut network = Network::new(network_config, seed)?;
+        check_paths(config, &network)?;
         let francs = Francs::new(config, &mut network, seed)?;
         let flows = Flows::new(config, network_config, &network, seed)?;
         check_changes(&config.changes, &network)?;
@@ -130,6 +134,10 @@ impl Hosts {
             if config.flows[flow].endpoints == Endpoints::Model {
                 events.push(config.flows[flow].start, Event::Start(flow));
             }
+        }
+        for index in flows::by_name(&config.background) {
+            let start = config.background[index].start;
+            events.push(start, Event::Start(config.flows.len() + index));
         }
         events.push(Instant::ZERO, Event::Sample);
         if !config.warmup.is_zero() {
@@ -358,6 +366,7 @@ impl Hosts {
                         sink.arrived(at, node, packet);
                         match packet.flow {
                             _ if is_drivers(packet) => outputs.push_back(output),
+                            FlowId::BACKGROUND => {}
                             FlowId::NONE => {
                                 francs.arrived(at, node, packet, Outside { network, sink });
                             }
@@ -368,6 +377,7 @@ impl Hosts {
                         sink.dropped(at, node, packet, reason);
                         match packet.flow {
                             _ if is_drivers(packet) => outputs.push_back(output),
+                            FlowId::BACKGROUND => {}
                             FlowId::NONE => francs.dropped(at, packet, Outside { network, sink }),
                             _ => flows.dropped(packet),
                         }
@@ -398,6 +408,19 @@ impl Hosts {
                 return;
             }
         }
+    }
+}
+
+/// Whatever sends has a path to whom it sends.
+fn check_paths(config: &HostsConfig, network: &Network) -> Result<(), NetworkError> {
+    let of_flows = config.flows.iter().chain(&config.background).map(|flow| (flow.from, flow.to));
+    let of_links = config.francs.iter().flat_map(|link| {
+        let first = link.nodes.first().map(|first| first.node);
+        link.nodes.iter().filter_map(move |other| Some((first?, other.node)))
+    });
+    match of_flows.chain(of_links).find(|(from, to)| !network.joins(*from, *to)) {
+        Some((from, to)) => Err(NetworkError::Unreachable(from.0, to.0)),
+        None => Ok(()),
     }
 }
 

@@ -28,6 +28,16 @@ pub enum SourceConfig {
         /// Length of each packet.
         bytes: u16,
     },
+    /// Bursts of packets that enter the network together, as one write of an application
+    /// does, at the instants of a Poisson process.
+    Bursts {
+        /// Mean rate in bit/s of network-layer packets, above zero.
+        rate: Bitrate,
+        /// Length of each packet.
+        bytes: u16,
+        /// Packets in each burst, at least 1.
+        packets: u16,
+    },
     /// A constant rate that is switched on and off, on at the start. Only on-time
     /// counts for the spacing of packets, so the long-run rate is
     /// `rate * on / (on + off)` however short the periods are.
@@ -153,6 +163,11 @@ impl Source {
         Some(departure)
     }
 
+    /// Whether packets that leave at the same instant enter the network together.
+    pub fn is_bursty(&self) -> bool {
+        matches!(self.schedule, Schedule::Poisson { packets: 2.., .. })
+    }
+
     /// The length of one more packet of a saturated source, which the driver may take
     /// whenever it has room; `None` before the start and after the stop, and for all
     /// other sources.
@@ -167,12 +182,33 @@ impl Source {
 /// A configuration, and the state of the source.
 #[derive(Clone, Debug, PartialEq)]
 enum Schedule {
-    Cbr { pace: Pace, bytes: u16 },
-    Poisson { mean_ns: f64, bytes: u16 },
-    OnOff { pace: Pace, bytes: u16, on: Period, off: Period, on_left: Duration },
-    Saturated { bytes: u16 },
+    Cbr {
+        pace: Pace,
+        bytes: u16,
+    },
+    /// `left` packets of the burst that leaves have not left; a Poisson process of single
+    /// packets is one of bursts of one.
+    Poisson {
+        mean_ns: f64,
+        bytes: u16,
+        packets: u16,
+        left: u16,
+    },
+    OnOff {
+        pace: Pace,
+        bytes: u16,
+        on: Period,
+        off: Period,
+        on_left: Duration,
+    },
+    Saturated {
+        bytes: u16,
+    },
     Video(Video),
-    Ping { interval: Duration, bytes: u16 },
+    Ping {
+        interval: Duration,
+        bytes: u16,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -195,7 +231,14 @@ impl Schedule {
             SourceConfig::Poisson { rate, bytes } => {
                 assert!(rate.as_bps() > 0, "a rate must be above zero");
                 let mean_ns = f64::from(bytes) * 8e9 / rate.as_bps() as f64;
-                Self::Poisson { mean_ns, bytes }
+                Self::Poisson { mean_ns, bytes, packets: 1, left: 0 }
+            }
+            SourceConfig::Bursts { rate, bytes, packets } => {
+                assert!(rate.as_bps() > 0, "a rate must be above zero");
+                assert!(packets > 0, "a burst has packets");
+                let bits = f64::from(bytes) * f64::from(packets) * 8.0;
+                let mean_ns = bits * 1e9 / rate.as_bps() as f64;
+                Self::Poisson { mean_ns, bytes, packets, left: 0 }
             }
             SourceConfig::OnOff { rate, bytes, on, off } => {
                 let (Period::Fixed(length) | Period::Exponential(length)) = on;
@@ -253,7 +296,12 @@ impl Schedule {
                 (pace.now(), *bytes)
             }
             Self::Ping { interval, bytes } => (at + *interval, *bytes),
-            Self::Poisson { mean_ns, bytes } => {
+            Self::Poisson { bytes, left, .. } if *left > 0 => {
+                *left -= 1;
+                (at, *bytes)
+            }
+            Self::Poisson { mean_ns, bytes, packets, left } => {
+                *left = *packets - 1;
                 let wait_ns = libm::round(*mean_ns * stream.exponential());
                 (at + Duration::from_nanos(wait_ns as u64), *bytes)
             }

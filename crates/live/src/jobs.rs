@@ -239,7 +239,7 @@ pub fn command_node(
             .node(name)
             .ok_or_else(|| EmulateError::UnknownNode { name: name.into(), known: known() }),
         None => {
-            let station = scenario.nodes.iter().position(|node| node.role == Role::Station);
+            let station = scenario.own_nodes().iter().position(|node| node.role == Role::Station);
             let node = station.map(|index| NodeId(index as u16));
             node.ok_or_else(|| EmulateError::NoStation { known: known() })
         }

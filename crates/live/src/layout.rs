@@ -2,7 +2,7 @@
 //!
 //! Node `n` is 10.77.0.(n+1)/16 and fd77::(n+1)/64; its interface is `wlan0` on
 //! a station, `eth0` on a host and on the access point, whose wired side it is.
-//! A relay only passes packets on and has none. Inside, `NAME` is the IPv4
+//! A relay only passes packets on and has none; nor have neighbours on the channel. Inside, `NAME` is the IPv4
 //! address and `ip6-NAME` the IPv6 one.
 
 use crate::hop::Doors;
@@ -35,7 +35,7 @@ impl Layout {
         let mut layout = Self { doors: Doors::default(), nodes: Vec::new() };
         for (index, (node, config)) in nodes.iter().zip(configs).enumerate() {
             let id = NodeId(index as u16);
-            if node.role == Role::Relay {
+            if node.role == Role::Relay || node.is_neighbours {
                 layout.doors.ports.push(None);
                 continue;
             }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_relay_has_no_interface() {
-        let node = |name: &str, role| Node { name: name.into(), role };
+        let node = |name: &str, role| Node { name: name.into(), role, is_neighbours: false };
         let nodes = [node("r", Role::Relay), node("my-laptop", Role::Station)];
         let layout = Layout::new(&nodes, &[NodeConfig::default(); 2], 1_400);
         assert_eq!(layout.doors.ports, [None, Some(0)]);

@@ -117,6 +117,12 @@ pub enum MediumError {
     /// The scenario has no Wi-Fi.
     #[error("the scenario has no access point, and so no air to join")]
     NoCell,
+    /// Nobody would send for the neighbours of the scenario.
+    #[error(
+        "the scenario has a [[neighbour]], which only `simulate` and `emulate` play; \
+         leave it out, or set its busy to 0"
+    )]
+    Neighbours,
     /// The cell of the scenario cannot be.
     #[error("cannot model this: {0}")]
     Cell(#[from] CellError),
@@ -192,6 +198,9 @@ pub fn medium(
     let seed = Seed::new(scenario.seed, options.run);
     let network = scenario.network_for(seed);
     let config = network.cell.ok_or(MediumError::NoCell)?;
+    if !scenario.neighbours.is_empty() {
+        return Err(MediumError::Neighbours);
+    }
     let mut nodes = Vec::new();
     for (node, of_network) in scenario.nodes.iter().zip(&network.nodes) {
         if let Some(station) = of_network.station {

@@ -172,7 +172,7 @@ fn gateway(
     let command = options.command.as_ref();
     let command = command.map(|_| command_node(scenario, layout, options.in_node.as_deref()));
     let command = command.transpose()?;
-    let ids = (0..scenario.nodes.len()).map(|index| NodeId(index as u16));
+    let ids = (0..scenario.own_nodes().len()).map(|index| NodeId(index as u16));
     let others: Vec<NodeId> = ids.filter(|id| Some(*id) != command).collect();
     let first =
         |role: Role| others.iter().copied().find(|id| scenario.nodes[id.index()].role == role);

@@ -1,6 +1,6 @@
 //! The whole network as one machine: nodes, the wires between them, and a Wi-Fi cell.
 //! It forwards packets hop by hop along the only path between two nodes: a network is a
-//! tree, like switches without a spanning tree protocol.
+//! tree, like switches without a spanning tree protocol, or several trees beside each other.
 //!
 //! `sim` feeds it from traffic sources, `live` from real interfaces. A node may have a
 //! [`HostCost`], the time that its processor takes for each packet that the node itself
@@ -45,7 +45,7 @@ pub enum NetworkError {
     /// The configuration of the cell is invalid.
     #[error(transparent)]
     Cell(#[from] CellError),
-    /// There is no path between two nodes.
+    /// A flow is between two nodes that no path joins.
     #[error("nodes {0} and {1} are not connected")]
     Unreachable(u16, u16),
     /// There is more than one path between two nodes.
@@ -283,6 +283,12 @@ impl Network {
         self.enter(now, &packet);
     }
 
+    /// Takes a packet at its source together with the one before it: what is due at that instant
+    /// is done behind both, and a radio that gains the channel at once has both to send.
+    pub fn handle_next_packet(&mut self, packet: Packet) {
+        self.enter(self.now, &packet);
+    }
+
     /// Takes a packet at its source when everything due before `now` is done.
     fn enter(&mut self, now: Instant, packet: &Packet) {
         self.now = now;
@@ -343,7 +349,7 @@ impl Network {
     /// Takes up to `count` packets like `first`, with tags that count up from its own, while
     /// the first queue on their path has room; `taken` sees each. Returns how many, which may
     /// be fewer although there is room, but not none. A node with a [`HostCost`] takes every
-    /// packet, and diverted packets are always taken.
+    /// packet, and diverted packets are always taken. Without a path there is no room.
     pub fn offer_packets(
         &mut self,
         now: Instant,
@@ -359,6 +365,7 @@ impl Network {
             && !self.is_diverted(source, first);
         if is_direct {
             match self.routes.next(source, first.destination) {
+                Hop::None => return 0,
                 Hop::Wire(index) => {
                     let admits = self.wires[index].wire.admits(now, first);
                     self.wire_changed(index);
@@ -487,6 +494,11 @@ impl Network {
             (Some(cell), Some(station)) => cell.held_packets(station),
             _ => 0,
         }
+    }
+
+    /// Whether there is a path between two nodes.
+    pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
+        self.routes.joins(one, other)
     }
 
     /// The last instant handled.
@@ -619,6 +631,7 @@ impl Network {
         match hop {
             Hop::Wire(index) => self.send_by_wire(index, packet),
             Hop::Air(to) => self.send_by_air(node, to, packet),
+            Hop::None => self.drop_packet(node, packet, DropReason::Unreachable),
         }
     }
 

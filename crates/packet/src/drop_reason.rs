@@ -31,4 +31,6 @@ pub enum DropReason {
     PseudoRetryOut,
     /// A coded link that carried it dropped it, or it was lost there by injection.
     CodedLink,
+    /// No path leads to its destination.
+    Unreachable,
 }

@@ -30,6 +30,9 @@ impl FlowId {
     pub const NONE: Self = Self(u16::MAX);
     /// Traffic of a user's program that got no number of its own.
     pub const UNNUMBERED: Self = Self(u16::MAX - 1);
+    /// Traffic that is there only to take its share of what all use, such as that of
+    /// neighbours on the channel.
+    pub const BACKGROUND: Self = Self(u16::MAX - 2);
 }
 
 /// EDCA access categories, lowest priority first (IEEE 802.11-2020, 10.2.3.2).

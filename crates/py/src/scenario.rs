@@ -176,10 +176,10 @@ impl Scenario {
         Ok(self.valid(py)?.warmup.as_secs_f64())
     }
 
-    /// The names of its nodes.
+    /// The names of its nodes, those of neighbours left out.
     #[getter]
     fn nodes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.valid(py)?.nodes.iter().map(|node| node.name.clone()).collect())
+        Ok(self.valid(py)?.own_nodes().iter().map(|node| node.name.clone()).collect())
     }
 
     /// The names of its flows.
@@ -210,7 +210,7 @@ impl Scenario {
                 "<lasthop.Scenario {:?}: {} s, {}, {}, seed {}",
                 scenario.name,
                 scenario.duration.as_secs_f64(),
-                counted(scenario.nodes.len(), "node"),
+                counted(scenario.own_nodes().len(), "node"),
                 counted(scenario.flows.len(), "flow"),
                 scenario.seed
             ),

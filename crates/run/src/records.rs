@@ -5,7 +5,9 @@
 use lasthop_hosts::{FlowKind, SourceConfig};
 use lasthop_packet::NodeId;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{FlowKind as Kind, FlowName, Names, NodeName, Recording, RunInfo};
+use lasthop_trace::{
+    FlowKind as Kind, FlowName, Names, NeighbourName, NodeName, Recording, RunInfo,
+};
 use lasthop_units::MacAddr;
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Role, StationConfig};
@@ -51,6 +53,15 @@ pub fn names(scenario: &Scenario) -> Names {
     };
     Names {
         nodes: scenario.nodes.iter().enumerate().map(node_name).collect(),
+        neighbours: scenario
+            .neighbours
+            .iter()
+            .map(|neighbour| NeighbourName {
+                name: neighbour.name.clone(),
+                nodes: neighbour.nodes.clone(),
+                busy: neighbour.busy.as_f64(),
+            })
+            .collect(),
         stations: (0..stations.len()).map(at_node).collect(),
         access_points: stations.iter().map(access_point_of).collect(),
         flows: scenario.flows.iter().map(flow_name).collect(),

@@ -3,12 +3,13 @@
 //!
 //! `radio` is the channel and the stations, `topology` wires and who reaches
 //! whom, `traffic` flows and programs, `apq` and `tcp` those kinds of flow, `franc` coded
-//! links. Everything here may assume that each
+//! links, `neighbour` other people's cells. Everything here may assume that each
 //! single value is valid, and notes every combination that is not.
 
 mod apq;
 mod franc;
 mod mtu;
+mod neighbour;
 mod nodes;
 mod queue;
 mod radio;
@@ -47,16 +48,29 @@ pub(crate) fn node_id(index: usize) -> NodeId {
 /// Puts everything but the text together; `None` only with a problem.
 pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -> Option<Scenario> {
     times(raw, problems);
-    let nodes = nodes::expand(&raw.node, problems)?;
+    let mut nodes = nodes::expand(&raw.node, problems)?;
     nodes::check_roles(&nodes, raw, problems);
-    let names = Names::of(&nodes);
-    let cell = radio::cell(raw, &nodes, &names, problems);
-    let wires = topology::wires(&nodes, &raw.wire, raw.duration.value, &names, problems);
+    let (names, own) = (Names::of(&nodes), nodes.len());
+    let neighbours = neighbour::raw_nodes(raw, problems);
+    nodes::add(&mut nodes, neighbours.iter().flat_map(neighbour::Nodes::expand), problems)?;
+    let heard = neighbour::Heard::new(raw, &nodes, &neighbours, &names, problems);
+    let cell = radio::cell(raw, &nodes, &names, &heard, problems);
+    let (wires, islands) = topology::wires(&nodes, &raw.wire, raw.duration.value, &names, problems);
     let mtus = mtu::mtus(raw, &nodes, &wires, problems);
-    let flows = traffic::flows(raw, &nodes, &mtus, &names, problems);
+    let flows = traffic::flows(raw, &nodes, &mtus, (&names, islands.as_ref()), problems);
     radio::check_receivers(&nodes, &flows, problems);
-    let francs = franc::links(raw, &nodes, &mtus, &flows, &names, problems);
+    let francs = franc::links(raw, &nodes, &mtus, &flows, (&names, islands.as_ref()), problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
+    if !problems.is_empty() {
+        return None;
+    }
+    let (neighbours, cell) = match cell {
+        Some((mut cell, shadowed)) => {
+            let load = neighbour::load(raw, &neighbours, own, &mut cell, problems);
+            (load, Some((cell, shadowed)))
+        }
+        None => (Vec::new(), None),
+    };
     if !problems.is_empty() {
         return None;
     }
@@ -72,8 +86,14 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
         seed: raw.seed.value.get(),
         nodes: nodes
             .iter()
-            .map(|node| Node { name: node.name.clone(), role: node.role() })
+            .enumerate()
+            .map(|(index, node)| Node {
+                name: node.name.clone(),
+                role: node.role(),
+                is_neighbours: index >= own,
+            })
             .collect(),
+        neighbours,
         network,
         shadowed,
         shadowing: raw.channel.path_loss.shadowing.value,

@@ -55,7 +55,7 @@ use lasthop_hosts::{Endpoints, Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
 use lasthop_net::network::Change;
 use lasthop_packet::NodeId;
-use lasthop_units::{Db, Duration, Identity, Instant, Seed};
+use lasthop_units::{Db, Duration, Identity, Instant, Probability, Seed};
 use lasthop_wifi::StationId;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,8 @@ pub struct Scenario {
     pub seed: u64,
     /// The nodes; the index is the [`NodeId`].
     pub nodes: Vec<Node>,
+    /// Neighbours on the channel, whose nodes come behind all others.
+    pub neighbours: Vec<Neighbour>,
     /// What the nodes are joined by, every link at its mean; [`Scenario::network_for`]
     /// draws the shadowing of one run.
     pub network: NetworkConfig,
@@ -110,6 +112,22 @@ pub struct Node {
     pub name: String,
     /// What it is.
     pub role: Role,
+    /// Whether it is a neighbour's: no program runs there, and no flow of the file begins or
+    /// ends there.
+    pub is_neighbours: bool,
+}
+
+/// A neighbour on the channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbour {
+    /// Its name.
+    pub name: String,
+    /// Its access point, and its stations.
+    pub nodes: Vec<NodeId>,
+    /// Share of the time in which a PPDU of its own is on the air while nobody else sends.
+    pub busy: Probability,
+    /// Its traffic, which is not among [`Scenario::flows`].
+    pub flows: Vec<Flow>,
 }
 
 /// What a node is.
@@ -186,9 +204,14 @@ impl Node {
 }
 
 impl Scenario {
-    /// The node called `name`.
+    /// The nodes of the file, those of neighbours left out.
+    pub fn own_nodes(&self) -> &[Node] {
+        &self.nodes[..self.nodes.partition_point(|node| !node.is_neighbours)]
+    }
+
+    /// The node called `name`; those of neighbours are not to be named.
     pub fn node(&self, name: &str) -> Option<NodeId> {
-        let index = self.nodes.iter().position(|node| node.name == name)?;
+        let index = self.own_nodes().iter().position(|node| node.name == name)?;
         Some(assemble::node_id(index))
     }
 
@@ -207,6 +230,7 @@ impl Scenario {
         HostsConfig {
             nodes: self.nodes.iter().map(Node::identity).collect(),
             flows: self.flows.clone(),
+            background: self.neighbours.iter().flat_map(|it| it.flows.iter().cloned()).collect(),
             francs: self.francs.clone(),
             end,
             warmup: self.warmup,

@@ -411,6 +411,8 @@ tables! {
         list node: RawNode;
         /// Exceptions from the channel for single pairs of Wi-Fi nodes.
         list link: RawLink;
+        /// Other people's cells on the channel, given by what is heard of them.
+        list neighbour: RawNeighbour;
         /// Cables between two nodes.
         list wire: RawWire;
         /// Links that are coded over the network, and reliable (FRANC).
@@ -909,6 +911,53 @@ tables! {
         required from: Duration;
         /// The new ratio.
         required snr: Db;
+    }
+
+    /// A neighbour on the channel: an access point and stations of its own set, known by how
+    /// loud and how busy it is. It senses, is sensed, backs off, collides and interferes as any
+    /// other set does. Its nodes are called "NAME:ap", "NAME:sta1" .., which no flow, link or
+    /// wire can name, and no program runs there.
+    RawNeighbour {
+        /// Its name, in results.
+        required name: Name;
+        /// How strong every node of the scenario hears all of its nodes. They send with 20 dBm,
+        /// and hear each node as strong as the same path loss makes it. Below carrier_sense it
+        /// only interferes.
+        required level: Dbm;
+        /// Nodes that hear it otherwise.
+        list levels: RawNeighbourLevel;
+        /// Share of the time in which a PPDU of its own is on the air while nobody else sends:
+        /// data, their acknowledgements and beacons, without the pauses of 16 us between them.
+        /// 0 turns it off, beacons included. In company it sends as much, as far as there is
+        /// room; retransmissions after collisions come on top.
+        required busy: Probability;
+        /// Share of its data that its stations send to their access point. Most traffic goes
+        /// the other way; a fifth is lasthop's choice.
+        value uplink: Probability = 0.2;
+        /// Stations among which the data are divided evenly.
+        value stations: Whole<1, 100> = 1;
+        /// Length of its packets, IP header included.
+        value packet_bytes: Whole<29, 1_500> = 1500;
+        /// Its data PPDUs last at most so long: packets come in bursts (at the instants of a
+        /// Poisson process) of as many as fit, one at least. 2 ms is lasthop's choice, between
+        /// web pages and bulk transfers; before 802.11n there is one packet in each.
+        value ppdu_duration: Duration = "2ms";
+        /// Its MCS, with 802.11n (0 to 31, which says the streams, too), 802.11ac (0 to 9) and
+        /// 802.11ax (0 to 11); width and guard interval are the channel's.
+        option mcs: Whole<0, 31> = "16-QAM 3/4 with two streams: 12 with 802.11n, else 4";
+        /// Its streams with 802.11ac and 802.11ax.
+        option streams: Whole<1, 8> = "2";
+        /// Its rate before 802.11n.
+        option rate: Bitrate = "24 Mb/s; 11 Mb/s with 802.11b";
+    }
+
+    /// A node that hears a neighbour otherwise.
+    RawNeighbourLevel {
+        /// The node, or several by a name with a `*`; or another neighbour, whose nodes hear
+        /// this one at its own level or theirs, whichever is less, if nothing is said.
+        required node: String;
+        /// How strong it hears all nodes of the neighbour.
+        required level: Dbm;
     }
 
     /// A cable between two nodes.

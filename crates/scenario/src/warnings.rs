@@ -1,5 +1,5 @@
 //! What is sound in a scenario and still likely not what was meant: links of the
-//! cell over which nothing comes. Shadowing and fading are left out: a link is
+//! cell over which nothing comes, and nodes to which nothing leads. Shadowing and fading are left out: a link is
 //! judged at its mean, as [`Scenario::network`] has it, the best one if it changes. In an independent cell
 //! only nodes at the ends of a flow are looked at.
 
@@ -20,9 +20,25 @@ const SUCCESS_MIN: f64 = 0.1;
 impl Scenario {
     /// What may surprise in the results, a sentence each; no error.
     pub fn warnings(&self) -> Vec<String> {
-        let Some(cell) = &self.network.cell else { return Vec::new() };
-        let ends = self.ends_in_use(cell).into_iter();
-        ends.filter_map(|(from, to)| self.too_weak(cell, &cell.links.pair(from, to)?)).collect()
+        let mut warnings = self.lonely();
+        if let Some(cell) = &self.network.cell {
+            let ends = self.ends_in_use(cell).into_iter();
+            let pairs = ends.filter_map(|(from, to)| cell.links.pair(from, to));
+            warnings.extend(pairs.filter_map(|pair| self.too_weak(cell, &pair)));
+        }
+        warnings
+    }
+
+    /// Nodes without a radio to which no wire leads, beside others.
+    fn lonely(&self) -> Vec<String> {
+        let wires = &self.network.wires;
+        let is_wired =
+            |node: usize| wires.iter().any(|wire| wire.ends.iter().any(|end| end.index() == node));
+        let lonely = |(index, node): (usize, &crate::Node)| {
+            let is_lonely = self.nodes.len() > 1 && !node.role.is_wifi() && !is_wired(index);
+            is_lonely.then(|| format!("{} reaches nobody: no [[wire]] leads there", node.name))
+        };
+        self.nodes.iter().enumerate().filter_map(lonely).collect()
     }
 
     /// From whom to whom there are frames, in ascending order.
@@ -117,6 +133,16 @@ position = ["0m", "10m"]
         assert!(far[0].starts_with("ap -> far: next to nothing gets across"), "{far:?}");
         assert!(far[1].starts_with("far -> ap: "), "{far:?}");
         assert!(far[0].contains("the lowest rate in use, 6.5 Mb/s, needs"), "{far:?}");
+    }
+
+    #[test]
+    fn a_host_without_a_wire_is_named() {
+        let text = format!("{CELL}[[node]]\nname = \"server\"\nrole = \"host\"\n");
+        let scenario = parse("cell.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(scenario.warnings(), ["server reaches nobody: no [[wire]] leads there"]);
+        let wired = format!("{text}[[wire]]\nbetween = [\"server\", \"ap\"]\n");
+        let scenario = parse("cell.toml", &wired, &[]).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(scenario.warnings(), [""; 0]);
     }
 
     #[test]

@@ -544,11 +544,39 @@ fn sets_without_an_access_point() {
         ),
         ("node.server.bss=x", "node.server.bss: a host has no radio, and this key is about one"),
         (
-            "node=[{ name = \"ap\", role = \"access-point\" }, \
-             { name = \"laptop\", role = \"station\" }, \
-             { name = \"server\", role = \"access-point\", bss = \"b\" }, \
-             { name = \"lonely\", role = \"access-point\", bss = \"c\" }]",
-            "\"lonely\" does not reach \"ap\"; a [[wire]] between their parts is missing",
+            "neighbour=[{ name = \"flat\", level = \"-70dBm\", busy = 0.97 }]",
+            "neighbour.flat.busy: expected at most 0.9",
+        ),
+        (
+            "neighbour=[{ name = \"flat\", level = \"-70dBm\", busy = 0.001 }]",
+            "neighbour.flat.busy: expected 0 or at least 0.0020, which its beacons take",
+        ),
+        (
+            "neighbour=[{ name = \"flat\", level = \"30dBm\", busy = 0.1 }]",
+            "neighbour.flat.level: expected at most 20dBm, with which it sends",
+        ),
+        (
+            "neighbour=[{ name = \"laptop\", level = \"-70dBm\", busy = 0.1 }]",
+            "neighbour.laptop.name: a node is called \"laptop\"; a neighbour needs another name",
+        ),
+        (
+            "neighbour=[{ name = \"flat\", level = \"-70dBm\", busy = 0.1, \
+             levels = [{ node = \"server\", level = \"-80dBm\" }] }]",
+            "neighbour.flat.levels.server.node: \"server\" has no radio",
+        ),
+        (
+            "neighbour=[{ name = \"flat\", level = \"-70dBm\", busy = 0.1, \
+             levels = [{ node = \"flat\", level = \"-80dBm\" }] }]",
+            "neighbour.flat.levels.flat.node: its own nodes hear it by a strong link",
+        ),
+        (
+            "neighbour=[{ name = \"flat\", level = \"-70dBm\", busy = 0.1, rate = \"11Mb/s\" }]",
+            "neighbour.flat.rate: 11Mb/s is no rate of 802.11n",
+        ),
+        (
+            "wire=[]",
+            "flow.up.to: \"laptop\" does not reach \"server\", but \"ap\"; \
+             a [[wire]] would join them",
         ),
     ] {
         let error = parse("good.toml", GOOD, &[set.into()]).expect_err(set).to_string();

@@ -28,6 +28,7 @@ fn names() -> Names {
         francs: Vec::new(),
         hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "sta")],
+        neighbours: Vec::new(),
         stations: vec![NodeId(0), NodeId(1)],
         access_points: Vec::new(),
         flows: (0..FLOWS).map(flow).collect(),

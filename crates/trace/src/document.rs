@@ -49,9 +49,13 @@ pub struct RunDocument {
     /// The flows of programs that are not among `programs`; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub programs_left_out: Option<LeftOutSummary>,
-    /// The Wi-Fi nodes by name.
+    /// The Wi-Fi nodes by name, those of neighbours left out.
     pub nodes: BTreeMap<String, NodeSummary>,
-    /// The directions of the Wi-Fi links that carried data, as `sender->receiver`.
+    /// The neighbours on the channel by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub neighbours: BTreeMap<String, NeighbourSummary>,
+    /// The directions of the Wi-Fi links that carried data, as `sender->receiver`; those of
+    /// neighbours left out.
     pub links: BTreeMap<String, LinkSummary>,
     /// The directions of the wires, as `from->to`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
@@ -210,6 +214,18 @@ pub struct NodeSummary {
     /// Its absences, by scans or power save; absent if it was always there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub absences: Option<AbsenceSummary>,
+}
+
+/// A neighbour on the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NeighbourSummary {
+    /// Share of the time in which a PPDU of its own would be on the air if nobody else sent,
+    /// 0 to 1: what the scenario asks for.
+    pub busy: f64,
+    /// Share of the time after the warm-up in which one of its nodes transmitted, 0 to 1:
+    /// less than `busy` where it found no room, more where it sent again after collisions.
+    pub airtime_fraction: f64,
 }
 
 /// A queue as the scenario has it.

@@ -186,7 +186,8 @@ impl Writers {
             writers.air = Some(air);
         }
         if files.nodes.is_some() {
-            for node in &names.nodes {
+            // Neighbours on the channel have no interface to be captured.
+            for node in &names.nodes[..names.own_nodes()] {
                 let file = directory.file(&file_name(&node.name))?;
                 let snap_bytes = files.cut.then_some(SNAP_BYTES);
                 let mut capture = Capture::new(file, LinkType::Ethernet, &node.name, snap_bytes)?;

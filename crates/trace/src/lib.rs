@@ -89,8 +89,9 @@ pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, Coded
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
-    LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
-    QueueSummary, RateSummary, RunDocument, WireSummary, run_schema,
+    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, ProgramSummary,
+    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WireSummary,
+    run_schema,
 };
 pub use error::OutputError;
 pub use franc::{
@@ -98,7 +99,7 @@ pub use franc::{
 };
 pub use histogram::Histogram;
 pub use medium::{MediumChannel, MediumDocument, MediumRadio, medium_schema};
-pub use names::{FlowKind, FlowName, Names, NodeName};
+pub use names::{FlowKind, FlowName, Names, NeighbourName, NodeName};
 pub use recorder::{Recorder, Recording};
 pub use run_set::{Estimate, FlowEstimates, RunSet, run_set_schema};
 pub use snapshot::{FlowReading, LinkReading, NodeReading, Snapshot};

@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// The names of a run, by index.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Names {
-    /// The nodes, by [`NodeId`].
+    /// The nodes, by [`NodeId`]; those of neighbours behind all others.
     pub nodes: Vec<NodeName>,
+    /// The neighbours on the channel.
+    pub neighbours: Vec<NeighbourName>,
     /// The node of each Wi-Fi station, by [`StationId`].
     pub stations: Vec<NodeId>,
     /// By [`StationId`]: the access point of its basic service set, itself if it is one.
@@ -33,6 +35,18 @@ pub struct NodeName {
     pub name: String,
     /// The address of its interface: of the Wi-Fi interface if it has several.
     pub address: MacAddr,
+}
+
+/// A neighbour on the channel.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct NeighbourName {
+    /// Name in the scenario.
+    pub name: String,
+    /// Its nodes.
+    pub nodes: Vec<NodeId>,
+    /// Share of the time in which a PPDU of its own is on the air while nobody else sends,
+    /// 0 to 1.
+    pub busy: f64,
 }
 
 /// A flow, with its name and its path.
@@ -98,6 +112,21 @@ impl Names {
     /// The name of a node; `?` for an index without a node.
     pub fn node(&self, node: NodeId) -> &str {
         self.nodes.get(node.index()).map_or("?", |node| &node.name)
+    }
+
+    /// How many nodes there are that are not of a neighbour.
+    pub fn own_nodes(&self) -> usize {
+        self.nodes.len() - self.neighbours.iter().map(|it| it.nodes.len()).sum::<usize>()
+    }
+
+    /// Whether a node is of a neighbour.
+    pub fn is_neighbours(&self, node: NodeId) -> bool {
+        node.index() >= self.own_nodes()
+    }
+
+    /// Whether a station is of a neighbour.
+    pub fn sends_for_neighbour(&self, station: StationId) -> bool {
+        self.stations.get(station.index()).is_some_and(|node| self.is_neighbours(*node))
     }
 
     /// Whether a station is an access point.

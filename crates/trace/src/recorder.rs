@@ -181,7 +181,8 @@ impl Recorder {
             *before = now;
         }
         snapshot.nodes.clear();
-        for (index, node) in self.nodes.iter_mut().enumerate() {
+        let own = self.names.own_nodes();
+        for (index, node) in self.nodes.iter_mut().take(own).enumerate() {
             snapshot.nodes.push(NodeReading {
                 node: NodeId(index as u16),
                 queue_packets: node.queue_packets,
@@ -190,7 +191,7 @@ impl Recorder {
         }
         snapshot.links.clear();
         for (&(from, to), link) in &mut self.links {
-            if link.ppdus > 0 {
+            if link.ppdus > 0 && !self.names.sends_for_neighbour(from) {
                 let LinkTally { ppdus, mpdus, mpdus_failed, rate } = *link;
                 snapshot.links.push(LinkReading { from, to, ppdus, mpdus, mpdus_failed, rate });
                 *link = LinkTally::new(rate);

@@ -5,12 +5,12 @@
 
 use crate::document::{
     AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
-    LeftOutSummary, LinkSummary, NodeSummary, ProgramSummary, PseudoRetryOutSummary, QueueKind,
-    QueueSummary, RateSummary, RunDocument, WireSummary,
+    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, ProgramSummary,
+    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WireSummary,
 };
 use crate::error::OutputError;
 use crate::histogram::Histogram;
-use crate::names::{FlowKind, FlowName};
+use crate::names::{FlowKind, FlowName, NeighbourName};
 use crate::programs;
 use crate::recorder::Recorder;
 use crate::snapshot::Snapshot;
@@ -25,6 +25,7 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
+use std::collections::BTreeMap;
 
 /// Facts about a run that the recorder cannot know.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,12 +143,14 @@ impl Recorder {
             nodes: stats
                 .stations
                 .iter()
+                .filter(|(id, _)| !self.names.is_neighbours(*id))
                 .map(|(id, stats)| (name(*id), node(stats, station(&info.network, *id), counted)))
                 .collect(),
+            neighbours: self.neighbours(stats, counted),
             links: stats
                 .links
                 .iter()
-                .filter(|(_, _, stats)| stats.ppdus > 0)
+                .filter(|(from, _, stats)| stats.ppdus > 0 && !self.names.is_neighbours(*from))
                 .map(|(from, to, stats)| (direction(*from, *to), link(stats, counted)))
                 .collect(),
             wires: stats
@@ -207,6 +210,23 @@ fn left_out(left_out: ProgramsLeftOut) -> Option<LeftOutSummary> {
 }
 
 impl Recorder {
+    /// What the neighbours on the channel took of it.
+    fn neighbours(
+        &self,
+        stats: &NetworkStats,
+        counted: Duration,
+    ) -> BTreeMap<String, NeighbourSummary> {
+        let summary = |neighbour: &NeighbourName| {
+            let of_it = stats.stations.iter().filter(|(node, _)| neighbour.nodes.contains(node));
+            let airtime_ns: u64 = of_it.map(|(_, stats)| stats.airtime.as_nanos()).sum();
+            NeighbourSummary {
+                busy: rounded(neighbour.busy, 9),
+                airtime_fraction: fraction(airtime_ns, counted.as_nanos()).unwrap_or(0.0),
+            }
+        };
+        self.names.neighbours.iter().map(|it| (it.name.clone(), summary(it))).collect()
+    }
+
     /// The time that the network's counters cover in a run of `duration`: they start anew at
     /// the end of the warm-up, and a run that ends before that has those from its beginning.
     fn counted(&self, duration: Duration) -> Duration {

@@ -206,7 +206,7 @@ impl LinkTally {
 
 impl LossReason {
     /// All reasons, in the order of [`LossReason::index`].
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::QueueFull,
         Self::ActiveQueue,
         Self::RetryLimit,
@@ -219,6 +219,7 @@ impl LossReason {
         Self::PowerSaveBuffer,
         Self::PseudoRetryOut,
         Self::CodedLink,
+        Self::Unreachable,
     ];
 
     /// The position in [`LossReason::ALL`].
@@ -241,6 +242,7 @@ impl LossReason {
             Self::PowerSaveBuffer => "power_save_buffer",
             Self::PseudoRetryOut => "pseudo_retry_out",
             Self::CodedLink => "coded_link",
+            Self::Unreachable => "unreachable",
         }
     }
 }
@@ -260,6 +262,7 @@ impl From<DropReason> for LossReason {
             DropReason::PowerSaveBuffer => Self::PowerSaveBuffer,
             DropReason::PseudoRetryOut => Self::PseudoRetryOut,
             DropReason::CodedLink => Self::CodedLink,
+            DropReason::Unreachable => Self::Unreachable,
         }
     }
 }

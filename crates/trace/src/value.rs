@@ -77,6 +77,8 @@ pub enum LossReason {
     PseudoRetryOut,
     /// A coded link dropped it, or lost it by injection.
     CodedLink,
+    /// No path leads to its destination.
+    Unreachable,
 }
 
 /// The parts of a mean one-way delay.

@@ -5,7 +5,7 @@
 //! unless it is stronger by the capture margin and arrives during the first
 //! one's preamble and header. What the receiver is locked to survives by its
 //! SINR, MPDU by MPDU. Interference counts at mean power: fading applies to the
-//! wanted signal only.
+//! wanted signal only. What arrives 20 dB below the noise does not arrive.
 //!
 //! A PPDU has the SNR of the instant it begins at, also if a mean changes before it ends.
 //! As interference, and to stations that overhear it, it has the power that is in force
@@ -52,6 +52,11 @@ const OVERHEARD_BYTES: u32 = 500;
 /// Logarithms are costly, so they decide only what is too close for a comparison of factors:
 /// the errors of these are far below this share.
 const MARGIN: f64 = 1e-9;
+
+/// What is weaker than this share of the noise at a receiver, 20 dB below it, is nothing
+/// there: it would take 0.04 dB of a signal's SINR. So sets that are out of reach of each other
+/// have nothing in common, not even chance.
+const FLOOR: f64 = 0.01;
 
 /// PPDUs with at least so many others have their sum in common. Among 50 and 200 stations it
 /// makes no difference whether these are three or six; it is for the hundreds.
@@ -395,10 +400,34 @@ impl Air {
         self.overlapping.with(&flight.overlaps)
     }
 
-    /// Returns whether another PPDU was on the air at some time between two instants.
-    fn overlaps(&self, flight: &Flight, from: Instant, until: Instant) -> bool {
+    /// Returns whether another PPDU arrived at `receiver`, or was sent there, at some time
+    /// between two instants.
+    fn overlaps(
+        &self,
+        flight: &Flight,
+        receiver: StationId,
+        from: Instant,
+        until: Instant,
+    ) -> bool {
         !flight.overlaps.is_none()
-            && self.interference(flight).any(|other| other.start < until && other.end > from)
+            && self.interference(flight).any(|other| {
+                other.start < until && other.end > from && self.meets(other.transmitter, receiver)
+            })
+    }
+
+    /// Whether there is something at `receiver` when `transmitter` sends.
+    fn meets(&self, transmitter: StationId, receiver: StationId) -> bool {
+        let floor_mw = FLOOR * self.noise_mw[receiver.index()];
+        transmitter == receiver || self.power_mw(transmitter, receiver) >= floor_mw
+    }
+
+    /// Whether another PPDU overlapped where somebody senses this one.
+    fn is_disturbed_anywhere(&self, flight: &Flight) -> bool {
+        let listeners = &self.listeners[flight.transmitter.index()];
+        !flight.overlaps.is_none()
+            && self.interference(flight).any(|other| {
+                listeners.iter().any(|&listener| self.meets(other.transmitter, listener))
+            })
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -461,7 +490,7 @@ impl Air {
     /// Probability that the preamble and header are decoded.
     pub fn header_success(&mut self, flight: &Flight, receiver: StationId, snr: Db) -> Probability {
         let header_end = flight.header_end(self.band);
-        let is_disturbed = self.overlaps(flight, flight.start, header_end);
+        let is_disturbed = self.overlaps(flight, receiver, flight.start, header_end);
         if self.pair_mut(flight.transmitter, receiver).link.loss().is_some() && !is_disturbed {
             return Probability::ONE;
         }
@@ -484,7 +513,7 @@ impl Air {
         let sinr = self.sinr(flight, receiver, snr, from, until);
         let by_loss = self.pair_mut(flight.transmitter, receiver).link.loss();
         match by_loss {
-            Some(loss) if !self.overlaps(flight, from, until) => loss.complement(),
+            Some(loss) if !self.overlaps(flight, receiver, from, until) => loss.complement(),
             Some(loss) => loss.complement() * self.remembered(flight, receiver, sinr, bytes),
             None => self.remembered(flight, receiver, sinr, bytes),
         }
@@ -516,7 +545,8 @@ impl Air {
     /// Every station that senses the PPDU decodes it, unless it is addressed.
     pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
         let needed = self.overhear_threshold(flight.rate);
-        flight.overlaps.is_none() && self.weakest[flight.transmitter.index()] >= needed.snr
+        !self.is_disturbed_anywhere(flight)
+            && self.weakest[flight.transmitter.index()] >= needed.snr
     }
 
     /// Tells `notice` what every station that senses the PPDU and is not
@@ -526,7 +556,7 @@ impl Air {
             return;
         }
         let needed = self.overhear_threshold(flight.rate);
-        if !flight.overlaps.is_none() {
+        if self.is_disturbed_anywhere(flight) {
             return self.overhear_disturbed(flight, needed, notice);
         }
         let snrs = self.links.row(flight.transmitter);
@@ -711,7 +741,9 @@ impl Air {
         until: Instant,
     ) -> f64 {
         let others = self.interference(flight);
-        let overlapping = others.filter(|other| other.start < until && other.end > from);
+        let overlapping = others.filter(|other| {
+            other.start < until && other.end > from && self.meets(other.transmitter, receiver)
+        });
         overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum()
     }
 

@@ -41,6 +41,7 @@ mod exchange;
 mod frames;
 mod links;
 mod multi_user;
+mod occupancy;
 mod outbox;
 mod reception;
 mod recipient;
@@ -58,6 +59,7 @@ pub use config::{
 };
 pub use links::Links;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
+pub use occupancy::SteadyExchange;
 
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;

@@ -36,7 +36,8 @@ fn config() -> impl Strategy<Value = SourceConfig> {
         let interval = Duration::from_nanos(ns);
         match kind {
             0 => SourceConfig::Cbr { rate, bytes },
-            1 => SourceConfig::Poisson { rate, bytes },
+            1 if bytes % 2 == 0 => SourceConfig::Poisson { rate, bytes },
+            1 => SourceConfig::Bursts { rate, bytes, packets: 1 + bytes % 5 },
             2 => SourceConfig::OnOff {
                 rate,
                 bytes,

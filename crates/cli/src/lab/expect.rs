@@ -32,7 +32,7 @@ impl ExpectArgs {
     /// # Errors
     /// If there is no such flow, node, link or wire, or no program.
     pub fn check(&self, scenario: &Scenario, has_programs: bool) -> Result<(), Failure> {
-        let nodes: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+        let nodes: Vec<&str> = scenario.own_nodes().iter().map(|node| node.name.as_str()).collect();
         let flows: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
         for expectation in &self.expect {
             let Some((part, name)) = expectation.of() else { continue };

@@ -67,7 +67,8 @@ mod tests {
         for (name, shipped) in shipped::places() {
             let scenario = lasthop_scenario::parse(name, shipped.text, &[]).expect("it is valid");
             assert_eq!(scenario.name, name);
-            let nodes: Vec<_> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+            let nodes: Vec<_> =
+                scenario.own_nodes().iter().map(|node| node.name.as_str()).collect();
             assert_eq!(nodes[..2], ["ap", "laptop"], "{name}");
             assert!(nodes.contains(&"server"), "{name}");
             let has_flow = scenario.flows.iter().any(|flow| {

@@ -9,7 +9,7 @@ use crate::lab::apq::words;
 use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
-    ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
+    NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
 };
 use std::fmt::Write;
 
@@ -45,6 +45,7 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     section("Where it went, ms a packet", cause::table(run, stream));
     section("What the slowest 1 % wait for most", cause::remedies(run));
     section("Nodes", nodes(run, stream));
+    section("Neighbours", neighbours(run, stream));
     section("Links", links(run, stream));
     section("Wires", wires(run, stream));
     section("Coded links", coded_links(run, stream));
@@ -275,6 +276,15 @@ fn nodes(run: &RunDocument, stream: Stream) -> String {
                 .collect()
         })
         .collect();
+    table::render(&columns, &rows, stream)
+}
+
+fn neighbours(run: &RunDocument, stream: Stream) -> String {
+    let columns = [text("neighbour"), number("", "busy % alone"), number("", "air %")];
+    let row = |(name, neighbour): (&String, &NeighbourSummary)| {
+        vec![name.clone(), percent(neighbour.busy), percent(neighbour.airtime_fraction)]
+    };
+    let rows: Vec<Vec<String>> = run.neighbours.iter().map(row).collect();
     table::render(&columns, &rows, stream)
 }
 

@@ -215,6 +215,7 @@ mod tests {
             nodes: ["ap", "laptop"]
                 .map(|name| NodeName { name: name.into(), ..NodeName::default() })
                 .into(),
+            neighbours: Vec::new(),
             stations: vec![NodeId(0), NodeId(1)],
             access_points: vec![lasthop_wifi::StationId(0); 2],
             flows: vec![FlowName {

@@ -207,6 +207,7 @@ pub fn both(cable: &CableConfig) -> [CableConfig; 2] {
 /// `flows` in a chain of `nodes`, for `end`.
 pub fn hosts(nodes: usize, flows: Vec<Flow>, end: Instant) -> HostsConfig {
     HostsConfig {
+        background: Vec::new(),
         nodes: (0..nodes).map(identity).collect(),
         flows,
         francs: Vec::new(),

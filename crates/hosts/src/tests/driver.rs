@@ -4,12 +4,14 @@
 use super::bed::*;
 use crate::hosts::HostsReason;
 use crate::sink::{NoSink, Sink};
-use crate::{Backlog, DRIVER_TAGS, Endpoints, Flow, FlowKind, HostsConfig, SourceConfig};
+use crate::{
+    Backlog, DRIVER_TAGS, Endpoints, Flow, FlowKind, Hosts, HostsConfig, HostsError, SourceConfig,
+};
 use alloc::vec;
 use alloc::vec::Vec;
-use lasthop_net::network::Output;
+use lasthop_net::network::{NetworkError, Output};
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Duration, Instant, Seed};
 
 fn drivers(tag: u64, source: u16, destination: u16, now: Instant) -> Packet {
     Packet {
@@ -142,6 +144,33 @@ fn counters_restart_after_the_warm_up() {
     let config = HostsConfig { warmup: Duration::ZERO, ..config };
     let (_, stats) = Bed::new(&config, &chain([both(&delay(1))])).run();
     assert_eq!(stats.wires[0].2.packets, 99);
+}
+
+/// What is in the background uses the network, and its packets are of no flow.
+#[test]
+fn background_is_of_no_flow() {
+    let config = HostsConfig {
+        background: vec![cbr("theirs", 1, 0)],
+        ..hosts(2, vec![cbr("ours", 0, 1)], ms(10))
+    };
+    let (log, stats) = Bed::new(&config, &chain([both(&delay(1))])).run();
+    let of = |flow: FlowId| log.arrived.iter().filter(|it| it.2.flow == flow).count();
+    assert_eq!((of(FlowId(0)), of(FlowId::BACKGROUND), log.arrived.len()), (9, 9, 18));
+    assert_eq!(stats.wires.iter().map(|wire| wire.2.packets).collect::<Vec<_>>(), [9, 9]);
+}
+
+/// Whoever sends has a path to whom it sends, also in the background.
+#[test]
+fn flows_between_trees_are_refused() {
+    let mut network = chain([both(&delay(1)), both(&delay(1))]);
+    network.wires.pop();
+    let refused = |config: &HostsConfig| Hosts::new(config, &network, Seed::new(1, 0)).err();
+    let ours = hosts(3, vec![cbr("ours", 0, 2)], ms(10));
+    let expected = HostsError::Network(NetworkError::Unreachable(0, 2));
+    assert_eq!(refused(&ours), Some(expected.clone()));
+    let theirs = HostsConfig { background: ours.flows.clone(), flows: Vec::new(), ..ours };
+    assert_eq!(refused(&theirs), Some(expected));
+    assert_eq!(refused(&hosts(3, vec![cbr("ours", 1, 0)], ms(10))), None);
 }
 
 /// TCP senders are read at the start and then at the interval.

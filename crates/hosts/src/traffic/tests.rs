@@ -74,6 +74,22 @@ fn poisson_counts_have_equal_mean_and_variance() {
     assert!((variance / mean - 1.0).abs() < 4.0 * libm::sqrt(2.0 / windows as f64), "{variance}");
 }
 
+/// Bursts have all their packets at one instant, the rate that they are to have, and instants
+/// of a Poisson process: the same as those of single packets as long as a burst.
+#[test]
+fn bursts_are_a_poisson_process_of_several_packets() {
+    let rate = Bitrate::from_mbps(8);
+    let all = departures(&SourceConfig::Bursts { rate, bytes: 100, packets: 7 }, {
+        Duration::from_secs(10)
+    });
+    let single = departures(&SourceConfig::Poisson { rate, bytes: 700 }, Duration::from_secs(10));
+    assert!(all.iter().all(|departure| departure.bytes == 100));
+    assert_eq!(all.len(), 7 * single.len());
+    for (burst, whole) in all.chunks(7).zip(&single) {
+        assert!(burst.iter().all(|departure| departure.at == whole.at));
+    }
+}
+
 /// 12 Mb/s for 30 ms of every 100 ms is 3.6 Mb/s, and nothing leaves while off.
 #[test]
 fn fixed_periods_give_the_duty_cycle() {

@@ -72,7 +72,9 @@ impl Backlogs {
         flows: impl IntoIterator<Item = SaturatedFlow>,
     ) -> Self {
         let entry = |flow: SaturatedFlow| {
+            // A source of packets that go nowhere is no flow: `Hosts` refuses it.
             let (queue, place) = match network.routes.next(flow.from, flow.to) {
+                Hop::None => panic!("nodes {} and {} are joined", flow.from.0, flow.to.0),
                 Hop::Wire(index) => {
                     let queue = config.wires[index / 2].directions[index % 2].queue;
                     (queue, FirstQueue::Wire(index))

@@ -35,7 +35,8 @@ impl Network {
     }
 
     /// Length in bytes of the longest packet that gets from `from` to `to` uncut: the
-    /// limit of a TCP segment with its headers. `u16::MAX` if both are the same node.
+    /// limit of a TCP segment with its headers. `u16::MAX` if both are the same node, or
+    /// if no path joins them.
     pub fn path_mtu(&self, from: NodeId, to: NodeId) -> u16 {
         self.path(from, to).map(|node| self.mtu(node, to)).min().unwrap_or(u16::MAX)
     }
@@ -57,10 +58,11 @@ impl Network {
         self.path(from, to).any(adapts).then(|| self.path_mtu(from, to))
     }
 
-    /// The nodes on the path, without the last one.
+    /// The nodes on the path, without the last one; none if there is no path.
     pub(super) fn path(&self, from: NodeId, to: NodeId) -> impl Iterator<Item = NodeId> {
         let next = move |node: &NodeId| Some(self.routes.next_node(*node, to));
-        core::iter::successors(Some(from), next).take_while(move |node| *node != to)
+        core::iter::successors(self.joins(from, to).then_some(from), next)
+            .take_while(move |node| *node != to)
     }
 
     /// Longest packet that `node` sends instead of `packet`. TCP segments are not cut
@@ -85,7 +87,7 @@ impl Network {
         match (mtu.adapts(), self.routes.station(node), &self.cell) {
             (true, Some(station), Some(cell)) => match self.routes.next(node, to) {
                 Hop::Air(peer) => cell.mtu(station, peer).unwrap_or(mtu.most),
-                Hop::Wire(_) => mtu.most,
+                Hop::Wire(_) | Hop::None => mtu.most,
             },
             _ => mtu.most,
         }

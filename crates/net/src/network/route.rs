@@ -1,8 +1,9 @@
 //! Paths. Wires, and the air between each access point and the stations of its basic service
-//! set, make a tree: several sets are joined by wires, never by the air. The next hop from each node to each other one is computed once. A node with one
-//! neighbour, as most stations are, needs no table for that. In an independent cell a
-//! station sends to the station to which the access point would send; group packets
-//! still follow the tree.
+//! set, make a forest: several sets are joined by wires, never by the air, and nodes of
+//! different trees do not reach each other. The next hop from each node to each other one is
+//! computed once. In a network that is one tree, a node with one neighbour, as most stations
+//! are, needs no table for that. In an independent cell a station sends to the station to
+//! which the access point would send; group packets still follow the tree.
 
 use super::{NetworkConfig, NetworkError};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -18,6 +19,8 @@ pub(super) enum Hop {
     Wire(usize),
     /// The air, to this receiver.
     Air(Address),
+    /// There is no path.
+    None,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +30,10 @@ pub(super) struct Routes {
     access_points: Vec<Option<NodeId>>,
     /// The neighbours of each node.
     neighbours: Vec<Vec<(NodeId, Hop)>>,
-    /// By node and destination: index into the neighbours of the node; empty if it has one.
+    /// By node: the first node of its tree; empty if all nodes are in one.
+    trees: Vec<u16>,
+    /// By node and destination: index into the neighbours of the node, `u16::MAX` if there is
+    /// no path; empty if it has one neighbour and all nodes are in one tree.
     next: Vec<Vec<u16>>,
     /// The hop to that neighbour, one if there is only one: it is read for every packet at
     /// every node.
@@ -64,28 +70,30 @@ impl Routes {
             stations,
             access_points,
             neighbours,
+            trees: Vec::new(),
             next: Vec::new(),
             hops: Vec::new(),
             is_independent: config.cell.as_ref().is_some_and(|cell| cell.independent),
         };
-        if nodes > 0 {
-            let first = routes.explore(NodeId(0));
-            if let Some(lost) = first.iter().position(|next| *next == u16::MAX) {
-                return Err(NetworkError::Unreachable(0, lost as u16));
-            }
-        }
-        // The graph is connected and has as many edges as a tree, so it is one.
-        if edges + 1 != nodes.max(1) {
+        let trees = routes.trees();
+        let count = (0..).zip(&trees).filter(|(node, first)| node == *first).count();
+        // A graph has as many edges as a forest with as many parts only if it is one.
+        if edges + count != nodes {
             return Err(NetworkError::Loop(routes.on_loop()));
+        }
+        if count > 1 {
+            routes.trees = trees;
         }
         for node in (0..nodes as u16).map(NodeId) {
             let neighbours = &routes.neighbours[node.index()];
-            let next = match neighbours.len() {
+            let next = match (neighbours.len(), count) {
                 // A single node has no neighbour, and nobody asks for its hops.
-                0 | 1 => Vec::new(),
+                (0 | 1, 1) => Vec::new(),
                 _ => routes.explore(node),
             };
-            let hop = |index: &u16| neighbours[usize::from(*index)].1;
+            let hop = |index: &u16| {
+                neighbours.get(usize::from(*index)).map_or(Hop::None, |(_, hop)| *hop)
+            };
             routes.hops.push(match next.is_empty() {
                 true => neighbours.iter().map(|(_, hop)| *hop).collect(),
                 false => next.iter().map(hop).collect(),
@@ -119,6 +127,29 @@ impl Routes {
         }
         let of = |station: &StationId| of_set.get(&cell.stations[station.index()].bss).copied();
         Ok(stations.iter().map(|station| station.as_ref().and_then(of)).collect())
+    }
+
+    /// By node: the first node of its tree.
+    fn trees(&self) -> Vec<u16> {
+        let mut trees = alloc::vec![u16::MAX; self.neighbours.len()];
+        let mut waiting = Vec::new();
+        for first in 0..self.neighbours.len() {
+            if trees[first] != u16::MAX {
+                continue;
+            }
+            waiting.push(first);
+            while let Some(node) = waiting.pop() {
+                trees[node] = first as u16;
+                let beside = self.neighbours[node].iter().map(|(other, _)| other.index());
+                waiting.extend(beside.filter(|&other| trees[other] == u16::MAX));
+            }
+        }
+        trees
+    }
+
+    /// Whether there is a path between two nodes.
+    pub fn joins(&self, one: NodeId, other: NodeId) -> bool {
+        self.trees.is_empty() || self.trees[one.index()] == self.trees[other.index()]
     }
 
     /// Finds the first hop from `source` to every node, breadth first: indices of neighbours,
@@ -174,7 +205,8 @@ impl Routes {
         }
     }
 
-    /// The next node on the path from `node` to `destination`.
+    /// The next node on the path from `node` to `destination`, which has to be one that
+    /// [`Routes::joins`].
     pub fn next_node(&self, node: NodeId, destination: NodeId) -> NodeId {
         let (next, hop) = self.in_tree(node, destination);
         match hop {
@@ -319,22 +351,31 @@ mod tests {
     }
 
     proptest! {
-        /// Every hop leads one step nearer, over the wire or to the station that it says.
+        /// Every hop leads one step nearer, over the wire or to the station that it says; there
+        /// is none where no wires and no air lead.
         #[test]
         fn hops_are_on_shortest_paths(
             parents in proptest::collection::vec(any::<proptest::sample::Index>(), 1..9),
             radios in proptest::collection::vec(proptest::option::of(0u16..3), 9),
             independent in any::<bool>(),
+            cut in proptest::collection::vec(any::<bool>(), 9),
         ) {
             let parents: Vec<usize> =
                 (1..).zip(&parents).map(|(node, parent)| parent.index(node)).collect();
             let nodes = parents.len() + 1;
-            let config = network(&parents, &radios[..nodes], independent);
-            let routes = Routes::new(&config).expect("a tree");
+            let mut config = network(&parents, &radios[..nodes], independent);
+            let mut cuts = cut.iter();
+            config.wires.retain(|_| cuts.next() == Some(&true));
+            let routes = Routes::new(&config).expect("a forest");
             for to in 0..nodes {
                 let distances = distances(&config, to);
                 for from in (0..nodes).filter(|&from| from != to) {
                     let ends = [from, to].map(|node| NodeId(node as u16));
+                    prop_assert_eq!(routes.joins(ends[0], ends[1]), distances[from] < usize::MAX);
+                    if !routes.joins(ends[0], ends[1]) {
+                        prop_assert_eq!(routes.next(ends[0], ends[1]), Hop::None);
+                        continue;
+                    }
                     let next = routes.next_node(ends[0], ends[1]);
                     prop_assert_eq!(distances[next.index()] + 1, distances[from]);
                     match routes.next(ends[0], ends[1]) {
@@ -343,6 +384,7 @@ mod tests {
                             prop_assert_eq!(Some(address), station.map(Address::Station));
                             prop_assert!(config.nodes[from].station.is_some());
                         }
+                        Hop::None => prop_assert!(false, "{ends:?} are joined"),
                         Hop::Wire(index) => {
                             let [one, other] = config.wires[index / 2].ends;
                             let expected = if index % 2 == 0 { other } else { one };

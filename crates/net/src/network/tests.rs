@@ -64,14 +64,60 @@ fn packets_take_every_wire_on_their_path() {
 }
 
 #[test]
-fn what_is_no_tree_is_refused() {
+fn what_has_a_loop_is_refused() {
     let error = |nodes, ends: &[(u16, u16)]| {
         Network::new(&hosts(nodes, ends), Seed::new(1, 0)).expect_err("it must be refused")
     };
-    assert_eq!(error(3, &[(0, 1)]), NetworkError::Unreachable(0, 2));
     assert_eq!(error(4, &[(0, 1), (1, 2), (2, 3), (3, 1)]), NetworkError::Loop(1));
+    // As many wires as a tree has, but a loop beside a node on its own.
+    assert_eq!(error(4, &[(1, 2), (2, 3), (3, 1)]), NetworkError::Loop(1));
+    assert_eq!(error(2, &[(0, 1), (1, 0)]), NetworkError::Loop(0));
     assert_eq!(error(2, &[(0, 0)]), NetworkError::Wire(0));
     assert_eq!(error(2, &[(0, 5)]), NetworkError::Wire(0));
+}
+
+/// Two trees and a node on its own: packets reach their own tree, and nothing else is done
+/// for those to another one but to count them.
+#[test]
+fn between_trees_nothing_gets_across() {
+    // 0 - 1 - 2, 3 - 4, 5.
+    let mut network = Network::new(&hosts(6, &[(0, 1), (1, 2), (3, 4)]), Seed::new(1, 0))
+        .expect("a sound network");
+    let joined: Vec<bool> = (0..6).map(|to| network.joins(NodeId(2), NodeId(to))).collect();
+    assert_eq!(joined, [true, true, true, false, false, false]);
+    let parts = [(0, 2), (3, 4)];
+    for (tag, (source, destination)) in (0..).zip([(0, 2), (0, 4), (4, 0), (3, 4), (5, 0), (2, 5)])
+    {
+        assert_eq!(network.path_mtu(NodeId(source), NodeId(destination)) == u16::MAX, {
+            !parts.contains(&(source, destination))
+        });
+        let packet = packet(tag, source, destination);
+        // A saturated source finds no room rather than a queue that is always empty.
+        assert!(
+            network.joins(NodeId(source), NodeId(destination)) || {
+                !network.offer_packet(Instant::ZERO, &packet)
+            }
+        );
+        network.handle_packet(Instant::ZERO, packet);
+    }
+    network.handle_packet(Instant::ZERO, packet(6, 4, Packet::EVERYWHERE.0));
+    network.handle_packet(Instant::ZERO, packet(7, 5, Packet::EVERYWHERE.0));
+    let (mut arrived, mut dropped, mut released) = (Vec::new(), Vec::new(), Vec::new());
+    for output in drain(&mut network) {
+        match output {
+            Output::Arrived { node, packet, .. } => arrived.push((packet.tag, node.0)),
+            Output::Dropped { node, packet, reason: DropReason::Unreachable, .. } => {
+                dropped.push((packet.tag, node.0));
+            }
+            Output::Released { tag } => released.push(tag),
+            other => panic!("{other:?}"),
+        }
+    }
+    arrived.sort_unstable();
+    assert_eq!(arrived, [(0, 2), (3, 4), (6, 3)]);
+    assert_eq!(dropped, [(1, 0), (2, 4), (4, 5), (5, 2)]);
+    released.sort_unstable();
+    assert_eq!(released, [6, 7]);
 }
 
 #[test]

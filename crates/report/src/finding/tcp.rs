@@ -19,7 +19,8 @@ const WEIGHT: f64 = 0.4;
 
 /// Bulk transfers that a receive window or a send buffer limits.
 pub(super) fn window(run: &RunDocument) -> Option<Finding> {
-    let airtime: f64 = run.nodes.values().map(|node| node.airtime_fraction).sum();
+    let theirs = run.neighbours.values().map(|neighbour| neighbour.airtime_fraction);
+    let airtime: f64 = run.nodes.values().map(|node| node.airtime_fraction).chain(theirs).sum();
     if airtime > AIRTIME {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use super::mtu::NodeMtu;
 use super::nodes::Expanded;
+use super::topology::Islands;
 use super::{Names, node_id};
 use crate::coding::CodingMode;
 use crate::error::{Place, Problems};
@@ -27,7 +28,7 @@ pub(super) fn links(
     nodes: &[Expanded<'_>],
     mtus: &[NodeMtu],
     flows: &[Flow],
-    names: &Names,
+    (names, islands): (&Names, Option<&Islands>),
     problems: &mut Problems,
 ) -> Vec<FrancLink> {
     let mut links: Vec<FrancLink> = Vec::new();
@@ -47,6 +48,9 @@ pub(super) fn links(
                 problems.push(place, message);
             }
             saturated_at(node, flows, place, problems);
+            if let Some(islands) = islands {
+                islands.check((members.nodes[0], node), nodes, place, problems);
+            }
         }
         if let Some(at) = &franc.helpers {
             let is_one = |node: usize| nodes[node].shares_bss(&nodes[members.nodes[0]]);

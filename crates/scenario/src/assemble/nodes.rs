@@ -150,11 +150,7 @@ pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<
         problems.push(&place, "there are no nodes; a scenario needs at least one [[node]]");
         return None;
     }
-    if nodes.len() > NODES_MAX {
-        let message = format!("expected at most {NODES_MAX} nodes, got {}", nodes.len());
-        problems.push(&nodes[NODES_MAX].raw.here, message);
-        return None;
-    }
+    check_number(&nodes, problems)?;
     let mut seen = BTreeSet::new();
     for node in &nodes {
         if !seen.insert(&node.name) {
@@ -163,6 +159,25 @@ pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<
         }
     }
     Some(nodes)
+}
+
+/// Adds nodes, of neighbours on the channel.
+pub(crate) fn add<'a>(
+    nodes: &mut Vec<Expanded<'a>>,
+    others: impl Iterator<Item = Expanded<'a>>,
+    problems: &mut Problems,
+) -> Option<()> {
+    nodes.extend(others);
+    check_number(nodes, problems)
+}
+
+fn check_number(nodes: &[Expanded<'_>], problems: &mut Problems) -> Option<()> {
+    if nodes.len() > NODES_MAX {
+        let message = format!("expected at most {NODES_MAX} nodes, got {}", nodes.len());
+        problems.push(&nodes[NODES_MAX].raw.here, message);
+        return None;
+    }
+    Some(())
 }
 
 /// One access point in each basic service set, if anything is on the air.

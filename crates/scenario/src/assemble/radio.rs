@@ -11,6 +11,7 @@ mod station;
 
 pub(crate) use retry::check_receivers;
 
+use super::neighbour::Heard;
 use super::nodes::Expanded;
 use super::{Names, is_written, positive, queue};
 use crate::Role;
@@ -53,6 +54,7 @@ pub(crate) fn cell(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
     names: &Names,
+    heard: &Heard,
     problems: &mut Problems,
 ) -> Option<(CellConfig, Vec<(StationId, StationId)>)> {
     let (channel, links) = (&raw.channel, &raw.link);
@@ -83,7 +85,7 @@ pub(crate) fn cell(
     {
         problems.push(&channel.beacon_interval.place, "expected more than zero, or \"off\"");
     }
-    let (links, shadowed) = links::pairs(raw, &wifi, names, &common, problems);
+    let (links, shadowed) = links::pairs(raw, &wifi, (names, heard), &common, problems);
     let cell = CellConfig {
         standard: common.standard,
         band: common.band,

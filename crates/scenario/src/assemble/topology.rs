@@ -1,9 +1,9 @@
-//! Wires, and who reaches whom: every node reaches every other on exactly one
-//! way. A basic service set counts as one crossing that all its nodes are attached to.
+//! Wires, and who reaches whom: a node reaches another one on one way, or not at all. A
+//! basic service set counts as one crossing that all its nodes are attached to.
 
 use super::nodes::Expanded;
 use super::{Names, change_at, node_id, queue};
-use crate::error::Problems;
+use crate::error::{Place, Problems};
 use crate::raw::{JitterKind, LossKind, RawJitter, RawLoss, RawWire, RawWireDirection};
 use crate::scalar::At;
 use lasthop_net::network::WiredLink;
@@ -12,7 +12,7 @@ use lasthop_units::{Bitrate, Duration, Probability};
 use std::collections::BTreeMap;
 
 /// Sets of nodes that reach each other.
-struct Islands(Vec<usize>);
+pub(crate) struct Islands(Vec<usize>);
 
 impl Islands {
     fn find(&self, mut node: usize) -> usize {
@@ -30,14 +30,47 @@ impl Islands {
     }
 }
 
-/// The wires; notes wires to nowhere, loops, and nodes out of reach.
+impl Islands {
+    /// Notes that there is no path from one node to another one, if so.
+    pub fn check(
+        &self,
+        (from, to): (usize, usize),
+        nodes: &[Expanded<'_>],
+        place: &Place,
+        problems: &mut Problems,
+    ) -> bool {
+        let is_joined = self.find(from) == self.find(to);
+        if !is_joined {
+            problems.push_made(place, &|| self.out_of_reach(from, to, nodes));
+        }
+        is_joined
+    }
+
+    fn out_of_reach(&self, from: usize, to: usize, nodes: &[Expanded<'_>]) -> String {
+        const SHOWN_MAX: usize = 12;
+        let is_reached = |node: &usize| *node != from && self.find(*node) == self.find(from);
+        let reached: Vec<usize> = (0..nodes.len()).filter(is_reached).collect();
+        let name = |node: &usize| format!("{:?}", nodes[*node].name);
+        let mut names: Vec<String> = reached.iter().take(SHOWN_MAX).map(name).collect();
+        names.extend((reached.len() > SHOWN_MAX).then(|| "..".to_owned()));
+        let (from, to) = (&nodes[from].name, &nodes[to].name);
+        let reaches = match names.is_empty() {
+            true => "nobody".to_owned(),
+            false => names.join(", "),
+        };
+        format!("{from:?} does not reach {to:?}, but {reaches}; a [[wire]] would join them")
+    }
+}
+
+/// The wires, and who reaches whom by them and over the air, if all of them lead somewhere;
+/// notes wires to nowhere and loops.
 pub(crate) fn wires(
     nodes: &[Expanded<'_>],
     wires: &[RawWire],
     duration: Duration,
     names: &Names,
     problems: &mut Problems,
-) -> Vec<WiredLink> {
+) -> (Vec<WiredLink>, Option<Islands>) {
     let mut links = Vec::new();
     let mut islands = Islands((0..nodes.len()).collect());
     let mut sets: BTreeMap<Option<&str>, usize> = BTreeMap::new();
@@ -69,22 +102,7 @@ pub(crate) fn wires(
         }
         links.push(WiredLink { ends: [node_id(one_end), node_id(other_end)], directions });
     }
-    if !complete {
-        return links;
-    }
-    let mut told = vec![islands.find(0)];
-    for (index, node) in nodes.iter().enumerate() {
-        let island = islands.find(index);
-        if !told.contains(&island) {
-            told.push(island);
-            let message = format!(
-                "{:?} does not reach {:?}; a [[wire]] between their parts is missing",
-                node.name, nodes[0].name
-            );
-            problems.push(&node.raw.name.place, message);
-        }
-    }
-    links
+    (links, complete.then_some(islands))
 }
 
 fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems) -> CableConfig {

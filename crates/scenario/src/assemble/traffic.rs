@@ -2,6 +2,7 @@
 
 use super::mtu::NodeMtu;
 use super::nodes::Expanded;
+use super::topology::Islands;
 use super::{Names, apq, is_written, node_id, positive, tcp};
 use crate::attached;
 use crate::error::{Place, Problems};
@@ -21,7 +22,7 @@ pub(crate) fn flows(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
     mtus: &[NodeMtu],
-    names: &Names,
+    (names, islands): (&Names, Option<&Islands>),
     problems: &mut Problems,
 ) -> Vec<Flow> {
     let mut flows = Vec::new();
@@ -38,6 +39,11 @@ pub(crate) fn flows(
         if patterns == [true, true] {
             problems.push(&flow.to.place, "only one end of a flow may be a pattern");
             continue;
+        }
+        if let Some(islands) = islands {
+            let mut pairs =
+                sources.iter().flat_map(|&from| sinks.iter().map(move |&to| (from, to)));
+            pairs.all(|ends| islands.check(ends, nodes, &flow.to.place, problems));
         }
         for &from in &sources {
             for &to in &sinks {

@@ -20,6 +20,7 @@ fn names(kinds: &[FlowKind]) -> Names {
         francs: Vec::new(),
         hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "sta")],
+        neighbours: Vec::new(),
         stations: vec![NodeId(0), NodeId(1)],
         access_points: vec![lasthop_wifi::StationId(0); 2],
         flows: kinds

@@ -69,6 +69,7 @@ pub fn names() -> Names {
         francs: Vec::new(),
         hosts: Default::default(),
         nodes: vec![node(0, "ap"), node(1, "laptop"), node(2, "phone"), node(3, "server")],
+        neighbours: Vec::new(),
         stations: vec![NodeId(AP), NodeId(LAPTOP), NodeId(PHONE)],
         access_points: vec![StationId(0); 3],
         flows: vec![

@@ -108,7 +108,7 @@ fn overlap_is_half_open() {
         (249, 300, true),
         (250, 300, false),
     ] {
-        assert_eq!(air.overlaps(&first, at(from_us), at(until_us)), overlaps, "{from_us} us");
+        assert_eq!(air.overlaps(&first, B, at(from_us), at(until_us)), overlaps, "{from_us} us");
         let loss = air.interference_loss(&first, B, at(from_us), at(until_us));
         // 40 dB over the noise from C, beside the noise.
         let expected = if overlaps { 1.0 + 1e4 } else { 1.0 };

@@ -8,6 +8,7 @@
 use super::config::{CellConfig, Role};
 use super::doze::Tim;
 use super::{Cell, CellError, element_bytes};
+use crate::capabilities::Capabilities;
 use crate::mac::absence::Absences;
 use crate::mac::sizes;
 use crate::station::{BssId, StationId};
@@ -53,10 +54,15 @@ impl BssFacts {
         let elements = element_bytes(&station.capabilities);
         Ok(Self {
             access_point: StationId(index as u16),
-            beacon_bytes: sizes::BEACON + elements.0,
+            beacon_bytes: beacon_bytes(&station.capabilities),
             probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
         })
     }
+}
+
+/// Length of a beacon of an access point with these capabilities.
+pub(super) fn beacon_bytes(capabilities: &Capabilities) -> u32 {
+    sizes::BEACON + element_bytes(capabilities).0
 }
 
 impl Bss {

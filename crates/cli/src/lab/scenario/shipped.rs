@@ -23,7 +23,8 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 52] = [
+pub static ALL: [Shipped; 53] = [
+    shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
     shipped!("apq/capacity"),

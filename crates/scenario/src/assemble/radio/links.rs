@@ -1,7 +1,7 @@
 //! What each pair of nodes hears of each other: from the channel and where the
 //! nodes stand, or from a `[[link]]`, whose SNR may change during the run.
 
-use super::{Common, Expanded, Names, Place, Problems, RawScenario, Role, WifiNode, fading};
+use super::{Common, Expanded, Heard, Names, Place, Problems, RawScenario, Role, WifiNode, fading};
 use crate::assemble::change_at;
 use crate::raw::RawLink;
 use lasthop_units::{Db, Dbm, Duration, Meters, Probability};
@@ -30,7 +30,7 @@ enum Given {
 pub(super) fn pairs(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
-    names: &Names,
+    (names, heard): (&Names, &Heard),
     common: &Common,
     problems: &mut Problems,
 ) -> (Links, Vec<(StationId, StationId)>) {
@@ -44,6 +44,13 @@ pub(super) fn pairs(
     let mut links = Links::none(wifi.len());
     let mut shadowed = Vec::new();
     let mut add = |from: usize, to: usize, path_loss: Db| {
+        if let Some(path_loss) = heard.path_loss(wifi[from].0, wifi[to].0) {
+            // What is known of a neighbour is a level: it does not vary.
+            let snr = powers[from] - path_loss - usual.noise;
+            let link = LinkConfig { snr, fading: Fading::None, ..usual };
+            links.add_steady(station_id(from), station_id(to), &link);
+            return;
+        }
         let given = given.of(from, to);
         let ends = (station_id(from), station_id(to));
         let snr = match given.map(|given| given.what) {

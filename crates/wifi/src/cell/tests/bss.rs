@@ -5,6 +5,7 @@ use super::*;
 use crate::event::{Event, FrameKind};
 use crate::mac::power_save::{PowerSaveConfig, Retrieval};
 use crate::mac::rate::RateControlConfig;
+use crate::phy::Fading;
 use alloc::collections::BTreeMap;
 use proptest::prelude::*;
 
@@ -110,6 +111,37 @@ fn trajectory(config: &CellConfig, senders: &[(StationId, Address)]) -> Vec<(Sta
         while cell.poll_room().is_some() {}
     }
     outputs
+}
+
+/// What is 20 dB below the noise everywhere in a set draws no chance there and changes no
+/// probability: neither with fading nor where losses are given; a little above it does.
+#[test]
+fn what_is_below_the_floor_is_not_there() {
+    let rate = mcs(5, ChannelWidth::Mhz20, GuardInterval::Long);
+    let varied = |mut config: CellConfig| {
+        let of: Vec<BssId> = config.stations.iter().map(|station| station.bss).collect();
+        config.change_links(|pair| {
+            if of[pair.from.index()] != of[pair.to.index()] {
+                return;
+            }
+            match (pair.from.0 + pair.to.0) % 2 {
+                0 => pair.link.loss = Some(Probability::new(0.2).expect("a probability")),
+                _ => {
+                    pair.link.snr = Db(20.0);
+                    pair.link.fading = Fading::Rayleigh { doppler_hz: 30.0 };
+                }
+            }
+        });
+        config
+    };
+    let alone = varied(sets(&[3], rate, 16_000, DEAF));
+    let expected = trajectory(&alone, &uplink(&alone));
+    assert!(expected.len() > 1_000, "only {} packets", expected.len());
+    for (snr, is_there) in [(DEAF, false), (Db(-20.01), false), (Db(-19.99), true)] {
+        let beside = varied(sets(&[3, 4, 2], rate, 16_000, snr));
+        let outputs = trajectory(&beside, &uplink(&beside));
+        assert_eq!(outputs != expected, is_there, "{snr}");
+    }
 }
 
 /// A set that nobody hears, saturated, changes nothing in another one: it gets all that it has

@@ -1,0 +1,148 @@
+//! For how long a station occupies the air with exchanges that are all alike: TXTIME of the
+//! data PPDU and of its response (IEEE 802.11-2020, 15.3.3, 16.3.4, 17.4.3, 19.4.3, 21.4.3;
+//! IEEE 802.11ax-2021, 27.4.3), and that of a beacon. Counted is the time in which a PPDU is
+//! on the air, as in [`StationStats::airtime`](crate::stats::StationStats::airtime): not the
+//! SIFS before a response. Leaves out RTS/CTS, A-MSDUs, and what a TXOP limit cuts.
+
+use super::bss;
+use super::config::CellConfig;
+use crate::air::{Rates, spacing_bytes};
+use crate::mac::sizes;
+use crate::phy::{Rate, Timing};
+use crate::station::StationId;
+use lasthop_units::Duration;
+
+/// A data PPDU and the response to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SteadyExchange {
+    /// Packets in the data PPDU, one in each MPDU.
+    pub packets: u16,
+    /// How long the data PPDU lasts.
+    pub data: Duration,
+    /// How long the Ack or Block Ack lasts.
+    pub response: Duration,
+    /// From the end of the one exchange to the beginning of the next one of the same access
+    /// category while nobody else sends, in the mean: SIFS before the response, AIFS, and half
+    /// of the smallest contention window.
+    pub gap: Duration,
+}
+
+impl SteadyExchange {
+    /// The time of an exchange in which a PPDU is on the air.
+    pub fn airtime(&self) -> Duration {
+        self.data + self.response
+    }
+
+    /// The share of the time in which a PPDU is on the air while a station that is alone sends
+    /// one exchange after the other; above zero and below one.
+    pub fn busy_max(&self) -> f64 {
+        let airtime = self.airtime().as_secs_f64();
+        airtime / (airtime + self.gap.as_secs_f64())
+    }
+}
+
+impl CellConfig {
+    /// The exchange of best effort data in which `from` sends packets of `packet_bytes`, IP
+    /// header included, at `rate` to a station with its own capabilities: as many as the data
+    /// PPDU takes within `duration_max`, within the limits of the standard and of its own
+    /// aggregation, and one in any case.
+    pub fn steady_exchange(
+        &self,
+        from: StationId,
+        rate: Rate,
+        packet_bytes: u16,
+        duration_max: Duration,
+    ) -> SteadyExchange {
+        let station = &self.stations[from.index()];
+        let (aggregation, capabilities) = (&station.aggregation, &station.capabilities);
+        let mpdu = sizes::mpdu(u32::from(packet_bytes), capabilities.qos);
+        let spaced = spacing_bytes(rate, aggregation.mpdu_start_spacing);
+        let subframe = sizes::ampdu_subframe(mpdu, spaced);
+        // The last subframe is not padded (9.7.1).
+        let psdu = |count: u16| match count {
+            1 if !rate.always_aggregates() => mpdu,
+            _ => u32::from(count - 1) * subframe + sizes::AMPDU_DELIMITER + mpdu,
+        };
+        let mut rates = Rates::new(self);
+        let longest = duration_max.min(aggregation.ampdu_duration_max);
+        let bytes_max = aggregation.ampdu_bytes_max.min(capabilities.ampdu_bytes_max);
+        let bytes_max = rates.psdu_within(rate, longest, bytes_max);
+        let window = station.block_ack.window.min(capabilities.block_ack_window_max);
+        let may_aggregate = capabilities.qos
+            && rate.may_aggregate()
+            && mpdu <= capabilities.ampdu_mpdu_bytes_max
+            && window > 0;
+        let most = if may_aggregate { window.min(aggregation.ampdu_frames_max) } else { 1 };
+        let packets = (1..=most).rev().find(|count| psdu(*count) <= bytes_max).unwrap_or(1);
+        let block_ack = (packets > 1).then_some(window);
+        let timing = match self.independent {
+            true => Timing::of(self.standard, self.band).with_long_slot(),
+            false => Timing::of(self.standard, self.band),
+        };
+        let access = station.access[lasthop_packet::AccessCategory::BestEffort.index()];
+        let backoff = timing.slot * u64::from(access.cw_min) / 2;
+        SteadyExchange {
+            packets,
+            data: rates.ppdu_duration(rate, psdu(packets)),
+            response: rates.response(rate, block_ack).duration,
+            gap: timing.sifs + timing.aifs(access.aifsn) + backoff,
+        }
+    }
+
+    /// How long a beacon of this access point lasts, at the lowest basic rate.
+    pub fn beacon_airtime(&self, access_point: StationId) -> Duration {
+        let capabilities = &self.stations[access_point.index()].capabilities;
+        let mut rates = Rates::new(self);
+        let lowest = rates.lowest();
+        rates.ppdu_duration(lowest, bss::beacon_bytes(capabilities))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{Role, StationConfig};
+    use crate::phy::{Band, ChannelWidth, GuardInterval, OfdmRate, Standard};
+    use lasthop_units::Identity;
+
+    fn cell(standard: Standard, band: Band, rate: Rate) -> CellConfig {
+        let station = StationConfig::fixed(Role::AccessPoint, Identity::numbered(0), rate);
+        CellConfig::new(standard, band, alloc::vec![station], alloc::vec::Vec::new())
+    }
+
+    /// MCS 7 of one stream at 20 MHz has 260 bits a symbol. 16 + 8 * 1538 + 6 bits are 48 of
+    /// them behind 36 us; 16 + 8 * (9 * 1544 + 1542) + 6 are 476. Responses at 24 Mb/s: an Ack of
+    /// 14 bytes lasts 28 us, a Block Ack of 32 bytes 32 us.
+    #[test]
+    fn by_hand_from_the_clauses() {
+        let us = Duration::from_micros;
+        let guard_interval = GuardInterval::Long;
+        let rate = Rate::Ht { mcs: 7, width: ChannelWidth::Mhz20, guard_interval };
+        let cell = cell(Standard::Dot11n, Band::Ghz5, rate);
+        let exchange = |duration_max| cell.steady_exchange(StationId(0), rate, 1_500, duration_max);
+        let one = exchange(us(0));
+        assert_eq!((one.packets, one.data, one.response), (1, us(36 + 4 * 48), us(28)));
+        // SIFS 16 us, AIFS 43 us, 7.5 slots of 9 us.
+        assert_eq!(one.gap.as_nanos(), 126_500);
+        let ten = exchange(us(36 + 4 * 476));
+        assert_eq!((ten.packets, ten.data, ten.response), (10, us(36 + 4 * 476), us(32)));
+        assert_eq!(exchange(us(36 + 4 * 476 - 1)).packets, 9);
+        // aPPDUMaxTime, 5.484 ms, holds 1 362 symbols, and these 44 262 bytes.
+        assert_eq!(exchange(us(1_000_000)).packets, 28);
+        assert!((ten.busy_max() - 1_972.0 / (1_972.0 + 126.5)).abs() < 1e-12);
+        // 174 bytes at 6 Mb/s: 20 us and 59 symbols of 24 bits.
+        let beacon = sizes::BEACON + sizes::BEACON_HT;
+        let symbols = (16 + 8 * beacon + 6).div_ceil(24);
+        assert_eq!(cell.beacon_airtime(StationId(0)), us(20 + 4 * u64::from(symbols)));
+    }
+
+    /// Nothing is aggregated before 802.11n: 17.4.3.
+    #[test]
+    fn without_block_ack_there_is_one_packet() {
+        let rate = Rate::Ofdm(OfdmRate::Mbps54);
+        let cell = cell(Standard::Dot11a, Band::Ghz5, rate);
+        let one = cell.steady_exchange(StationId(0), rate, 1_464, Duration::from_secs(1));
+        let us = Duration::from_micros;
+        assert_eq!((one.packets, one.data, one.response), (1, us(244), us(28)));
+    }
+}
