@@ -435,7 +435,11 @@ impl Cell {
         let due = self.pending.iter().filter(|pending| pending.station == station);
         let due = due.map(|pending| match pending.sequel {
             Sequel::Response { duration, .. } => pending.at + duration,
-            Sequel::Payload | Sequel::Opportunity { .. } => pending.at,
+            Sequel::Payload
+            | Sequel::Opportunity { .. }
+            | Sequel::Trigger
+            | Sequel::Answer
+            | Sequel::MultiStationBlockAck => pending.at,
         });
         let speaks_until = due.max().max(self.air.transmits_until(station));
         let exchange = self.stations[station.index()].exchange.is_some().then(|| {
