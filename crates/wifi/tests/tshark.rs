@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
-use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
 use lasthop_packet::AccessCategory;
+use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi::phy::{
     Band, ChannelWidth, DsssRate, GuardInterval, HeGuardInterval, OfdmRate, Preamble, Rate, Ru,
     RuSize,
@@ -740,7 +740,11 @@ fn uplink_frames_hold_what_was_written() {
     let qos = QosControl { end_of_service_period: true, upper: 216, ..QosControl::default() };
     check(
         of_kind(data_frame(Some(qos), None)),
-        &[("wlan.fc.type_subtype", "0x002c"), ("wlan.qos.queue_size", "216"), ("_ws.malformed", "")],
+        &[
+            ("wlan.fc.type_subtype", "0x002c"),
+            ("wlan.qos.queue_size", "216"),
+            ("_ws.malformed", ""),
+        ],
     );
 }
 

@@ -402,6 +402,7 @@ impl Cell {
         let peer = self.access_point_of(station);
         let frame = Management { peer, action, attempts: 0, sequence };
         self.edcaf(station, NULL_FUNCTION).management.push_front(frame);
+        self.lift_mu_edca(station, NULL_FUNCTION);
         self.arm(station, NULL_FUNCTION);
     }
 

@@ -378,6 +378,7 @@ impl Cell {
         if !waiting.iter().any(answers) {
             waiting.push_back(frame);
         }
+        self.lift_mu_edca(recipient, edcaf);
         self.arm(recipient, edcaf);
     }
 }

@@ -9,7 +9,7 @@ use lasthop_packet::DropReason;
 use proptest::prelude::*;
 
 const GI: HeGuardInterval = HeGuardInterval::Ns800Ltf2x;
-const ALL: [OfdmaAcknowledgement; 3] = [
+pub(super) const ALL: [OfdmaAcknowledgement; 3] = [
     OfdmaAcknowledgement::BlockAckRequest,
     OfdmaAcknowledgement::MuBlockAckRequest,
     OfdmaAcknowledgement::Aggregated,

@@ -288,19 +288,34 @@ fn stations_are_asked_in_turn() {
     }
 }
 
-/// Downlink and uplink take turns: with both there is as much of one as of the other.
+/// Downlink and uplink take turns, however the downlink is acknowledged, and both are to all.
 #[test]
 fn downlink_and_uplink_alternate() {
-    let config = uplink(4, 7, 256, silent(None));
-    let (ppdus, _) = run(&config, (600, 550), 1_500, Duration::from_millis(1_500));
-    let first = |ppdu: &Ppdu| match ppdu.psdus[0].frames[0].kind {
-        FrameKind::BasicTrigger { .. } => Some(true),
-        FrameKind::QosData { .. } if ppdu.transmitter == AP => Some(false),
-        _ => None,
-    };
-    let begun = |ppdu: &&Ppdu| ppdu.start > Instant::ZERO + Duration::from_millis(1_000);
-    let turns: Vec<bool> = ppdus.iter().filter(begun).filter_map(first).collect();
-    assert!(turns.len() > 50 && turns.windows(2).all(|pair| pair[0] != pair[1]), "{turns:?}");
+    for acknowledgement in super::ofdma::ALL {
+        for reports in [None, Some(Duration::from_millis(5))] {
+            let mut config = uplink(4, 7, 256, silent(reports));
+            config.stations[AP.index()].ofdma.as_mut().expect("set").acknowledgement =
+                acknowledgement;
+            let (ppdus, _) = run(&config, (600, 550), 1_500, Duration::from_millis(1_500));
+            let first = |ppdu: &Ppdu| match ppdu.psdus[0].frames[0].kind {
+                FrameKind::BasicTrigger { .. } => {
+                    Some((true, ppdu.psdus[0].frames[0].triggered.len()))
+                }
+                FrameKind::QosData { .. } if ppdu.transmitter == AP => {
+                    Some((false, ppdu.psdus.len()))
+                }
+                _ => None,
+            };
+            let begun = |ppdu: &&Ppdu| ppdu.start > Instant::ZERO + Duration::from_millis(1_000);
+            let turns: Vec<_> = ppdus.iter().filter(begun).filter_map(first).collect();
+            assert!(turns.len() > 50, "{acknowledgement:?} {reports:?}: {turns:?}");
+            assert!(turns.windows(2).all(|pair| pair[0].0 != pair[1].0), "{acknowledgement:?}");
+            assert!(
+                turns.iter().all(|turn| turn.1 == 4),
+                "{acknowledgement:?} {reports:?} {turns:?}"
+            );
+        }
+    }
 }
 
 /// After as many Trigger frames that brought nothing as the retry limit, the station is left

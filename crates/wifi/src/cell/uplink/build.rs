@@ -440,6 +440,10 @@ impl Station {
         let peer = Address::Station(to);
         let index = self.edcafs[edcaf].as_ref()?.originator(peer)?;
         self.edcaf(edcaf).originators[index].agreement.window()?;
+        // Management frames go ahead of data: a repeated ADDBA Request begins the agreement anew.
+        if !self.edcaf(edcaf).management.is_empty() {
+            return None;
+        }
         self.expire(cx, edcaf, index);
         let access = self.edcaf(edcaf);
         let originator = &access.originators[index];

@@ -2,7 +2,9 @@
 //! after the access point acknowledged data of it in a trigger-based PPDU.
 //!
 //! Each such acknowledgement starts the time anew. With AIFSN 0 the station's EDCAF does not
-//! contend at all meanwhile, not for management frames and Block Ack Requests either.
+//! contend at all meanwhile, not for Block Ack Requests either. Management frames, which AC_VO
+//! sends in the standard, share the EDCAF of their category here: while one waits, the station
+//! contends as ever in it.
 
 use super::super::Cell;
 use super::super::station::BEACON_EDCAF;
@@ -33,6 +35,9 @@ impl Cell {
             slots => self.settings.timing.aifs(slots),
         };
         let access = self.access(station, edcaf);
+        if !access.management.is_empty() {
+            return;
+        }
         access.backoff.set_limits((parameters.cw_min, parameters.cw_max));
         let contender = access.contender;
         self.contention.set_aifs(contender, aifs, now);
@@ -47,6 +52,16 @@ impl Cell {
         access.backoff.set_limits((parameters.cw_min, parameters.cw_max));
         let aifs = self.settings.timing.aifs(parameters.aifsn);
         self.contention.set_aifs(contender, aifs, now);
+    }
+
+    /// A management frame waits in the station's EDCAF: its MUEDCATimer ends.
+    pub(in super::super) fn lift_mu_edca(&mut self, station: StationId, edcaf: usize) {
+        let timers = self.uplink_timers.len();
+        self.uplink_timers.retain(|&(_, s, e, t)| (s, e, t) != (station, edcaf, Timer::MuEdca));
+        if self.uplink_timers.len() < timers {
+            self.find_next_uplink();
+            self.contend_as_ever(station, edcaf);
+        }
     }
 
     /// Sets a timer, in place of the one that runs.

@@ -202,7 +202,7 @@ mod tests {
         fn queue_sizes_are_rounded_up(bytes in 0u64..2_147_328) {
             let said = QueueSize::of(bytes).bytes();
             prop_assert!(said >= bytes);
-            let unit = match said { 0..=1_008 => 16, ..=17_152 => 256, ..=146_432 => 2_048, _ => 32_768 };
+            let unit = match said { 0..=1_008 => 16, 1_009..=17_152 => 256, 17_153..=146_432 => 2_048, _ => 32_768 };
             prop_assert!(said - bytes < unit, "{} {}", bytes, said);
         }
 
