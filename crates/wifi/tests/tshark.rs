@@ -698,11 +698,11 @@ fn uplink_frames_hold_what_was_written() {
     let mut expected = all.to_vec();
     expected.extend_from_slice(&[
         ("wlan.trigger.he.trigger_type", "0"),
-        ("wlan.trigger.he.num_he_ltf_syms_and_midamble_per", "1"),
+        ("wlan.trigger.he.num_he_ltf_syms_and_midamble_per", "0x0000000000000001"),
         ("wlan.trigger.he.mcs", "0x0000000000000007,0x0000000000000003"),
         ("wlan.trigger.he.dcm", "0,1"),
         ("wlan.trigger.he.tid_aggregation_limit", "1,1"),
-        ("wlan.trigger.he.preferred_ac", "2,2"),
+        ("wlan.trigger.he.preferred_ac", "0x02,0x02"),
     ]);
     check(frame(common, &rest), &expected);
     let common = control::CommonInfo::buffer_status_report_poll(response, gi, ChannelWidth::Mhz80);
