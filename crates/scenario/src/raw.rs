@@ -614,7 +614,7 @@ tables! {
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
-        /// Downlink OFDMA of an access point with 802.11ax: one PPDU to several
+        /// OFDMA of an access point with 802.11ax: one PPDU to several
         /// stations, each on tones of its own.
         option_table ofdma: RawOfdma = "none: each PPDU is for one station";
         /// CPU time of the host for every packet it sends or receives.
@@ -860,7 +860,7 @@ tables! {
         value retrieval: RetrievalKind = "wake";
     }
 
-    /// Downlink OFDMA. When the access point gains the channel and has packets of that access
+    /// OFDMA. Downlink: when the access point gains the channel and has packets of that access
     /// category for several stations, it sends to as many at once as RUs of one size fill the
     /// channel for. They take turns; with a queue that schedules airtime, by their airtime.
     RawOfdma {
@@ -872,6 +872,47 @@ tables! {
         /// Block Acks at once; "aggregated": the Trigger frame is inside the PPDU; "bar": a
         /// Block Ack Request for each, one after the other.
         value acknowledgement: OfdmaAcknowledgementKind = "mu-bar";
+        /// Uplink OFDMA: the access point asks stations to send at once.
+        option_table uplink: RawUplink = "none: stations send only when they gain the channel";
+    }
+
+    /// Uplink OFDMA. When the access point gains the channel and knows of stations that hold
+    /// packets of that access category, it asks up to `stations` of them with a Basic Trigger
+    /// frame, and they send at once, for as long as the longest backlog takes. It takes turns with
+    /// downlink, and the stations with each other; with a queue that schedules airtime, those come
+    /// first that had least. How much a station holds is in all of its QoS frames.
+    RawUplink {
+        /// Asks for buffer status by a BSRP Trigger frame ahead of each Basic one, and, where no
+        /// backlog is known, when this time has passed since the last. "off": a station
+        /// that said that it holds nothing has to gain the channel itself.
+        value buffer_reports: OrOff<Duration> = "off";
+        /// How stations contend after the access point acknowledged what it asked for.
+        table mu_edca: RawMuEdca;
+    }
+
+    /// MU EDCA parameters that the access point announces, by access category.
+    RawMuEdca {
+        /// AC_BK.
+        option_table background: RawMuEdcaParameters = "none: as ever";
+        /// AC_BE.
+        option_table best_effort: RawMuEdcaParameters = "none: as ever";
+        /// AC_VI.
+        option_table video: RawMuEdcaParameters = "none: as ever";
+        /// AC_VO.
+        option_table voice: RawMuEdcaParameters = "none: as ever";
+    }
+
+    /// How a station contends in an access category from each acknowledgement of data that it
+    /// was asked for until the timer ends.
+    RawMuEdcaParameters {
+        /// Slots of the arbitration interframe space after SIFS, 2 to 15; 0: it does not contend.
+        value aifsn: Whole<0, 15> = 0;
+        /// Smallest contention window in slots, 2^n - 1.
+        value cw_min: Whole<0, 32_767> = 15;
+        /// Largest contention window in slots, 2^n - 1.
+        value cw_max: Whole<0, 32_767> = 1023;
+        /// A multiple of 8.192 ms, up to 255 of them (2.08896 s).
+        value timer: Duration = "8.192ms";
     }
 
     /// CPU time of a host; the parts of a packet that was cut count each for itself.

@@ -106,6 +106,9 @@ impl Class {
             | "block_ack"
             | "block_ack_request"
             | "mu_block_ack_request"
+            | "basic_trigger"
+            | "buffer_status_report_poll"
+            | "multi_station_block_ack"
             | "rts"
             | "cts"
             | "ps_poll" => Self::Control,

@@ -14,16 +14,18 @@ use crate::pcapng::{self, Capture, LinkType, SNAP_BYTES};
 use crate::segments::Segments;
 use lasthop_packet::{AccessCategory, Packet};
 use lasthop_units::{Duration, MacAddr, SeqNo12};
-use lasthop_wifi::event::{Frame, FrameKind, Ppdu};
+use lasthop_wifi::event::{Frame, FrameKind, Ppdu, QueueSize};
 use lasthop_wifi::mac::power_save::partial_virtual_bitmap;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
 use lasthop_wifi::wire::action::{self, BlockAckParameters};
-use lasthop_wifi::wire::control::{self, BlockAck, BlockAckRequest, CommonInfo, Trigger};
+use lasthop_wifi::wire::control::{
+    self, AckVariant, BlockAck, BlockAckRequest, CommonInfo, MultiSta, StationRecord, Trigger,
+};
 use lasthop_wifi::wire::data::{self, Addresses};
 use lasthop_wifi::wire::elements::{self, Elements, HtCapabilities, Tim};
 use lasthop_wifi::wire::management::{self, Beacon};
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, HeFormat};
-use lasthop_wifi::wire::{Flags, QosControl, SequenceControl, amsdu, fcs, frame, llc};
+use lasthop_wifi::wire::{AckPolicy, Flags, QosControl, SequenceControl, amsdu, fcs, frame, llc};
 use lasthop_wifi::{Address, StationId};
 use std::io::Write;
 
@@ -244,8 +246,11 @@ impl Maker {
                 link.null(power_management, None).emit_mpdu(out);
             }
             FrameKind::QosNull { power_management } => {
-                let qos =
-                    QosControl { tid: AccessCategory::BestEffort.tid(), ..QosControl::default() };
+                let qos = match frame.queue_size {
+                    // A report is not acknowledged (26.5.5).
+                    Some(_) => QosControl { ack_policy: AckPolicy::NoAck, ..qos_of(frame) },
+                    None => qos_of(frame),
+                };
                 link.null(power_management, Some(qos)).emit_mpdu(out);
             }
             FrameKind::Ack => link.control(control::Body::Ack).emit_mpdu(out),
@@ -270,6 +275,37 @@ impl Maker {
                 let common = CommonInfo::block_ack_request(response, guard_interval, width);
                 let trigger = Trigger { common, rest: &rest };
                 link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
+            }
+            FrameKind::BasicTrigger { access_category, response, guard_interval, width } => {
+                let mut rest = Vec::new();
+                for user in &frame.triggered {
+                    let rate = (user.mcs, user.streams, user.dcm);
+                    control::emit_basic(user.aid, user.ru, rate, access_category, &mut rest);
+                }
+                let streams = frame.triggered.iter().map(|user| user.streams).max().unwrap_or(1);
+                let common = CommonInfo::basic(response, guard_interval, width, streams);
+                let trigger = Trigger { common, rest: &rest };
+                link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
+            }
+            FrameKind::BufferStatusReportPoll { response, guard_interval, width } => {
+                let mut rest = Vec::new();
+                for user in &frame.triggered {
+                    let rate = (user.mcs, user.streams, user.dcm);
+                    control::emit_buffer_status_report_poll(user.aid, user.ru, rate, &mut rest);
+                }
+                let common = CommonInfo::buffer_status_report_poll(response, guard_interval, width);
+                let trigger = Trigger { common, rest: &rest };
+                link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
+            }
+            FrameKind::MultiStationBlockAck => {
+                let mut records = Vec::new();
+                for one in &frame.acknowledged {
+                    let bitmap = one.bitmap.to_octets(one.bits);
+                    StationRecord::emit_bitmap(one.aid, one.tid, one.start, &bitmap, &mut records);
+                }
+                let variant = AckVariant::MultiSta(MultiSta::new(&records));
+                let ack = BlockAck { no_ack: true, tid: 0, variant };
+                link.control(control::Body::BlockAck { transmitter, ack }).emit_mpdu(out);
             }
             FrameKind::PsPoll { aid } => link.ps_poll(aid).emit_mpdu(out),
             FrameKind::Beacon { dtim_count, dtim_period, group_traffic } => {
@@ -338,6 +374,20 @@ impl Maker {
     }
 }
 
+/// What a frame says of its sender's queue; of best effort if nothing.
+fn qos_of(frame: &Frame) -> QosControl {
+    match frame.queue_size {
+        Some(QueueSize { tid, code }) => QosControl {
+            tid,
+            // Bit 4 of a station's says that a queue size follows.
+            end_of_service_period: true,
+            upper: code,
+            ..QosControl::default()
+        },
+        None => QosControl { tid: AccessCategory::BestEffort.tid(), ..QosControl::default() },
+    }
+}
+
 /// Whether a frame is of data, or about it under a Block Ack agreement.
 const fn is_about_data(kind: FrameKind) -> bool {
     matches!(
@@ -347,6 +397,9 @@ const fn is_about_data(kind: FrameKind) -> bool {
             | FrameKind::BlockAck { .. }
             | FrameKind::BlockAckRequest { .. }
             | FrameKind::MuBlockAckRequest { .. }
+            | FrameKind::BasicTrigger { .. }
+            | FrameKind::BufferStatusReportPoll { .. }
+            | FrameKind::MultiStationBlockAck
     )
 }
 
@@ -428,7 +481,7 @@ impl Link {
             FrameKind::QosData { access_category, amsdu } => Some(QosControl {
                 tid: access_category.tid(),
                 amsdu_present: amsdu,
-                ..QosControl::default()
+                ..qos_of(frame)
             }),
             _ => None,
         };

@@ -376,7 +376,7 @@ fn int(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-const FRAME_NAMES: [&str; 17] = [
+const FRAME_NAMES: [&str; 20] = [
     "data",
     "qos_data",
     "null",
@@ -385,6 +385,9 @@ const FRAME_NAMES: [&str; 17] = [
     "block_ack",
     "block_ack_request",
     "mu_block_ack_request",
+    "basic_trigger",
+    "buffer_status_report_poll",
+    "multi_station_block_ack",
     "rts",
     "cts",
     "ps_poll",
@@ -406,6 +409,9 @@ pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
         FrameKind::BlockAck { .. } => "block_ack",
         FrameKind::BlockAckRequest { .. } => "block_ack_request",
         FrameKind::MuBlockAckRequest { .. } => "mu_block_ack_request",
+        FrameKind::BasicTrigger { .. } => "basic_trigger",
+        FrameKind::BufferStatusReportPoll { .. } => "buffer_status_report_poll",
+        FrameKind::MultiStationBlockAck => "multi_station_block_ack",
         FrameKind::Rts => "rts",
         FrameKind::Cts => "cts",
         FrameKind::PsPoll { .. } => "ps_poll",
@@ -420,7 +426,8 @@ pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
 
 fn frame_tid(kind: FrameKind) -> Option<u8> {
     match kind {
-        FrameKind::QosData { access_category, .. } => Some(access_category.tid()),
+        FrameKind::QosData { access_category, .. }
+        | FrameKind::BasicTrigger { access_category, .. } => Some(access_category.tid()),
         FrameKind::BlockAck { tid, .. }
         | FrameKind::BlockAckRequest { tid, .. }
         | FrameKind::MuBlockAckRequest { tid, .. }
@@ -438,6 +445,9 @@ fn has_sequence(kind: FrameKind) -> bool {
             | FrameKind::BlockAck { .. }
             | FrameKind::BlockAckRequest { .. }
             | FrameKind::MuBlockAckRequest { .. }
+            | FrameKind::BasicTrigger { .. }
+            | FrameKind::BufferStatusReportPoll { .. }
+            | FrameKind::MultiStationBlockAck
             | FrameKind::Rts
             | FrameKind::Cts
             | FrameKind::PsPoll { .. }

@@ -18,6 +18,7 @@ mod saturated;
 mod speed;
 mod tcp;
 mod tunnels;
+mod uplink;
 
 pub use contention::predicted_mbps;
 
@@ -36,7 +37,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 29] = [
+pub const ALL: [Chapter; 30] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -49,6 +50,7 @@ pub const ALL: [Chapter; 29] = [
     ("802.11ax, contention", later::contention),
     ("802.11ax, losses", later::lossy),
     ("802.11ax, downlink OFDMA", later::ofdma),
+    ("802.11ax, uplink OFDMA", uplink::ofdma),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),

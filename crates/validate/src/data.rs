@@ -39,6 +39,8 @@ pub const AX_UDP_SAT: &str = include_str!("../data/ax_udp_sat.csv");
 pub const AX_CONTENTION: &str = include_str!("../data/ax_contention.csv");
 /// Losses at a fixed SNR with 802.11ax.
 pub const AX_LOSSY: &str = include_str!("../data/ax_lossy.csv");
+/// Uplink OFDMA of 802.11ax.
+pub const AX_OFDMA_UL: &str = include_str!("../data/ax_ofdma_ul.csv");
 /// Downlink OFDMA of 802.11ax.
 pub const AX_OFDMA_DL: &str = include_str!("../data/ax_ofdma_dl.csv");
 /// Curves of PER over SNR of 802.11ax's rates, of the convolutional code.

@@ -38,6 +38,8 @@ pub enum Direction {
     Uplink,
     /// The access point to every station.
     Downlink,
+    /// Both.
+    Both,
 }
 
 /// The parameters of one experiment.
@@ -86,6 +88,9 @@ pub struct Setting {
     /// Most stations in a PPDU of the access point, and how they acknowledge, as the scenario
     /// file has it; `None` for one at a time.
     pub ofdma: Option<(u8, &'static str)>,
+    /// Uplink OFDMA, where there is OFDMA: the access point's key `uplink`, as the scenario file
+    /// has it.
+    pub uplink: Option<String>,
 }
 
 /// The results of a run, after the warm-up unless stated otherwise.
@@ -93,6 +98,8 @@ pub struct Setting {
 pub struct Measured {
     /// UDP payload delivered, in Mb/s.
     pub goodput_mbps: f64,
+    /// Of it, that of the stations.
+    pub uplink_mbps: f64,
     /// Number of packets delivered.
     pub packets: u64,
     /// Mean time from creation at the source to delivery, in ms.
@@ -142,6 +149,7 @@ impl Setting {
             retry_limit: RETRY_LIMIT,
             beacons: true,
             ofdma: None,
+            uplink: None,
         }
     }
 
@@ -209,7 +217,7 @@ impl Setting {
         };
         let window = self.block_ack_window.map_or(String::new(), |w| format!(", window = {w}"));
         let (from, to) = match self.direction {
-            Direction::Uplink => ("sta*", "ap"),
+            Direction::Uplink | Direction::Both => ("sta*", "ap"),
             Direction::Downlink if self.stations > 1 => ("ap", "sta*"),
             Direction::Downlink => ("ap", "sta1"),
         };
@@ -273,13 +281,25 @@ packet_bytes = {bytes}
             retry_limit = self.retry_limit,
             ofdma = self.ofdma.map_or(String::new(), |(stations, acknowledgement)| {
                 let acknowledgement = format!("acknowledgement = \"{acknowledgement}\"");
-                format!("ofdma = {{ stations = {stations}, {acknowledgement} }}\n")
+                let uplink = self
+                    .uplink
+                    .as_ref()
+                    .map_or(String::new(), |uplink| format!(", uplink = {uplink}"));
+                format!("ofdma = {{ stations = {stations}, {acknowledgement}{uplink} }}\n")
             }),
             ampdu = self.ampdu_bytes_max,
             amsdu = self.amsdu_bytes_max,
             stations = self.stations,
             bytes = self.packet_bytes(),
         );
+        if self.direction == Direction::Both {
+            let bytes = self.packet_bytes();
+            let _ = write!(
+                text,
+                "\n[[flow]]\nname = \"down\"\nfrom = \"ap\"\nto = \"sta*\"\nkind = \"udp\"\n\
+                 rate = \"{offered}\"\npacket_bytes = {bytes}\n"
+            );
+        }
         if let Place::Equal(Db(snr)) = self.place {
             let others = (self.stations > 1).then_some("sta*");
             for end in std::iter::once("ap").chain(others) {
@@ -313,12 +333,16 @@ packet_bytes = {bytes}
     /// If the setting does not make a valid scenario.
     pub fn run(&self, seed: Seed, warmup: Duration, duration: Duration) -> Measured {
         let scenario = self.scenario(warmup, duration);
-        let mut tally = Tally { from: Instant::ZERO + warmup, delivered: 0, delay_sum: 0 };
+        let from = Instant::ZERO + warmup;
+        let mut tally = Tally { from, delivered: 0, up: 0, delay_sum: 0 };
         let stats = lasthop_sim::run(&scenario, seed, &mut tally, |_| {});
         let stats = stats.expect("UDP over one cell can be simulated");
-        let bits = tally.delivered as f64 * f64::from(self.payload_bytes) * 8.0;
+        let mbps = |packets: u64| {
+            packets as f64 * f64::from(self.payload_bytes) * 8.0 / duration.as_secs_f64() / 1e6
+        };
         let mut measured = Measured {
-            goodput_mbps: bits / duration.as_secs_f64() / 1e6,
+            goodput_mbps: mbps(tally.delivered),
+            uplink_mbps: mbps(tally.up),
             packets: tally.delivered,
             delay_mean_ms: tally.delay_sum as f64 / 1e6 / tally.delivered.max(1) as f64,
             ..Measured::default()
@@ -342,13 +366,16 @@ packet_bytes = {bytes}
 struct Tally {
     from: Instant,
     delivered: u64,
+    /// At the access point, the first node.
+    up: u64,
     delay_sum: u64,
 }
 
 impl Sink for Tally {
-    fn arrived(&mut self, now: Instant, _node: NodeId, packet: &Packet) {
+    fn arrived(&mut self, now: Instant, node: NodeId, packet: &Packet) {
         if now >= self.from {
             self.delivered += 1;
+            self.up += u64::from(node.index() == 0);
             self.delay_sum += (now - packet.created).as_nanos();
         }
     }

@@ -81,6 +81,15 @@ pub(crate) enum Carried {
     },
     /// A Trigger frame that asks all stations of a multi-user exchange for Block Acks.
     Trigger,
+    /// A BSRP or Basic Trigger frame, which asks stations for an uplink exchange.
+    Solicitation,
+    /// What a station sends in answer to it, in an HE trigger-based PPDU.
+    Triggered {
+        /// Preamble, to the end of the HE-LTFs.
+        header: Duration,
+    },
+    /// The Multi-STA Block Ack that ends an uplink exchange.
+    MultiStationBlockAck,
     /// A Block Ack in an HE trigger-based PPDU.
     TriggeredBlockAck {
         /// Bit n: MPDU n of the exchange it answers is acknowledged.
@@ -110,7 +119,10 @@ impl Flight {
     /// Returns whether it carries the payload of `transmitter`'s exchange.
     pub fn is_payload_of(&self, transmitter: StationId) -> bool {
         self.transmitter == transmitter
-            && matches!(self.carried, Carried::Payload | Carried::MultiUser { .. })
+            && matches!(
+                self.carried,
+                Carried::Payload | Carried::MultiUser { .. } | Carried::Triggered { .. }
+            )
     }
 
     /// What of a multi-user PPDU is for one `receiver`: its PSDU, at its own rate. On the air
@@ -123,16 +135,19 @@ impl Flight {
     /// own, and do not interfere with each other.
     fn answers(&self) -> Option<StationId> {
         match (self.carried, self.receiver) {
-            (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
+            (
+                Carried::TriggeredBlockAck { .. } | Carried::Triggered { .. },
+                Address::Station(receiver),
+            ) => Some(receiver),
             _ => None,
         }
     }
 
     fn header_end(&self, band: Band) -> Instant {
         match self.carried {
-            Carried::MultiUser { header } | Carried::TriggeredBlockAck { header, .. } => {
-                self.start + header
-            }
+            Carried::MultiUser { header }
+            | Carried::Triggered { header }
+            | Carried::TriggeredBlockAck { header, .. } => self.start + header,
             _ => self.start + self.rate.preamble_and_header(band),
         }
     }
@@ -312,6 +327,12 @@ impl Air {
         let others = others.filter(|other| !begun.is_beside((other.answers(), other.start)));
         let others = others.map(|other| (other.end, &mut other.overlaps));
         flight.overlaps = self.overlapping.begin(begun, others);
+        if begun.answers.is_some() {
+            let is_beside = |other: &&Flight| begun.is_beside((other.answers(), other.start));
+            for other in self.flights.iter().filter(is_beside) {
+                flight.overlaps.reach_back(&other.overlaps);
+            }
+        }
         self.flights.push(flight);
     }
 

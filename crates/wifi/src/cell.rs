@@ -21,6 +21,7 @@
 //! | `access` | who contends, and who gains the channel |
 //! | `exchange` | a frame exchange from PPDU to response |
 //! | `multi_user` | a PPDU to several stations, and their acknowledgements (OFDMA) |
+//! | `uplink` | Trigger frames, and what several stations send at once (uplink OFDMA) |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets: whose access point is who |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
@@ -50,6 +51,7 @@ mod settle;
 mod station;
 #[cfg(test)]
 pub(crate) mod tests;
+mod uplink;
 mod waits;
 
 pub use adjust::{AdjustError, Adjustment};
@@ -60,6 +62,7 @@ pub use config::{
 pub use links::Links;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 pub use occupancy::SteadyExchange;
+pub use uplink::{MuEdcaParameters, UplinkConfig};
 
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;
@@ -80,6 +83,7 @@ use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use outbox::Outbox;
 use station::{BEACON_EDCAF, Station};
+use uplink::{Reports, Timer};
 
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,6 +148,8 @@ pub enum Reason {
     Beacon,
     /// A station leaves its channel or comes back, dozes or wakes up.
     Absence,
+    /// An access point asks for buffer status, or a station contends by EDCA again after MU EDCA.
+    Uplink,
 }
 
 /// A Wi-Fi cell as a [`Machine`]: access points, stations, and the air between them.
@@ -182,6 +188,14 @@ pub struct Cell {
     dozing: Vec<StationId>,
     /// Stations that deliver what is for others.
     promiscuous: Vec<StationId>,
+    /// Some access point solicits uplink PPDUs.
+    has_uplink: bool,
+    /// Ends of waits of uplink OFDMA: when, whose, of which category, what.
+    uplink_timers: Vec<(Instant, StationId, usize, Timer)>,
+    /// The first of them; [`Instant::MAX`] for none.
+    next_uplink: Instant,
+    /// By station: its NAV of other sets' frames; empty if there is one set, or no uplink OFDMA.
+    foreign_nav: Vec<Instant>,
     rates: Rates,
     outbox: Outbox,
     /// Kept to save allocations.
@@ -229,6 +243,12 @@ enum Sequel {
     Payload,
     /// It begins another exchange in its transmission opportunity.
     Opportunity { edcaf: usize, end: Instant },
+    /// It sends the Trigger frame of its uplink exchange.
+    Trigger,
+    /// It answers a Trigger frame.
+    Answer,
+    /// It acknowledges what it solicited.
+    MultiStationBlockAck,
 }
 
 /// A configuration that no cell can have.
@@ -314,6 +334,12 @@ impl Cell {
                 return Err(CellError::NoCommonRate(access_point.0, index as u16));
             }
         }
+        let has_uplink =
+            config.stations.iter().any(|s| s.ofdma.is_some_and(|o| o.uplink.is_some()));
+        let foreign_nav = match has_uplink && sets.len() > 1 {
+            true => alloc::vec![Instant::ZERO; config.stations.len()],
+            false => Vec::new(),
+        };
         let ranks = ranks(&config.stations)?;
         let timing = match (Timing::of(config.standard, config.band), config.band) {
             (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
@@ -348,6 +374,9 @@ impl Cell {
                 edcafs: [const { None }; 5],
                 exchange: None,
                 multi_user: None,
+                uplink: None,
+                answer: None,
+                buffered: 0,
                 recipients: Vec::new(),
                 rank: ranks[index],
                 aid: aids[index],
@@ -381,6 +410,10 @@ impl Cell {
                 .filter(|(_, station)| station.promiscuous)
                 .map(|(index, _)| StationId(index as u16))
                 .collect(),
+            has_uplink,
+            uplink_timers: Vec::new(),
+            next_uplink: Instant::MAX,
+            foreign_nav,
             stations,
             contention,
             owners: Vec::new(),
@@ -395,6 +428,7 @@ impl Cell {
         };
         cell.find_next_beacon();
         cell.find_next_absence();
+        cell.start_polling();
         cell.schedule();
         Ok(cell)
     }
@@ -543,6 +577,9 @@ impl Cell {
         if self.next_beacon == at {
             self.queue_beacons();
         }
+        if self.next_uplink <= at {
+            self.expire_uplink_timers();
+        }
         // Whoever starts at this instant starts before anyone senses it.
         let mut winners = core::mem::take(&mut self.winners);
         winners.clear();
@@ -569,7 +606,8 @@ impl Cell {
         let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
         let beacon = self.next_beacon;
         let absence = self.next_absence;
-        let horizon = end.min(sequel).min(timeout).min(gap).min(beacon).min(absence);
+        let uplink = self.next_uplink;
+        let horizon = end.min(sequel).min(timeout).min(gap).min(beacon).min(absence).min(uplink);
         let access = self.contention.next_access(horizon);
         let reason = match horizon.min(access) {
             at if at == end => Reason::PpduEnd,
@@ -578,7 +616,8 @@ impl Cell {
             at if at == timeout => Reason::ResponseTimeout,
             at if at == gap => Reason::ReorderTimeout,
             at if at == beacon => Reason::Beacon,
-            _ => Reason::Absence,
+            at if at == absence => Reason::Absence,
+            _ => Reason::Uplink,
         };
         self.next_step = (horizon.min(access), reason);
         self.merge_arrivals();
@@ -647,6 +686,10 @@ impl Cell {
         }
         if let Some(away) = &self.stations[station.index()].away {
             new.gate = away.gate();
+        }
+        let ofdma = self.stations[station.index()].config.ofdma;
+        if edcaf < BEACON_EDCAF && ofdma.is_some_and(|ofdma| ofdma.uplink.is_some()) {
+            new.reports = Some(alloc::boxed::Box::new(Reports::default()));
         }
         self.stations[station.index()].edcafs[edcaf] = Some(alloc::boxed::Box::new(new));
     }

@@ -131,7 +131,7 @@ pub struct Psdu {
     /// Data rate; with a resource unit, that of the modulation, code and streams on the whole
     /// channel.
     pub rate: Rate,
-    /// Its resource unit, in an HE MU PPDU.
+    /// Its resource unit, in an HE MU or trigger-based PPDU.
     pub ru: Option<Ru>,
     /// Length in bytes.
     pub bytes: u32,
@@ -177,18 +177,51 @@ pub struct Frame {
     pub announced: Vec<u16>,
     /// The stations that a Trigger frame asks; none in other frames.
     pub triggered: Vec<TriggeredUser>,
+    /// What a station says of its queue, to an access point that solicits uplink PPDUs; in QoS
+    /// Data and QoS Null frames only.
+    pub queue_size: Option<QueueSize>,
+    /// The records of a Multi-STA Block Ack; none in other frames.
+    pub acknowledged: Vec<StationAcknowledged>,
 }
 
-/// A station that an MU-BAR Trigger frame asks for a Block Ack, and how that is sent.
+/// The Queue Size subfield of an HE station's QoS Control (IEEE 802.11ax-2021, 9.2.4.5.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSize {
+    /// Traffic identifier (TID) whose queue it is of, 0 to 7.
+    pub tid: u8,
+    /// Scaling factor in bits 6 and 7, units in bits 0 to 5.
+    pub code: u8,
+}
+
+/// A record of a Multi-STA Block Ack (IEEE 802.11ax-2021, 9.3.1.8.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StationAcknowledged {
+    /// Association identifier of the station.
+    pub aid: u16,
+    /// Traffic identifier (TID), 0 to 7.
+    pub tid: u8,
+    /// First sequence number of the bitmap.
+    pub start: SeqNo12,
+    /// Bit n: `start + n` was received.
+    pub bitmap: Bitmap,
+    /// Length of the bitmap in bits: 64, 256, 512 or 1 024.
+    pub bits: u16,
+}
+
+/// A station that a Trigger frame asks, and how it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriggeredUser {
     /// Its association identifier.
     pub aid: u16,
     /// The resource unit of its answer.
     pub ru: Ru,
-    /// HE-MCS index of its answer, 0 to 11; it has one spatial stream.
+    /// HE-MCS index of its answer, 0 to 11.
     pub mcs: u8,
-    /// The recipient moves its window to here.
+    /// Spatial streams of its answer, 1 to 8.
+    pub streams: u8,
+    /// Its answer has dual carrier modulation.
+    pub dcm: bool,
+    /// MU-BAR: the recipient moves its window to here; 0 in others.
     pub start: SeqNo12,
 }
 
@@ -246,6 +279,30 @@ pub enum FrameKind {
         /// The width of the channel that their resource units are of.
         width: ChannelWidth,
     },
+    /// Basic Trigger frame: several stations are asked for data at once ([`Frame::triggered`]).
+    BasicTrigger {
+        /// Preferred access category.
+        access_category: AccessCategory,
+        /// Duration of the trigger-based PPDUs that it asks for.
+        response: Duration,
+        /// Their guard interval and HE-LTFs.
+        guard_interval: HeGuardInterval,
+        /// The width of the channel that their resource units are of.
+        width: ChannelWidth,
+    },
+    /// BSRP Trigger frame: several stations are asked for their queues at once
+    /// ([`Frame::triggered`]).
+    BufferStatusReportPoll {
+        /// Duration of the trigger-based PPDUs that it asks for.
+        response: Duration,
+        /// Their guard interval and HE-LTFs.
+        guard_interval: HeGuardInterval,
+        /// The width of the channel that their resource units are of.
+        width: ChannelWidth,
+    },
+    /// Multi-STA Block Ack, to all that sent in answer to a Basic Trigger frame
+    /// ([`Frame::acknowledged`]).
+    MultiStationBlockAck,
     /// Request to send.
     Rts,
     /// Clear to send.

@@ -5,8 +5,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
 
+use lasthop_packet::AccessCategory;
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
-use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, DsssRate, GuardInterval, HeGuardInterval, OfdmRate, Preamble, Rate, Ru,
+    RuSize,
+};
 use lasthop_wifi::wire::elements::{self, Elements};
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, He, HeMu, LSig, Vht, XChannel};
 use lasthop_wifi::wire::{
@@ -665,6 +669,83 @@ fn triggers_hold_what_was_written() {
         vec![("wlan.trigger.he.common_info.bar_info.blk_ack_starting_seq_ctrl", "0x1230")];
     expected.extend_from_slice(&all);
     check(frame(common(5), &rest), &expected);
+}
+
+/// The frames of uplink OFDMA, as `emit_basic` and its like write them.
+#[test]
+fn uplink_frames_hold_what_was_written() {
+    let transmitter = STATION;
+    let (response, gi) = (Duration::from_nanos(5_476_800), HeGuardInterval::Ns1600Ltf2x);
+    let [first, second] = [2, 3].map(|index| Ru::new(RuSize::Tones242, index).unwrap());
+    let frame = |common, rest: &[u8]| {
+        let trigger = control::Trigger { common, rest };
+        of_kind(control_frame(control::Body::Trigger { transmitter, trigger }))
+    };
+    let common = control::CommonInfo::basic(response, gi, ChannelWidth::Mhz80, 2);
+    let mut rest = vec![];
+    control::emit_basic(1, first, (7, 2, false), AccessCategory::Video, &mut rest);
+    control::emit_basic(2, second, (3, 1, true), AccessCategory::Video, &mut rest);
+    let all = [
+        // 5 456.8 us behind the first 20 are 1 365 units of three octets, less 5.
+        ("wlan.trigger.he.ul_length", "4090"),
+        ("wlan.trigger.he.cs_required", "1"),
+        ("wlan.trigger.he.ul_bw", "2"),
+        ("wlan.trigger.he.gi_and_ltf_type", "1"),
+        ("wlan.trigger.he.user_info.aid12", "0x0000000000000001,0x0000000000000002"),
+        ("_ws.malformed", ""),
+        ("wlan.fcs.status", "1"),
+    ];
+    let mut expected = all.to_vec();
+    expected.extend_from_slice(&[
+        ("wlan.trigger.he.trigger_type", "0"),
+        ("wlan.trigger.he.num_he_ltf_syms_and_midamble_per", "0x0000000000000001"),
+        ("wlan.trigger.he.mcs", "0x0000000000000007,0x0000000000000003"),
+        ("wlan.trigger.he.dcm", "0,1"),
+        ("wlan.trigger.he.tid_aggregation_limit", "1,1"),
+        ("wlan.trigger.he.preferred_ac", "0x02,0x02"),
+    ]);
+    check(frame(common, &rest), &expected);
+    let common = control::CommonInfo::buffer_status_report_poll(response, gi, ChannelWidth::Mhz80);
+    let mut rest = vec![];
+    control::emit_buffer_status_report_poll(1, first, (5, 1, false), &mut rest);
+    control::emit_buffer_status_report_poll(2, second, (0, 1, false), &mut rest);
+    let mut expected = all.to_vec();
+    expected.extend_from_slice(&[
+        ("wlan.trigger.he.trigger_type", "4"),
+        ("wlan.trigger.he.mcs", "0x0000000000000005,0x0000000000000000"),
+    ]);
+    check(frame(common, &rest), &expected);
+
+    let mut records = vec![];
+    let start = SeqNo12::new(0x123);
+    control::StationRecord::emit_bitmap(1, 0, start, &[1, 2, 3, 4, 5, 6, 7, 8], &mut records);
+    control::StationRecord::emit_bitmap(2, 5, start, &[0xff; 32], &mut records);
+    let variant = control::AckVariant::MultiSta(control::MultiSta::new(&records));
+    let ack = control::BlockAck { no_ack: true, tid: 0, variant };
+    let long = "ff".repeat(32);
+    let bitmaps = format!("0102030405060708,{long}");
+    check(
+        of_kind(control_frame(control::Body::BlockAck { transmitter, ack })),
+        &[
+            ("wlan.ba.control.ba_type", "0x000b"),
+            ("wlan.ba.multi_sta.aid11", "0x0001,0x0002"),
+            ("wlan.ba.multi_sta.ack_type", "0x0000,0x0000"),
+            ("wlan.ba.multi_sta.tid", "0x0000,0x0005"),
+            ("wlan.fixed.ssc.sequence", "291,291"),
+            ("wlan.ba.bm", &bitmaps),
+            ("_ws.malformed", ""),
+            ("wlan.fcs.status", "1"),
+        ],
+    );
+    let qos = QosControl { end_of_service_period: true, upper: 216, ..QosControl::default() };
+    check(
+        of_kind(data_frame(Some(qos), None)),
+        &[
+            ("wlan.fc.type_subtype", "0x002c"),
+            ("wlan.qos.queue_size", "216"),
+            ("_ws.malformed", ""),
+        ],
+    );
 }
 
 #[test]

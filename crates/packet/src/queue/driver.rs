@@ -10,7 +10,7 @@ use super::PeerId;
 use super::fifo::Fifo;
 use crate::Packet;
 use alloc::vec::Vec;
-use lasthop_units::{Duration, Instant};
+use lasthop_units::{Bytes, Duration, Instant};
 
 /// How much the driver takes from the upper queue before transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -114,6 +114,11 @@ impl DriverQueue {
     /// Number of packets in the queue.
     pub fn len_packets(&self) -> u32 {
         self.fifo.packets()
+    }
+
+    /// Sum of the lengths of the packets in the queue.
+    pub fn len_bytes(&self) -> Bytes {
+        Bytes::new(self.fifo.bytes())
     }
 
     /// Number of packets in the queue for `peer`.

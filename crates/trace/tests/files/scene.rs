@@ -185,6 +185,8 @@ pub fn qos_data(sequence: u16, packets: Vec<Packet>, amsdu: bool) -> Frame {
         packets,
         announced: Vec::new(),
         triggered: Vec::new(),
+        queue_size: None,
+        acknowledged: Vec::new(),
     }
 }
 
@@ -201,6 +203,8 @@ pub fn plain(kind: FrameKind, bytes: u16) -> Frame {
         packets: Vec::new(),
         announced: Vec::new(),
         triggered: Vec::new(),
+        queue_size: None,
+        acknowledged: Vec::new(),
     }
 }
 

@@ -89,7 +89,7 @@ impl Saturated {
 }
 
 /// What the files have in common.
-fn setting(record: &Record) -> Setting {
+pub(super) fn setting(record: &Record) -> Setting {
     let ampdu_bytes_max = record.whole("max_ampdu");
     Setting {
         payload_bytes: record.whole("payload_bytes") as u16,
@@ -217,7 +217,7 @@ pub(super) fn contention() -> Table {
 }
 
 /// The standard deviation of the goodput of runs of this length, relative to their mean.
-fn spread(setting: &Setting, duration: Duration) -> f64 {
+pub(super) fn spread(setting: &Setting, duration: Duration) -> f64 {
     let runs: Vec<f64> = (0..SHORT_RUNS)
         .map(|run| setting.run(Seed::new(SEED, run), WARMUP, duration).goodput_mbps)
         .collect();

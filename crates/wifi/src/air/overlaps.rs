@@ -69,6 +69,12 @@ impl Overlaps {
         self.count == 0
     }
 
+    /// Looks as far back as `other` does, which began no later: a third one may overlap with
+    /// both, and what it looks back to is kept as long as the older of those that are left asks.
+    pub fn reach_back(&mut self, other: &Self) {
+        self.first = self.first.min(other.first);
+    }
+
     /// How many PPDUs overlapped with it.
     pub const fn count(&self) -> u32 {
         self.count

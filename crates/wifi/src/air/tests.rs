@@ -421,6 +421,18 @@ fn answers_to_a_trigger_frame_are_beside_each_other() {
         }
         assert_eq!(flights.len(), 2 + usize::from(stranger_us.is_some()));
     }
+    // Whoever overlapped with both is asked about when both are off the shared.
+    let mut shared = air(&[], None);
+    let stranger = flight(D, B, 120, 400);
+    [answer(B, A), answer(C, A), stranger].into_iter().for_each(|flight| shared.begin(flight));
+    for _ in 0..2 {
+        let ended = shared.end(at(160)).expect("two end");
+        shared.forget(ended);
+    }
+    let last = shared.end(at(400)).expect("it ends");
+    let heard: Vec<StationId> = shared.interference(&last).map(|other| other.transmitter).collect();
+    assert_eq!(heard, [B, C]);
+    shared.forget(last);
     // Answers to others, or to another Trigger frame, do disturb.
     for other in [answer(C, D), Flight { start: at(101), ..answer(C, A) }] {
         let mut air = air(&[], None);

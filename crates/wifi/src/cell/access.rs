@@ -87,7 +87,7 @@ impl Cell {
         let Some(access) = &mut edcafs[edcaf] else { return false };
         if contention.is_armed(access.contender)
             || exchange.as_ref().is_some_and(|exchange| exchange.edcaf == edcaf)
-            || access.next_work().is_none()
+            || !access.has_work()
         {
             return false;
         }
@@ -143,6 +143,19 @@ impl Cell {
         if edcaf == BEACON_EDCAF {
             return Some(self.build_beacon(station, opportunity_end));
         }
+        if self.has_uplink {
+            return self.build_either_way(station, edcaf, opportunity_end);
+        }
+        self.build_own(station, edcaf, opportunity_end)
+    }
+
+    /// Builds what the EDCAF itself has to send.
+    pub(super) fn build_own(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
         let Self { now, settings, rates, outbox, stations, air, .. } = self;
         let mut cx = Context { now: *now, settings, rates, outbox };
         stations[station.index()].build(&mut cx, air, edcaf, opportunity_end)

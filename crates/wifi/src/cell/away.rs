@@ -402,6 +402,7 @@ impl Cell {
         let peer = self.access_point_of(station);
         let frame = Management { peer, action, attempts: 0, sequence };
         self.edcaf(station, NULL_FUNCTION).management.push_front(frame);
+        self.lift_mu_edca(station, NULL_FUNCTION);
         self.arm(station, NULL_FUNCTION);
     }
 
@@ -435,7 +436,11 @@ impl Cell {
         let due = self.pending.iter().filter(|pending| pending.station == station);
         let due = due.map(|pending| match pending.sequel {
             Sequel::Response { duration, .. } => pending.at + duration,
-            Sequel::Payload | Sequel::Opportunity { .. } => pending.at,
+            Sequel::Payload
+            | Sequel::Opportunity { .. }
+            | Sequel::Trigger
+            | Sequel::Answer
+            | Sequel::MultiStationBlockAck => pending.at,
         });
         let speaks_until = due.max().max(self.air.transmits_until(station));
         let exchange = self.stations[station.index()].exchange.is_some().then(|| {

@@ -66,4 +66,8 @@ pub(super) enum Content {
     },
     Management(Management),
     Beacon,
+    /// An access point's uplink exchange: Trigger frames, and what they bring.
+    Uplink,
+    /// A station's QoS Null frames that answer a Trigger frame.
+    BufferReport,
 }

@@ -6,12 +6,14 @@
 
 use super::config::{EdcaParameters, StationConfig};
 use super::content::{Action, Management};
+use super::uplink::Reports;
 use crate::mac::backoff::Backoff;
 use crate::mac::contention::ContenderId;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_packet::Packet;
@@ -47,6 +49,8 @@ pub(super) struct Edcaf {
     pub gate: Gate,
     /// Whom it passes over.
     pub absent: Absent,
+    /// What is known of the stations' queues, at an access point that solicits uplink PPDUs.
+    pub reports: Option<Box<Reports>>,
 }
 
 /// The stations that cannot be reached, in an EDCAF of the access point.
@@ -178,7 +182,14 @@ impl Edcaf {
             dequeued: Instant::ZERO,
             gate: Gate::Open,
             absent: Absent::default(),
+            reports: None,
         }
+    }
+
+    /// There is something to send, or to ask stations for.
+    #[inline]
+    pub fn has_work(&mut self) -> bool {
+        self.next_work().is_some() || self.reports.as_ref().is_some_and(|reports| reports.wants())
     }
 
     /// Index of the originator towards `peer`, if there is one.

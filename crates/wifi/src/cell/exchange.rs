@@ -75,6 +75,10 @@ impl Cell {
         if state.multi_user.as_ref().is_some_and(|several| several.sends_itself()) {
             return self.send_to_several(station);
         }
+        if self.has_uplink {
+            self.stamp_buffered(station);
+        }
+        let state = &mut self.stations[station.index()];
         let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
         exchange.requesting = false;
         let &mut Exchange { edcaf, peer, content, rate, psdu_bytes, duration, response, .. } =
@@ -97,6 +101,8 @@ impl Cell {
             }
             Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
             Content::Beacon => state.stats.beacons += 1,
+            Content::Uplink => return self.send_trigger(station),
+            Content::BufferReport => unreachable!("it only answers Trigger frames"),
             Content::Management(frame) => match frame.action {
                 Action::Null { .. } => state.stats.nulls += 1,
                 Action::PsPoll => state.stats.ps_polls += 1,
@@ -147,6 +153,9 @@ impl Cell {
                     });
                 }
                 Sequel::Payload => self.send_payload(station),
+                Sequel::Trigger => self.send_trigger(station),
+                Sequel::Answer => self.send_answer(station),
+                Sequel::MultiStationBlockAck => self.send_multi_station_block_ack(station),
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // RTS and CTS protect the opportunity at its start.
                     Some(exchange) => {
@@ -206,6 +215,8 @@ impl Cell {
     pub(super) fn exchange_failed(&mut self, station: StationId) {
         if self.stations[station.index()].multi_user.is_some() {
             return self.one_of_several_answered(station, None);
+        } else if self.has_uplink && self.uplink_failed(station) {
+            return;
         }
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
@@ -242,7 +253,7 @@ impl Cell {
         if success && edcaf != BEACON_EDCAF && now + sifs < exchange.opportunity_end {
             let access = self.access(station, edcaf);
             access.contends_since = now;
-            if access.next_work().is_some() && self.fits(station, &exchange) {
+            if access.has_work() && self.fits(station, &exchange) {
                 self.follow(station, Sequel::Opportunity { edcaf, end: exchange.opportunity_end });
                 return;
             }
@@ -259,7 +270,7 @@ impl Cell {
         access.contends_since = now;
         if edcaf != BEACON_EDCAF {
             let slots = access.backoff.draw();
-            let has_work = access.next_work().is_some();
+            let has_work = access.has_work();
             self.contention.set_backoff(contender, slots);
             if has_work {
                 self.contention.arm(contender, now);
@@ -367,6 +378,7 @@ impl Cell {
         if !waiting.iter().any(answers) {
             waiting.push_back(frame);
         }
+        self.lift_mu_edca(recipient, edcaf);
         self.arm(recipient, edcaf);
     }
 }

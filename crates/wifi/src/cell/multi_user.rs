@@ -13,6 +13,7 @@ mod exchange;
 mod record;
 
 use super::content::Exchange;
+use super::uplink::UplinkConfig;
 use crate::air::{Expected, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
@@ -23,6 +24,7 @@ use crate::phy::{
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
+pub(super) use record::NEXT_TO_IT;
 
 /// How an access point sends to several stations at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub struct OfdmaConfig {
     /// ([`HeGuardInterval::is_of_multi_user`]). What answers a Trigger frame has 3.2 us if
     /// these have, else 1.6 us.
     pub guard_interval: HeGuardInterval,
+    /// Uplink OFDMA, with as many stations at most; downlink only if `None`.
+    pub uplink: Option<UplinkConfig>,
 }
 
 /// How stations acknowledge an HE MU PPDU (IEEE 802.11ax-2021, 26.4.4).
@@ -241,7 +245,7 @@ impl Channel {
 const SIGNAL_B_MCS_MAX: u8 = 5;
 /// Highest MCS of a Block Ack in a trigger-based PPDU: as robust as a control response at
 /// 48 Mb/s. A slower one has the MCS of the data. The access point's choice, as in ns-3.
-const BLOCK_ACK_MCS_MAX: u8 = 5;
+pub(super) const BLOCK_ACK_MCS_MAX: u8 = 5;
 
 /// A Block Ack in a trigger-based PPDU: with a delimiter, as every MPDU of HE PPDUs (10.12.7).
 const fn triggered_block_ack(bits: u16) -> u32 {

@@ -36,10 +36,14 @@ impl Cell {
         while let Some(flight) = self.air.end(self.now) {
             self.receive(&flight);
             self.overhear(&flight);
-            if let (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) =
-                (flight.carried, flight.receiver)
-            {
-                self.triggered_answer_over(receiver);
+            match (flight.carried, flight.receiver) {
+                (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => {
+                    self.triggered_answer_over(receiver);
+                }
+                (Carried::Triggered { .. }, Address::Station(receiver)) => {
+                    self.uplink_answer_noticed(receiver);
+                }
+                _ => {}
             }
             self.contention.transmission_ends(flight.transmitter, self.now);
             self.air.forget(flight);
@@ -67,6 +71,11 @@ impl Cell {
             }
             (Carried::MultiUser { .. }, _) => self.receive_by_several(flight),
             (Carried::Trigger, _) => self.receive_trigger(flight),
+            (Carried::Solicitation, _) => self.receive_solicitation(flight),
+            (Carried::Triggered { .. }, Address::Station(receiver)) => {
+                self.receive_answer(flight, receiver);
+            }
+            (Carried::MultiStationBlockAck, _) => self.receive_multi_station_block_ack(flight),
             (Carried::TriggeredBlockAck { acked, .. }, Address::Station(receiver)) => {
                 self.receive_triggered(flight, receiver, acked);
             }
@@ -211,6 +220,11 @@ impl Cell {
                         let taken = Taken::together(&exchange, mpdus, &decoded);
                         self.take_in(flight, receiver, &mut pending, taken);
                     }
+                    if self.has_uplink {
+                        let buffered = self.stations[sender.index()].buffered;
+                        let of = (mpdus, &decoded, &pending);
+                        self.hear_backlog((sender, receiver), exchange.edcaf, buffered, of);
+                    }
                     decoded =
                         self.acknowledges((sender, receiver), &exchange, decoded, mpdus, &pending);
                 }
@@ -234,7 +248,7 @@ impl Cell {
                     Action::Null { power_management: false } => {}
                     Action::ProbeRequest | Action::ProbeResponse => {}
                 },
-                Content::Beacon => {}
+                Content::Beacon | Content::Uplink | Content::BufferReport => {}
             }
             if !self.dozing.is_empty() && !keeps_dozing(&exchange.content) {
                 self.wake_up(sender);
@@ -259,7 +273,10 @@ impl Cell {
                     Content::Management(frame) => {
                         Some(false).filter(|_| !frame.action.is_about_absence())
                     }
-                    Content::BlockAckRequest { .. } | Content::Beacon => None,
+                    Content::BlockAckRequest { .. }
+                    | Content::Beacon
+                    | Content::Uplink
+                    | Content::BufferReport => None,
                 };
                 if let Some(more) = more {
                     let more = self.more_data(sender, exchange.peer, more);
@@ -513,7 +530,7 @@ impl Cell {
     /// Stations that are not addressed set their NAV, or wait for EIFS.
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.settings.extended_space;
-        let Self { air, contention, stations, .. } = self;
+        let Self { air, contention, stations, foreign_nav, .. } = self;
         if flight.reserves_until <= self.now
             && !contention.extends_beyond(self.now)
             && air.is_decoded_by_all(flight)
@@ -528,14 +545,28 @@ impl Cell {
             _ => None,
         };
         let several = several.and_then(|of| stations[of.index()].multi_user.as_deref());
+        let soliciting = match (flight.carried, flight.receiver) {
+            (Carried::Solicitation, _) => Some(flight.transmitter),
+            (Carried::Triggered { .. }, Address::Station(receiver)) => Some(receiver),
+            _ => None,
+        };
+        let uplink = soliciting.and_then(|of| stations[of.index()].uplink.as_deref());
+        let set = |station: StationId| stations[station.index()].config.bss;
         air.overhear(flight, |listener, overheard| match overheard {
-            _ if several.is_some_and(|several| several.has(listener)) => {}
-            Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
+            _ if several.is_some_and(|several| several.has(listener))
+                || uplink.is_some_and(|uplink| uplink.has(listener)) => {}
+            Overheard::Decoded => {
+                contention.reserve(listener, flight.reserves_until);
+                if !foreign_nav.is_empty() && set(listener) != set(flight.transmitter) {
+                    let until = &mut foreign_nav[listener.index()];
+                    *until = flight.reserves_until.max(*until);
+                }
+            }
             Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
         });
     }
 
-    fn has_agreement(&self, sender: StationId, edcaf: usize, peer: Address) -> bool {
+    pub(super) fn has_agreement(&self, sender: StationId, edcaf: usize, peer: Address) -> bool {
         let access = self.stations[sender.index()].edcafs[edcaf].as_ref();
         access
             .and_then(|a| Some(&a.originators[a.originator(peer)?]))

@@ -1,11 +1,13 @@
 //! What the cell writes down of PPDUs when events are recorded.
 
 use super::content::{Action, Content, Exchange};
+use super::uplink::queue_size_code;
 use super::{Cell, category_of};
 use crate::air::{Carried, Flight};
-use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu};
+use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
+use crate::mac::sizes;
 use crate::station::Address;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -32,6 +34,8 @@ impl Cell {
             packets: Vec::new(),
             announced: Vec::new(),
             triggered: Vec::new(),
+            queue_size: None,
+            acknowledged: Vec::new(),
         };
         let tid = category_of(exchange.edcaf).tid();
         let frames = match exchange.content {
@@ -56,6 +60,9 @@ impl Cell {
                     Action::ProbeResponse => FrameKind::ProbeResponse,
                 };
                 alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
+            }
+            Content::Uplink | Content::BufferReport => {
+                unreachable!("they are recorded as Trigger frames and their answers")
             }
             Content::Beacon => {
                 let beacons = self.stations[flight.transmitter.index()].stats.beacons;
@@ -86,6 +93,14 @@ impl Cell {
         let more = pending.len() > mpdus;
         let more_data = self.more_data(flight.transmitter, peer, more);
         let qos = self.stations[flight.transmitter.index()].config.capabilities.qos;
+        let mut behind = self.stations[flight.transmitter.index()].buffered;
+        let is_reported = self.reports_queue(flight.transmitter, peer);
+        let tid = category_of(edcaf).tid();
+        let mut queue_size = |mpdu: &Mpdu| {
+            let around = sizes::QOS_DATA_HEADER + sizes::FCS;
+            behind = behind.saturating_sub(u32::from(mpdu.bytes).saturating_sub(around).into());
+            is_reported.then(|| QueueSize { tid, code: queue_size_code(behind) })
+        };
         let frame = |(bit, mpdu): (usize, &Mpdu)| Frame {
             kind: match qos {
                 true => FrameKind::QosData {
@@ -103,6 +118,8 @@ impl Cell {
             packets: mpdu.msdus.packets().to_vec(),
             announced: Vec::new(),
             triggered: Vec::new(),
+            queue_size: queue_size(mpdu),
+            acknowledged: Vec::new(),
         };
         pending.iter().take(mpdus).enumerate().map(frame).collect()
     }
@@ -115,7 +132,12 @@ impl Cell {
             Carried::BlockAck { .. } | Carried::TriggeredBlockAck { .. } => {
                 self.block_ack_kind(flight)
             }
-            Carried::Payload | Carried::MultiUser { .. } | Carried::Trigger => return,
+            Carried::Payload
+            | Carried::MultiUser { .. }
+            | Carried::Trigger
+            | Carried::Solicitation
+            | Carried::Triggered { .. }
+            | Carried::MultiStationBlockAck => return,
         };
         let frame = Frame {
             kind,
@@ -128,6 +150,8 @@ impl Cell {
             packets: Vec::new(),
             announced: Vec::new(),
             triggered: Vec::new(),
+            queue_size: None,
+            acknowledged: Vec::new(),
         };
         let collided = match flight.receiver {
             Address::Station(receiver) => self.air.is_disturbed(flight, receiver),

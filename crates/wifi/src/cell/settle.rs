@@ -15,13 +15,18 @@ use lasthop_packet::DropReason;
 impl Station {
     /// The exchange brought what it was for; bit n of `acked` is MPDU n.
     pub fn answered(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
+        self.settle_answered(cx, exchange, acked);
+        self.edcaf(exchange.edcaf).backoff.reset();
+    }
+
+    /// Does what [`Self::answered`] does, but for the contention window.
+    pub fn settle_answered(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
         match exchange.content {
             Content::Data { mpdus, .. } => self.settle(cx, exchange, mpdus, acked, true),
             Content::BlockAckRequest { .. } => self.settle_request(cx, exchange, acked),
             // The request waits for its answer, the answer was taken in already.
-            Content::Management(_) | Content::Beacon => {}
+            Content::Management(_) | Content::Beacon | Content::Uplink | Content::BufferReport => {}
         }
-        self.edcaf(exchange.edcaf).backoff.reset();
     }
 
     /// The exchange brought no response: what that means for data and for requests of
@@ -54,7 +59,7 @@ impl Station {
                     originator.block_ack_request_attempts = 0;
                 }
             }
-            Content::Management(_) | Content::Beacon => {}
+            Content::Management(_) | Content::Beacon | Content::Uplink | Content::BufferReport => {}
         }
     }
 

@@ -8,6 +8,7 @@ use super::edcaf::{Edcaf, slot_of};
 use super::multi_user::MultiUser;
 use super::outbox::Outbox;
 use super::recipient::RecipientState;
+use super::uplink::{Answer, Uplink};
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
 use crate::phy::Band;
@@ -31,6 +32,13 @@ pub(super) struct Station {
     pub exchange: Option<Exchange>,
     /// What `exchange` belongs to, if it is with several stations.
     pub multi_user: Option<Box<MultiUser>>,
+    /// An access point's uplink exchange, which `exchange` belongs to.
+    pub uplink: Option<Box<Uplink>>,
+    /// How it answers a Trigger frame; with what, `exchange` says.
+    pub answer: Option<Box<Answer>>,
+    /// Bytes of MSDUs that it held in the category of its last PPDU with data when that began:
+    /// counted only where an access point solicits uplink PPDUs.
+    pub buffered: u64,
     /// By transmitter * 4 + access category.
     pub recipients: Vec<Option<Box<RecipientState>>>,
     /// Its rank in the order of the stations' identities.

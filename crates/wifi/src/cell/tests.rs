@@ -11,6 +11,7 @@ mod response;
 mod retry_out;
 mod snr_changes;
 mod turns;
+mod uplink;
 mod waits;
 
 use super::*;

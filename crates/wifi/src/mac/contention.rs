@@ -209,6 +209,32 @@ impl Contention {
         self.contender(id).armed
     }
 
+    /// Gives the contender another AIFS at `now`, [`Duration::MAX`] to keep it from the medium.
+    /// Slots that it has counted stay counted, and one that is past its AIFS goes on counting;
+    /// otherwise the new one ends no earlier than `now`.
+    pub fn set_aifs(&mut self, id: ContenderId, aifs: Duration, now: Instant) {
+        let Self { views, places, hold, slot, .. } = self;
+        let (view, place) = places[usize::from(id.0)];
+        let view = &mut views[usize::from(view)];
+        view.aifs_min = view.aifs_min.min(aifs);
+        let is_resolved = view.resolved;
+        let idle_since = view.idle_since;
+        let contender = &mut view.contenders[usize::from(place)];
+        let is_counting = is_resolved && contender.counts_from <= now;
+        contender.aifs = aifs;
+        if !is_resolved || is_counting && aifs < Duration::MAX {
+            return;
+        }
+        let over = is_counting.then(|| contender.slots_over(now, *slot)).flatten();
+        contender.freeze(over);
+        contender.restart(hold[contender.station.index()].until.max(idle_since), *slot);
+        contender.counts_from = contender.counts_from.max(now);
+        let backoff = *slot * u64::from(contender.backoff);
+        contender.access_at = contender.counts_from.saturating_add(backoff);
+        let due = contender.due();
+        view.set_due(place, due);
+    }
+
     /// The earliest access instant; [`Instant::MAX`] if there is none, or none
     /// up to `horizon`.
     #[inline]

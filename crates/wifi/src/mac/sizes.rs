@@ -34,6 +34,25 @@ pub const BLOCK_ACK_REQUEST: u32 = 24;
 pub const fn mu_block_ack_request(stations: u32) -> u32 {
     16 + 8 + 9 * stations + FCS
 }
+/// Basic Trigger frame to 1 to 74 `stations`: as an MU-BAR, but with one octet of trigger-dependent
+/// information for each (IEEE 802.11ax-2021, 9.3.1.22.2); without padding.
+pub const fn basic_trigger(stations: u32) -> u32 {
+    16 + 8 + 6 * stations + FCS
+}
+/// BSRP Trigger frame to 1 to 74 `stations`: no trigger-dependent information (IEEE
+/// 802.11ax-2021, 9.3.1.22.6); without padding.
+pub const fn buffer_status_report_poll(stations: u32) -> u32 {
+    16 + 8 + 5 * stations + FCS
+}
+/// QoS Null: the header of QoS Data and no body.
+pub const QOS_NULL: u32 = QOS_DATA_HEADER + FCS;
+/// Multi-STA Block Ack without its records (IEEE 802.11ax-2021, 9.3.1.8.6).
+pub const MULTI_STATION_BLOCK_ACK: u32 = 16 + 2 + FCS;
+/// A Per AID TID Info field of it, with a bitmap of `bits`: AID TID Info, Starting Sequence
+/// Control, bitmap.
+pub const fn station_record(bits: u16) -> u32 {
+    2 + 2 + bits as u32 / 8
+}
 /// ADDBA Request and Response: management header, nine bytes of body (9.6.4.2, 9.6.4.3).
 pub const ADDBA: u32 = 24 + 9 + FCS;
 /// Beacon of a DSSS or OFDM cell: header, fixed fields, SSID of seven letters,

@@ -21,7 +21,8 @@ pub use records::{
 pub use request::{BlockAckRequest, RequestVariant};
 pub use sounding::{NdpAnnouncement, NdpStation, NdpVariant};
 pub use trigger::{
-    CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_block_ack_request,
+    CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_basic,
+    emit_block_ack_request, emit_buffer_status_report_poll,
 };
 
 use super::reader::Reader;

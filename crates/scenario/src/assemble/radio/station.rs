@@ -3,16 +3,16 @@
 use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, rates, retry};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
-    OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawNodeSettings, RawOfdma,
-    RequestKind, RxInterruptKind,
+    OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawMuEdca, RawMuEdcaParameters,
+    RawNodeSettings, RawOfdma, RawUplink, RequestKind, RxInterruptKind,
 };
 use crate::scalar::{At, Whole};
 use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Duration, Identity, MacAddr};
 use lasthop_wifi::cell::{
-    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, OfdmaAcknowledgement,
-    OfdmaConfig, RxInterrupt, StationConfig,
+    Aggregation, BlockAck, BlockAckRequestPolicy, EdcaParameters, MuEdcaParameters,
+    OfdmaAcknowledgement, OfdmaConfig, RxInterrupt, StationConfig, UplinkConfig,
 };
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard, Timing};
@@ -94,7 +94,7 @@ pub(super) fn config(
     }
 }
 
-/// Downlink OFDMA of a node of this role.
+/// OFDMA of a node of this role.
 fn ofdma_of(
     ofdma: &RawOfdma,
     role: Role,
@@ -127,8 +127,62 @@ fn ofdma_of(
             OfdmaAcknowledgementKind::Aggregated => OfdmaAcknowledgement::Aggregated,
         },
         guard_interval: common.he_guard_interval,
+        uplink: ofdma.uplink.as_ref().map(|uplink| uplink_of(uplink, problems)),
     })
 }
+
+/// Uplink OFDMA.
+fn uplink_of(uplink: &RawUplink, problems: &mut Problems) -> UplinkConfig {
+    let buffer_reports = uplink.buffer_reports.value.0;
+    if buffer_reports.is_some_and(|interval| interval < BUFFER_REPORTS_MIN) {
+        let message = format!("expected \"off\" or {BUFFER_REPORTS_MIN} or more");
+        problems.push(&uplink.buffer_reports.place, message);
+    }
+    let RawMuEdca { background, best_effort, video, voice, .. } = &uplink.mu_edca;
+    let mu_edca = AccessCategory::ALL.map(|category| {
+        let raw = match category {
+            AccessCategory::Background => background,
+            AccessCategory::BestEffort => best_effort,
+            AccessCategory::Video => video,
+            AccessCategory::Voice => voice,
+        };
+        raw.as_ref().map(|raw| mu_edca_of(raw, problems))
+    });
+    UplinkConfig { buffer_reports, mu_edca }
+}
+
+/// The access point asks no more often: a BSRP exchange takes about 0.2 ms.
+const BUFFER_REPORTS_MIN: Duration = Duration::from_millis(1);
+
+/// MU EDCA parameters of one access category.
+fn mu_edca_of(raw: &RawMuEdcaParameters, problems: &mut Problems) -> MuEdcaParameters {
+    let RawMuEdcaParameters { aifsn, cw_min, cw_max, timer, .. } = raw;
+    if aifsn.value.0 == 1 {
+        problems.push(&aifsn.place, "expected 0 or a whole number from 2 to 15, got 1");
+    }
+    check_window(cw_min, problems);
+    check_window(cw_max, problems);
+    if cw_min.value.0 > cw_max.value.0 {
+        let (min, max) = (cw_min.value.0, cw_max.value.0);
+        problems.push(&cw_max.place, format!("cw_min of {min} is above cw_max of {max}"));
+    }
+    let limit = timer.value;
+    let (units, rest) =
+        (limit.as_nanos() / TIMER_UNIT.as_nanos(), limit.as_nanos() % TIMER_UNIT.as_nanos());
+    if rest != 0 || !(1..=255).contains(&units) {
+        let message = format!("expected a multiple of {TIMER_UNIT}, 1 to 255 of them, got {limit}");
+        problems.push(&timer.place, message);
+    }
+    MuEdcaParameters {
+        aifsn: aifsn.value.get(),
+        cw_min: cw_min.value.get(),
+        cw_max: cw_max.value.get(),
+        timer: limit,
+    }
+}
+
+/// The unit of the MU EDCA Timer subfield: 8 TU (IEEE 802.11ax-2021, 9.4.2.251).
+const TIMER_UNIT: Duration = Duration::from_micros(8_192);
 
 /// No node has more streams than the standard.
 fn check_streams_of_standard(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
@@ -510,13 +564,7 @@ fn parameters(
     problems: &mut Problems,
 ) -> EdcaParameters {
     for at in [&raw.cw_min, &raw.cw_max].into_iter().flatten() {
-        let window = at.value.0;
-        if (window + 1) & window != 0 {
-            let below = (1 << (63 - (window + 1).leading_zeros())) - 1;
-            let message =
-                format!("expected 2^n - 1, as {below} or {}, got {window}", 2 * below + 1);
-            problems.push(&at.place, message);
-        }
+        check_window(at, problems);
     }
     if let Some(At { value: limit, place }) = &raw.txop_limit {
         let (units, rest) =
@@ -540,4 +588,14 @@ fn parameters(
         problems.push(at.map_or(&raw.here, |at| &at.place), message);
     }
     parameters
+}
+
+/// A contention window is 2^n - 1.
+fn check_window(at: &At<Whole<0, 32_767>>, problems: &mut Problems) {
+    let window = at.value.0;
+    if (window + 1) & window != 0 {
+        let below = (1 << (63 - (window + 1).leading_zeros())) - 1;
+        let message = format!("expected 2^n - 1, as {below} or {}, got {window}", 2 * below + 1);
+        problems.push(&at.place, message);
+    }
 }

@@ -46,7 +46,7 @@ impl Cell {
     }
 
     /// A PPDU with these PSDUs.
-    pub(super) fn record_psdus(&mut self, flight: &Flight, psdus: Vec<Psdu>) {
+    pub(in super::super) fn record_psdus(&mut self, flight: &Flight, psdus: Vec<Psdu>) {
         let &Flight { start, end, transmitter, .. } = flight;
         self.outbox.events.push_back(Event::Ppdu(Ppdu { start, end, transmitter, psdus }));
     }
@@ -86,12 +86,12 @@ impl Cell {
         let station: StationId = user.station();
         let mcs = user.response().rate.mcs().expect("an HE rate");
         let aid = self.stations[station.index()].aid;
-        TriggeredUser { aid, ru: user.ru, mcs, start }
+        TriggeredUser { aid, ru: user.ru, mcs, streams: 1, dcm: false, start }
     }
 }
 
 /// What is heard of a transmitter next to it.
-const NEXT_TO_IT: Dbm = Dbm(-30.0);
+pub(in super::super) const NEXT_TO_IT: Dbm = Dbm(-30.0);
 
 fn trigger_frame(
     flight: &Flight,
@@ -117,5 +117,7 @@ fn trigger_frame(
         packets: Vec::new(),
         announced: Vec::new(),
         triggered: triggered_users,
+        queue_size: None,
+        acknowledged: Vec::new(),
     }
 }

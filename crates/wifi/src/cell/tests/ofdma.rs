@@ -9,7 +9,7 @@ use lasthop_packet::DropReason;
 use proptest::prelude::*;
 
 const GI: HeGuardInterval = HeGuardInterval::Ns800Ltf2x;
-const ALL: [OfdmaAcknowledgement; 3] = [
+pub(super) const ALL: [OfdmaAcknowledgement; 3] = [
     OfdmaAcknowledgement::BlockAckRequest,
     OfdmaAcknowledgement::MuBlockAckRequest,
     OfdmaAcknowledgement::Aggregated,
@@ -39,6 +39,7 @@ pub(super) fn ofdma(
         stations_max: stations.max(2) as u8,
         acknowledgement,
         guard_interval: GI,
+        uplink: None,
     });
     config
 }
@@ -81,13 +82,13 @@ fn downlink(config: &CellConfig, kept: u32, bytes: u16, time: Duration) -> (Vec<
 
 /// Symbols for `psdu_bytes` of 64-QAM 5/6 (or 2/3) with one stream on an RU with this many
 /// data subcarriers; the code is convolutional up to 242 tones, with 6 tail bits.
-fn symbols(subcarriers: u64, in_six: u64, psdu_bytes: u64) -> u64 {
+pub(super) fn symbols(subcarriers: u64, in_six: u64, psdu_bytes: u64) -> u64 {
     let tail = if subcarriers <= 234 { 6 } else { 0 };
     (16 + 8 * psdu_bytes + tail).div_ceil(subcarriers * in_six)
 }
 
 /// Microseconds of an OFDM PPDU at 24 Mb/s.
-fn ofdm_24(bytes: u64) -> u64 {
+pub(super) fn ofdm_24(bytes: u64) -> u64 {
     20 + 4 * (16 + 8 * bytes + 6).div_ceil(96)
 }
 
@@ -337,7 +338,7 @@ fn what_cannot_be() {
 }
 
 /// Stations of any kind, near and far.
-fn any_cell() -> impl Strategy<Value = CellConfig> {
+pub(super) fn any_cell() -> impl Strategy<Value = CellConfig> {
     let station = (2.0..40.0f64, 0..3u8, any::<bool>(), 1..8u8);
     let stations = proptest::collection::vec(station, 2..=9);
     let access_point = (0..3usize, 2..=10u8, 1..=64u16, 0..3u8, any::<bool>());

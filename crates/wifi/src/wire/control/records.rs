@@ -6,6 +6,7 @@
 
 use crate::wire::reader::Reader;
 use crate::wire::{Error, SequenceControl};
+use alloc::vec::Vec;
 use lasthop_units::{MacAddr, SeqNo12};
 
 /// A Block Ack bitmap and where it begins.
@@ -151,6 +152,21 @@ impl StationRecord<'_> {
     /// All MPDUs of its A-MPDU were received.
     pub const fn acknowledges_all(&self) -> bool {
         self.ack && self.tid == 14
+    }
+
+    /// Appends a record with a bitmap, of 8, 32, 64 or 128 octets: bit n says that `start + n` of
+    /// this station and TID was received.
+    pub fn emit_bitmap(aid: u16, tid: u8, start: SeqNo12, bitmap: &[u8], out: &mut Vec<u8>) {
+        let info = aid & 0x7ff | u16::from(tid & 15) << 12;
+        out.extend_from_slice(&info.to_le_bytes());
+        let fragment = match bitmap.len() {
+            0..=8 => 0,
+            9..=32 => 4,
+            33..=64 => 8,
+            _ => 10,
+        };
+        super::emit_start(out, start, fragment);
+        out.extend_from_slice(bitmap);
     }
 
     /// Its management frame or PS-Poll was received.

@@ -7,6 +7,7 @@ use crate::wire::frame;
 use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
+use lasthop_packet::AccessCategory;
 use lasthop_units::Duration;
 
 const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
@@ -323,4 +324,54 @@ fn an_mu_bar_is_read_as_it_was_written() {
     // Two octets of Frame Control and of Duration, two addresses, FCS.
     let bytes = 2 + 2 + 12 + 8 + rest.len() + 4;
     assert_eq!(bytes as u32, crate::mac::sizes::mu_block_ack_request(2));
+}
+
+/// What uplink OFDMA sends is read back: Basic and BSRP Trigger frames, and a Multi-STA Block Ack.
+#[test]
+fn trigger_frames_for_data_and_reports() {
+    let response = Duration::from_nanos(5_476_800);
+    let guard_interval = HeGuardInterval::Ns1600Ltf2x;
+    let ru = Ru::new(RuSize::Tones242, 1).expect("an RU");
+    for (streams, training) in [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3), (7, 4), (8, 4)] {
+        let common = CommonInfo::basic(response, guard_interval, ChannelWidth::Mhz80, streams);
+        assert_eq!(common.ltf_symbols_and_midamble(), training, "{streams} streams");
+        // 5 456.8 us are 1 365 units of 4 us.
+        assert_eq!((common.kind(), common.ul_length()), (TriggerKind::Basic, 3 * 1_365 - 5));
+        assert!(common.carrier_sense_required());
+    }
+    let mut rest = Vec::new();
+    emit_basic(7, ru, (3, 2, true), AccessCategory::Video, &mut rest);
+    let common = CommonInfo::basic(response, guard_interval, ChannelWidth::Mhz80, 2);
+    let user = Trigger { common, rest: &rest }.users().next().expect("one").expect("whole");
+    assert_eq!((user.aid(), user.mcs(), user.dcm()), (7, 3, true));
+    assert_eq!((user.spatial_streams(), user.starting_spatial_stream()), (Some(2), Some(0)));
+    // One TID; ACI 2 in the upper two bits.
+    assert_eq!(user.dependent, Dependent::Basic(1 << 2 | 2 << 6));
+    let bytes = 2 + 2 + 12 + 8 + rest.len() + 4;
+    assert_eq!(bytes as u32, crate::mac::sizes::basic_trigger(1));
+
+    let mut rest = Vec::new();
+    emit_buffer_status_report_poll(9, ru, (5, 1, false), &mut rest);
+    let width = ChannelWidth::Mhz80;
+    let common = CommonInfo::buffer_status_report_poll(response, guard_interval, width);
+    let trigger = Trigger { common, rest: &rest };
+    let user = trigger.users().next().expect("one").expect("whole");
+    assert_eq!(trigger.kind(), TriggerKind::BufferStatusReportPoll);
+    assert_eq!((user.aid(), user.mcs(), user.dependent), (9, 5, Dependent::None));
+    let bytes = 2 + 2 + 12 + 8 + rest.len() + 4;
+    assert_eq!(bytes as u32, crate::mac::sizes::buffer_status_report_poll(1));
+
+    let mut records = Vec::new();
+    for (aid, octets) in [(1, 8), (2, 32), (3, 64), (4, 128)] {
+        let bitmap = alloc::vec![aid as u8; octets];
+        StationRecord::emit_bitmap(aid, 5, SeqNo12::new(100 + aid), &bitmap, &mut records);
+    }
+    let found: Vec<_> =
+        MultiSta::new(&records).iter().map(|record| record.expect("whole")).collect();
+    for (record, (aid, octets)) in found.iter().zip([(1, 8), (2, 32), (3, 64), (4, 128)]) {
+        assert_eq!((record.aid, record.tid, record.ack), (aid, 5, false));
+        let bitmap = record.bitmap.expect("it has one");
+        assert_eq!((bitmap.start, bitmap.octets.len()), (SeqNo12::new(100 + aid), octets));
+    }
+    assert_eq!(found.len(), 4);
 }

@@ -10,6 +10,7 @@ use crate::phy::{ChannelWidth, HeGuardInterval, Ru, RuSize};
 use crate::wire::Error;
 use crate::wire::reader::Reader;
 use alloc::vec::Vec;
+use lasthop_packet::AccessCategory;
 use lasthop_units::{Duration, SeqNo12};
 
 /// A Trigger frame after its addresses.
@@ -57,6 +58,40 @@ impl CommonInfo {
         guard_interval: HeGuardInterval,
         width: ChannelWidth,
     ) -> Self {
+        Self::asking(2, response, guard_interval, width)
+    }
+
+    /// Of a Basic Trigger frame whose answers have HE-LTFs for up to `streams` spatial streams, 1
+    /// to 8; else as [`CommonInfo::block_ack_request`], but carrier sense is required.
+    pub fn basic(
+        response: Duration,
+        guard_interval: HeGuardInterval,
+        width: ChannelWidth,
+        streams: u8,
+    ) -> Self {
+        // One, two, four, six or eight HE-LTFs are coded as 0 to 4 (table 9-30e).
+        let training = u64::from(streams.div_ceil(2).min(4)) - u64::from(streams == 1);
+        let Self(bits) = Self::asking(0, response, guard_interval, width);
+        Self(bits | CARRIER_SENSE_REQUIRED | training << 23)
+    }
+
+    /// Of a BSRP Trigger frame; else as [`CommonInfo::block_ack_request`], but carrier sense is
+    /// required.
+    pub fn buffer_status_report_poll(
+        response: Duration,
+        guard_interval: HeGuardInterval,
+        width: ChannelWidth,
+    ) -> Self {
+        let Self(bits) = Self::asking(4, response, guard_interval, width);
+        Self(bits | CARRIER_SENSE_REQUIRED)
+    }
+
+    fn asking(
+        code: u64,
+        response: Duration,
+        guard_interval: HeGuardInterval,
+        width: ChannelWidth,
+    ) -> Self {
         // L-SIG's LENGTH of a trigger-based PPDU (27.3.11.5.1): three octets for each 4 us
         // behind the first 20, less 3 and 2.
         let units = response.as_nanos().saturating_sub(20_000).div_ceil(4_000);
@@ -74,7 +109,7 @@ impl CommonInfo {
         };
         let power_dbm_and_20 = 40;
         Self(
-            2 | length << 4
+            code | length << 4
                 | bandwidth << 18
                 | training << 20
                 | power_dbm_and_20 << 28
@@ -192,15 +227,52 @@ pub fn emit_block_ack_request(
     (ru, mcs): (Ru, u8),
     out: &mut Vec<u8>,
 ) {
+    emit_user(aid, ru, (mcs, 1, false), out);
+    BlockAckRequest::compressed(tid, start).emit(out);
+}
+
+/// Appends a User Info field of a Basic Trigger frame: this station answers with data of one TID,
+/// preferably of `access_category`, at this MCS, with these streams and with or without dual
+/// carrier modulation on `ru`, as loud as it can.
+pub fn emit_basic(
+    aid: u16,
+    ru: Ru,
+    rate: (u8, u8, bool),
+    access_category: AccessCategory,
+    out: &mut Vec<u8>,
+) {
+    emit_user(aid, ru, rate, out);
+    // MPDU MU Spacing Factor 0: the minimum MPDU start spacing itself.
+    let tid_limit = 1 << 2;
+    // ACI (table 9-155): 0 for AC_BE, 1 for AC_BK, 2 for AC_VI, 3 for AC_VO.
+    let preferred: u8 = match access_category {
+        AccessCategory::BestEffort => 0,
+        AccessCategory::Background => 1,
+        AccessCategory::Video => 2,
+        AccessCategory::Voice => 3,
+    };
+    out.push(tid_limit | preferred << 6);
+}
+
+/// Appends a User Info field of a BSRP Trigger frame: this station answers with QoS Null frames,
+/// as by [`emit_basic`].
+pub fn emit_buffer_status_report_poll(aid: u16, ru: Ru, rate: (u8, u8, bool), out: &mut Vec<u8>) {
+    emit_user(aid, ru, rate, out);
+}
+
+/// What all kinds have in common, of an answer with this MCS, spatial streams and dual carrier
+/// modulation.
+fn emit_user(aid: u16, ru: Ru, (mcs, streams, dcm): (u8, u8, bool), out: &mut Vec<u8>) {
     // LDPC above 242 tones and at MCS 10 and 11 (27.1.1).
     let is_ldpc = ru.size() > RuSize::Tones242 || mcs > 9;
     let bits = u64::from(aid & 0xfff)
         | u64::from(ru.trigger_allocation()) << 12
         | u64::from(is_ldpc) << 20
         | u64::from(mcs & 15) << 21
+        | u64::from(dcm) << 25
+        | u64::from((streams - 1) & 7) << 29
         | 127 << 32;
     out.extend_from_slice(&bits.to_le_bytes()[..5]);
-    BlockAckRequest::compressed(tid, start).emit(out);
 }
 
 impl UserInfo<'_> {
@@ -372,5 +444,7 @@ impl<'a> Iterator for Users<'a> {
 }
 
 const LAYER: &str = "trigger";
+/// CS Required (9.3.1.22.1).
+const CARRIER_SENSE_REQUIRED: u64 = 1 << 17;
 /// Octets of Common Info that every kind has.
 const COMMON_LEN: usize = 8;

@@ -1,0 +1,508 @@
+//! Whom an access point asks, for how long, and what a station answers.
+//!
+//! An EDCAF that gains the channel sends downlink and solicits uplink in turn where it has both.
+//! A Basic Trigger frame goes to as many stations with a backlog as RUs of one size fill the
+//! channel for, in turn; where the queue schedules airtime, to those that had least of it. The
+//! duration is what the longest need takes, up to the access point's limit on the duration of
+//! A-MPDUs, and in a transmission opportunity up to what is left of it.
+
+use super::super::Cell;
+use super::super::content::{Content, Exchange};
+use super::super::edcaf::{Gate, Work};
+use super::super::frames::Context;
+use super::super::multi_user::{BLOCK_ACK_MCS_MAX, Channel, OfdmaConfig};
+use super::super::station::Station;
+use super::reports::Report;
+use super::{Answer, Asked, Phase, Timer, Uplink, is_data};
+use crate::air::Expected;
+use crate::mac::block_ack::Bitmap;
+use crate::mac::originator::Originator;
+use crate::mac::sizes;
+use crate::phy::{MuUser, Rate, Ru, RuSize};
+use crate::station::{Address, StationId};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use lasthop_packet::AccessCategory;
+use lasthop_units::{Duration, Instant};
+
+/// The category whose EDCAF asks for buffer status where no backlog is known.
+pub(super) const POLLING: usize = AccessCategory::BestEffort.index();
+/// Longest PSDU of HE (27.3.12.1).
+const PSDU_BYTES_MAX: u32 = 6_500_631;
+
+/// A station that can be asked for data.
+#[derive(Clone, Copy)]
+struct Candidate {
+    report: Report,
+    /// As rate control chose it.
+    rate: Rate,
+    window: u16,
+}
+
+impl Cell {
+    /// Access points ask for buffer status from their first interval on.
+    pub(in super::super) fn start_polling(&mut self) {
+        for index in 0..self.stations.len() {
+            let state = &self.stations[index];
+            let interval = state.config.ofdma.and_then(|of| of.uplink?.buffer_reports);
+            if let Some(interval) = interval {
+                self.set_timer(state.id, POLLING, Timer::Poll, self.now + interval);
+            }
+        }
+    }
+
+    /// Builds what `edcaf` sends next, or whom it asks, if there is something.
+    pub(in super::super) fn build_either_way(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        if self.is_uplink_turn(station, edcaf)
+            && let Some(exchange) = self.build_uplink(station, edcaf, opportunity_end)
+        {
+            return Some(exchange);
+        }
+        let Some(exchange) = self.build_own(station, edcaf, opportunity_end) else {
+            return self.build_uplink(station, edcaf, opportunity_end);
+        };
+        if let Some(reports) = &mut self.access(station, edcaf).reports
+            && is_data(&exchange)
+        {
+            reports.had_turn = false;
+        }
+        Some(exchange)
+    }
+
+    /// What `edcaf` does next is an uplink exchange, if there is somebody to ask.
+    fn is_uplink_turn(&mut self, station: StationId, edcaf: usize) -> bool {
+        let access = self.access(station, edcaf);
+        let Some(reports) = &access.reports else { return false };
+        let had_turn = reports.had_turn;
+        reports.wants()
+            && match access.next_work() {
+                None => true,
+                Some(Work::Data(_)) => !had_turn,
+                Some(Work::Management(_) | Work::BlockAckRequest(_)) => false,
+            }
+    }
+
+    /// Builds an uplink exchange of an access point's EDCAF; `None` if there is nobody to ask,
+    /// or no time to.
+    #[inline(never)]
+    fn build_uplink(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        let config = self.stations[station.index()].config.ofdma?;
+        let reports = self.access(station, edcaf).reports.as_mut()?;
+        if !reports.wants() {
+            return None;
+        }
+        reports.had_turn = true;
+        let start = self.now;
+        let uplink = match config.uplink?.buffer_reports {
+            Some(interval) => {
+                self.access(station, edcaf).reports.as_mut()?.is_poll_due = false;
+                if edcaf == POLLING {
+                    self.set_timer(station, edcaf, Timer::Poll, start + interval);
+                }
+                self.poll_stations(station, edcaf, (start, opportunity_end), config)?
+            }
+            None => self.solicit(station, edcaf, (start, opportunity_end), config)?,
+        };
+        let (rate, psdu_bytes, duration) = uplink.trigger;
+        let response = Expected {
+            rate: uplink.rate,
+            duration: uplink.duration,
+            psdu_bytes: 0,
+            block_ack: false,
+        };
+        self.stations[station.index()].uplink = Some(Box::new(uplink));
+        Some(Exchange {
+            edcaf,
+            peer: Address::Group,
+            content: Content::Uplink,
+            rate,
+            psdu_bytes,
+            duration,
+            response: Some(response),
+            requesting: false,
+            opportunity_end,
+            collided: false,
+        })
+    }
+
+    /// A BSRP Trigger frame to the stations whose turn it is.
+    fn poll_stations(
+        &mut self,
+        access_point: StationId,
+        edcaf: usize,
+        time: (Instant, Instant),
+        config: OfdmaConfig,
+    ) -> Option<Uplink> {
+        let channel = self.channel(access_point, config);
+        let stations = self.reachable(access_point, channel);
+        let reports = self.access(access_point, edcaf).reports.as_ref()?;
+        let last = reports.last_polled;
+        let behind = stations.iter().position(|station| Some(*station) > last).unwrap_or(0);
+        let (before, after) = stations.split_at(behind);
+        let turns: Vec<StationId> = after.iter().chain(before).copied().collect();
+        let (size, count) = equal_units(channel, turns.len().min(config.stations_max.into()))?;
+        let units: Vec<Ru> = Ru::all(size, channel.width).collect();
+        let mut users = Vec::with_capacity(count);
+        for (&station, &ru) in turns.iter().zip(&units).take(count) {
+            // Whoever never sent is asked as robustly as can be.
+            let known = self.uplink_originator(station, access_point, edcaf);
+            let known = known.and_then(|one| one.rate_control.as_ref()).map(|c| c.main_rate());
+            let rate = known.filter(|rate| is_of(*rate, channel));
+            let rate = rate.unwrap_or(channel.rate(0, channel.guard_interval));
+            let mcs = rate.mcs().unwrap_or(0).min(BLOCK_ACK_MCS_MAX);
+            let user =
+                MuUser { ru, mcs, streams: 1, dcm: false, psdu_bytes: null_bytes(Phase::Reports) };
+            users.push(Asked { station, user, rate, bits: 0, is_heard: false, record: None });
+        }
+        let last = users.last()?.station;
+        self.access(access_point, edcaf).reports.as_mut()?.last_polled = Some(last);
+        let bytes = sizes::buffer_status_report_poll(users.len() as u32);
+        let uplink = self.uplink(Phase::Reports, edcaf, (channel, bytes), users, time);
+        self.is_in_time(access_point, &uplink, time).then_some(uplink)
+    }
+
+    /// A Basic Trigger frame to stations with a backlog, that begins at `start`.
+    pub(super) fn solicit(
+        &mut self,
+        access_point: StationId,
+        edcaf: usize,
+        (start, opportunity_end): (Instant, Instant),
+        config: OfdmaConfig,
+    ) -> Option<Uplink> {
+        let channel = self.channel(access_point, config);
+        let candidates = self.candidates(access_point, edcaf, channel);
+        // A station whose MPDU did not fit is asked with fewer others: RUs are larger then.
+        let lead = candidates.first()?;
+        let most = usize::from(config.stations_max) >> lead.report.cramped.min(7);
+        let (size, count) = equal_units(channel, candidates.len().min(most.max(1)))?;
+        let units: Vec<Ru> = Ru::all(size, channel.width).collect();
+        let together = &candidates[..count];
+        let state = &self.stations[access_point.index()].config;
+        let mut duration_max = state.aggregation.ampdu_duration_max;
+        let bits = |one: &Candidate| Bitmap::bits_for(one.window);
+        let mut users: Vec<Asked> = Vec::with_capacity(count);
+        for (one, &ru) in together.iter().zip(&units) {
+            let Rate::He { mcs, streams, dcm, .. } = one.rate else { return None };
+            let psdu_bytes = one.report.psdu_bytes(PSDU_BYTES_MAX);
+            let user = MuUser { ru, mcs, streams, dcm, psdu_bytes };
+            let station = one.report.station;
+            let (rate, bits) = (one.rate, bits(one));
+            users.push(Asked { station, user, rate, bits, is_heard: false, record: None });
+        }
+        let is_limited = !state.access[edcaf].txop_limit.is_zero();
+        let bytes = sizes::basic_trigger(count as u32);
+        let time = (start, opportunity_end);
+        let mut uplink = self.uplink(Phase::Data, edcaf, (channel, bytes), users, time);
+        if is_limited {
+            let sifs = self.settings.timing.sifs;
+            let around = uplink.trigger.2 + sifs + uplink.acknowledged_in;
+            let left = opportunity_end.saturating_since(start).saturating_sub(around);
+            duration_max = duration_max.min(left);
+        }
+        let rest = duration_max.saturating_sub(uplink.header);
+        let symbol = uplink.guard_interval.symbol();
+        // A PPDU gets one symbol more if some user's code needs it.
+        for time in [rest, rest.saturating_sub(symbol)] {
+            let mut longest = false;
+            for Asked { user, .. } in &mut uplink.users {
+                let within = channel.triggered_within(user, time, user.psdu_bytes);
+                longest |= within < user.psdu_bytes;
+                user.psdu_bytes = within;
+            }
+            let users: Vec<MuUser> = uplink.users.iter().map(|asked| asked.user).collect();
+            uplink.duration = channel.triggered(&users).1;
+            if uplink.duration <= duration_max || !longest {
+                break;
+            }
+        }
+        let shortest = uplink.users.iter().map(|asked| asked.user.psdu_bytes).min();
+        if uplink.duration > duration_max || shortest < Some(null_bytes(Phase::Data)) {
+            return None;
+        }
+        // Each fills what all have.
+        let time = uplink.duration - uplink.header;
+        for Asked { user, .. } in &mut uplink.users {
+            user.psdu_bytes = channel.triggered_within(user, time, PSDU_BYTES_MAX);
+        }
+        let last = uplink.users.last()?.station;
+        let share = uplink.duration / count as u64;
+        let stations: Vec<StationId> = uplink.users.iter().map(|user| user.station).collect();
+        let reports = self.access(access_point, edcaf).reports.as_mut()?;
+        reports.last_served = Some(last);
+        stations.into_iter().for_each(|station| reports.charge(station, share));
+        Some(uplink)
+    }
+
+    /// An exchange with these users, their PPDUs as long as their PSDUs make them.
+    fn uplink(
+        &mut self,
+        phase: Phase,
+        edcaf: usize,
+        (channel, bytes): (Channel, u32),
+        users: Vec<Asked>,
+        (start, opportunity_end): (Instant, Instant),
+    ) -> Uplink {
+        let sifs = self.settings.timing.sifs;
+        let of_users: Vec<MuUser> = users.iter().map(|asked| asked.user).collect();
+        let (header, duration) = channel.triggered(&of_users);
+        // Trigger frame and Block Ack are for all, so as robust as the slowest of them needs.
+        let rates = users.iter().map(|user| self.rates.of(user.rate).response);
+        let rate = rates.min_by_key(|rate| rate.bitrate()).unwrap_or(self.rates.lowest());
+        let block_ack = block_ack_bytes(users.iter().map(|user| user.bits));
+        let acknowledged_in = match phase {
+            Phase::Reports => Duration::ZERO,
+            Phase::Data => sifs + self.rates.ppdu_duration(rate, block_ack),
+        };
+        let guard_interval = channel.triggered_guard_interval();
+        Uplink {
+            phase,
+            edcaf,
+            opportunity_end,
+            trigger: (rate, bytes, self.rates.ppdu_duration(rate, bytes)),
+            header,
+            duration,
+            guard_interval,
+            rate: channel.rate(0, guard_interval),
+            acknowledged_in,
+            until: start,
+            answers_due: 0,
+            users,
+        }
+    }
+
+    fn is_in_time(
+        &self,
+        access_point: StationId,
+        uplink: &Uplink,
+        (start, opportunity_end): (Instant, Instant),
+    ) -> bool {
+        let config = &self.stations[access_point.index()].config;
+        let sifs = self.settings.timing.sifs;
+        let whole = uplink.trigger.2 + sifs + uplink.duration + uplink.acknowledged_in;
+        config.access[uplink.edcaf].txop_limit.is_zero() || start + whole <= opportunity_end
+    }
+
+    pub(super) fn channel(&self, access_point: StationId, config: OfdmaConfig) -> Channel {
+        Channel {
+            band: self.settings.band,
+            width: self.stations[access_point.index()].config.capabilities.width(),
+            guard_interval: config.guard_interval,
+        }
+    }
+
+    /// The stations of the access point's set that Trigger frames can ask, ascending.
+    fn reachable(&self, access_point: StationId, channel: Channel) -> Vec<StationId> {
+        let bss = self.bss_of(access_point);
+        let can = |state: &&Station| {
+            let capabilities = &state.config.capabilities;
+            state.id != access_point
+                && state.config.bss == bss
+                && capabilities.is_he()
+                && capabilities.qos
+                && capabilities.width() == channel.width
+                && !self.dozing.contains(&state.id)
+        };
+        self.stations.iter().filter(can).map(|state| state.id).collect()
+    }
+
+    /// What `station` has towards the access point in a category, if it ever sent.
+    fn uplink_originator(
+        &self,
+        station: StationId,
+        access_point: StationId,
+        edcaf: usize,
+    ) -> Option<&Originator> {
+        let access = self.stations[station.index()].edcafs[edcaf].as_ref()?;
+        Some(&access.originators[access.originator(Address::Station(access_point))?])
+    }
+
+    /// Those with a backlog, in turn, under an agreement and at a rate of the whole channel.
+    fn candidates(
+        &mut self,
+        access_point: StationId,
+        edcaf: usize,
+        channel: Channel,
+    ) -> Vec<Candidate> {
+        let reachable = self.reachable(access_point, channel);
+        let access = self.access(access_point, edcaf);
+        let by_airtime = access.queue.schedules_airtime() && !access.driver.is_used();
+        let Some(reports) = &access.reports else { return Vec::new() };
+        let turns = reports.backlogged(by_airtime);
+        let mut candidates = Vec::with_capacity(turns.len());
+        for report in turns {
+            let station = report.station;
+            let one = self.uplink_originator(station, access_point, edcaf);
+            let window = one.and_then(|one| one.agreement.window());
+            let is_reachable = reachable.contains(&station) && window.is_some();
+            let rate = is_reachable.then(|| self.uplink_rate(station, access_point, edcaf));
+            match (rate.flatten().filter(|rate| is_of(*rate, channel)), window) {
+                (Some(rate), Some(window)) => candidates.push(Candidate { report, rate, window }),
+                _ => {
+                    if let Some(reports) = &mut self.access(access_point, edcaf).reports {
+                        reports.forget(station);
+                    }
+                }
+            }
+        }
+        candidates
+    }
+
+    /// The rate that `station` would send at; its main rate where it would try another one out.
+    fn uplink_rate(
+        &mut self,
+        station: StationId,
+        access_point: StationId,
+        edcaf: usize,
+    ) -> Option<Rate> {
+        let snr = self.air.last_snr(station, access_point);
+        let now = self.now;
+        let originator = self.originator(station, edcaf, access_point);
+        match originator.choose_rate(now, snr)? {
+            (_, true) => originator.rate_control.as_ref().map(|control| control.main_rate()),
+            (rate, false) => Some(rate),
+        }
+    }
+}
+
+impl Station {
+    /// Builds what the station answers to a Trigger frame of `to` that just ended, and the
+    /// exchange that it is in from now on.
+    pub(super) fn build_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        (to, uplink): (StationId, &Uplink),
+        (asked, channel): (&Asked, Channel),
+    ) -> (Exchange, Answer) {
+        let buffered = core::array::from_fn(|category| self.buffered_bytes(category));
+        let user = &asked.user;
+        let bits = user.bitrate(uplink.guard_interval).as_bps()
+            * self.config.aggregation.mpdu_start_spacing.as_nanos();
+        let spacing_bytes = bits.div_ceil(8_000_000_000) as u32;
+        let (content, data_bytes) = match uplink.phase {
+            Phase::Reports => (Content::BufferReport, null_bytes(Phase::Reports)),
+            Phase::Data => self
+                .data_answer(cx, (uplink.edcaf, to), (user.psdu_bytes, spacing_bytes))
+                .unwrap_or((Content::BufferReport, null_bytes(Phase::Data))),
+        };
+        let data_time = channel.triggered_data_time(user).as_nanos();
+        let filled = data_time * u64::from(data_bytes) / u64::from(user.psdu_bytes.max(1));
+        let of_all = uplink.duration - uplink.header;
+        let answer = Answer {
+            to,
+            ru: user.ru,
+            header: uplink.header,
+            data_end: uplink.header + Duration::from_nanos(filled).min(of_all),
+            data_bytes,
+            spacing_bytes,
+            share: uplink.duration / uplink.users.len() as u64,
+            overheard: uplink.rate,
+            until: uplink.until,
+            buffered,
+        };
+        let exchange = Exchange {
+            edcaf: uplink.edcaf,
+            peer: Address::Station(to),
+            content,
+            rate: asked.rate,
+            psdu_bytes: user.psdu_bytes,
+            duration: uplink.duration,
+            response: Some(Expected {
+                rate: uplink.trigger.0,
+                duration: Duration::ZERO,
+                psdu_bytes: 0,
+                block_ack: true,
+            }),
+            requesting: false,
+            opportunity_end: uplink.opportunity_end,
+            collided: false,
+        };
+        (exchange, answer)
+    }
+
+    /// Data, or the Block Ack Request that must go ahead of them, and their length; `None` if
+    /// there is nothing that fits.
+    fn data_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        (edcaf, to): (usize, StationId),
+        (psdu_bytes, spacing_bytes): (u32, u32),
+    ) -> Option<(Content, u32)> {
+        let peer = Address::Station(to);
+        let index = self.edcafs[edcaf].as_ref()?.originator(peer)?;
+        self.edcaf(edcaf).originators[index].agreement.window()?;
+        // Management frames go ahead of data: a repeated ADDBA Request begins the agreement anew.
+        if !self.edcaf(edcaf).management.is_empty() {
+            return None;
+        }
+        self.expire(cx, edcaf, index);
+        let access = self.edcaf(edcaf);
+        let originator = &access.originators[index];
+        if originator.block_ack_request_due {
+            let start = originator.window_start();
+            let bytes = sizes::AMPDU_DELIMITER + sizes::BLOCK_ACK_REQUEST;
+            return (bytes <= psdu_bytes).then_some((Content::BlockAckRequest { start }, bytes));
+        }
+        if access.gate != Gate::Open && originator.pending.is_empty()
+            || originator.pending.is_empty() && self.pull(cx, edcaf, index, u32::MAX).is_none()
+        {
+            self.edcaf(edcaf).keep_turn(peer);
+            return None;
+        }
+        let aggregation = self.config.aggregation;
+        let originator = &self.edcaf(edcaf).originators[index];
+        let first = u32::from(originator.pending[0].bytes);
+        let shared = &originator.shared;
+        let bytes_max = aggregation.ampdu_bytes_max.min(shared.ampdu_bytes_max).min(psdu_bytes);
+        if first > shared.ampdu_mpdu_bytes_max || first + sizes::AMPDU_DELIMITER > bytes_max {
+            return None;
+        }
+        let limits = (bytes_max, spacing_bytes, usize::from(aggregation.ampdu_frames_max));
+        let (mpdus, bytes) = self.aggregate(cx, edcaf, index, limits, true);
+        let bytes = if mpdus == 1 { first + sizes::AMPDU_DELIMITER } else { bytes };
+        Some((Content::Data { mpdus, aggregated: true }, bytes))
+    }
+
+    /// Bytes of MSDUs that the station holds in a category, what is in flight included.
+    pub(in super::super) fn buffered_bytes(&self, category: usize) -> u64 {
+        let Some(access) = &self.edcafs[category] else { return 0 };
+        let (queue, driver, held) = (&access.queue, &access.driver, access.held);
+        let packets = queue.len_packets() + driver.len_packets() + held.packets;
+        (queue.len_bytes() + driver.len_bytes() + held.bytes).as_u64()
+            + u64::from(packets * sizes::LLC_SNAP)
+    }
+}
+
+/// The largest equal RUs that fill a channel for at most `stations` users, and how many there
+/// are.
+fn equal_units(channel: Channel, stations: usize) -> Option<(RuSize, usize)> {
+    let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(channel.width))));
+    let fitting = counts.into_iter().filter(|(_, count)| (1..=stations).contains(count));
+    fitting.max_by_key(|(_, count)| *count)
+}
+
+/// The rate fills the channel.
+fn is_of(rate: Rate, channel: Channel) -> bool {
+    matches!(rate, Rate::He { width, .. } if width == channel.width)
+}
+
+/// A PSDU of QoS Null frames.
+const fn null_bytes(phase: Phase) -> u32 {
+    let frames = Answer::nulls(phase);
+    let one = sizes::AMPDU_DELIMITER + sizes::QOS_NULL;
+    (frames - 1) * sizes::ampdu_subframe(sizes::QOS_NULL, 0) + one
+}
+
+/// Length of a Multi-STA Block Ack with records of these bitmaps.
+pub(super) fn block_ack_bytes(bits: impl Iterator<Item = u16>) -> u32 {
+    sizes::MULTI_STATION_BLOCK_ACK + bits.map(sizes::station_record).sum::<u32>()
+}

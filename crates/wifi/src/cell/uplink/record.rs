@@ -1,0 +1,157 @@
+//! Events of uplink exchanges: Trigger frames, trigger-based PPDUs, Multi-STA Block Acks.
+
+use super::super::content::{Content, Exchange};
+use super::super::multi_user::NEXT_TO_IT;
+use super::super::record::microseconds;
+use super::super::{Cell, category_of};
+use super::{Answer, Phase, Uplink, queue_size_code};
+use crate::air::Flight;
+use crate::event::{Frame, FrameKind, Psdu, QueueSize, StationAcknowledged, TriggeredUser};
+use crate::mac::block_ack::Bitmap;
+use crate::mac::mpdu::Mpdu;
+use crate::mac::sizes;
+use crate::station::{Address, StationId};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use lasthop_units::SeqNo12;
+
+impl Cell {
+    /// `sender` says how much it holds in its QoS Data frames to `peer`.
+    pub(in super::super) fn reports_queue(&self, sender: StationId, peer: Address) -> bool {
+        let Address::Station(receiver) = peer else { return false };
+        let ofdma = self.stations[receiver.index()].config.ofdma;
+        let capabilities = &self.stations[sender.index()].config.capabilities;
+        capabilities.is_he() && ofdma.is_some_and(|ofdma| ofdma.uplink.is_some())
+    }
+
+    /// A Trigger frame; `is_heard`: all that it asks decoded it.
+    pub(super) fn record_solicitation(&mut self, flight: &Flight, uplink: &Uplink, is_heard: bool) {
+        let Uplink { duration: response, guard_interval, .. } = *uplink;
+        let width = uplink.rate.width();
+        let kind = match uplink.phase {
+            Phase::Reports => FrameKind::BufferStatusReportPoll { response, guard_interval, width },
+            Phase::Data => {
+                let access_category = category_of(uplink.edcaf);
+                FrameKind::BasicTrigger { access_category, response, guard_interval, width }
+            }
+        };
+        let triggered = uplink.users.iter().map(|asked| TriggeredUser {
+            aid: self.stations[asked.station.index()].aid,
+            ru: asked.user.ru,
+            mcs: asked.user.mcs,
+            streams: asked.user.streams,
+            dcm: asked.user.dcm,
+            start: SeqNo12::default(),
+        });
+        let triggered = triggered.collect();
+        let frame = Frame { triggered, ..control(flight, kind, is_heard) };
+        self.record_to_all(flight, uplink, frame);
+    }
+
+    /// A Multi-STA Block Ack; `is_heard`: all that wait for it decoded it.
+    pub(super) fn record_multi_station_block_ack(
+        &mut self,
+        flight: &Flight,
+        uplink: &Uplink,
+        is_heard: bool,
+    ) {
+        let tid = category_of(uplink.edcaf).tid();
+        let records = uplink.users.iter().filter_map(|asked| {
+            let record = asked.record?;
+            let aid = self.stations[asked.station.index()].aid;
+            let (start, bitmap, bits) = (record.start, record.bitmap, asked.bits);
+            Some(StationAcknowledged { aid, tid, start, bitmap, bits })
+        });
+        let acknowledged = records.collect();
+        let kind = FrameKind::MultiStationBlockAck;
+        let frame = Frame { acknowledged, ..control(flight, kind, is_heard) };
+        self.record_to_all(flight, uplink, frame);
+    }
+
+    fn record_to_all(&mut self, flight: &Flight, uplink: &Uplink, frame: Frame) {
+        let stations = uplink.users.iter().map(|asked| asked.station);
+        let collided = stations.into_iter().any(|one| self.air.is_disturbed(flight, one));
+        let psdu = Psdu {
+            receiver: Address::Group,
+            rate: flight.rate,
+            ru: None,
+            bytes: flight.psdu_bytes,
+            aggregated: false,
+            frames: alloc::vec![frame],
+            signal: NEXT_TO_IT,
+            collided,
+        };
+        self.record_psdus(flight, alloc::vec![psdu]);
+    }
+
+    /// A trigger-based PPDU; bit n of `decoded` is MPDU n.
+    pub(super) fn record_answer(
+        &mut self,
+        own: &Flight,
+        (exchange, answer): (&Exchange, &Answer),
+        decoded: &Bitmap,
+        pending: &VecDeque<Mpdu>,
+    ) {
+        let &Exchange { edcaf, peer, collided, .. } = exchange;
+        let frames = match exchange.content {
+            Content::Data { mpdus, .. } => {
+                self.stations[own.transmitter.index()].buffered = answer.buffered[edcaf];
+                self.data_frames(own, (edcaf, peer), mpdus, decoded, pending)
+            }
+            Content::BlockAckRequest { start } => {
+                let tid = category_of(edcaf).tid();
+                let kind = FrameKind::BlockAckRequest { tid, start };
+                let frame = control(own, kind, decoded.contains(0));
+                let bytes = sizes::BLOCK_ACK_REQUEST as u16;
+                alloc::vec![Frame { bytes, sequence: start, ..frame }]
+            }
+            _ => {
+                let phase = match self.stations[answer.to.index()].uplink.as_deref() {
+                    Some(uplink) => uplink.phase,
+                    None => Phase::Data,
+                };
+                let null = |bit: usize| {
+                    let category = if phase == Phase::Reports { bit } else { edcaf };
+                    let tid = category_of(category).tid();
+                    let code = queue_size_code(answer.buffered[category]);
+                    let kind = FrameKind::QosNull { power_management: false };
+                    Frame {
+                        bytes: sizes::QOS_NULL as u16,
+                        queue_size: Some(QueueSize { tid, code }),
+                        ..control(own, kind, decoded.contains(bit))
+                    }
+                };
+                (0..Answer::nulls(phase) as usize).map(null).collect()
+            }
+        };
+        let signal = self.air.mean_power(own.transmitter, answer.to);
+        let psdu = Psdu {
+            receiver: peer,
+            rate: own.rate,
+            ru: Some(answer.ru),
+            bytes: own.psdu_bytes,
+            aggregated: true,
+            frames,
+            signal: signal.unwrap_or(NEXT_TO_IT),
+            collided,
+        };
+        self.record_psdus(own, alloc::vec![psdu]);
+    }
+}
+
+fn control(flight: &Flight, kind: FrameKind, received: bool) -> Frame {
+    Frame {
+        kind,
+        bytes: flight.psdu_bytes as u16,
+        sequence: SeqNo12::default(),
+        retry: false,
+        duration_us: microseconds(flight.end, flight.reserves_until),
+        received,
+        more_data: false,
+        packets: Vec::new(),
+        announced: Vec::new(),
+        triggered: Vec::new(),
+        queue_size: None,
+        acknowledged: Vec::new(),
+    }
+}
