@@ -624,7 +624,10 @@ function palette(): Inks {
 
 function classOf(frame: string): (typeof CLASSES)[number] {
   if (frame === "data" || frame === "qos_data") return "data";
-  const control = ["ack", "block_ack", "block_ack_request", "rts", "cts", "ps_poll"];
+  const control = [
+    "ack", "block_ack", "block_ack_request", "mu_block_ack_request", "multi_station_block_ack",
+    "basic_trigger", "buffer_status_report_poll", "rts", "cts", "ps_poll",
+  ];
   return control.includes(frame) ? "control" : "management";
 }
 
