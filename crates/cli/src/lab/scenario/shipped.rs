@@ -23,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 53] = [
+pub static ALL: [Shipped; 57] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -37,6 +37,10 @@ pub static ALL: [Shipped; 53] = [
     shipped!("apq/netgear"),
     shipped!("apq/netgear-home"),
     shipped!("apq/validation"),
+    shipped!("beyond/apq"),
+    shipped!("beyond/jumbo"),
+    shipped!("beyond/retryout"),
+    shipped!("beyond/scan"),
     shipped!("contention"),
     shipped!("demo"),
     shipped!("doze"),
