@@ -14,7 +14,7 @@ use lasthop_live::{
 use lasthop_packet::{DropReason, NodeId, Packet};
 use lasthop_units::Instant;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -174,29 +174,35 @@ fn a_port_of_the_machine_leads_to_a_node() {
     let outside = OutsideOptions { publish: vec![published], ..OutsideOptions::default() };
     let server = "[[run]]\nnode = \"left\"\ncommand = [\"python3\", \"-m\", \"http.server\", \"8000\"]\n\
                   ready = \"tcp:8000\"\n";
+    let ask = move || {
+        // Who listens goes on at once, whenever this thread hears that it is connected.
+        let start = std::time::Instant::now();
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+        stream.write_all(b"HEAD / HTTP/1.0\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        (!answer.is_empty()).then(|| (start.elapsed().as_secs_f64(), answer))
+    };
     let client = std::thread::spawn(move || {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         // It listens from the first on, but before the server does nobody is there.
         for _ in 0..100 {
             std::thread::sleep(Duration::from_millis(50));
-            // Who listens goes on at once, whenever this thread hears that it is connected.
-            let start = std::time::Instant::now();
-            let Ok(mut stream) = TcpStream::connect(address) else { continue };
-            if stream.write_all(b"HEAD / HTTP/1.0\r\n\r\n").is_err() {
-                continue;
-            }
-            let mut answer = String::new();
-            if stream.read_to_string(&mut answer).is_ok() && !answer.is_empty() {
-                return Some((start.elapsed().as_secs_f64(), answer));
+            if let Some(first) = ask() {
+                // The others are for the time: a busy machine delays one of them.
+                return Some([Some(first), ask(), ask()]);
             }
         }
         None
     });
-    let Some((outcome, _)) = run("0.0", server, outside, "sleep 3") else { return };
-    let (time_s, answer) = client.join().unwrap().expect("an answer");
-    assert!(answer.starts_with("HTTP/1.0 200 OK"), "{answer}");
-    // The connection in the network, then the request.
-    assert!((4.0 * DELAY_S..4.0 * DELAY_S + 0.3).contains(&time_s), "{time_s} s");
+    let Some((outcome, _)) = run("0.0", server, outside, "sleep 5") else { return };
+    let answers = client.join().unwrap().expect("an answer").map(|answer| answer.expect("another"));
+    for (time_s, answer) in &answers {
+        assert!(answer.starts_with("HTTP/1.0 200 OK"), "{answer}");
+        // The connection in the network, then the request.
+        assert!(*time_s >= 4.0 * DELAY_S, "{time_s} s");
+    }
+    let fastest_s = answers.iter().map(|(time_s, _)| *time_s).fold(f64::INFINITY, f64::min);
+    assert!(fastest_s < 4.0 * DELAY_S + 0.3, "{fastest_s} s");
     assert_eq!(outcome.exit_status, Some(0));
     assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "the port is still open");
 }
