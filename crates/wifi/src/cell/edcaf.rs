@@ -41,6 +41,9 @@ pub(super) struct Edcaf {
     repeats_next: bool,
     /// Turns of such peers since the last of one with new packets.
     repeats: u32,
+    /// The last PPDU was for several stations, and may have passed over those that a Block Ack
+    /// Request is due for.
+    passed_over: bool,
     /// Packets in the originators' hands.
     pub held: Held,
     /// When the packet that was taken last left the upper queue.
@@ -178,6 +181,7 @@ impl Edcaf {
             last_served: None,
             repeats_next: false,
             repeats: 0,
+            passed_over: false,
             held: Held::NONE,
             dequeued: Instant::ZERO,
             gate: Gate::Open,
@@ -303,6 +307,22 @@ impl Edcaf {
             && self.last_served != Some(peer)
             && !waits(peer)
             && waiting() <= self.repeats as usize
+    }
+
+    /// Whom to ask for a Block Ack between two PPDUs for several stations: they are sent to
+    /// those who need none, for as long as these have something left over.
+    pub fn request_passed_over(&mut self) -> Option<Address> {
+        if !core::mem::take(&mut self.passed_over) || self.gate != Gate::Open {
+            return None;
+        }
+        let is_due = |o: &&Originator| o.block_ack_request_due && self.waits(o);
+        self.originators.iter().find(is_due).map(|originator| originator.peer)
+    }
+
+    /// Data is sent to several, of whom `peer` is one.
+    pub fn served_together(&mut self, peer: Address) {
+        self.served(peer);
+        self.passed_over = true;
     }
 
     /// Data is sent to `peer`, whose turn it was.

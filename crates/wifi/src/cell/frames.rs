@@ -110,11 +110,14 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    if self.config.ofdma.is_some()
-                        && let Some(exchange) =
-                            self.build_multi_user(cx, air, edcaf, peer, opportunity_end)
-                    {
-                        return Some(exchange);
+                    if self.config.ofdma.is_some() {
+                        if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
+                            return Some(self.build_request(cx, edcaf, peer, opportunity_end));
+                        }
+                        let several = self.build_multi_user(cx, air, edcaf, peer, opportunity_end);
+                        if several.is_some() {
+                            return several;
+                        }
                     }
                     let exchange = self.build_data(cx, air, edcaf, peer, opportunity_end);
                     if exchange.is_some() {

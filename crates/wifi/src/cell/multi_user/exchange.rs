@@ -74,7 +74,7 @@ impl Cell {
             let access = state.edcafs[edcaf].as_mut().expect("it sends");
             let index = access.originator(peer).expect("it has pending MPDUs");
             let retries = access.originators[index].sent(user.mpdus, now);
-            access.served(peer);
+            access.served_together(peer);
             access.queue.charge_airtime(peer.into(), share);
             let link = state.link_stats(peer);
             link.ppdus += 1;

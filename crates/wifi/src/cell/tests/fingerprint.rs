@@ -299,9 +299,9 @@ fn several_stations_at_once() {
     use super::ofdma::ofdma;
     use crate::cell::OfdmaAcknowledgement::{Aggregated, BlockAckRequest, MuBlockAckRequest};
     let all = [
-        (BlockAckRequest, 0xf7b8_cc32_5c50_082d),
+        (BlockAckRequest, 0xec69_1981_17c4_680f),
         (MuBlockAckRequest, 0x187f_43cb_c65b_59dd),
-        (Aggregated, 0xd7c4_3c87_f6d2_07e7),
+        (Aggregated, 0x4e4a_d4cf_c1bf_291e),
     ];
     let fingerprints = all.map(|(acknowledgement, expected)| {
         let mut config = ofdma(5, 7, 32, acknowledgement);
