@@ -99,6 +99,13 @@ pub(crate) enum Carried {
     },
 }
 
+impl Carried {
+    /// It belongs to an exchange with several stations.
+    pub const fn is_of_several(&self) -> bool {
+        !matches!(self, Self::Payload | Self::Rts | Self::Cts | Self::Ack | Self::BlockAck { .. })
+    }
+}
+
 /// A PPDU on the air.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flight {

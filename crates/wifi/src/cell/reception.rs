@@ -530,7 +530,7 @@ impl Cell {
     /// Stations that are not addressed set their NAV, or wait for EIFS.
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.settings.extended_space;
-        let Self { air, contention, stations, foreign_nav, .. } = self;
+        let Self { air, contention, foreign_nav, .. } = self;
         if flight.reserves_until <= self.now
             && !contention.extends_beyond(self.now)
             && air.is_decoded_by_all(flight)
@@ -538,6 +538,22 @@ impl Cell {
             // The NAV ends with the PPDU, and there is no EIFS to cut short.
             return;
         }
+        if flight.carried.is_of_several() || !foreign_nav.is_empty() {
+            return self.overhear_outside(flight);
+        }
+        air.overhear(flight, |listener, overheard| match overheard {
+            Overheard::Decoded => contention.reserve(listener, flight.reserves_until),
+            Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
+        });
+    }
+
+    /// The same where not all who hear it are third parties, or those of another set have a NAV
+    /// of their own.
+    // Where the two are one, listeners to a plain PPDU take half as long again.
+    #[inline(never)]
+    fn overhear_outside(&mut self, flight: &Flight) {
+        let failed_until = self.now + self.settings.extended_space;
+        let Self { air, contention, stations, foreign_nav, .. } = self;
         // Who takes part in an exchange with several stations is no third party to it.
         let several = match (flight.carried, flight.receiver) {
             (Carried::MultiUser { .. } | Carried::Trigger, _) => Some(flight.transmitter),
