@@ -80,7 +80,7 @@ class Scenario:
 
     @property
     def nodes(self) -> list[str]:
-        """The names of its nodes."""
+        """The names of its nodes, those of neighbours left out."""
 
     @property
     def flows(self) -> list[str]:
