@@ -95,14 +95,15 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(delay::scan(&flows));
     found.extend(delay::sleep(&flows));
-    found.extend(air::retries(run, &flows));
     found.extend(wire::wire(run, &flows));
     found.extend(tcp::window(run));
     found.extend(aggregation::short(run));
+    let mut retries = air::retries(run, &flows);
     let (mut overload, mut queue) = (overload::overload(&flows), delay::own_queue(run, &flows));
     // UDP that does not slow down fills the queue, unless TCP would fill it without it.
-    if let (Some((overload, node)), Some(queue)) = (&mut overload, &mut queue) {
-        let fills = |flow: &Flow<'_>| flow.load.is_bulk() && flow.waits_at(*node);
+    if let (Some((overload, flow)), Some((queue, _))) = (&mut overload, &mut queue) {
+        let node = flow.nodes.first().copied();
+        let fills = |flow: &Flow<'_>| flow.load.is_bulk() && flow.waits_at(node);
         match flows.iter().any(fills) {
             true => overload.weight = overload.weight.min(queue.weight / 2.0),
             false => {
@@ -111,22 +112,39 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
             }
         }
     }
-    let mut filled: Vec<Finding> =
-        overload.map(|(finding, _)| finding).into_iter().chain(queue).collect();
-    // What takes the air fills the queue: it comes first, and with the weight of both.
-    for mut cause in air::contention(run, &flows).into_iter().chain(air::slow_station(run, &flows))
+    // What is sent again takes the place of what is offered.
+    if let (Some(retries), Some((overload, flow))) = (&mut retries, &mut overload)
+        && air::would_carry(run, flow)
     {
-        for queue in &mut filled {
-            cause.weight = cause.weight.max(queue.weight);
-        }
-        for queue in &mut filled {
-            queue.weight = queue.weight.min(cause.weight / 2.0);
-        }
-        found.push(cause);
+        come_first(retries, [overload]);
     }
-    found.extend(filled);
+    let mut filled: Vec<(Finding, &Flow<'_>)> = overload.into_iter().chain(queue).collect();
+    // What takes the air fills the queue.
+    if let Some(mut contention) = air::contention(run, &flows) {
+        come_first(&mut contention, filled.iter_mut().map(|(queue, _)| queue));
+        found.push(contention);
+    }
+    // A slow station fills those of others: what waits at itself is slow without them.
+    if let Some((mut slow, station)) = air::slow_station(run, &flows) {
+        let of_others = filled
+            .iter_mut()
+            .filter(|(_, flow)| flow.nodes.first().is_none_or(|it| *it != station));
+        come_first(&mut slow, of_others.map(|(queue, _)| queue));
+        found.push(slow);
+    }
+    found.extend(retries);
+    found.extend(filled.into_iter().map(|(finding, _)| finding));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.kind.cmp(&b.kind)));
     found
+}
+
+/// A cause comes before what follows from it, with the weight of both.
+fn come_first<'a>(cause: &mut Finding, effects: impl IntoIterator<Item = &'a mut Finding>) {
+    let effects: Vec<&mut Finding> = effects.into_iter().collect();
+    cause.weight = effects.iter().fold(cause.weight, |most, effect| most.max(effect.weight));
+    for effect in effects {
+        effect.weight = effect.weight.min(cause.weight / 2.0);
+    }
 }
 
 /// The sum of the parts of a delay.

@@ -15,6 +15,8 @@ const ACCESS_SHARE: f64 = 0.17;
 const BACKLOG: f64 = 2.0;
 /// How near to a bound aggregates are that it bounds.
 const NEAR: f64 = 0.6;
+/// Share of the airtime of data that such a link has at least: below it is the way back.
+const AIRTIME: f64 = 0.1;
 /// Data PPDUs below which nothing is said.
 const PPDUS_MIN: u64 = 500;
 
@@ -64,7 +66,9 @@ fn bounded(run: &RunDocument, name: &str, link: &LinkSummary) -> Option<(Bound, 
     let ppdu_ms = 1e3 * link.airtime_fraction * counted_s / link.ppdus.max(1) as f64;
     let is_short = ACCESS_MS / (ACCESS_MS + ppdu_ms) >= ACCESS_SHARE;
     let waiting = sender.queue_packets?.mean;
-    if link.ppdus < PPDUS_MIN || !is_short || waiting < BACKLOG * mpdus.mean + 1.0 {
+    let airtime: f64 = run.links.values().map(|link| link.airtime_fraction).sum();
+    let is_minor = link.airtime_fraction < AIRTIME * airtime;
+    if link.ppdus < PPDUS_MIN || is_minor || !is_short || waiting < BACKLOG * mpdus.mean + 1.0 {
         return None;
     }
     let theirs = run.nodes.get(to).and_then(|node| node.aggregation);

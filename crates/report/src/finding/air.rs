@@ -2,8 +2,9 @@
 //! slow station. They compare airtimes of data PPDUs with each other, and never with the
 //! length of the run.
 
+use super::flow::{Excess, Load, Offered};
 use super::{Finding, Flow, Kind, delay, ms, percent};
-use lasthop_trace::{DelayPartsSummary, LinkSummary, RunDocument};
+use lasthop_trace::{DelayPartsSummary, LinkSummary, QueueKind, RunDocument};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the airtime in PPDUs that overlap with another one at their receiver, from
@@ -71,6 +72,9 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
     if ppdus(run) < PPDUS_MIN || (wasted < WASTED && waiting.is_none()) {
         return None;
     }
+    // Who sends as much as fits loses what is wasted; others, as far as the air is needed.
+    let is_bulk = |flow: &Flow<'_>| flow.load.is_bulk() && links_of(run, flow).any(is_failing);
+    let costs = if flows.iter().any(is_bulk) { wasted } else { wasted * airtime(run).min(1.0) };
     let cost = |link: &LinkSummary| failed(link) * link.airtime_fraction;
     let (name, link) = run.links.iter().max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
     let rate = link
@@ -98,7 +102,7 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
             percent(link.mpdu_error_rate.unwrap_or(0.0)),
             link.mpdus,
         ),
-        weight: wasted.max(
+        weight: costs.max(
             waiting
                 .map_or(0.0, |flow| super::weight(waits_for_failures(flow.slowest), flow.slowest)),
         ),
@@ -115,25 +119,53 @@ fn waits_for_failures(parts: &DelayPartsSummary) -> f64 {
 /// Whether the slowest packets of a flow wait long for retransmissions on a link on which much
 /// fails.
 fn fails(run: &RunDocument, flow: &Flow<'_>) -> bool {
+    waits_for_failures(flow.slowest) > FAILURES_SLOWEST_MS && links_of(run, flow).any(is_failing)
+}
+
+/// The links that a flow's packets cross.
+fn links_of<'a>(run: &'a RunDocument, flow: &'a Flow<'_>) -> impl Iterator<Item = &'a LinkSummary> {
     let is_its = |name: &str| {
         name.split_once("->").is_some_and(|(from, to)| {
             flow.nodes.contains(&from) && (flow.ends[1] == Some(to) || flow.ends[0] == Some(from))
         })
     };
-    let mut links = run.links.iter().filter(|(name, _)| is_its(name));
-    waits_for_failures(flow.slowest) > FAILURES_SLOWEST_MS
-        && links.any(|(_, link)| link.ppdus >= PPDUS_MIN && failed(link) >= FAILED)
+    run.links.iter().filter(move |(name, _)| is_its(name)).map(|(_, link)| link)
 }
 
-/// A station with a low rate that takes most of the airtime from others.
-pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+/// Whether much fails on a link.
+fn is_failing(link: &LinkSummary) -> bool {
+    link.ppdus >= PPDUS_MIN && failed(link) >= FAILED
+}
+
+/// Whether a flow that offers too much would not, if nothing failed on its links.
+pub(super) fn would_carry(run: &RunDocument, flow: &Flow<'_>) -> bool {
+    let Load::Excess(Excess { offered: Offered::Mbps(offered), carried_mbps, .. }) = flow.load
+    else {
+        return false;
+    };
+    let links = links_of(run, flow).filter(|link| is_failing(link));
+    let failed = links.map(failed).fold(0.0, f64::max);
+    failed > 0.0 && carried_mbps.unwrap_or(0.0) >= offered * (1.0 - failed)
+}
+
+/// A station with a low rate that takes most of the airtime from others, and its name.
+pub(super) fn slow_station<'a>(
+    run: &'a RunDocument,
+    flows: &[Flow<'_>],
+) -> Option<(Finding, &'a str)> {
     let hub = hub(run)?;
+    // A queue that shares airtime gives it no more than it gives others.
+    let is_fair = run.nodes.get(hub).and_then(|it| it.queue);
+    let is_fair = is_fair.is_some_and(|queue| queue.kind == QueueKind::FqCodel);
     let mut stations: BTreeMap<&str, Station> = BTreeMap::new();
     for (name, link) in &run.links {
         let Some((from, to)) = name.split_once("->") else { continue };
         let station = stations.entry(if from == hub { to } else { from }).or_default();
         let rate = link.data_rate_mbps.map_or(0.0, |rate| rate.mean);
         station.airtime += link.airtime_fraction;
+        if from != hub || !is_fair {
+            station.unmanaged += link.airtime_fraction;
+        }
         station.rate_airtime += rate * link.airtime_fraction;
         station.mpdus += link.mpdus.saturating_sub(link.mpdus_failed) as f64;
     }
@@ -143,10 +175,10 @@ pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Find
     let others = Station {
         airtime: all.airtime - slow.airtime,
         rate_airtime: all.rate_airtime - slow.rate_airtime,
-        mpdus: all.mpdus - slow.mpdus,
+        ..Station::default()
     };
     let (airtime, mpdus) = (slow.airtime / all.airtime, slow.mpdus / all.mpdus);
-    let is_slow = airtime >= SLOW_AIRTIME
+    let is_slow = slow.unmanaged >= SLOW_AIRTIME * all.airtime
         && airtime >= SLOW_EXCESS * mpdus
         && others.rate() >= SLOW_RATE * slow.rate();
     // What waits for the slow station itself does not wait because of it.
@@ -155,7 +187,7 @@ pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Find
     if ppdus(run) < PPDUS_MIN || !is_slow || waited < SLOW_QUEUE_MS {
         return None;
     }
-    Some(Finding {
+    let finding = Finding {
         kind: Kind::SlowStation,
         sentence: format!(
             "{name} takes {} of the airtime of data for {} of the frames: its mean PHY rate is \
@@ -169,13 +201,16 @@ pub(super) fn slow_station(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Find
         ),
         weight: airtime - mpdus,
         remedy: vec![format!("node.{hub}.queue.kind=fq-codel")],
-    })
+    };
+    Some((finding, name))
 }
 
 /// What a station, or several, and the access point send each other.
 #[derive(Clone, Copy, Default)]
 struct Station {
     airtime: f64,
+    /// What of it no queue gives out evenly.
+    unmanaged: f64,
     /// PHY rates in Mb/s, weighted by airtime.
     rate_airtime: f64,
     /// MPDUs that were acknowledged.
@@ -185,6 +220,7 @@ struct Station {
 impl Station {
     fn add(&mut self, other: &Self) {
         self.airtime += other.airtime;
+        self.unmanaged += other.unmanaged;
         self.rate_airtime += other.rate_airtime;
         self.mpdus += other.mpdus;
     }
@@ -219,9 +255,14 @@ fn failed(link: &LinkSummary) -> f64 {
     (link.mpdu_error_rate.unwrap_or(0.0) - collided(link)).max(0.0)
 }
 
+/// Share of the time after the warm-up in which data are on the air.
+fn airtime(run: &RunDocument) -> f64 {
+    run.links.values().map(|link| link.airtime_fraction).sum()
+}
+
 /// The mean of `share` over links, weighted by airtime.
 fn share_of_airtime(run: &RunDocument, share: impl Fn(&LinkSummary) -> f64) -> f64 {
-    let airtime: f64 = run.links.values().map(|link| link.airtime_fraction).sum();
+    let airtime = airtime(run);
     let shares = run.links.values().map(|link| link.airtime_fraction * share(link)).sum::<f64>();
     if airtime > 0.0 { shares / airtime } else { 0.0 }
 }

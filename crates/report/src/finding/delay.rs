@@ -12,6 +12,11 @@ const QUEUE_MEAN_MS: f64 = 25.0;
 const QUEUE_SLOWEST_MS: f64 = 60.0;
 /// Mean time in the queue below which the slowest 1 % are a single burst.
 const QUEUE_STANDING_MS: f64 = 5.0;
+/// Mean time in a queue, and that of the slowest 1 %, from which it is too long for calls,
+/// pings and requests that share it with what fills it: in a queue of their own they would not
+/// wait at all.
+const SHARED_MEAN_MS: f64 = 3.0;
+const SHARED_SLOWEST_MS: f64 = 30.0;
 /// Mean time in a managed queue relative to its target from which it stands longer than its
 /// discipline aims at: CoDel lets a bulk transfer's queue reach the target again and again.
 const MANAGED: f64 = 2.0;
@@ -23,7 +28,16 @@ const ABSENCE_SLOWEST_MS: f64 = 15.0;
 
 /// The queue of the Wi-Fi hop, where it makes others wait or stands longer than its
 /// discipline aims at.
-pub(super) fn own_queue(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+pub(super) fn own_queue<'a, 'b>(
+    run: &RunDocument,
+    flows: &'b [Flow<'a>],
+) -> Option<(Finding, &'b Flow<'a>)> {
+    let found = long_queue(run, flows).into_iter().chain(starving_queue(flows));
+    found.max_by(|(a, _), (b, _)| a.weight.total_cmp(&b.weight))
+}
+
+/// The queue in which a flow waits longest.
+fn long_queue<'a, 'b>(run: &RunDocument, flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a>)> {
     let is_long = |flow: &&Flow<'_>| {
         let absent = flow.slowest.away + flow.slowest.asleep;
         is_bloated(flow, flows) && absent <= ABSENCE_SHARE * flow.slowest.queue
@@ -49,7 +63,7 @@ pub(super) fn own_queue(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding
         ),
         _ => (String::new(), Vec::new()),
     };
-    Some(Finding {
+    let finding = Finding {
         kind: Kind::OwnQueue,
         sentence: format!(
             "Packets of {} wait {} behind other packets of the hop, {} of their one-way delay, and \
@@ -61,7 +75,36 @@ pub(super) fn own_queue(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding
         ),
         weight: weight(flow.slowest.queue, flow.slowest),
         remedy,
-    })
+    };
+    Some((finding, flow))
+}
+
+/// A queue that others keep so full that nothing of a TCP transfer gets through.
+fn starving_queue<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a>)> {
+    let is_first_in_first_out =
+        |queue: QueueSummary| matches!(queue.kind, QueueKind::DropTail | QueueKind::Ebdp);
+    let (starved, node, queue) = flows.iter().filter(|flow| flow.is_starved).find_map(|flow| {
+        let queue = flow.queue.filter(|queue| is_first_in_first_out(*queue))?;
+        Some((flow, *flow.nodes.first()?, queue))
+    })?;
+    let fills = |flow: &&Flow<'_>| {
+        flow.nodes.first() == Some(&node) && flow.load.fills() && flow.mean.queue > QUEUE_MEAN_MS
+    };
+    let full = worst(flows.iter().filter(fills), |parts| parts.queue)?;
+    let finding = Finding {
+        kind: Kind::OwnQueue,
+        sentence: format!(
+            "Nothing of {} arrives: {} keeps the queue of {node} ({}) full, and its packets wait {} \
+             there",
+            starved.name,
+            full.name,
+            described(&queue),
+            ms(full.mean.queue),
+        ),
+        weight: weight(full.slowest.queue, full.slowest),
+        remedy: vec![format!("node.{node}.queue.kind=fq-codel")],
+    };
+    Some((finding, starved))
 }
 
 /// Whether a flow waits in a queue longer than it should. What UDP that offers too much waits
@@ -87,6 +130,7 @@ fn is_bloated(flow: &Flow<'_>, flows: &[Flow<'_>]) -> bool {
             let fills =
                 |it: &Flow<'_>| it.name != flow.name && it.load.fills() && it.waits_at(node);
             let is_shared = flow.nodes.is_empty() || flows.iter().any(fills);
+            let is_long = is_long || mean > SHARED_MEAN_MS && slowest > SHARED_SLOWEST_MS;
             is_shared && managed.map_or(is_long, is_beyond)
         }
     }

@@ -14,6 +14,21 @@ const EXCESS: f64 = 0.05;
 const BULK_BYTES: f64 = 1_000.0;
 const BULK_MBPS: f64 = 1.0;
 
+/// Segments of which none arrives, from which a transfer is starved.
+const STARVED: u64 = 5;
+/// The parts of the delay of a flow of which nothing arrives.
+const NOTHING: DelayPartsSummary = DelayPartsSummary {
+    queue: 0.0,
+    away: 0.0,
+    asleep: 0.0,
+    contention: 0.0,
+    retries: 0.0,
+    reorder: 0.0,
+    air: 0.0,
+    wire: 0.0,
+    other: None,
+};
+
 /// A flow of the scenario or of a program, with the parts of its delay.
 #[derive(Clone, Debug)]
 pub(super) struct Flow<'a> {
@@ -24,6 +39,8 @@ pub(super) struct Flow<'a> {
     /// Its sender and receiver, if the document says so.
     pub(super) ends: [Option<&'a str>; 2],
     pub(super) load: Load,
+    /// It is TCP, and nothing of it arrives.
+    pub(super) is_starved: bool,
     /// The Wi-Fi nodes in whose queues it waits, the one with most packets first; empty if
     /// the document does not say so.
     pub(super) nodes: Vec<&'a str>,
@@ -124,20 +141,22 @@ impl Load {
 }
 
 impl<'a> Flow<'a> {
-    /// The flows of a run of which packets arrived.
+    /// The flows of a run of which packets arrived, and those that are starved.
     pub(super) fn all(run: &'a RunDocument) -> Vec<Self> {
         let flows = run.flows.iter().filter_map(|(name, flow)| {
             let ends = [&flow.sender, &flow.receiver];
+            let parts = flow.delay_parts_ms.as_ref().zip(flow.delay_parts_slowest_ms.as_ref());
+            let is_starved =
+                parts.is_none() && flow.kind == FlowKind::Tcp && flow.packets_lost >= STARVED;
+            let (mean, slowest) = match parts {
+                None if is_starved => (&NOTHING, &NOTHING),
+                parts => parts?,
+            };
             Some(Self {
                 load: Load::of_flow(flow),
                 absent_nodes: &flow.absent_nodes,
-                ..Self::new(
-                    run,
-                    name,
-                    ends,
-                    flow.delay_parts_ms.as_ref()?,
-                    flow.delay_parts_slowest_ms.as_ref()?,
-                )
+                is_starved,
+                ..Self::new(run, name, ends, mean, slowest)
             })
         });
         let programs = run.programs.iter().filter_map(|(name, flow)| {
@@ -170,7 +189,17 @@ impl<'a> Flow<'a> {
             _ => Vec::new(),
         };
         let queue = nodes.first().and_then(|node| run.nodes.get(*node)?.queue);
-        Self { name, mean, slowest, absent_nodes: &[], ends, load: Load::Sparse, nodes, queue }
+        Self {
+            name,
+            mean,
+            slowest,
+            absent_nodes: &[],
+            ends,
+            load: Load::Sparse,
+            is_starved: false,
+            nodes,
+            queue,
+        }
     }
 
     /// Whether it waits in the queue of `node`; of flows and nodes that are not known, yes.

@@ -9,9 +9,8 @@ const QUEUE_MEAN_MS: f64 = 25.0;
 /// What is left of the rate that arrives, so that the queue drains.
 const HEADROOM: f64 = 0.9;
 
-/// The flow that waits longest of those that offer too much, and the node whose queue it
-/// fills.
-pub(super) fn overload<'a>(flows: &[Flow<'a>]) -> Option<(Finding, Option<&'a str>)> {
+/// The flow that waits longest of those that offer too much.
+pub(super) fn overload<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a>)> {
     let is_it =
         |flow: &&Flow<'_>| matches!(flow.load, Load::Excess(_)) && flow.mean.queue > QUEUE_MEAN_MS;
     let flow = delay::worst(flows.iter().filter(is_it), |parts| parts.queue)?;
@@ -49,5 +48,5 @@ pub(super) fn overload<'a>(flows: &[Flow<'a>]) -> Option<(Finding, Option<&'a st
         weight: weight(flow.slowest.queue, flow.slowest),
         remedy,
     };
-    Some((finding, flow.nodes.first().copied()))
+    Some((finding, flow))
 }

@@ -14,26 +14,30 @@ const CWND_PER_FLIGHT: [f64; 2] = [1.4, 2.8];
 const QUEUE_MEAN_MS: f64 = 3.0;
 /// Share of the time after the warm-up in which nodes transmit, from which the air may be.
 const AIRTIME: f64 = 0.5;
-/// Weight of the finding: it takes throughput, but no time.
+/// Share of the round trip beyond the wires from which the hop may be full: what its air is
+/// busy with are others, who leave room.
+const HOP: f64 = 0.25;
+/// Weight of the finding: it takes throughput, but no time; and that where the air is busy, so
+/// that others use what it leaves.
 const WEIGHT: f64 = 0.4;
+const WEIGHT_BUSY: f64 = 0.2;
 
 /// Bulk transfers that a receive window or a send buffer limits.
 pub(super) fn window(run: &RunDocument) -> Option<Finding> {
     let theirs = run.neighbours.values().map(|neighbour| neighbour.airtime_fraction);
     let airtime: f64 = run.nodes.values().map(|node| node.airtime_fraction).chain(theirs).sum();
-    if airtime > AIRTIME {
-        return None;
-    }
     let limited = |(name, flow): (&String, &FlowSummary)| {
         let (cwnd, rtt, goodput) = (flow.cwnd_packets?.mean, flow.rtt_ms?.mean, flow.goodput_mbps?);
         let flight_bytes = goodput * 1e6 / 8.0 * rtt / 1e3;
         let flight = flight_bytes / SEGMENT_BYTES;
         let is_bulk = flow.kind == FlowKind::Tcp && flow.application_delay_ms.is_none();
         let is_clean = flow.packets_lost == 0 && flow.retransmissions == Some(0);
-        let is_in_no_queue = flow.delay_parts_ms.is_some_and(|parts| parts.queue < QUEUE_MEAN_MS);
+        let parts = flow.delay_parts_ms?;
+        let is_in_no_queue = parts.queue < QUEUE_MEAN_MS;
+        let has_room = airtime <= AIRTIME || rtt - 2.0 * parts.wire <= HOP * rtt;
         let [least, most] = CWND_PER_FLIGHT.map(|ratio| ratio * flight);
         let is_limited = flight >= 1.0 && (least..=most).contains(&cwnd);
-        (is_bulk && is_clean && is_in_no_queue && is_limited)
+        (is_bulk && is_clean && is_in_no_queue && has_room && is_limited)
             .then(|| (name.clone(), goodput, rtt, flight_bytes, cwnd))
     };
     let all: Vec<_> = run.flows.iter().filter_map(limited).collect();
@@ -54,11 +58,12 @@ pub(super) fn window(run: &RunDocument) -> Option<Finding> {
         sentence: format!(
             "{name} sends {goodput:.1} Mb/s with {:.0} KiB in flight over a round trip of {}, \
              although its congestion window of {cwnd:.0} segments would allow more, nothing was \
-             lost and the air is free: the receive window or the send buffer limits it{more}",
+             lost and the hop takes little of it: the receive window or the send buffer limits \
+             it{more}",
             flight_bytes / 1024.0,
             ms(*rtt),
         ),
-        weight: WEIGHT,
+        weight: if airtime <= AIRTIME { WEIGHT } else { WEIGHT_BUSY },
         remedy,
     })
 }

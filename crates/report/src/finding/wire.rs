@@ -25,16 +25,24 @@ fn lossy(run: &RunDocument) -> Option<Finding> {
     if lost(wire) < LOST {
         return None;
     }
+    // What the hop loses beside it TCP takes for the same.
+    let on_wires: u64 = run.wires.values().map(|wire| wire.packets_lost).sum();
+    let on_air: u64 = run.links.values().map(|link| link.mpdus_lost).sum();
+    let share = on_wires as f64 / (on_wires + on_air) as f64;
     Some(Finding {
         kind: Kind::Wire,
         sentence: format!(
             "The wire {name} loses {:.1} % of its packets ({} of {}), which TCP takes for \
-             congestion; the Wi-Fi hop has no part in that",
+             congestion{}",
             100.0 * lost(wire),
             wire.packets_lost,
             wire.packets + wire.packets_lost,
+            match on_air {
+                0 => "; the Wi-Fi hop has no part in that".to_owned(),
+                air => format!("; {} are given up on the air", air),
+            },
         ),
-        weight: (0.5 + 10.0 * lost(wire)).min(0.95),
+        weight: share * (0.5 + 10.0 * lost(wire)).min(0.95),
         remedy: Vec::new(),
     })
 }
