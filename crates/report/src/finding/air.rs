@@ -20,12 +20,16 @@ const WASTED: f64 = 0.22;
 /// Share of the MPDUs of a link that fail without a collision, from which the packets that
 /// wait for them make a finding: it is what makes a finding of the airtime.
 const FAILED: f64 = 0.22;
+/// The same, from which most that is sent is sent again.
+const MOST: f64 = 0.5;
 /// Time that the slowest 1 % wait for retransmissions from which they do, in ms.
 const FAILURES_SLOWEST_MS: f64 = 40.0;
 /// Share of the airtime that a slow station takes at least.
 const SLOW_AIRTIME: f64 = 0.4;
 /// That share relative to its share of the MPDUs that get across.
 const SLOW_EXCESS: f64 = 1.8;
+/// Share of the MPDUs that get across, from which nothing is left for others.
+const STARVING: f64 = 0.95;
 /// How many times higher the rates of the others are.
 const SLOW_RATE: f64 = 2.5;
 /// Time that packets wait in the queue of the hop, of the slowest 1 %, below which nobody
@@ -38,15 +42,17 @@ const PPDUS_MIN: u64 = 50;
 pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let senders: BTreeSet<&str> =
         run.links.keys().filter_map(|link| Some(link.split_once("->")?.0)).collect();
-    let collided = share_of_airtime(run, collided);
-    let waiting = delay::worst(
-        flows.iter().filter(|flow| flow.mean.contention > CONTENTION_MEAN_MS),
-        |parts| parts.contention,
-    );
+    let share = share_of_airtime(run, collided);
+    // Who waits because its own frames fail draws long backoffs.
+    let waits = |flow: &&Flow<'_>| {
+        flow.mean.contention > CONTENTION_MEAN_MS && !links_of(run, flow).any(is_failing)
+    };
+    let waiting = delay::worst(flows.iter().filter(waits), |parts| parts.contention);
     let many = senders.len() > 1 && ppdus(run) >= PPDUS_MIN;
-    if !many || (collided < COLLIDED && waiting.is_none()) {
+    if !many || (share < COLLIDED && waiting.is_none()) {
         return None;
     }
+    let costs = share * needed(run, flows, |link| collided(link) >= COLLIDED);
     let waits = waiting.map_or(String::new(), |flow| {
         format!("; packets of {} wait {} for the channel", flow.name, ms(flow.mean.contention))
     });
@@ -56,9 +62,9 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
             "{} nodes share the channel, and {} of the airtime of data goes into PPDUs that \
              overlap with another one at their receiver{waits}",
             senders.len(),
-            percent(collided),
+            percent(share),
         ),
-        weight: collided
+        weight: costs
             .max(waiting.map_or(0.0, |flow| super::weight(flow.mean.contention, flow.mean))),
         remedy: vec!["node_defaults.rts_threshold=0".to_owned()],
     })
@@ -68,13 +74,13 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
 /// for them.
 pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let wasted = share_of_airtime(run, failed);
-    let waiting = delay::worst(flows.iter().filter(|flow| fails(run, flow)), waits_for_failures);
+    let waits = |flow: &&Flow<'_>| waits_for_failures(run, flow);
+    let failing = flows.iter().filter(|flow| fails(run, flow));
+    let waiting = failing.max_by(|a, b| waits(a).total_cmp(&waits(b)));
     if ppdus(run) < PPDUS_MIN || (wasted < WASTED && waiting.is_none()) {
         return None;
     }
-    // Who sends as much as fits loses what is wasted; others, as far as the air is needed.
-    let is_bulk = |flow: &Flow<'_>| flow.load.is_bulk() && links_of(run, flow).any(is_failing);
-    let costs = if flows.iter().any(is_bulk) { wasted } else { wasted * airtime(run).min(1.0) };
+    let costs = wasted * needed(run, flows, is_failing);
     let cost = |link: &LinkSummary| failed(link) * link.airtime_fraction;
     let (name, link) = run.links.iter().max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
     let rate = link
@@ -84,12 +90,12 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
         0 => String::new(),
         lost => format!("; {lost} were given up"),
     };
-    let waits = waiting.map_or(String::new(), |flow| {
+    let waited = waiting.map_or(String::new(), |flow| {
         format!(
             "; the slowest 1 % of the packets of {} wait {} for retransmissions, of themselves or \
              of packets before them",
             flow.name,
-            ms(waits_for_failures(flow.slowest))
+            ms(waits(&flow))
         )
     });
     let sender = name.split_once("->")?.0;
@@ -97,29 +103,39 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
         kind: Kind::Retries,
         sentence: format!(
             "{} of the airtime of data goes into frames that fail without a collision; on {name} \
-             {} of {} MPDUs were not acknowledged{rate}{given_up}{waits}",
+             {} of {} MPDUs were not acknowledged{rate}{given_up}{waited}",
             percent(wasted),
             percent(link.mpdu_error_rate.unwrap_or(0.0)),
             link.mpdus,
         ),
-        weight: costs.max(
-            waiting
-                .map_or(0.0, |flow| super::weight(waits_for_failures(flow.slowest), flow.slowest)),
-        ),
+        weight: costs.max(waiting.map_or(0.0, |flow| super::weight(waits(&flow), flow.slowest))),
         remedy: vec![format!("node.{sender}.rate_control={{kind=\"minstrel-ht\"}}")],
     })
 }
 
-/// The time that a packet waits for its own retransmissions, or in the reorder buffer for
-/// those of others.
-fn waits_for_failures(parts: &DelayPartsSummary) -> f64 {
-    parts.retries + parts.reorder
+/// How much of what is wasted on such links is missed: all by who sends as much as fits; by
+/// others as far as the air is full.
+fn needed(run: &RunDocument, flows: &[Flow<'_>], is_such: fn(&LinkSummary) -> bool) -> f64 {
+    let misses = |flow: &Flow<'_>| {
+        (flow.load.is_bulk() || matches!(flow.load, Load::Excess(_)))
+            && links_of(run, flow).any(is_such)
+    };
+    if flows.iter().any(misses) { 1.0 } else { airtime(run).min(1.0) }
+}
+
+/// The time that the slowest packets of a flow wait for their own retransmissions, or in the
+/// reorder buffer for those of others. Where most fails, their backoffs are long for it, too.
+fn waits_for_failures(run: &RunDocument, flow: &Flow<'_>) -> f64 {
+    let parts = flow.slowest;
+    let most = links_of(run, flow).any(|link| is_failing(link) && failed(link) > MOST);
+    parts.retries + parts.reorder + if most { parts.contention } else { 0.0 }
 }
 
 /// Whether the slowest packets of a flow wait long for retransmissions on a link on which much
 /// fails.
 fn fails(run: &RunDocument, flow: &Flow<'_>) -> bool {
-    waits_for_failures(flow.slowest) > FAILURES_SLOWEST_MS && links_of(run, flow).any(is_failing)
+    let slowest = flow.slowest;
+    slowest.retries + slowest.reorder > FAILURES_SLOWEST_MS && links_of(run, flow).any(is_failing)
 }
 
 /// The links that a flow's packets cross.
@@ -137,7 +153,8 @@ fn is_failing(link: &LinkSummary) -> bool {
     link.ppdus >= PPDUS_MIN && failed(link) >= FAILED
 }
 
-/// Whether a flow that offers too much would not, if nothing failed on its links.
+/// Whether failures are why a flow offers too much: most of what is sent on a link of its
+/// fails, or without them all of it would get across.
 pub(super) fn would_carry(run: &RunDocument, flow: &Flow<'_>) -> bool {
     let Load::Excess(Excess { offered: Offered::Mbps(offered), carried_mbps, .. }) = flow.load
     else {
@@ -145,7 +162,7 @@ pub(super) fn would_carry(run: &RunDocument, flow: &Flow<'_>) -> bool {
     };
     let links = links_of(run, flow).filter(|link| is_failing(link));
     let failed = links.map(failed).fold(0.0, f64::max);
-    failed > 0.0 && carried_mbps.unwrap_or(0.0) >= offered * (1.0 - failed)
+    failed > MOST || failed > 0.0 && carried_mbps.unwrap_or(0.0) >= offered * (1.0 - failed)
 }
 
 /// A station with a low rate that takes most of the airtime from others, and its name.
@@ -178,8 +195,13 @@ pub(super) fn slow_station<'a>(
         ..Station::default()
     };
     let (airtime, mpdus) = (slow.airtime / all.airtime, slow.mpdus / all.mpdus);
+    // Where a flood starves the others, there is no share of theirs to compare with.
+    let is_starved = |flow: &Flow<'_>| {
+        flow.load.is_bulk() && flow.waits_at(Some(hub)) && !flow.ends.contains(&Some(*name))
+    };
+    let starves = mpdus >= STARVING && flows.iter().any(is_starved);
     let is_slow = slow.unmanaged >= SLOW_AIRTIME * all.airtime
-        && airtime >= SLOW_EXCESS * mpdus
+        && (airtime >= SLOW_EXCESS * mpdus || starves)
         && others.rate() >= SLOW_RATE * slow.rate();
     // What waits for the slow station itself does not wait because of it.
     let of_others = flows.iter().filter(|flow| !flow.ends.contains(&Some(*name)));

@@ -38,10 +38,7 @@ pub(super) fn own_queue<'a, 'b>(
 
 /// The queue in which a flow waits longest.
 fn long_queue<'a, 'b>(run: &RunDocument, flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a>)> {
-    let is_long = |flow: &&Flow<'_>| {
-        let absent = flow.slowest.away + flow.slowest.asleep;
-        is_bloated(flow, flows) && absent <= ABSENCE_SHARE * flow.slowest.queue
-    };
+    let is_long = |flow: &&Flow<'_>| is_bloated(flow, flows) && !waits_behind_absence(flow);
     let flow = worst(flows.iter().filter(is_long), |parts| parts.queue)?;
     let longest = match flow.nodes.first() {
         Some(&name) => Some((name, run.nodes.get(name)?.queue_packets?)),
@@ -105,6 +102,14 @@ fn starving_queue<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a
         remedy: vec![format!("node.{node}.queue.kind=fq-codel")],
     };
     Some((finding, starved))
+}
+
+/// Whether a flow waits in a queue because of an absence: not where it waits as long when
+/// nobody is away.
+fn waits_behind_absence(flow: &Flow<'_>) -> bool {
+    let is_minor =
+        |parts: &DelayPartsSummary| parts.away + parts.asleep <= ABSENCE_SHARE * parts.queue;
+    !is_minor(flow.slowest) && !(flow.mean.queue > QUEUE_MEAN_MS && is_minor(flow.mean))
 }
 
 /// Whether a flow waits in a queue longer than it should. What UDP that offers too much waits
@@ -187,8 +192,10 @@ fn absence(
         [] => ("A station".to_owned(), does.to_owned()),
         many => (format!("One of {}", many.join(", ")), does.to_owned()),
     };
-    // What waits in the queue behind an absence is its doing, too.
-    let (waited, queue) = (part(flow.slowest), flow.slowest.queue);
+    // What waits in the queue behind an absence is its doing, too, but for what would wait
+    // there anyway.
+    let is_behind = waits_behind_absence(flow) && !matches!(flow.load, Load::Excess(_));
+    let (waited, queue) = (part(flow.slowest), if is_behind { flow.slowest.queue } else { 0.0 });
     let behind = if queue > waited / 10.0 {
         format!(", and {} in the queue that it leaves", ms(queue))
     } else {

@@ -2,7 +2,7 @@
 //! document has the time on all wires of a flow together.
 
 use super::{Finding, Flow, Kind, delay, ms, percent, total, weight};
-use lasthop_trace::{RunDocument, WireSummary};
+use lasthop_trace::{FlowKind, LossReason, RunDocument, WireSummary};
 
 /// Share of the packets of a direction that are lost on the way, from which it is a
 /// finding. TCP's throughput falls with the root of it (Mathis et al., 1997).
@@ -25,10 +25,16 @@ fn lossy(run: &RunDocument) -> Option<Finding> {
     if lost(wire) < LOST {
         return None;
     }
-    // What the hop loses beside it TCP takes for the same.
-    let on_wires: u64 = run.wires.values().map(|wire| wire.packets_lost).sum();
-    let on_air: u64 = run.links.values().map(|link| link.mpdus_lost).sum();
-    let share = on_wires as f64 / (on_wires + on_air) as f64;
+    // What the air loses beside it TCP takes for the same.
+    let lost_by = |reason: LossReason| -> u64 {
+        let tcp = run.flows.values().filter(|flow| flow.kind == FlowKind::Tcp);
+        tcp.filter_map(|flow| flow.packets_lost_by_reason.get(&reason)).sum()
+    };
+    let (on_wires, on_air) = (lost_by(LossReason::WireLoss), lost_by(LossReason::RetryLimit));
+    let share = match on_wires + on_air {
+        0 => 1.0,
+        all => on_wires as f64 / all as f64,
+    };
     Some(Finding {
         kind: Kind::Wire,
         sentence: format!(
@@ -39,7 +45,7 @@ fn lossy(run: &RunDocument) -> Option<Finding> {
             wire.packets + wire.packets_lost,
             match on_air {
                 0 => "; the Wi-Fi hop has no part in that".to_owned(),
-                air => format!("; {} are given up on the air", air),
+                air => format!("; {air} more are given up on the air"),
             },
         ),
         weight: share * (0.5 + 10.0 * lost(wire)).min(0.95),
