@@ -4,7 +4,7 @@
 
 use super::flow::{Excess, Load, Offered};
 use super::{Finding, Flow, Kind, delay, ms, percent};
-use lasthop_trace::{DelayPartsSummary, LinkSummary, QueueKind, RunDocument};
+use lasthop_trace::{LinkSummary, QueueKind, RunDocument};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Share of the airtime in PPDUs that overlap with another one at their receiver, from

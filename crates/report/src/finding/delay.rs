@@ -109,7 +109,7 @@ fn starving_queue<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a
 fn waits_behind_absence(flow: &Flow<'_>) -> bool {
     let is_minor =
         |parts: &DelayPartsSummary| parts.away + parts.asleep <= ABSENCE_SHARE * parts.queue;
-    !is_minor(flow.slowest) && !(flow.mean.queue > QUEUE_MEAN_MS && is_minor(flow.mean))
+    !(is_minor(flow.slowest) || flow.mean.queue > QUEUE_MEAN_MS && is_minor(flow.mean))
 }
 
 /// Whether a flow waits in a queue longer than it should. What UDP that offers too much waits

@@ -9,6 +9,8 @@ use lasthop_trace::{FlowKind, LossReason, RunDocument, WireSummary};
 const LOST: f64 = 0.004;
 /// Mean time on wires from which it is one, in ms.
 const WIRE_MEAN_MS: f64 = 60.0;
+/// The time that the slowest 1 % spend there beyond the mean, from which it is one, too, in ms.
+const WIRE_RISE_MS: f64 = 30.0;
 /// The slowest 1 % relative to the mean from which a queue makes the difference.
 const QUEUE_RISE: f64 = 1.1;
 
@@ -54,9 +56,9 @@ fn lossy(run: &RunDocument) -> Option<Finding> {
 }
 
 fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
-    let flow = delay::worst(flows.iter().filter(|flow| flow.mean.wire > WIRE_MEAN_MS), |parts| {
-        parts.wire
-    })?;
+    let rise = |flow: &Flow<'_>| flow.slowest.wire - flow.mean.wire;
+    let is_long = |flow: &&Flow<'_>| flow.mean.wire > WIRE_MEAN_MS || rise(flow) > WIRE_RISE_MS;
+    let flow = delay::worst(flows.iter().filter(is_long), |parts| parts.wire)?;
     let drops = run.wires.iter().max_by_key(|(_, wire)| wire.queue_drops);
     let dropped = drops.filter(|(_, wire)| wire.queue_drops > 0);
     let is_queue = dropped.is_some() || flow.slowest.wire > QUEUE_RISE * flow.mean.wire;
@@ -77,7 +79,7 @@ fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
             ms(flow.mean.wire),
             percent(flow.mean.wire / total(flow.mean)),
         ),
-        weight: weight(flow.mean.wire, flow.mean),
+        weight: weight(flow.mean.wire, flow.mean).max(weight(rise(flow), flow.slowest)),
         remedy: if is_queue { vec!["wire.*.queue.kind=fq-codel".to_owned()] } else { Vec::new() },
     })
 }

@@ -1,8 +1,8 @@
 //! The findings judged on scenarios that are drawn (`draw.rs`), whose causes are computed by
-//! leaving each one out (`truth.rs`). Draws below 130 with an even number were there when
-//! thresholds were chosen; those with an odd one were the verdict then; those from 130 on came
-//! later, and no threshold was chosen after them. The truths are kept in `data/drawn.json`;
-//! `the_truths_are_kept` makes them anew.
+//! leaving each one out (`truth.rs`). They were drawn in four parts (to 129, 259, 519, 779), each
+//! run once before anything was changed for it: `docs/report.md` has what was right then. All
+//! have been looked at since: a verdict needs new draws. The truths are kept in
+//! `data/drawn.json`; `the_truths_are_kept` makes them anew.
 
 mod draw;
 mod truth;
@@ -18,7 +18,7 @@ use std::{env, fs, thread};
 use truth::{Truth, truth};
 
 /// How many draws there are; of some no cause stands out.
-const DRAWS: u64 = 520;
+const DRAWS: u64 = 780;
 
 /// Runs a scenario.
 fn run(text: &str) -> RunDocument {
@@ -48,9 +48,8 @@ fn on_all_cores<T: Sync, U: Send>(all: &[T], work: impl Fn(&T) -> U + Sync) -> V
     made.into_iter().map(|(_, it)| it).collect()
 }
 
-/// The draws whose first finding is not their cause, with what is found. Target: one in twenty at
-/// most, and none of the healthy; of those below 130 they are 5 of 106, of the others 11 of 103.
-const WRONG: [&str; 16] = [
+/// The draws whose first finding is not their cause, with what is found.
+const WRONG: [&str; 29] = [
     "own_queue 18: [\"retries\"]",
     "own_queue 96: [\"slow_station\"]",
     "aggregation 109: [\"own_queue\", \"aggregation\"]",
@@ -67,6 +66,19 @@ const WRONG: [&str; 16] = [
     "wire 476: [\"retries\", \"wire\"]",
     "retries 483: [\"contention\", \"retries\", \"overload\"]",
     "own_queue 486: [\"slow_station\"]",
+    "overload 527: [\"wire\"]",
+    "aggregation 544: [\"tcp_window\"]",
+    "tcp_window 594: []",
+    "retries 600: [\"contention\"]",
+    "retries 612: [\"scan\", \"retries\"]",
+    "slow_station 616: [\"own_queue\", \"overload\"]",
+    "tcp_window 661: []",
+    "own_queue 663: [\"scan\"]",
+    "slow_station 668: []",
+    "tcp_window 698: []",
+    "aggregation 720: [\"own_queue\", \"aggregation\"]",
+    "own_queue 733: [\"slow_station\", \"own_queue\"]",
+    "scan 734: [\"sleep\", \"scan\"]",
 ];
 
 /// Judges the kept draws of a half: exactly those of [`WRONG`] have another first finding.
