@@ -1,13 +1,17 @@
 //! What beacons and probes announce: the elements of an access point, and those of a station
-//! that asks (IEEE 802.11-2020, tables 9-32 and 9-38). Left out: ERP information, HT operation,
-//! and what 802.11ac and ax add.
+//! that asks (IEEE 802.11-2020, tables 9-32 and 9-38), up to 802.11ax. The model has one set of
+//! rates; what an amendment can do beyond these (STBC, beamforming, other widths) is not
+//! announced. Left out: ERP information, EDCA and MU EDCA parameters, TWT, the BSS colour.
 
 use super::AirInfo;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
-use lasthop_wifi::wire::elements::{self, HtCapabilities};
+use lasthop_wifi::wire::elements::{
+    self, Ghz6Operation, HeCapabilities, HeOperation, HtCapabilities, HtOperation, VhtCapabilities,
+    VhtOperation,
+};
 
 /// Returns the elements of a beacon in the order of table 9-32: SSID, rates and channel
-/// before the TIM; HT capabilities and extended rates after it.
+/// before the TIM; extended rates, and what amendments have, after it.
 pub(super) fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     const SSID_BYTES_MAX: usize = 32;
     let ssid = info.ssid.as_bytes();
@@ -18,12 +22,12 @@ pub(super) fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     if info.band == Band::Ghz2_4 {
         before.push(elements::Repr::DsssParameterSet { channel: info.channel });
     }
-    let mut behind: Vec<_> =
-        ht_capabilities(&info.rates).map(elements::Repr::HtCapabilities).into_iter().collect();
+    let mut behind = Vec::new();
     if !extended.is_empty() {
-        behind.push(elements::Repr::ExtendedSupportedRates(extended));
+        behind.extend(octets(&[elements::Repr::ExtendedSupportedRates(extended)]));
     }
-    [before, behind].map(|list| octets(&list))
+    Phy::of(info).emit(true, &mut behind);
+    [octets(&before), behind]
 }
 
 /// Returns the elements of a Probe Request (table 9-38): a wildcard SSID, and rates.
@@ -34,8 +38,9 @@ pub(super) fn probe_elements(info: &AirInfo) -> Vec<u8> {
     if !extended.is_empty() {
         list.push(elements::Repr::ExtendedSupportedRates(extended));
     }
-    list.extend(ht_capabilities(&info.rates).map(elements::Repr::HtCapabilities));
-    octets(&list)
+    let mut bytes = octets(&list);
+    Phy::of(info).emit(false, &mut bytes);
+    bytes
 }
 
 /// Number of rates in a Supported Rates element at most (9.4.2.3).
@@ -62,31 +67,237 @@ fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
     bytes
 }
 
-fn ht_capabilities(rates: &[Rate]) -> Option<HtCapabilities> {
-    let mut capabilities = HtCapabilities {
-        information: HtCapabilities::AMSDU_7935,
-        // A-MPDUs of up to 65 535 bytes; no minimum spacing.
-        ampdu_parameters: 3,
-        ..HtCapabilities::default()
-    };
-    let mut any = false;
-    for rate in rates {
-        let Rate::Ht { mcs, width, guard_interval } = *rate else { continue };
-        any = true;
-        capabilities.mcs_set[usize::from(mcs / 8)] |= 1 << (mcs % 8);
-        capabilities.information |= match (width, guard_interval) {
-            (ChannelWidth::Mhz20, GuardInterval::Long) => 0,
-            (ChannelWidth::Mhz20, GuardInterval::Short) => {
-                HtCapabilities::SHORT_GUARD_INTERVAL_20_MHZ
-            }
-            (ChannelWidth::Mhz40, GuardInterval::Long) => HtCapabilities::WIDTH_40_MHZ,
-            (ChannelWidth::Mhz40, GuardInterval::Short) => {
-                HtCapabilities::WIDTH_40_MHZ | HtCapabilities::SHORT_GUARD_INTERVAL_40_MHZ
-            }
-            (ChannelWidth::Mhz80 | ChannelWidth::Mhz160, _) => {
-                unreachable!("HT has 20 and 40 MHz")
-            }
-        };
+/// What of the amendments the rates of a station ask for.
+struct Phy<'a> {
+    band: Band,
+    primary: u8,
+    rates: &'a [Rate],
+    width: ChannelWidth,
+}
+
+impl<'a> Phy<'a> {
+    fn of(info: &'a AirInfo) -> Self {
+        let width = info.rates.iter().map(|rate| rate.width()).max();
+        let width = width.unwrap_or(ChannelWidth::Mhz20);
+        Self { band: info.band, primary: info.channel, rates: &info.rates, width }
     }
-    any.then_some(capabilities)
+
+    fn has(&self, is_it: fn(Rate) -> bool) -> bool {
+        self.rates.iter().any(|rate| is_it(*rate))
+    }
+
+    /// A station of a later amendment is one of the earlier ones, too, but at 6 GHz.
+    fn is_ht(&self) -> bool {
+        self.has(Rate::may_aggregate) && self.band != Band::Ghz6
+    }
+
+    /// The standard has VHT at 5 GHz only.
+    fn is_vht(&self) -> bool {
+        self.has(|rate| rate.is_vht() || rate.is_he()) && self.band == Band::Ghz5
+    }
+
+    fn is_he(&self) -> bool {
+        self.has(Rate::is_he)
+    }
+
+    fn has_short_guard_interval(&self, width: ChannelWidth) -> bool {
+        self.rates.iter().any(|rate| match *rate {
+            Rate::Ht { guard_interval, width: of, .. }
+            | Rate::Vht { guard_interval, width: of, .. } => {
+                of == width && guard_interval == GuardInterval::Short
+            }
+            _ => false,
+        })
+    }
+
+    /// The highest MCS that there is with so many streams; of HT's that of each stream.
+    fn mcs_max(&self, streams: u8) -> Option<u8> {
+        let of = self.rates.iter().filter(|rate| rate.streams() == streams);
+        let mcs = of.filter(|rate| rate.may_aggregate()).filter_map(|rate| match *rate {
+            Rate::Ht { mcs, .. } => Some(mcs % 8),
+            rate => rate.mcs(),
+        });
+        mcs.max()
+    }
+
+    /// The MCS map of an amendment whose codes are for these highest MCSs.
+    fn mcs_map(&self, highest: [u8; 3]) -> u16 {
+        elements::mcs_map(core::array::from_fn(|index| {
+            let most = self.mcs_max(index as u8 + 1)?;
+            let known = highest.iter().rposition(|mcs| *mcs <= most);
+            Some(known.unwrap_or(0) as u8)
+        }))
+    }
+
+    /// The number of the channel in the middle of the BSS's, which is `width` wide.
+    fn centre(&self, width: ChannelWidth) -> u8 {
+        // A channel's number counts 5 MHz, and its own middle is at 2 such steps.
+        let span = match width {
+            ChannelWidth::Mhz20 => 4,
+            ChannelWidth::Mhz40 => 8,
+            ChannelWidth::Mhz80 => 16,
+            ChannelWidth::Mhz160 => 32,
+        };
+        let lowest = match self.band {
+            Band::Ghz5 if self.primary >= 149 => 149,
+            Band::Ghz5 => 36,
+            Band::Ghz2_4 | Band::Ghz6 => 1,
+        };
+        lowest + (self.primary - lowest) / span * span + span / 2 - 2
+    }
+
+    /// The secondary channel of 20 MHz is above the primary one.
+    fn is_secondary_above(&self) -> bool {
+        match self.band {
+            Band::Ghz2_4 => self.primary <= 7,
+            Band::Ghz5 | Band::Ghz6 => self.centre(ChannelWidth::Mhz40) > self.primary,
+        }
+    }
+
+    fn ht_capabilities(&self) -> HtCapabilities {
+        let mut information = HtCapabilities::AMSDU_7935;
+        if self.width > ChannelWidth::Mhz20 {
+            information |= HtCapabilities::WIDTH_40_MHZ;
+        }
+        for (width, bit) in [
+            (ChannelWidth::Mhz20, HtCapabilities::SHORT_GUARD_INTERVAL_20_MHZ),
+            (ChannelWidth::Mhz40, HtCapabilities::SHORT_GUARD_INTERVAL_40_MHZ),
+        ] {
+            if self.has_short_guard_interval(width) {
+                information |= bit;
+            }
+        }
+        let mut mcs_set = [0; 16];
+        for streams in 1..=4 {
+            if let Some(mcs) = self.mcs_max(streams) {
+                mcs_set[usize::from(streams) - 1] =
+                    (1_u16 << (mcs.min(7) + 1)).wrapping_sub(1) as u8;
+            }
+        }
+        // A-MPDUs of up to 65 535 bytes; no minimum spacing.
+        HtCapabilities { information, ampdu_parameters: 3, mcs_set, ..HtCapabilities::default() }
+    }
+
+    fn ht_operation(&self) -> HtOperation {
+        let mut information = [0; 5];
+        if self.width > ChannelWidth::Mhz20 {
+            information[0] = HtOperation::ANY_WIDTH
+                | match self.is_secondary_above() {
+                    true => HtOperation::SECONDARY_ABOVE,
+                    false => HtOperation::SECONDARY_BELOW,
+                };
+        }
+        HtOperation { primary: self.primary, information, ..HtOperation::default() }
+    }
+
+    fn vht_capabilities(&self) -> VhtCapabilities {
+        let mut information = VhtCapabilities::MPDU_11454 | VhtCapabilities::AMPDU_LONGEST;
+        if self.width == ChannelWidth::Mhz160 {
+            information |= VhtCapabilities::WIDTH_160_MHZ;
+        }
+        for (width, bit) in [
+            (ChannelWidth::Mhz80, VhtCapabilities::SHORT_GUARD_INTERVAL_80_MHZ),
+            (ChannelWidth::Mhz160, VhtCapabilities::SHORT_GUARD_INTERVAL_160_MHZ),
+        ] {
+            if self.has_short_guard_interval(width) {
+                information |= bit;
+            }
+        }
+        let map = self.mcs_map([7, 8, 9]);
+        VhtCapabilities { information, rx_mcs_map: map, tx_mcs_map: map }
+    }
+
+    /// With 160 MHz, the primary 80 MHz and the middle of all.
+    fn vht_operation(&self) -> VhtOperation {
+        match self.width {
+            ChannelWidth::Mhz20 | ChannelWidth::Mhz40 => VhtOperation::default(),
+            ChannelWidth::Mhz80 => {
+                VhtOperation { width: 1, centre_0: self.centre(self.width), centre_1: 0 }
+            }
+            ChannelWidth::Mhz160 => VhtOperation {
+                width: 1,
+                centre_0: self.centre(ChannelWidth::Mhz80),
+                centre_1: self.centre(self.width),
+            },
+        }
+    }
+
+    fn he_capabilities(&self) -> HeCapabilities {
+        /// Maximum A-MPDU Length Exponent Extension, bits 27 and 28: the longest.
+        const AMPDU_LONGEST: u8 = 3 << 3;
+        /// HE PHY Capabilities, bit 13: LDPC, which 40 MHz and more, and MCS 10 and 11, need.
+        const LDPC: u8 = 1 << 5;
+        /// Bits 1 to 3: 40 MHz at 2.4 GHz; 40 and 80 MHz; 160 MHz.
+        const WIDE_2_4: u8 = 1 << 1;
+        const WIDE: u8 = 1 << 2;
+        const WIDEST: u8 = 1 << 3;
+        let map = self.mcs_map([7, 9, 11]);
+        let widths = match (self.width, self.band) {
+            (ChannelWidth::Mhz20, _) => 0,
+            (_, Band::Ghz2_4) => WIDE_2_4,
+            (ChannelWidth::Mhz40 | ChannelWidth::Mhz80, _) => WIDE,
+            (ChannelWidth::Mhz160, _) => WIDE | WIDEST,
+        };
+        let mut capabilities =
+            HeCapabilities { rx_mcs_map: map, tx_mcs_map: map, ..HeCapabilities::default() };
+        capabilities.mac[3] = AMPDU_LONGEST;
+        capabilities.phy[0] = widths;
+        capabilities.phy[1] = LDPC;
+        capabilities
+    }
+
+    fn he_operation(&self) -> HeOperation {
+        /// TXOP Duration RTS Threshold: off.
+        const NO_RTS: u32 = 0x3ff << 4;
+        /// BSS Color Disabled.
+        const NO_COLOUR: u8 = 1 << 7;
+        let ghz_6 = (self.band == Band::Ghz6).then(|| {
+            let (control, centre_0, centre_1) = match self.width {
+                ChannelWidth::Mhz160 => {
+                    (3, self.centre(ChannelWidth::Mhz80), self.centre(self.width))
+                }
+                ChannelWidth::Mhz80 => (2, self.centre(self.width), 0),
+                ChannelWidth::Mhz40 => (1, self.centre(self.width), 0),
+                ChannelWidth::Mhz20 => (0, self.primary, 0),
+            };
+            Ghz6Operation { primary: self.primary, control, centre_0, centre_1, minimum_rate: 6 }
+        });
+        HeOperation {
+            parameters: NO_RTS,
+            colour: NO_COLOUR,
+            basic_mcs_map: elements::ONE_STREAM,
+            vht: None,
+            ghz_6,
+        }
+    }
+
+    /// Appends capabilities, and of a BSS how it operates, in the order of table 9-32.
+    fn emit(&self, is_bss: bool, out: &mut Vec<u8>) {
+        if self.is_ht() {
+            out.extend(octets(&[elements::Repr::HtCapabilities(self.ht_capabilities())]));
+            if is_bss {
+                self.ht_operation().emit(out);
+            }
+        }
+        if self.is_vht() {
+            self.vht_capabilities().emit(out);
+            if is_bss {
+                self.vht_operation().emit(out);
+            }
+        }
+        if self.is_he() {
+            self.he_capabilities().emit(out);
+            if is_bss {
+                self.he_operation().emit(out);
+            }
+            if self.band == Band::Ghz6 {
+                // MPDUs of 11 454 octets, A-MPDUs as long as HE has them, no spacing.
+                let information = 2_u16 << 6 | 7 << 3;
+                let [low, high] = information.to_le_bytes();
+                let data = [elements::extension::HE_6_GHZ_BAND_CAPABILITIES, low, high];
+                let element = elements::Repr::Other { id: elements::id::EXTENSION, data: &data };
+                out.extend(octets(&[element]));
+            }
+        }
+    }
 }

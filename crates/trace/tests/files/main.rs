@@ -6,6 +6,7 @@
 
 mod absence;
 mod air;
+mod announced;
 mod apq;
 mod cell;
 mod cut;

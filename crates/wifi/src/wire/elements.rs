@@ -9,8 +9,8 @@ mod rsn;
 mod tests;
 
 pub use phy::{
-    Amendments, EhtOperation, Ghz6Operation, HeCapabilities, HeOperation, VhtCapabilities,
-    VhtOperation,
+    Amendments, EhtOperation, Ghz6Operation, HeCapabilities, HeOperation, HtOperation, ONE_STREAM,
+    VhtCapabilities, VhtOperation, mcs_map,
 };
 pub use rsn::{Cipher, KeyManagement, Rsn, Suite, Suites};
 
@@ -374,6 +374,8 @@ pub mod extension {
     pub const HE_CAPABILITIES: u8 = 35;
     /// HE Operation.
     pub const HE_OPERATION: u8 = 36;
+    /// HE 6 GHz Band Capabilities.
+    pub const HE_6_GHZ_BAND_CAPABILITIES: u8 = 59;
     /// EHT Operation.
     pub const EHT_OPERATION: u8 = 106;
     /// Multi-Link.

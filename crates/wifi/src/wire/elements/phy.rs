@@ -1,13 +1,15 @@
-//! Elements that say which PHY a BSS or a station has: VHT Capabilities and Operation (IEEE
-//! 802.11-2020, 9.4.2.157 and 9.4.2.158), HE Capabilities and Operation (IEEE 802.11ax-2021,
-//! 9.4.2.248 and 9.4.2.249), EHT Operation (IEEE 802.11be-2024, 9.4.2.311).
+//! Elements that say which PHY a BSS or a station has: HT Operation (IEEE 802.11-2020,
+//! 9.4.2.56), VHT Capabilities and Operation (9.4.2.157 and 9.4.2.158), HE Capabilities and
+//! Operation (IEEE 802.11ax-2021, 9.4.2.248 and 9.4.2.249), EHT Operation (IEEE
+//! 802.11be-2024, 9.4.2.311).
 //!
-//! Raw subfields, read on demand, never written: a beacon that has a broken one is still a
-//! beacon. Left out: PPE thresholds, EHT Capabilities beyond that they are there.
+//! Raw subfields, read on demand: a beacon that has a broken one is still a beacon; those up to
+//! HE are written, too. Left out: PPE thresholds, EHT Capabilities beyond that they are there.
 
 use super::{Element, Elements, HEADER_LEN, LAYER, extension, id};
 use crate::wire::Error;
 use crate::wire::reader::Reader;
+use alloc::vec::Vec;
 
 /// Amendments whose capabilities or operation elements are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -44,6 +46,50 @@ impl Amendments {
     }
 }
 
+/// HT Operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct HtOperation {
+    /// Number of the primary channel.
+    pub primary: u8,
+    /// HT Operation Information: bits 0 and 1 say where the secondary channel is, bit 2 that
+    /// stations may use 40 MHz.
+    pub information: [u8; 5],
+    /// Basic HT-MCS Set, bit n: MCS n.
+    pub basic_mcs_set: [u8; 16],
+}
+
+impl HtOperation {
+    /// HT Operation Information, first octet: the secondary channel is above the primary one.
+    pub const SECONDARY_ABOVE: u8 = 1;
+    /// It is below.
+    pub const SECONDARY_BELOW: u8 = 3;
+    /// STA Channel Width: any.
+    pub const ANY_WIDTH: u8 = 1 << 2;
+
+    /// Reads an element.
+    ///
+    /// # Errors
+    /// One that is too short; the offset counts as [`Element::offset`] does.
+    pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
+        read(element, |reader| {
+            Ok(Self {
+                primary: reader.u8("HT primary channel")?,
+                information: reader.array("HT operation information")?,
+                basic_mcs_set: reader.array("HT basic MCS set")?,
+            })
+        })
+    }
+
+    /// Appends the element.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit(id::HT_OPERATION, out, |out| {
+            out.push(self.primary);
+            out.extend_from_slice(&self.information);
+            out.extend_from_slice(&self.basic_mcs_set);
+        });
+    }
+}
+
 /// VHT Capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct VhtCapabilities {
@@ -70,6 +116,17 @@ impl VhtCapabilities {
         })
     }
 
+    /// Appends the element; its highest rates are left to its MCS maps.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit(id::VHT_CAPABILITIES, out, |out| {
+            out.extend_from_slice(&self.information.to_le_bytes());
+            for map in [self.rx_mcs_map, self.tx_mcs_map] {
+                out.extend_from_slice(&map.to_le_bytes());
+                out.extend_from_slice(&[0; 2]);
+            }
+        });
+    }
+
     /// Spatial streams that it receives.
     pub const fn rx_streams(&self) -> u8 {
         streams(self.rx_mcs_map)
@@ -79,6 +136,19 @@ impl VhtCapabilities {
     pub const fn has_160_mhz(&self) -> bool {
         self.information >> 2 & 3 != 0
     }
+}
+
+impl VhtCapabilities {
+    /// MPDUs of up to 11 454 octets.
+    pub const MPDU_11454: u32 = 2;
+    /// Supported Channel Width Set: 160 MHz.
+    pub const WIDTH_160_MHZ: u32 = 1 << 2;
+    /// Short guard interval at 80 MHz.
+    pub const SHORT_GUARD_INTERVAL_80_MHZ: u32 = 1 << 5;
+    /// Short guard interval at 160 MHz.
+    pub const SHORT_GUARD_INTERVAL_160_MHZ: u32 = 1 << 6;
+    /// Maximum A-MPDU Length Exponent of 7: 1 048 575 octets.
+    pub const AMPDU_LONGEST: u32 = 7 << 23;
 }
 
 /// VHT Operation.
@@ -102,6 +172,14 @@ impl VhtOperation {
             let [width, centre_0, centre_1] = reader.array("VHT operation information")?;
             Ok(Self { width, centre_0, centre_1 })
         })
+    }
+
+    /// Appends the element, with a basic MCS set of MCS 0 to 7 of one stream.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit(id::VHT_OPERATION, out, |out| {
+            out.extend_from_slice(&[self.width, self.centre_0, self.centre_1]);
+            out.extend_from_slice(&ONE_STREAM.to_le_bytes());
+        });
     }
 
     /// The BSS's width in MHz if it is 80 or more; 80 + 80 counts as 160, and so do the
@@ -143,6 +221,19 @@ impl HeCapabilities {
                 tx_mcs_map: reader.u16("HE transmit MCS map")?,
             })
         })
+    }
+
+    /// Appends the element, with the maps for 160 MHz where it has them: the same.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit(id::EXTENSION, out, |out| {
+            out.push(extension::HE_CAPABILITIES);
+            out.extend_from_slice(&self.mac);
+            out.extend_from_slice(&self.phy);
+            for _ in 0..=usize::from(self.has_160_mhz()) {
+                out.extend_from_slice(&self.rx_mcs_map.to_le_bytes());
+                out.extend_from_slice(&self.tx_mcs_map.to_le_bytes());
+            }
+        });
     }
 
     /// Spatial streams that it receives in up to 80 MHz.
@@ -194,9 +285,9 @@ impl Ghz6Operation {
 }
 
 impl HeOperation {
-    const VHT_PRESENT: u32 = 1 << 14;
+    pub(super) const VHT_PRESENT: u32 = 1 << 14;
     const CO_HOSTED: u32 = 1 << 15;
-    const GHZ_6_PRESENT: u32 = 1 << 17;
+    pub(super) const GHZ_6_PRESENT: u32 = 1 << 17;
 
     /// Reads an element.
     ///
@@ -225,6 +316,29 @@ impl HeOperation {
             }
             Ok(operation)
         })
+    }
+
+    /// Appends the element: what is there of the optional parts says what of the parameters.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let present = |is_there: bool, bit: u32| if is_there { bit } else { 0 };
+        let optional = Self::VHT_PRESENT | Self::CO_HOSTED | Self::GHZ_6_PRESENT;
+        let parameters = self.parameters & !optional
+            | present(self.vht.is_some(), Self::VHT_PRESENT)
+            | present(self.ghz_6.is_some(), Self::GHZ_6_PRESENT);
+        emit(id::EXTENSION, out, |out| {
+            out.push(extension::HE_OPERATION);
+            out.extend_from_slice(&parameters.to_le_bytes()[..3]);
+            out.push(self.colour);
+            out.extend_from_slice(&self.basic_mcs_map.to_le_bytes());
+            if let Some(VhtOperation { width, centre_0, centre_1 }) = self.vht {
+                out.extend_from_slice(&[width, centre_0, centre_1]);
+            }
+            if let Some(Ghz6Operation { primary, control, centre_0, centre_1, minimum_rate }) =
+                self.ghz_6
+            {
+                out.extend_from_slice(&[primary, control, centre_0, centre_1, minimum_rate]);
+            }
+        });
     }
 
     /// BSS colour, 1 to 63; `None` if the BSS does not use it.
@@ -287,6 +401,23 @@ fn read<'a, T>(
 ) -> Result<T, Error> {
     let start = element.offset + HEADER_LEN;
     fields(&mut Reader::new(LAYER, element.data)).map_err(|error| error.shifted(start))
+}
+
+fn emit(id: u8, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
+    let begin = out.len();
+    out.extend_from_slice(&[id, 0]);
+    data(out);
+    out[begin + 1] = (out.len() - begin - HEADER_LEN) as u8;
+}
+
+/// A map of the lowest MCSs (0 to 7) of one stream, and no others.
+pub const ONE_STREAM: u16 = 0xfffc;
+
+/// A map of MCSs: `codes[n]` of n + 1 streams, as VHT (0, 1, 2: up to MCS 7, 8, 9) and HE (7, 9,
+/// 11) have them; `None` for none.
+pub fn mcs_map(codes: [Option<u8>; 8]) -> u16 {
+    let code = |(index, code): (usize, Option<u8>)| u16::from(code.unwrap_or(3)) << (2 * index);
+    codes.into_iter().enumerate().map(code).fold(0, |map, code| map | code)
 }
 
 /// The most streams of a map that are not left out.

@@ -271,3 +271,80 @@ fn operation_information_is_there_by_its_bit() {
     assert_eq!(eht(0xfc), (None, None));
     assert_eq!(eht(0xfd), (Some([4, 31, 63]), None));
 }
+
+/// The only element of what was written.
+fn only(bytes: &[u8]) -> Element<'_> {
+    let mut elements = Elements::new(bytes).iter();
+    let element = elements.next().expect("there is one").expect("it is whole");
+    assert_eq!(elements.next(), None);
+    element
+}
+
+proptest::proptest! {
+    /// What is written is read again, and is one whole element.
+    #[test]
+    fn operation_and_capabilities_come_back(
+        octets in proptest::array::uniform32(0_u8..),
+        map in 0_u16..,
+        has_vht in proptest::bool::ANY,
+        has_ghz_6 in proptest::bool::ANY,
+    ) {
+        let three = |at: usize| (octets[at], octets[at + 1], octets[at + 2]);
+        let ht = HtOperation {
+            primary: octets[0],
+            information: core::array::from_fn(|index| octets[1 + index]),
+            basic_mcs_set: core::array::from_fn(|index| octets[6 + index]),
+        };
+        let mut bytes = Vec::new();
+        ht.emit(&mut bytes);
+        proptest::prop_assert_eq!(HtOperation::parse(&only(&bytes)), Ok(ht));
+
+        let information = u32::from_le_bytes([octets[0], octets[1], octets[2], octets[3]]);
+        let vht = VhtCapabilities { information, rx_mcs_map: map, tx_mcs_map: !map };
+        bytes.clear();
+        vht.emit(&mut bytes);
+        proptest::prop_assert_eq!(VhtCapabilities::parse(&only(&bytes)), Ok(vht));
+
+        let (width, centre_0, centre_1) = three(4);
+        let operation = VhtOperation { width, centre_0, centre_1 };
+        bytes.clear();
+        operation.emit(&mut bytes);
+        proptest::prop_assert_eq!(VhtOperation::parse(&only(&bytes)), Ok(operation));
+
+        let he = HeCapabilities {
+            mac: core::array::from_fn(|index| octets[index]),
+            phy: core::array::from_fn(|index| octets[6 + index]),
+            rx_mcs_map: map,
+            tx_mcs_map: !map,
+        };
+        bytes.clear();
+        he.emit(&mut bytes);
+        proptest::prop_assert_eq!(HeCapabilities::parse(&only(&bytes)), Ok(he));
+        proptest::prop_assert_eq!(bytes.len(), if he.has_160_mhz() { 28 } else { 24 });
+
+        let (primary, control, minimum_rate) = three(7);
+        let ghz_6 = Ghz6Operation { primary, control, centre_0, centre_1, minimum_rate };
+        let operation = HeOperation {
+            parameters: information & 0x3fff
+                | if has_vht { HeOperation::VHT_PRESENT } else { 0 }
+                | if has_ghz_6 { HeOperation::GHZ_6_PRESENT } else { 0 },
+            colour: octets[10],
+            basic_mcs_map: map,
+            vht: has_vht.then_some(operation),
+            ghz_6: has_ghz_6.then_some(ghz_6),
+        };
+        bytes.clear();
+        operation.emit(&mut bytes);
+        proptest::prop_assert_eq!(HeOperation::parse(&only(&bytes)), Ok(operation));
+    }
+}
+
+/// Two streams up to the highest MCS, a third up to the lowest, and no more.
+#[test]
+fn maps_of_mcss() {
+    let map = mcs_map([Some(2), Some(2), Some(0), None, None, None, None, None]);
+    assert_eq!(map, 0b1111_1111_1100_1010);
+    assert_eq!(mcs_map([Some(0), None, None, None, None, None, None, None]), ONE_STREAM);
+    let vht = VhtCapabilities { rx_mcs_map: map, ..VhtCapabilities::default() };
+    assert_eq!(vht.rx_streams(), 3);
+}
