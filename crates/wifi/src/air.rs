@@ -33,8 +33,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use lasthop_units::{Db, Dbm, Duration, Instant, Probability, Seed, Stream};
 
-/// What a PPDU of 20 MHz gains in a channel of 40 MHz: its power is in half the
-/// noise.
+/// What a PPDU gains in a channel that is twice as wide: its power is in half the noise.
 const HALF_THE_NOISE: Db = Db(3.010_299_956_639_812);
 
 /// SINR below which no preamble is detected: such a PPDU only makes the medium
@@ -512,7 +511,10 @@ impl Air {
         let pair = self.pair_mut(flight.transmitter, receiver);
         pair.last_snr = pair.link.snr(flight.start);
         let snr = pair.last_snr;
-        if flight.rate.width() < self.width { snr + HALF_THE_NOISE } else { snr }
+        match flight.rate.width() < self.width {
+            true => snr + narrower(flight.rate.width(), self.width),
+            false => snr,
+        }
     }
 
     /// Probability that the preamble and header are decoded.
@@ -828,6 +830,15 @@ impl Air {
     fn pair_mut(&mut self, from: StationId, to: StationId) -> &mut Pair {
         let Self { pairs, links, .. } = self;
         pairs.get_mut(from, to, links)
+    }
+}
+
+/// What a PPDU gains that is narrower than the channel.
+fn narrower(width: ChannelWidth, channel: ChannelWidth) -> Db {
+    let halvings = |width: ChannelWidth| ChannelWidth::ALL.into_iter().position(|it| it == width);
+    match (halvings(width), halvings(channel)) {
+        (Some(own), Some(all)) if own < all => Db(HALF_THE_NOISE.0 * (all - own) as f64),
+        _ => Db(0.0),
     }
 }
 

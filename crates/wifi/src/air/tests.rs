@@ -440,3 +440,21 @@ fn answers_to_a_trigger_frame_are_beside_each_other() {
         assert_eq!((first.overlaps.count(), second.overlaps.count()), (1, 1));
     }
 }
+
+/// All of a PPDU's power is in the noise of its own width: 3 dB less for each half.
+#[test]
+fn a_narrow_ppdu_has_less_noise() {
+    use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
+    for (width, channel, factor) in [
+        (Mhz20, Mhz20, 1.0),
+        (Mhz20, Mhz40, 2.0),
+        (Mhz20, Mhz80, 4.0),
+        (Mhz40, Mhz80, 2.0),
+        (Mhz20, Mhz160, 8.0),
+        (Mhz80, Mhz160, 2.0),
+        (Mhz160, Mhz20, 1.0),
+    ] {
+        let gain = narrower(width, channel);
+        assert!((gain.as_linear() - factor).abs() < 1e-9, "{width} in {channel}: {gain}");
+    }
+}
