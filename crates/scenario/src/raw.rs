@@ -431,9 +431,9 @@ tables! {
 
     /// The radio channel and what the whole cell shares.
     RawChannel {
-        /// Generation of the cell, of the access point and all stations. 802.11n is
-        /// what every device in use can speak; 802.11ax sends to several stations at
-        /// once where the access point has ofdma.
+        /// Generation of the cell, of the access point and all stations that do not name an
+        /// older one. 802.11n is what every device in use can speak; 802.11ax sends to
+        /// several stations at once where the access point has ofdma.
         value standard: Standard = "802.11n";
         /// Frequency band.
         option band: Band = "\"2.4GHz\" for 802.11b and 802.11g, else \"5GHz\"";
@@ -561,6 +561,12 @@ tables! {
         /// 802.11ac and 802.11ax; all others have one. Most laptops, phones and access
         /// points have two.
         value streams: Whole<1, 8> = 2;
+        /// An older generation than the channel's. Two nodes send to each other with the
+        /// newest that both have; who does not understand a PPDU defers for as long as its
+        /// legacy preamble says, and for EIFS.
+        option standard: Standard = "the channel's";
+        /// A narrower channel than the others use: the primary one of that width.
+        option width: ChannelWidth = "the channel's, as far as its standard goes";
         /// Queue above the MAC, one of these an access category.
         table queue: RawQueue;
         /// Queue of driver and hardware below it.

@@ -24,7 +24,8 @@ use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
-use crate::cell::{AdjustError, CellConfig, CellError, Links};
+use crate::capabilities::Generation;
+use crate::cell::{AdjustError, CellConfig, CellError, Links, StationConfig};
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange};
 use crate::station::{Address, StationId};
@@ -200,6 +201,15 @@ pub(crate) struct Air {
     others: Vec<StationId>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
+    /// By station: its PHY, if some have another than the rest.
+    phys: Option<Vec<Phy>>,
+}
+
+/// What a station understands of PPDUs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Phy {
+    generation: Generation,
+    width: ChannelWidth,
 }
 
 /// Mean levels of a transmitter at a receiver.
@@ -301,6 +311,7 @@ impl Air {
             crowd: None,
             others: Vec::new(),
             candidates: Vec::new(),
+            phys: phys(config),
         })
     }
 
@@ -576,6 +587,7 @@ impl Air {
     pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
         let needed = self.overhear_threshold(flight.rate);
         !self.is_disturbed_anywhere(flight)
+            && self.all_understand(flight)
             && self.weakest[flight.transmitter.index()] >= needed.snr
     }
 
@@ -589,6 +601,9 @@ impl Air {
         if self.is_disturbed_anywhere(flight) {
             return self.overhear_disturbed(flight, needed, notice);
         }
+        if !self.all_understand(flight) {
+            return self.overhear_mixed(flight, needed, notice);
+        }
         let snrs = self.links.row(flight.transmitter);
         for &listener in &self.listeners[flight.transmitter.index()] {
             if flight.receiver == Address::Station(listener) {
@@ -601,6 +616,42 @@ impl Air {
                     false => Overheard::Failed,
                 },
             );
+        }
+    }
+
+    /// Whether all that sense a PPDU understand its PHY.
+    fn all_understand(&self, flight: &Flight) -> bool {
+        self.phys.is_none()
+            || self.listeners[flight.transmitter.index()]
+                .iter()
+                .all(|&listener| self.understands(listener, flight.rate))
+    }
+
+    /// Whether a station understands more of a PPDU at `rate` than its legacy preamble.
+    fn understands(&self, station: StationId, rate: Rate) -> bool {
+        self.phys.as_ref().is_none_or(|phys| {
+            let Phy { generation, width } = phys[station.index()];
+            generation >= Generation::of(rate) && width >= rate.width()
+        })
+    }
+
+    /// [`Air::overhear`] of a PPDU that some do not understand: they know from its legacy
+    /// preamble how long it lasts, and wait for EIFS (IEEE 802.11-2020, 10.3.2.3.7).
+    #[cold]
+    fn overhear_mixed(
+        &mut self,
+        flight: &Flight,
+        needed: Threshold,
+        mut notice: impl FnMut(StationId, Overheard),
+    ) {
+        let snrs = self.links.row(flight.transmitter);
+        for &listener in &self.listeners[flight.transmitter.index()] {
+            if flight.receiver == Address::Station(listener) {
+                continue;
+            }
+            let is_decoded =
+                snrs[listener.index()] >= needed.snr && self.understands(listener, flight.rate);
+            notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
         }
     }
 
@@ -657,6 +708,7 @@ impl Air {
                 false => self.locks(flight, listener),
             };
             if locks {
+                let is_decoded = is_decoded && self.understands(listener, flight.rate);
                 notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
             }
         }
@@ -862,6 +914,16 @@ fn add_up(
             *sum += mw;
         }
     }
+}
+
+/// The PHY of each station, if they differ.
+fn phys(config: &CellConfig) -> Option<Vec<Phy>> {
+    let phy = |station: &StationConfig| Phy {
+        generation: station.capabilities.generation(),
+        width: station.capabilities.width(),
+    };
+    let all: Vec<Phy> = config.stations.iter().map(phy).collect();
+    all.iter().any(|one| *one != all[0]).then_some(all)
 }
 
 /// The least SNR of a transmitter at its listeners.

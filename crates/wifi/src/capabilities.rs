@@ -10,6 +10,32 @@ use crate::mac::sizes;
 use crate::phy::{Band, ChannelWidth, Rate};
 use alloc::vec::Vec;
 
+/// A PHY by what its PPDUs have behind the legacy preamble: who has a later one understands
+/// those before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Generation {
+    /// DSSS, CCK and OFDM.
+    NonHt,
+    /// 802.11n.
+    Ht,
+    /// 802.11ac.
+    Vht,
+    /// 802.11ax.
+    He,
+}
+
+impl Generation {
+    /// Of PPDUs at this rate.
+    pub const fn of(rate: Rate) -> Self {
+        match rate {
+            Rate::Dsss { .. } | Rate::Ofdm(_) | Rate::ErpOfdm(_) => Self::NonHt,
+            Rate::Ht { .. } => Self::Ht,
+            Rate::Vht { .. } => Self::Vht,
+            Rate::He { .. } | Rate::HeExtendedRange { .. } => Self::He,
+        }
+    }
+}
+
 /// What a station can do; by default nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Capabilities {
@@ -72,16 +98,25 @@ impl Capabilities {
         self.rates.iter().any(|rate| rate.is_he())
     }
 
-    /// What both can do; rates ascend.
+    /// What both can do; rates ascend, and are of the newest PHY that both have.
     pub fn shared_with(&self, other: &Self) -> Self {
         let set = |capabilities: &Self| RateSet::new(capabilities.rates.iter().copied());
+        let mut rates = set(self).intersection(&set(other)).rates;
+        let newest = rates.iter().map(|rate| Generation::of(*rate)).max();
+        rates.retain(|rate| Some(Generation::of(*rate)) == newest);
         Self {
-            rates: set(self).intersection(&set(other)).rates,
+            rates,
             qos: self.qos && other.qos,
             ampdu_bytes_max: self.ampdu_bytes_max.min(other.ampdu_bytes_max),
             ampdu_mpdu_bytes_max: self.ampdu_mpdu_bytes_max.min(other.ampdu_mpdu_bytes_max),
             block_ack_window_max: self.block_ack_window_max.min(other.block_ack_window_max),
         }
+    }
+
+    /// Its newest PHY.
+    pub fn generation(&self) -> Generation {
+        let generations = self.rates.iter().map(|rate| Generation::of(*rate));
+        generations.max().unwrap_or(Generation::NonHt)
     }
 
     /// The widest channel that it uses.
@@ -109,6 +144,27 @@ mod tests {
             let rates: Vec<_> = Rate::all_ht(ChannelWidth::Mhz20, GuardInterval::Long, 1).collect();
             assert_eq!(shared, Capabilities { rates, ..narrow.clone() });
         }
+    }
+
+    /// An access point of 802.11ax that can do 802.11n, too, sends to each at what is newest.
+    #[test]
+    fn pairs_have_the_newest_phy_of_both() {
+        let of = |rates: Vec<Rate>| Capabilities::new(rates, true);
+        let he = RateSet::he(2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x).rates;
+        let access_point = of([ht(ChannelWidth::Mhz40, 2), he.clone()].concat());
+        let (newer, older) = (of(he), of(ht(ChannelWidth::Mhz20, 1)));
+        let shared = access_point.shared_with(&newer);
+        assert!(shared.rates.iter().all(|rate| rate.is_he()), "{:?}", shared.rates);
+        assert_eq!((shared.width(), shared.block_ack_window_max), (ChannelWidth::Mhz80, 256));
+        let shared = access_point.shared_with(&older);
+        assert_eq!((shared.rates.len(), shared.width()), (8, ChannelWidth::Mhz20));
+        assert!(shared.is_ht() && shared.block_ack_window_max == 64);
+        assert_eq!(shared.ampdu_mpdu_bytes_max, 4_095);
+        assert_eq!(access_point.generation(), Generation::He);
+        assert_eq!(
+            (newer.shared_with(&older).rates.len(), older.generation()),
+            (0, Generation::Ht)
+        );
     }
 
     /// Each limit is the lesser of the two, whichever station has it.

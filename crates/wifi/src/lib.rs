@@ -30,7 +30,7 @@ pub mod station;
 pub mod stats;
 pub mod wire;
 
-pub use capabilities::Capabilities;
+pub use capabilities::{Capabilities, Generation};
 pub use station::{Address, BssId, StationId};
 
 /// The examples of the README, as tests.

@@ -1,10 +1,11 @@
 //! The channel, and the cell made of it.
 //!
-//! `station` is what each node does on the air, `absence` when it leaves the
-//! channel, `retry` how it gives up early, `links` what each pair of them hears
-//! of each other.
+//! `station` is what each node does on the air, `generations` which standard it
+//! follows, `absence` when it leaves the channel, `retry` how it gives up early,
+//! `links` what each pair of them hears of each other.
 
 mod absence;
+mod generations;
 mod links;
 mod retry;
 mod station;
@@ -36,7 +37,8 @@ use std::sync::{Arc, LazyLock};
 /// A node with a radio and its index among all nodes.
 type WifiNode<'a> = (usize, &'a Expanded<'a>);
 
-/// What the whole cell shares, as far as stations need it.
+/// What the whole cell shares, as far as stations need it; of a node, its own standard and width.
+#[derive(Clone)]
 struct Common {
     standard: Standard,
     band: Band,
@@ -67,13 +69,19 @@ pub(crate) fn cell(
         return None;
     }
     let common = common(channel, problems);
+    let own = generations::of_nodes(&wifi, &common, problems);
+    let used = generations::used(&own);
     let stations: Vec<StationConfig> = wifi
         .iter()
         .zip(sets(&wifi))
-        .map(|((index, node), bss)| station::config(*index, node, bss, &common, problems))
+        .zip(&own)
+        .map(|(((index, node), bss), own)| {
+            station::config(*index, node, bss, (own, &used), problems)
+        })
         .collect();
     station::check_addresses(&wifi, &stations, problems);
-    station::check_streams(&wifi, common.standard, problems);
+    station::check_streams(&wifi, &own, problems);
+    generations::check_fixed_rates(&wifi, &own, &stations, problems);
     absence::check_beacons(&wifi, channel, problems);
     absence::check_independent(&wifi, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);

@@ -7,6 +7,7 @@ mod apq;
 mod by_hand;
 mod changes;
 mod franc;
+mod generations;
 mod layout;
 mod mtu;
 mod saturated;

@@ -458,3 +458,49 @@ fn a_narrow_ppdu_has_less_noise() {
         assert!((gain.as_linear() - factor).abs() < 1e-9, "{width} in {channel}: {gain}");
     }
 }
+
+/// Who has an older PHY, or a narrower channel, makes nothing of a newer PPDU, alone or beside
+/// another one that is too weak to matter; of a control frame all do.
+#[test]
+fn older_stations_do_not_understand_newer_ppdus() {
+    use crate::mac::rate::RateSet;
+    use crate::phy::{HeGuardInterval, OfdmRate};
+    let he = |width| Rate::he(0, 1, width, HeGuardInterval::Ns800Ltf2x, false).expect("a rate");
+    let set = |width| RateSet::he(1, width, HeGuardInterval::Ns800Ltf2x).rates;
+    let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
+    config.stations[A.index()].capabilities.rates = set(ChannelWidth::Mhz40);
+    config.stations[B.index()].capabilities.rates = set(ChannelWidth::Mhz40);
+    config.stations[D.index()].capabilities.rates = set(ChannelWidth::Mhz20);
+    let quiet = |is_disturbed: bool| {
+        let mut config = config.clone();
+        config.change_links(|pair| {
+            // D's PPDUs are 1 dB below the noise: above the floor, and no interference to speak of.
+            let snr = if pair.from == D && is_disturbed { -1.0 } else { 40.0 };
+            pair.link.snr = Db(snr);
+            pair.link.noise = NOISE;
+        });
+        Air::new(&config, Seed::new(1, 0)).expect("a sound cell")
+    };
+    let heard = |sent: Rate, is_disturbed: bool| {
+        let mut air = quiet(is_disturbed);
+        air.begin(Flight { rate: sent, ..flight(A, B, 100, 300) });
+        if is_disturbed {
+            air.begin(flight(D, B, 200, 400));
+        }
+        let flight = air.end(at(300)).expect("it ends");
+        let mut heard = vec![];
+        air.overhear(&flight, |station, what| heard.push((station, what)));
+        (heard, air.is_decoded_by_all(&flight))
+    };
+    use Overheard::{Decoded, Failed};
+    let wide = he(ChannelWidth::Mhz40);
+    let narrow = he(ChannelWidth::Mhz20);
+    let ofdm = Rate::Ofdm(OfdmRate::Mbps24);
+    assert_eq!(heard(wide, false), (vec![(C, Failed), (D, Failed)], false));
+    assert_eq!(heard(narrow, false), (vec![(C, Failed), (D, Decoded)], false));
+    assert_eq!(heard(rate(), false), (vec![(C, Decoded), (D, Decoded)], true));
+    assert_eq!(heard(ofdm, false), (vec![(C, Decoded), (D, Decoded)], true));
+    // D sends itself.
+    assert_eq!(heard(narrow, true), (vec![(C, Failed)], false));
+    assert_eq!(heard(ofdm, true), (vec![(C, Decoded)], false));
+}

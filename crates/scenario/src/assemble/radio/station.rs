@@ -1,5 +1,6 @@
 //! What a node does on the air.
 
+use super::generations::rates_of;
 use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, rates, retry};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
@@ -29,19 +30,20 @@ const MPDU_START_SPACING_MAX: Duration = Duration::from_micros(16);
 const TXOP_UNIT: Duration = Duration::from_micros(32);
 const TXOP_UNITS_MAX: u64 = 65_535;
 
-/// The station that the node with this index is.
+/// The station that the node with this index is, given what it has in common with others and
+/// which standards there are.
 pub(super) fn config(
     index: usize,
     node: &Expanded<'_>,
     bss: BssId,
-    common: &Common,
+    (common, used): (&Common, &BTreeSet<Standard>),
     problems: &mut Problems,
 ) -> StationConfig {
     let raw = &node.raw.settings;
     let qos = raw.qos.as_ref().map_or(common.standard.has_block_ack(), |qos| qos.value);
     check_streams_of_standard(raw, common, problems);
-    let capabilities =
-        Capabilities::new(rates(common, raw.streams.value.get()), qos).within(common.band);
+    let streams = raw.streams.value.get::<u8>().min(common.standard.streams_max());
+    let capabilities = Capabilities::new(rates_of(common, streams, used), qos).within(common.band);
     let block_ack = BlockAck {
         window: window(raw, &capabilities, common, problems),
         reorder_timeout: raw.block_ack.reorder_timeout.value,
@@ -241,11 +243,11 @@ pub(super) fn check_addresses(
 }
 
 /// The receiver of a fixed rate can receive it.
-pub(super) fn check_streams(wifi: &[WifiNode<'_>], standard: Standard, problems: &mut Problems) {
+pub(super) fn check_streams(wifi: &[WifiNode<'_>], own: &[Common], problems: &mut Problems) {
     let streams = |node: &Expanded<'_>| node.raw.settings.streams.value.0;
-    for (_, node) in wifi {
+    for ((_, node), own) in wifi.iter().zip(own) {
         let Some(mcs) = &node.raw.settings.rate_control.mcs else { continue };
-        let needed = match standard {
+        let needed = match own.standard {
             Standard::Dot11ac | Standard::Dot11ax => {
                 let control = &node.raw.settings.rate_control;
                 control.streams.as_ref().map_or_else(|| streams(node), |at| at.value.0)
