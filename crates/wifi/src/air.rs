@@ -150,6 +150,17 @@ impl Flight {
         }
     }
 
+    /// What it occupies of a channel: PPDUs for and of several stations have the rate of their
+    /// HE-SIG-A, and all of it.
+    fn width(&self, channel: ChannelWidth) -> ChannelWidth {
+        match self.carried {
+            Carried::MultiUser { .. }
+            | Carried::Triggered { .. }
+            | Carried::TriggeredBlockAck { .. } => channel,
+            _ => self.rate.width(),
+        }
+    }
+
     fn header_end(&self, band: Band) -> Instant {
         match self.carried {
             Carried::MultiUser { header }
@@ -339,6 +350,7 @@ impl Air {
             end: flight.end,
             header_end: flight.header_end(self.band),
             answers: flight.answers(),
+            width: flight.width(self.width),
         };
         let others = self.flights.iter_mut();
         let others = others.filter(|other| !begun.is_beside((other.answers(), other.start)));
@@ -826,7 +838,22 @@ impl Air {
         let overlapping = others.filter(|other| {
             other.start < until && other.end > from && self.meets(other.transmitter, receiver)
         });
-        overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum()
+        let power_mw = |other: &Interference| self.power_mw(other.transmitter, receiver);
+        match flight.rate.width() < self.width {
+            false => overlapping.map(|other| power_mw(&other)).sum(),
+            true => {
+                let share = |other: &Interference| self.share_of_noise(flight, other.width);
+                overlapping.map(|other| power_mw(&other) * share(&other)).sum()
+            }
+        }
+    }
+
+    /// By how much a PPDU of this width counts more against one that is narrower than the
+    /// channel than against the noise of all of it, which [`Air::snr`] compares with: all of
+    /// its power is where that PPDU is, or as much as is of the noise if it is as wide as the
+    /// channel.
+    fn share_of_noise(&self, flight: &Flight, other: ChannelWidth) -> f64 {
+        narrower(flight.rate.width().max(other), self.width).as_linear()
     }
 
     /// The error model's answer, remembered: most PPDUs ask the same again.

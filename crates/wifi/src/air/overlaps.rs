@@ -2,6 +2,7 @@
 //! once for all that overlap with it, also where a thousand stations begin at once: each
 //! knows only from where on to look for the others.
 
+use crate::phy::ChannelWidth;
 use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -25,6 +26,7 @@ pub(super) struct Begun {
     pub header_end: Instant,
     /// Whose Trigger frame it answers, if it is an HE trigger-based PPDU.
     pub answers: Option<StationId>,
+    pub width: ChannelWidth,
 }
 
 /// The PPDUs that overlap with one so far.
@@ -44,6 +46,7 @@ pub(super) struct Interference {
     pub start: Instant,
     pub end: Instant,
     pub order: Order,
+    pub width: ChannelWidth,
 }
 
 /// When another PPDU began, as receivers see it that may lock to the one or the other.
@@ -157,7 +160,7 @@ impl Begun {
     /// What it is to another one, if it overlapped with that one.
     #[inline]
     fn as_interference(&self, own: &Self) -> Option<Interference> {
-        let &Self { transmitter, start, end, .. } = self;
+        let &Self { transmitter, start, end, width, .. } = self;
         if own.is_beside((self.answers, start)) {
             return None;
         }
@@ -171,7 +174,7 @@ impl Begun {
             Order::After
         };
         let overlaps = end > own.start && start < own.end;
-        overlaps.then_some(Interference { transmitter, start, end, order })
+        overlaps.then_some(Interference { transmitter, start, end, order, width })
     }
 }
 
@@ -200,8 +203,8 @@ mod tests {
     }
 
     fn interference(begun: &Begun, order: Order) -> Interference {
-        let &Begun { transmitter, start, end, .. } = begun;
-        Interference { transmitter, start, end, order }
+        let &Begun { transmitter, start, end, width, .. } = begun;
+        Interference { transmitter, start, end, order, width }
     }
 
     proptest! {
@@ -243,6 +246,7 @@ mod tests {
                     end: at(start + length),
                     header_end: at(start + header.min(length)),
                     answers: None,
+                    width: ChannelWidth::Mhz20,
                 };
                 let mut own = Vec::new();
                 for other in flights.iter_mut().filter(|other| other.begun.end > begun.start) {

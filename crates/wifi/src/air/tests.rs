@@ -504,3 +504,35 @@ fn older_stations_do_not_understand_newer_ppdus() {
     assert_eq!(heard(narrow, true), (vec![(C, Failed)], false));
     assert_eq!(heard(ofdm, true), (vec![(C, Decoded)], false));
 }
+
+/// Two OFDM frames that are equally strong are so whatever the channel's width; of a PPDU that
+/// fills it only a quarter or an eighth of the power is where the OFDM frame is.
+#[test]
+fn interference_is_where_it_is() {
+    use crate::phy::OfdmRate;
+    let ofdm = Rate::Ofdm(OfdmRate::Mbps24);
+    for (width, halvings) in
+        [(ChannelWidth::Mhz40, 1), (ChannelWidth::Mhz80, 2), (ChannelWidth::Mhz160, 3)]
+    {
+        let wide = Rate::vht(0, 1, width, GuardInterval::Long).expect("a rate");
+        let mut config = cell(3, wide, width, 65_535);
+        config.change_links(|pair| {
+            pair.link.snr = Db(40.0);
+            pair.link.noise = NOISE;
+        });
+        let sinr = |own: Rate, other: Rate| {
+            let mut air = Air::new(&config, Seed::new(1, 0)).expect("a sound cell");
+            air.begin(Flight { rate: own, ..flight(A, B, 100, 300) });
+            air.begin(Flight { rate: other, ..flight(C, D, 100, 300) });
+            let flight = air.end(at(300)).expect("it ends");
+            let snr = air.snr(&flight, B);
+            air.sinr(&flight, B, snr, at(100), at(300)).0
+        };
+        let factor = f64::from(1 << halvings);
+        // Over the noise of 20 MHz, which is that of the channel over the factor.
+        let expected = |interference: f64| 10.0 * libm::log10(1e4 / (1.0 / factor + interference));
+        assert!((sinr(ofdm, ofdm) - expected(1e4)).abs() < 1e-9, "{width}");
+        assert!((sinr(ofdm, wide) - expected(1e4 / factor)).abs() < 1e-9, "{width}");
+        assert!((sinr(wide, wide) - 10.0 * libm::log10(1e4 / 10_001.0)).abs() < 1e-9, "{width}");
+    }
+}
