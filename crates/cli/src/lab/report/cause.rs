@@ -4,7 +4,7 @@
 
 use crate::console::Stream;
 use crate::table::{self, number, percent, text, value};
-use lasthop_trace::{DelayPartsSummary, RunDocument};
+use lasthop_trace::{DelayPartsSummary, QueueKind, QueueSummary, RunDocument};
 use std::fmt::Write;
 
 /// Mean delay of the slowest 1 % below which there is nothing to remedy, in ms.
@@ -66,10 +66,24 @@ pub fn remedies(run: &RunDocument) -> String {
         nodes.sort_unstable();
         nodes.dedup();
         if !found.is_empty() {
-            let _ = writeln!(out, "  {}: {}", found.join(", "), cause.remedy(&nodes.join(", ")));
+            let _ = writeln!(
+                out,
+                "  {}: {}",
+                found.join(", "),
+                cause.remedy(&nodes.join(", "), are_managed(run))
+            );
         }
     }
     out
+}
+
+/// Whether the delay of all queues that hold packets is managed already.
+fn are_managed(run: &RunDocument) -> bool {
+    let is_managed =
+        |queue: &QueueSummary| matches!(queue.kind, QueueKind::Codel | QueueKind::FqCodel);
+    let holding =
+        run.nodes.values().filter(|node| node.queue_packets.is_some_and(|held| held.p95 > 0));
+    holding.map(|node| node.queue.as_ref()).all(|queue| queue.is_some_and(is_managed))
 }
 
 /// A flow of the scenario or of a program.
@@ -150,8 +164,11 @@ impl Cause {
     }
 
     /// The cause in words, with the remedy. `nodes` are those that were absent.
-    fn remedy(self, nodes: &str) -> String {
+    fn remedy(self, nodes: &str, are_managed: bool) -> String {
         match self {
+            Self::Queue if are_managed => "queue: behind other packets of queues whose delay is \
+                                           managed; a faster link or less traffic helps"
+                .into(),
             Self::Queue => "queue: behind other packets; a queue whose delay is managed, as \
                             queue.kind = \"fq-codel\", keeps it short"
                 .into(),
@@ -213,5 +230,13 @@ mod tests {
         assert_eq!(Cause::to_blame(&full), Cause::Queue);
         let sum: f64 = Cause::ALL.iter().map(|cause| cause.of(&parts)).sum();
         assert_eq!(sum, 20.0);
+    }
+
+    /// Where the delay is managed already, managing it is no advice.
+    #[test]
+    fn a_managed_queue_is_told_nothing_that_it_has() {
+        assert!(Cause::Queue.remedy("", false).contains("fq-codel"));
+        assert!(!Cause::Queue.remedy("", true).contains("fq-codel"));
+        assert_eq!(Cause::Wire.remedy("", true), Cause::Wire.remedy("", false));
     }
 }
