@@ -14,6 +14,7 @@
 mod overlaps;
 mod pairs;
 mod rates;
+mod reuse;
 mod subframes;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,8 @@ pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
+use reuse::Ignored;
+pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
 use crate::cell::{AdjustError, CellConfig, CellError, Links};
@@ -120,6 +123,8 @@ pub(crate) struct Flight {
     pub carried: Carried,
     /// The PPDUs that overlapped with it; [`Air::begin`] fills that in.
     pub overlaps: Overlaps,
+    /// By how much it is weaker than its transmitter's usual power.
+    pub reduction: Reduction,
 }
 
 impl Flight {
@@ -201,6 +206,8 @@ pub(crate) struct Air {
     others: Vec<StationId>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
+    /// Who ignores which PPDUs (spatial reuse).
+    ignored: Vec<Ignored>,
 }
 
 /// Mean levels of a transmitter at a receiver.
@@ -302,6 +309,7 @@ impl Air {
             crowd: None,
             others: Vec::new(),
             candidates: Vec::new(),
+            ignored: Vec::new(),
         })
     }
 
@@ -329,6 +337,7 @@ impl Air {
             end: flight.end,
             header_end: flight.header_end(self.band),
             answers: flight.answers(),
+            reduction: flight.reduction,
         };
         let others = self.flights.iter_mut();
         let others = others.filter(|other| !begun.is_beside((other.answers(), other.start)));
@@ -419,6 +428,9 @@ impl Air {
 
     /// Nobody asks about a PPDU that ended any more.
     pub fn forget(&mut self, _: Flight) {
+        if !self.ignored.is_empty() {
+            self.forget_ignored();
+        }
         self.overlapping.forget(self.flights.first().map(|flight| &flight.overlaps));
     }
 
@@ -439,23 +451,29 @@ impl Air {
     ) -> bool {
         !flight.overlaps.is_none()
             && self.interference(flight).any(|other| {
-                other.start < until && other.end > from && self.meets(other.transmitter, receiver)
+                other.start < until && other.end > from && self.meets(&other, receiver)
             })
     }
 
-    /// Whether there is something at `receiver` when `transmitter` sends.
-    fn meets(&self, transmitter: StationId, receiver: StationId) -> bool {
+    /// Whether there is something of another PPDU at `receiver`.
+    fn meets(&self, other: &Interference, receiver: StationId) -> bool {
         let floor_mw = FLOOR * self.noise_mw[receiver.index()];
-        transmitter == receiver || self.power_mw(transmitter, receiver) >= floor_mw
+        other.transmitter == receiver || self.power_of(other, receiver) >= floor_mw
+    }
+
+    /// The mean power of another PPDU at `receiver`.
+    #[inline]
+    fn power_of(&self, other: &Interference, receiver: StationId) -> f64 {
+        self.power_mw(other.transmitter, receiver) * other.reduction.factor
     }
 
     /// Whether another PPDU overlapped where somebody senses this one.
     fn is_disturbed_anywhere(&self, flight: &Flight) -> bool {
         let listeners = &self.listeners[flight.transmitter.index()];
         !flight.overlaps.is_none()
-            && self.interference(flight).any(|other| {
-                listeners.iter().any(|&listener| self.meets(other.transmitter, listener))
-            })
+            && self
+                .interference(flight)
+                .any(|other| listeners.iter().any(|&listener| self.meets(&other, listener)))
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -481,28 +499,28 @@ impl Air {
         &mut self.pair_mut(from, to).reception
     }
 
-    /// Mean power that arrives from one station at another.
-    pub fn mean_power(&self, from: StationId, to: StationId) -> Option<Dbm> {
-        (from != to).then(|| Dbm::from_milliwatts(self.power_mw(from, to)))
+    /// Mean power with which a PPDU arrives at another station.
+    pub fn mean_power(&self, flight: &Flight, to: StationId) -> Option<Dbm> {
+        (flight.transmitter != to).then(|| Dbm::from_milliwatts(self.received_mw(flight, to)))
     }
 
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
-        let power_mw = self.power_mw(flight.transmitter, receiver);
+        let power_mw = self.power_mw(flight.transmitter, receiver) * flight.reduction.factor;
         self.interference(flight).all(|other| {
-            let theirs_mw = self.power_mw(other.transmitter, receiver);
+            let theirs_mw = self.power_of(&other, receiver);
             other.transmitter != receiver
                 && (!self.is_sensed(theirs_mw)
-                    || lead_needed(other.order, self.capture_margin).has(power_mw, theirs_mw))
+                    || lead_needed(other.order, self.capture_margin).has(power_mw, theirs_mw)
+                    || self.ignores(receiver, &other, flight.start))
         })
     }
 
     /// Returns whether another PPDU arrived at `receiver` while this one was on the air.
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         self.interference(flight).any(|other| {
-            other.transmitter == receiver
-                || self.is_sensed(self.power_mw(other.transmitter, receiver))
+            other.transmitter == receiver || self.is_sensed(self.power_of(&other, receiver))
         })
     }
 
@@ -510,7 +528,7 @@ impl Air {
     /// full width is remembered as the last.
     pub fn snr(&mut self, flight: &Flight, receiver: StationId) -> Db {
         let pair = self.pair_mut(flight.transmitter, receiver);
-        pair.last_snr = pair.link.snr(flight.start);
+        pair.last_snr = pair.link.snr(flight.start) - flight.reduction.db;
         let snr = pair.last_snr;
         if flight.rate.width() < self.width { snr + HALF_THE_NOISE } else { snr }
     }
@@ -575,6 +593,7 @@ impl Air {
         let needed = self.overhear_threshold(flight.rate);
         !self.is_disturbed_anywhere(flight)
             && self.weakest[flight.transmitter.index()] >= needed.snr
+            && flight.reduction == Reduction::NONE
     }
 
     /// Tells `notice` what every station that senses the PPDU and is not
@@ -770,9 +789,9 @@ impl Air {
     ) -> f64 {
         let others = self.interference(flight);
         let overlapping = others.filter(|other| {
-            other.start < until && other.end > from && self.meets(other.transmitter, receiver)
+            other.start < until && other.end > from && self.meets(other, receiver)
         });
-        overlapping.map(|other| self.power_mw(other.transmitter, receiver)).sum()
+        overlapping.map(|other| self.power_of(&other, receiver)).sum()
     }
 
     /// The error model's answer, remembered: most PPDUs ask the same again.

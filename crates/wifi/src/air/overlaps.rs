@@ -2,6 +2,7 @@
 //! once for all that overlap with it, also where a thousand stations begin at once: each
 //! knows only from where on to look for the others.
 
+use super::Reduction;
 use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -25,6 +26,7 @@ pub(super) struct Begun {
     pub header_end: Instant,
     /// Whose Trigger frame it answers, if it is an HE trigger-based PPDU.
     pub answers: Option<StationId>,
+    pub reduction: Reduction,
 }
 
 /// The PPDUs that overlap with one so far.
@@ -44,6 +46,7 @@ pub(super) struct Interference {
     pub start: Instant,
     pub end: Instant,
     pub order: Order,
+    pub reduction: Reduction,
 }
 
 /// When another PPDU began, as receivers see it that may lock to the one or the other.
@@ -63,6 +66,11 @@ pub(super) enum Order {
 impl Overlaps {
     /// Of a PPDU that has not begun.
     pub const NONE: Self = Self { number: 0, first: 0, count: 0 };
+
+    /// A number that no other PPDU has.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
 
     /// Nothing overlapped with it.
     pub const fn is_none(&self) -> bool {
@@ -157,7 +165,7 @@ impl Begun {
     /// What it is to another one, if it overlapped with that one.
     #[inline]
     fn as_interference(&self, own: &Self) -> Option<Interference> {
-        let &Self { transmitter, start, end, .. } = self;
+        let &Self { transmitter, start, end, reduction, .. } = self;
         if own.is_beside((self.answers, start)) {
             return None;
         }
@@ -171,7 +179,7 @@ impl Begun {
             Order::After
         };
         let overlaps = end > own.start && start < own.end;
-        overlaps.then_some(Interference { transmitter, start, end, order })
+        overlaps.then_some(Interference { transmitter, start, end, order, reduction })
     }
 }
 
@@ -200,8 +208,8 @@ mod tests {
     }
 
     fn interference(begun: &Begun, order: Order) -> Interference {
-        let &Begun { transmitter, start, end, .. } = begun;
-        Interference { transmitter, start, end, order }
+        let &Begun { transmitter, start, end, reduction, .. } = begun;
+        Interference { transmitter, start, end, order, reduction }
     }
 
     proptest! {
@@ -243,6 +251,7 @@ mod tests {
                     end: at(start + length),
                     header_end: at(start + header.min(length)),
                     answers: None,
+                    reduction: Reduction::NONE,
                 };
                 let mut own = Vec::new();
                 for other in flights.iter_mut().filter(|other| other.begun.end > begun.start) {

@@ -55,6 +55,7 @@ fn flight(transmitter: StationId, receiver: StationId, from_us: u64, until_us: u
         reserves_until: at(until_us),
         carried: Carried::Payload,
         overlaps: Overlaps::NONE,
+        reduction: Reduction::NONE,
     }
 }
 
