@@ -788,9 +788,8 @@ impl Air {
         until: Instant,
     ) -> f64 {
         let others = self.interference(flight);
-        let overlapping = others.filter(|other| {
-            other.start < until && other.end > from && self.meets(other, receiver)
-        });
+        let overlapping = others
+            .filter(|other| other.start < until && other.end > from && self.meets(other, receiver));
         overlapping.map(|other| self.power_of(&other, receiver)).sum()
     }
 

@@ -1,10 +1,11 @@
 //! The channel, and the cell made of it.
 //!
-//! `station` is what each node does on the air, `absence` when it leaves the
-//! channel, `retry` how it gives up early, `links` what each pair of them hears
+//! `station` is what each node does on the air, `cells` what the nodes of a set have in
+//! common, `absence` when one leaves the channel, `retry` how it gives up early, `links` what each pair of them hears
 //! of each other.
 
 mod absence;
+mod cells;
 mod links;
 mod retry;
 mod station;
@@ -64,14 +65,19 @@ pub(crate) fn cell(
         if let Some(link) = links.first() {
             problems.push(&link.here, "a link is on the air, and there is no node with a radio");
         }
+        if let Some(cell) = raw.cell.first() {
+            problems.push(&cell.here, "a cell is on the air, and there is no node with a radio");
+        }
         return None;
     }
     let common = common(channel, problems);
-    let stations: Vec<StationConfig> = wifi
+    let sets = sets(&wifi);
+    let mut stations: Vec<StationConfig> = wifi
         .iter()
-        .zip(sets(&wifi))
-        .map(|((index, node), bss)| station::config(*index, node, bss, &common, problems))
+        .zip(&sets)
+        .map(|((index, node), bss)| station::config(*index, node, *bss, &common, problems))
         .collect();
+    let colours = cells::apply(raw, &wifi, &sets, &mut stations, problems);
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, common.standard, problems);
     absence::check_beacons(&wifi, channel, problems);
@@ -98,6 +104,7 @@ pub(crate) fn cell(
         carrier_sense: channel.carrier_sense.value,
         capture_margin: channel.capture_margin.value.0,
         independent: channel.independent.value,
+        colours,
         stations,
         links: Arc::new(links),
         record_events: false,
