@@ -4,7 +4,8 @@
 //! A receiver locks to the first PPDU it senses; a later one is lost to it
 //! unless it is stronger by the capture margin and arrives during the first
 //! one's preamble and header. What the receiver is locked to survives by its
-//! SINR, MPDU by MPDU. Interference counts at mean power: fading applies to the
+//! SINR, MPDU by MPDU. Interference counts at mean power, that of PPDUs which follow each other
+//! added up, but where there is spatial reuse: fading applies to the
 //! wanted signal only. What arrives 20 dB below the noise does not arrive.
 //!
 //! A PPDU has the SNR of the instant it begins at, also if a mean changes before it ends.
@@ -208,6 +209,8 @@ pub(crate) struct Air {
     candidates: Vec<u16>,
     /// Who ignores which PPDUs (spatial reuse).
     ignored: Vec<Ignored>,
+    /// Interferers that follow each other are not added up (spatial reuse).
+    is_timed: bool,
 }
 
 /// Mean levels of a transmitter at a receiver.
@@ -310,6 +313,7 @@ impl Air {
             others: Vec::new(),
             candidates: Vec::new(),
             ignored: Vec::new(),
+            is_timed: config.stations.iter().any(|station| station.obss_pd.is_some()),
         })
     }
 
@@ -779,7 +783,8 @@ impl Air {
         1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
     }
 
-    /// The power of all that overlaps between two instants.
+    /// The power of all that overlaps between two instants; where there is spatial reuse, the
+    /// most of it at once.
     fn interference_mw(
         &self,
         flight: &Flight,
@@ -787,6 +792,9 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> f64 {
+        if self.is_timed {
+            return self.most_interference_mw(flight, receiver, (from, until));
+        }
         let others = self.interference(flight);
         let overlapping = others
             .filter(|other| other.start < until && other.end > from && self.meets(other, receiver));

@@ -116,6 +116,26 @@ impl Air {
         (received_mw >= needed).then_some(received_mw)
     }
 
+    /// The most power in mW that overlaps with a PPDU at an instant of a span. Where sets send at
+    /// once, data and the Ack behind them overlap with a PPDU of another set one after the
+    /// other, as a rule.
+    pub(super) fn most_interference_mw(
+        &self,
+        flight: &Flight,
+        receiver: StationId,
+        (from, until): (Instant, Instant),
+    ) -> f64 {
+        let is_there = |other: &Interference, at: Instant| other.start <= at && other.end > at;
+        let at = |at: Instant| -> f64 {
+            let others = self.interference(flight).filter(|other| is_there(other, at));
+            let others = others.filter(|other| self.meets(other, receiver));
+            others.map(|other| self.power_of(&other, receiver)).sum()
+        };
+        let starts = self.interference(flight).map(|other| other.start);
+        let starts = starts.filter(|start| *start > from && *start < until);
+        starts.map(at).fold(at(from), f64::max)
+    }
+
     /// The mean power in mW of a PPDU at `listener`.
     pub fn received_mw(&self, flight: &Flight, listener: StationId) -> f64 {
         self.power_mw(flight.transmitter, listener) * flight.reduction.factor
@@ -176,7 +196,7 @@ impl Air {
             return Some(if is_decoded { Overheard::Decoded } else { Overheard::Failed });
         }
         let interference_mw =
-            self.interference(flight).map(|other| self.power_of(&other, listener)).sum();
+            self.most_interference_mw(flight, listener, (flight.start, flight.end));
         let reaches = |needed: Threshold| level.reaches(needed, interference_mw);
         let is_decoded = reaches(needed);
         if !is_decoded && !reaches(PREAMBLE_DETECTION_THRESHOLD) || !self.locks(flight, listener) {
