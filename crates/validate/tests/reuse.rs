@@ -1,5 +1,5 @@
-//! Spatial reuse of 802.11ax against ns-3: every third setting of its figures, in short runs. All
-//! of them in long ones are in docs/validation.md.
+//! Spatial reuse of 802.11ax against ns-3: its figures in short runs. Long ones are in
+//! docs/validation.md, also where the SINR does not bear the MCS.
 
 use lasthop_units::Duration;
 use validate::chapters::reuse::pairs;
@@ -9,7 +9,7 @@ fn goodput_and_gain_are_those_of_ns3() {
     let pairs = pairs();
     assert!(pairs.len() > 40, "{} settings", pairs.len());
     let mut gains = 0;
-    for pair in pairs.iter().filter(|pair| pair.is_comparable()).step_by(3) {
+    for pair in pairs.iter().filter(|pair| pair.is_sound()) {
         for (is_reused, theirs) in [false, true].into_iter().zip(pair.theirs_mbps) {
             let ours = pair.goodput_mbps(is_reused, 0, Duration::from_secs(2));
             let ratio = ours / theirs;
@@ -21,5 +21,5 @@ fn goodput_and_gain_are_those_of_ns3() {
         }
         gains += usize::from(pair.theirs_mbps[1] > 1.3 * pair.theirs_mbps[0]);
     }
-    assert!(gains > 3, "{gains} settings in which it gains");
+    assert!(gains > 12, "{gains} settings in which it gains");
 }
