@@ -1,20 +1,11 @@
-//! Spatial reuse by OBSS-PD (IEEE 802.11ax-2021, 26.10.2): a station that receives a PPDU of
-//! another set below a level ignores it, and goes on with its backoff or sends.
-//!
-//! An HE PPDU of another colour is ignored from the end of its HE-SIG-A on, with all that it
-//! reserves; AIFS begins there. Of a PPDU that has no colour but whose frame names another set
-//! only the NAV is ignored, once it ended. Both begin a power restriction period: until the end of
-//! the transmission opportunity that it gains next, the station sends with less power, responses
-//! too. A station with nothing to send when what it ignores ends has no such period any more.
-//!
-//! A PPDU whose preamble such a station missed, because it sent or received something else, is no
-//! more than energy to it: it makes the medium busy from -62 dBm on (27.3.20.6, clause not seen;
-//! ns-3 does so), and another one can be received meanwhile. Stations without OBSS-PD wait for
-//! all that they sense, as they do in cells without it.
-//!
-//! Levels are for 20 MHz, and as much higher for a wider PPDU as it is wider. Left out: SRG
-//! levels, parametrised spatial reuse, what HE-SIG-A's Spatial Reuse field forbids, levels that
-//! adapt, the sum of several PPDUs' energy.
+//! Spatial reuse by OBSS-PD (IEEE 802.11ax-2021, 26.10.2): a station ignores an HE PPDU of another
+//! colour that it receives below a level in dBm (of 20 MHz, as much higher for a wider PPDU) from
+//! the end of HE-SIG-A on, where AIFS begins, and of a decoded frame of another set without a
+//! colour what it reserves. Then it sends with less power until the end of its next transmission
+//! opportunity. A PPDU whose preamble it missed is energy to it, and busy from -62 dBm on
+//! (27.3.20.6, clause not seen; ns-3 does so). Stations without OBSS-PD wait for all that they
+//! sense. Left out: SRG levels, parametrised spatial reuse, Spatial Reuse fields that forbid it,
+//! levels that adapt, the sum of several PPDUs' energy.
 
 use super::config::{CellConfig, Role};
 use super::navs::{Origin, by_colour};
@@ -135,7 +126,8 @@ impl SpatialReuse {
         self.rules[listener.index()].is_some_and(|(level, _)| is_below(power_mw, level))
     }
 
-    /// The station's power is restricted.
+    /// A power restriction period of the station begins. It ends with its next transmission
+    /// opportunity, or with what it ignores if it has nothing to send by then.
     pub fn restrict(&mut self, station: StationId) {
         if let Some((_, reduction)) = self.rules[station.index()] {
             let now = &mut self.reductions[station.index()];

@@ -1,6 +1,6 @@
-//! `[[cell]]`: what the nodes of a basic service set have in common. Colours of those that say
-//! none (IEEE 802.11ax-2021, 26.17.3: an access point takes one that it does not see in use), and
-//! levels of spatial reuse (26.10.2), in dBm.
+//! `[[cell]]`: what the nodes of a basic service set have in common. BSS colours, for sets that say
+//! none one that is not in use, as access points choose it, and levels of spatial reuse (IEEE
+//! 802.11ax-2021, 26.10.2), in dBm.
 
 use super::WifiNode;
 use crate::error::Problems;

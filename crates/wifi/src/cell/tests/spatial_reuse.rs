@@ -146,6 +146,30 @@ fn backoff_goes_on_at_the_end_of_the_signal_field() {
     }
 }
 
+/// A PPDU of twice the width may be 3 dB stronger (26.10.2.2: the level is for 20 MHz).
+#[test]
+fn a_wide_ppdu_has_a_higher_level() {
+    for (width, wider) in
+        [(ChannelWidth::Mhz20, 0.0), (ChannelWidth::Mhz40, 3.0103), (ChannelWidth::Mhz160, 9.0309)]
+    {
+        for (above, is_reused) in [(-0.01, true), (0.01, false)] {
+            let across = |from, to| match (from, to) {
+                (Role::AccessPoint, Role::AccessPoint) => Dbm(-72.0 + wider + above),
+                _ => Dbm(-90.0),
+            };
+            let mut config = flats(&[1, 1], 0, at(LEVEL), across);
+            for station in &mut config.stations {
+                let rate = he(3, width);
+                station.capabilities = Capabilities::new(vec![rate], true);
+                station.rate_control = RateControlConfig::Fixed { rate };
+            }
+            let (both, alone) = both_and_alone(&config);
+            let gain = both as f64 / alone as f64;
+            assert_eq!(gain > 1.3, is_reused, "{gain} at {width} and {above} dB");
+        }
+    }
+}
+
 /// Two saturated access points which hear each other, and nobody else in the other set: every
 /// PPDU begins AIFS and whole slots after the latest of the end of its own last exchange and of
 /// the other's HE-SIG-A, and none during these and the AIFS behind them. A PPDU of the other that
