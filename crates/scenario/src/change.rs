@@ -305,6 +305,14 @@ fn differences(now: &Scenario, then: &Scenario) -> Result<Vec<Change>, String> {
         };
         for index in 0..cell.stations.len().min(to.stations.len()) {
             let node = node_of(StationId(index as u16));
+            if let (Some(is), Some(shall)) =
+                (cell.stations[index].obss_pd, to.stations[index].obss_pd)
+                && is.tx_power != shall.tx_power
+            {
+                return Err("tx_power of a node whose cell has spatial_reuse cannot change while \
+                            it runs"
+                    .into());
+            }
             radio(node, &mut cell.stations[index], &to.stations[index], &mut changes);
         }
         links(cell, to, &node_of, &mut changes)?;

@@ -409,6 +409,8 @@ tables! {
         checked node_defaults: RawNodeSettings = "none";
         /// The nodes: one access point and its stations, and hosts behind wires.
         list node: RawNode;
+        /// What nodes that name the same bss have in common.
+        list cell: RawCell;
         /// Exceptions from the channel for single pairs of Wi-Fi nodes.
         list link: RawLink;
         /// Other people's cells on the channel, given by what is heard of them.
@@ -960,6 +962,28 @@ tables! {
         required snr: Db;
     }
 
+    /// A basic service set: what its access point announces to the nodes that name it by bss.
+    /// 802.11ax only.
+    RawCell {
+        /// Its name, as in bss of its nodes.
+        option name: Name = "the set of all nodes that have no bss";
+        /// Its BSS colour, by which stations know at the end of HE-SIG-A that a PPDU is of
+        /// another set; 0 for none. Two sets with the same colour take each other's PPDUs for
+        /// their own until they have decoded a frame.
+        option colour: Whole<0, 63> = "the lowest, from 1 on, that is given to no set and no neighbour: first the set without a name, then by name, then neighbours by name; beyond 63 sets they repeat";
+        /// Spatial reuse by OBSS-PD.
+        table spatial_reuse: RawSpatialReuse;
+    }
+
+    /// Spatial reuse by OBSS-PD: a node of the set that receives an HE PPDU of another colour
+    /// below the level goes on with its backoff, and sends, while that PPDU is on the air. Until
+    /// the end of its next transmission opportunity it sends with 21 dBm (25 dBm of an access point
+    /// with more than two streams) less what the level is above -82 dBm, if tx_power is more.
+    RawSpatialReuse = level {
+        /// The OBSS-PD level, for 20 MHz: from -82 to -62 dBm. -82 dBm asks for no lower power.
+        value level: OrOff<Dbm> = "off";
+    }
+
     /// A neighbour on the channel: an access point and stations of its own set, known by how
     /// loud and how busy it is. It senses, is sensed, backs off, collides and interferes as any
     /// other set does. Its nodes are called "NAME:ap", "NAME:sta1" .., which no flow, link or
@@ -994,6 +1018,8 @@ tables! {
         option mcs: Whole<0, 31> = "16-QAM 3/4 with two streams: 12 with 802.11n, else 4";
         /// Its streams with 802.11ac and 802.11ax.
         option streams: Whole<1, 8> = "2";
+        /// Its BSS colour with 802.11ax, 0 for none. It does not reuse the air itself.
+        option colour: Whole<0, 63> = "as that of a [[cell]], behind all of them";
         /// Its rate before 802.11n.
         option rate: Bitrate = "24 Mb/s; 11 Mb/s with 802.11b";
     }

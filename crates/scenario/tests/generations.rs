@@ -123,3 +123,12 @@ fn what_does_not_exist_is_refused() {
         assert!(error.contains("home.toml:"), "{error}");
     }
 }
+
+/// Spatial reuse of a set is that of its stations of 802.11ax.
+#[test]
+fn older_stations_do_not_reuse() {
+    let cell =
+        cell(&(node("tv", "standard = \"802.11n\"") + "[[cell]]\nspatial_reuse = \"-72dBm\"\n"));
+    let reusing: Vec<bool> = cell.stations.iter().map(|it| it.obss_pd.is_some()).collect();
+    assert_eq!(reusing, [true, true, false]);
+}

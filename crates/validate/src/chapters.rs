@@ -14,6 +14,7 @@ mod per;
 mod queueing;
 mod queues;
 pub mod rates;
+pub mod reuse;
 mod saturated;
 mod speed;
 mod tcp;
@@ -37,7 +38,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 30] = [
+pub const ALL: [Chapter; 31] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -51,6 +52,7 @@ pub const ALL: [Chapter; 30] = [
     ("802.11ax, losses", later::lossy),
     ("802.11ax, downlink OFDMA", later::ofdma),
     ("802.11ax, uplink OFDMA", uplink::ofdma),
+    ("802.11ax, spatial reuse", reuse::table),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),

@@ -4,7 +4,8 @@
 //! A receiver locks to the first PPDU it senses; a later one is lost to it
 //! unless it is stronger by the capture margin and arrives during the first
 //! one's preamble and header. What the receiver is locked to survives by its
-//! SINR, MPDU by MPDU. Interference counts at mean power: fading applies to the
+//! SINR, MPDU by MPDU. Interference counts at mean power, that of PPDUs which follow each other
+//! added up, but where there is spatial reuse: fading applies to the
 //! wanted signal only. What arrives 20 dB below the noise does not arrive.
 //!
 //! A PPDU has the SNR of the instant it begins at, also if a mean changes before it ends.
@@ -14,6 +15,7 @@
 mod overlaps;
 mod pairs;
 mod rates;
+mod reuse;
 mod subframes;
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,8 @@ pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
 pub(crate) use rates::{Expected, Rates};
+use reuse::Ignored;
+pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
 use crate::capabilities::Generation;
@@ -120,6 +124,8 @@ pub(crate) struct Flight {
     pub carried: Carried,
     /// The PPDUs that overlapped with it; [`Air::begin`] fills that in.
     pub overlaps: Overlaps,
+    /// By how much it is weaker than its transmitter's usual power.
+    pub reduction: Reduction,
 }
 
 impl Flight {
@@ -214,6 +220,10 @@ pub(crate) struct Air {
     candidates: Vec<u16>,
     /// By station: its PHY, if some have another than the rest.
     phys: Option<Vec<Phy>>,
+    /// Who ignores which PPDUs (spatial reuse).
+    ignored: Vec<Ignored>,
+    /// Interferers that follow each other are not added up (spatial reuse).
+    is_timed: bool,
 }
 
 /// What a station understands of PPDUs.
@@ -323,6 +333,8 @@ impl Air {
             others: Vec::new(),
             candidates: Vec::new(),
             phys: phys(config),
+            ignored: Vec::new(),
+            is_timed: config.stations.iter().any(|station| station.obss_pd.is_some()),
         })
     }
 
@@ -351,6 +363,7 @@ impl Air {
             header_end: flight.header_end(self.band),
             answers: flight.answers(),
             width: flight.width(self.width),
+            reduction: flight.reduction,
         };
         let others = self.flights.iter_mut();
         let others = others.filter(|other| !begun.is_beside((other.answers(), other.start)));
@@ -441,6 +454,9 @@ impl Air {
 
     /// Nobody asks about a PPDU that ended any more.
     pub fn forget(&mut self, _: Flight) {
+        if !self.ignored.is_empty() {
+            self.forget_ignored();
+        }
         self.overlapping.forget(self.flights.first().map(|flight| &flight.overlaps));
     }
 
@@ -461,23 +477,29 @@ impl Air {
     ) -> bool {
         !flight.overlaps.is_none()
             && self.interference(flight).any(|other| {
-                other.start < until && other.end > from && self.meets(other.transmitter, receiver)
+                other.start < until && other.end > from && self.meets(&other, receiver)
             })
     }
 
-    /// Whether there is something at `receiver` when `transmitter` sends.
-    fn meets(&self, transmitter: StationId, receiver: StationId) -> bool {
+    /// Whether there is something of another PPDU at `receiver`.
+    fn meets(&self, other: &Interference, receiver: StationId) -> bool {
         let floor_mw = FLOOR * self.noise_mw[receiver.index()];
-        transmitter == receiver || self.power_mw(transmitter, receiver) >= floor_mw
+        other.transmitter == receiver || self.power_of(other, receiver) >= floor_mw
+    }
+
+    /// The mean power of another PPDU at `receiver`.
+    #[inline]
+    fn power_of(&self, other: &Interference, receiver: StationId) -> f64 {
+        self.power_mw(other.transmitter, receiver) * other.reduction.factor
     }
 
     /// Whether another PPDU overlapped where somebody senses this one.
     fn is_disturbed_anywhere(&self, flight: &Flight) -> bool {
         let listeners = &self.listeners[flight.transmitter.index()];
         !flight.overlaps.is_none()
-            && self.interference(flight).any(|other| {
-                listeners.iter().any(|&listener| self.meets(other.transmitter, listener))
-            })
+            && self
+                .interference(flight)
+                .any(|other| listeners.iter().any(|&listener| self.meets(&other, listener)))
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -503,28 +525,28 @@ impl Air {
         &mut self.pair_mut(from, to).reception
     }
 
-    /// Mean power that arrives from one station at another.
-    pub fn mean_power(&self, from: StationId, to: StationId) -> Option<Dbm> {
-        (from != to).then(|| Dbm::from_milliwatts(self.power_mw(from, to)))
+    /// Mean power with which a PPDU arrives at another station.
+    pub fn mean_power(&self, flight: &Flight, to: StationId) -> Option<Dbm> {
+        (flight.transmitter != to).then(|| Dbm::from_milliwatts(self.received_mw(flight, to)))
     }
 
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
-        let power_mw = self.power_mw(flight.transmitter, receiver);
+        let power_mw = self.power_mw(flight.transmitter, receiver) * flight.reduction.factor;
         self.interference(flight).all(|other| {
-            let theirs_mw = self.power_mw(other.transmitter, receiver);
+            let theirs_mw = self.power_of(&other, receiver);
             other.transmitter != receiver
                 && (!self.is_sensed(theirs_mw)
-                    || lead_needed(other.order, self.capture_margin).has(power_mw, theirs_mw))
+                    || lead_needed(other.order, self.capture_margin).has(power_mw, theirs_mw)
+                    || self.ignores(receiver, &other, flight.start))
         })
     }
 
     /// Returns whether another PPDU arrived at `receiver` while this one was on the air.
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         self.interference(flight).any(|other| {
-            other.transmitter == receiver
-                || self.is_sensed(self.power_mw(other.transmitter, receiver))
+            other.transmitter == receiver || self.is_sensed(self.power_of(&other, receiver))
         })
     }
 
@@ -532,7 +554,7 @@ impl Air {
     /// full width is remembered as the last.
     pub fn snr(&mut self, flight: &Flight, receiver: StationId) -> Db {
         let pair = self.pair_mut(flight.transmitter, receiver);
-        pair.last_snr = pair.link.snr(flight.start);
+        pair.last_snr = pair.link.snr(flight.start) - flight.reduction.db;
         let snr = pair.last_snr;
         match flight.rate.width() < self.width {
             true => snr + narrower(flight.rate.width(), self.width),
@@ -601,6 +623,7 @@ impl Air {
         !self.is_disturbed_anywhere(flight)
             && self.all_understand(flight)
             && self.weakest[flight.transmitter.index()] >= needed.snr
+            && flight.reduction == Reduction::NONE
     }
 
     /// Tells `notice` what every station that senses the PPDU and is not
@@ -826,7 +849,8 @@ impl Air {
         1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
     }
 
-    /// The power of all that overlaps between two instants.
+    /// The power of all that overlaps between two instants; where there is spatial reuse, the
+    /// most of it at once.
     fn interference_mw(
         &self,
         flight: &Flight,
@@ -834,18 +858,22 @@ impl Air {
         from: Instant,
         until: Instant,
     ) -> f64 {
-        let others = self.interference(flight);
-        let overlapping = others.filter(|other| {
-            other.start < until && other.end > from && self.meets(other.transmitter, receiver)
-        });
-        let power_mw = |other: &Interference| self.power_mw(other.transmitter, receiver);
-        match flight.rate.width() < self.width {
-            false => overlapping.map(|other| power_mw(&other)).sum(),
-            true => {
-                let share = |other: &Interference| self.share_of_noise(flight, other.width);
-                overlapping.map(|other| power_mw(&other) * share(&other)).sum()
-            }
+        if self.is_timed {
+            return self.most_interference_mw(flight, receiver, (from, until));
         }
+        let others = self.interference(flight);
+        let overlapping = others
+            .filter(|other| other.start < until && other.end > from && self.meets(other, receiver));
+        match flight.rate.width() < self.width {
+            false => overlapping.map(|other| self.power_of(&other, receiver)).sum(),
+            true => overlapping.map(|other| self.disturbs_mw(flight, &other, receiver)).sum(),
+        }
+    }
+
+    /// What another PPDU is at a receiver of this one, compared with the noise of the whole
+    /// channel.
+    fn disturbs_mw(&self, flight: &Flight, other: &Interference, receiver: StationId) -> f64 {
+        self.power_of(other, receiver) * self.share_of_noise(flight, other.width)
     }
 
     /// By how much a PPDU of this width counts more against one that is narrower than the

@@ -24,6 +24,7 @@
 //! | `uplink` | Trigger frames, and what several stations send at once (uplink OFDMA) |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets: whose access point is who |
+//! | `navs`, `spatial_reuse` | of which set a PPDU is (colours), two NAVs, OBSS-PD |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
 //! | `record` | events of PPDUs |
 //! | `adjust` | what may be changed while it runs |
@@ -42,12 +43,14 @@ mod exchange;
 mod frames;
 mod links;
 mod multi_user;
+mod navs;
 mod occupancy;
 mod outbox;
 mod reception;
 mod recipient;
 mod record;
 mod settle;
+mod spatial_reuse;
 mod station;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -62,6 +65,7 @@ pub use config::{
 pub use links::Links;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 pub use occupancy::SteadyExchange;
+pub use spatial_reuse::ObssPd;
 pub use uplink::{MuEdcaParameters, UplinkConfig};
 
 use crate::air::{Air, Carried, Rates};
@@ -81,7 +85,9 @@ use edcaf::Edcaf;
 use frames::Context;
 use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
+use navs::Navs;
 use outbox::Outbox;
+use spatial_reuse::SpatialReuse;
 use station::{BEACON_EDCAF, Station};
 use uplink::{Reports, Timer};
 
@@ -150,6 +156,8 @@ pub enum Reason {
     Absence,
     /// An access point asks for buffer status, or a station contends by EDCA again after MU EDCA.
     Uplink,
+    /// An HE-SIG-A ends, and stations may ignore its PPDU.
+    SignalField,
 }
 
 /// A Wi-Fi cell as a [`Machine`]: access points, stations, and the air between them.
@@ -192,10 +200,12 @@ pub struct Cell {
     has_uplink: bool,
     /// Ends of waits of uplink OFDMA: when, whose, of which category, what.
     uplink_timers: Vec<(Instant, StationId, usize, Timer)>,
-    /// The first of them; [`Instant::MAX`] for none.
+    /// The first of them, or the end of an HE-SIG-A; [`Instant::MAX`] for none.
     next_uplink: Instant,
-    /// By station: its NAV of other sets' frames; empty if there is one set, or no uplink OFDMA.
-    foreign_nav: Vec<Instant>,
+    /// By station: its two NAVs; empty where only their maximum matters.
+    navs: Vec<Navs>,
+    /// Boxed, because most cells have none.
+    spatial_reuse: Option<alloc::boxed::Box<SpatialReuse>>,
     rates: Rates,
     outbox: Outbox,
     /// Kept to save allocations.
@@ -290,6 +300,9 @@ pub enum CellError {
     /// A-MPDUs that are built for one station at a time.
     #[error("A-MPDUs that are built ahead are not for several stations at once (OFDMA)")]
     OfdmaBuiltAhead,
+    /// Spatial reuse without the PHY that has it.
+    #[error("spatial reuse needs rates of 802.11ax")]
+    SpatialReuseWithoutHe,
     /// A station that dozes and would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,
@@ -336,10 +349,8 @@ impl Cell {
         }
         let has_uplink =
             config.stations.iter().any(|s| s.ofdma.is_some_and(|o| o.uplink.is_some()));
-        let foreign_nav = match has_uplink && sets.len() > 1 {
-            true => alloc::vec![Instant::ZERO; config.stations.len()],
-            false => Vec::new(),
-        };
+        let navs = Navs::of(config, has_uplink, sets.len());
+        let spatial_reuse = SpatialReuse::of(config)?.map(alloc::boxed::Box::new);
         let ranks = ranks(&config.stations)?;
         let timing = match (Timing::of(config.standard, config.band), config.band) {
             (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
@@ -348,7 +359,10 @@ impl Cell {
         let rates = Rates::new(config);
         let lowest = rates.lowest();
         let air = Air::new(config, seed)?;
-        let contention = Contention::new(timing.slot, &air.sense_matrix());
+        let contention = match &spatial_reuse {
+            None => Contention::new(timing.slot, &air.sense_matrix()),
+            Some(_) => Contention::separate(timing.slot, &air.sense_matrix()),
+        };
         let aids = bss::association_ids(config, &sets);
         let settings = Settings {
             band: config.band,
@@ -413,7 +427,8 @@ impl Cell {
             has_uplink,
             uplink_timers: Vec::new(),
             next_uplink: Instant::MAX,
-            foreign_nav,
+            navs,
+            spatial_reuse,
             stations,
             contention,
             owners: Vec::new(),
@@ -578,6 +593,7 @@ impl Cell {
             self.queue_beacons();
         }
         if self.next_uplink <= at {
+            self.take_signal_fields();
             self.expire_uplink_timers();
         }
         // Whoever starts at this instant starts before anyone senses it.
@@ -617,7 +633,7 @@ impl Cell {
             at if at == gap => Reason::ReorderTimeout,
             at if at == beacon => Reason::Beacon,
             at if at == absence => Reason::Absence,
-            _ => Reason::Uplink,
+            _ => self.reason_of_timer(),
         };
         self.next_step = (horizon.min(access), reason);
         self.merge_arrivals();

@@ -20,6 +20,7 @@ mod vht;
 pub use basic::ControlRates;
 pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation, SnrChange};
 pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
+pub(crate) use he::UNTIL_SIGNAL_A;
 pub use he::{HeGuardInterval, PacketPadding};
 pub use mu::{MuError, MuPpdu, MuUser, SignalB, TriggeredPpdu};
 pub use rate::{

@@ -13,6 +13,7 @@ mod medium;
 mod network;
 mod reorder;
 mod source;
+mod spatial_reuse;
 mod tcp;
 
 use core::fmt::Debug;

@@ -1,10 +1,11 @@
 //! The channel, and the cell made of it.
 //!
-//! `station` is what each node does on the air, `generations` which standard it
-//! follows, `absence` when it leaves the channel, `retry` how it gives up early,
-//! `links` what each pair of them hears of each other.
+//! `station` is what each node does on the air, `generations` which standard it follows,
+//! `cells` what the nodes of a set have in common, `absence` when one leaves the channel,
+//! `retry` how it gives up early, `links` what each pair of them hears of each other.
 
 mod absence;
+mod cells;
 mod generations;
 mod links;
 mod retry;
@@ -66,19 +67,24 @@ pub(crate) fn cell(
         if let Some(link) = links.first() {
             problems.push(&link.here, "a link is on the air, and there is no node with a radio");
         }
+        if let Some(cell) = raw.cell.first() {
+            problems.push(&cell.here, "a cell is on the air, and there is no node with a radio");
+        }
         return None;
     }
     let common = common(channel, problems);
     let own = generations::of_nodes(&wifi, &common, problems);
     let used = generations::used(&own);
-    let stations: Vec<StationConfig> = wifi
+    let sets = sets(&wifi);
+    let mut stations: Vec<StationConfig> = wifi
         .iter()
-        .zip(sets(&wifi))
+        .zip(&sets)
         .zip(&own)
         .map(|(((index, node), bss), own)| {
-            station::config(*index, node, bss, (own, &used), problems)
+            station::config(*index, node, *bss, (own, &used), problems)
         })
         .collect();
+    let colours = cells::apply(raw, &wifi, &sets, &mut stations, problems);
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);
@@ -106,6 +112,7 @@ pub(crate) fn cell(
         carrier_sense: channel.carrier_sense.value,
         capture_margin: channel.capture_margin.value.0,
         independent: channel.independent.value,
+        colours,
         stations,
         links: Arc::new(links),
         record_events: false,

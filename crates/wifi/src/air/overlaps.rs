@@ -2,6 +2,7 @@
 //! once for all that overlap with it, also where a thousand stations begin at once: each
 //! knows only from where on to look for the others.
 
+use super::Reduction;
 use crate::phy::ChannelWidth;
 use crate::station::StationId;
 use alloc::vec::Vec;
@@ -27,6 +28,7 @@ pub(super) struct Begun {
     /// Whose Trigger frame it answers, if it is an HE trigger-based PPDU.
     pub answers: Option<StationId>,
     pub width: ChannelWidth,
+    pub reduction: Reduction,
 }
 
 /// The PPDUs that overlap with one so far.
@@ -47,6 +49,7 @@ pub(super) struct Interference {
     pub end: Instant,
     pub order: Order,
     pub width: ChannelWidth,
+    pub reduction: Reduction,
 }
 
 /// When another PPDU began, as receivers see it that may lock to the one or the other.
@@ -66,6 +69,11 @@ pub(super) enum Order {
 impl Overlaps {
     /// Of a PPDU that has not begun.
     pub const NONE: Self = Self { number: 0, first: 0, count: 0 };
+
+    /// A number that no other PPDU has.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
 
     /// Nothing overlapped with it.
     pub const fn is_none(&self) -> bool {
@@ -160,7 +168,7 @@ impl Begun {
     /// What it is to another one, if it overlapped with that one.
     #[inline]
     fn as_interference(&self, own: &Self) -> Option<Interference> {
-        let &Self { transmitter, start, end, width, .. } = self;
+        let &Self { transmitter, start, end, width, reduction, .. } = self;
         if own.is_beside((self.answers, start)) {
             return None;
         }
@@ -174,7 +182,7 @@ impl Begun {
             Order::After
         };
         let overlaps = end > own.start && start < own.end;
-        overlaps.then_some(Interference { transmitter, start, end, order, width })
+        overlaps.then_some(Interference { transmitter, start, end, order, width, reduction })
     }
 }
 
@@ -203,8 +211,8 @@ mod tests {
     }
 
     fn interference(begun: &Begun, order: Order) -> Interference {
-        let &Begun { transmitter, start, end, width, .. } = begun;
-        Interference { transmitter, start, end, order, width }
+        let &Begun { transmitter, start, end, width, reduction, .. } = begun;
+        Interference { transmitter, start, end, order, width, reduction }
     }
 
     proptest! {
@@ -247,6 +255,7 @@ mod tests {
                     header_end: at(start + header.min(length)),
                     answers: None,
                     width: ChannelWidth::Mhz20,
+                    reduction: Reduction::NONE,
                 };
                 let mut own = Vec::new();
                 for other in flights.iter_mut().filter(|other| other.begun.end > begun.start) {

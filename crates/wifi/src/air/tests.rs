@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::cell::tests::{cell, mcs};
-use crate::phy::GuardInterval;
+use crate::phy::{GuardInterval, HeGuardInterval};
 use alloc::vec;
 use lasthop_units::Duration;
 use proptest::prelude::Just;
@@ -55,6 +55,7 @@ fn flight(transmitter: StationId, receiver: StationId, from_us: u64, until_us: u
         reserves_until: at(until_us),
         carried: Carried::Payload,
         overlaps: Overlaps::NONE,
+        reduction: Reduction::NONE,
     }
 }
 
@@ -534,5 +535,90 @@ fn interference_is_where_it_is() {
         assert!((sinr(ofdm, ofdm) - expected(1e4)).abs() < 1e-9, "{width}");
         assert!((sinr(ofdm, wide) - expected(1e4 / factor)).abs() < 1e-9, "{width}");
         assert!((sinr(wide, wide) - 10.0 * libm::log10(1e4 / 10_001.0)).abs() < 1e-9, "{width}");
+    }
+}
+
+/// A PPDU with less power arrives with less, as signal and as interference, and fewer sense it.
+#[test]
+fn less_power_is_less_everywhere() {
+    // At B -54 dBm from A, at D -74 dBm from it; C sends beside with -64 dBm at B.
+    let mut air = air(&[(A, B, 40.0), (C, B, 30.0), (A, D, 20.0)], None);
+    let reduction = Reduction::of(Db(9.0));
+    let weak = Flight { reduction, ..flight(A, B, 100, 300) };
+    let [first, second] = both(&mut air, weak, flight(C, B, 100, 300));
+    assert!((air.snr(&first, B).0 - 31.0).abs() < 1e-9);
+    assert!((air.received_mw(&first, B) / Dbm(-63.0).as_milliwatts() - 1.0).abs() < 1e-9);
+    // 31 to 30 dB: it is still the stronger one.
+    assert!(air.locks(&first, B) && !air.locks(&second, B));
+    let loss = air.interference_loss(&second, B, at(100), at(300));
+    assert!((loss / (1.0 + 10f64.powf(3.1)) - 1.0).abs() < 1e-9);
+    // -74 dBm less 9 dB are below -82 dBm.
+    let sensing = |reduction| air.sensing(A, reduction).collect::<Vec<_>>();
+    assert_eq!(sensing(Reduction::NONE), [B, C, D]);
+    assert_eq!(sensing(reduction), [B, C]);
+    assert_eq!(sensing(Reduction::of(Db(7.99))), [B, C, D]);
+    assert_eq!(Reduction::of(Db(-3.0)), Reduction::NONE);
+    assert_eq!(reduction.max(Reduction::of(Db(2.0))), reduction);
+}
+
+/// A receiver that ignores a PPDU locks to another one that begins from then on, not to one that
+/// began before, and only as far as the same PPDU goes.
+#[test]
+fn what_is_ignored_holds_nobody() {
+    for (second_us, ignored_us, locks) in [
+        (150, Some(132), true),
+        (132, Some(132), true),
+        (131, Some(132), false),
+        (150, None, false),
+    ] {
+        let mut air = air(&[], None);
+        air.begin(flight(A, C, 100, 300));
+        if let Some(us) = ignored_us {
+            let number = air.flights().last().expect("it is there").overlaps.number();
+            air.ignore(B, number, at(us));
+        }
+        air.begin(flight(D, B, second_us, 280));
+        let second = air.flights().last().expect("it is there").clone();
+        assert_eq!(air.locks(&second, B), locks, "{second_us} us");
+        assert!(!air.locks(&second, C), "the other receiver");
+        // The next one of the same transmitter holds it again.
+        for _ in 0..2 {
+            let end = air.next_end();
+            let ended = air.end(end).expect("one ends");
+            air.forget(ended);
+        }
+        assert!(air.ignored.is_empty());
+    }
+}
+
+/// Trigger-based PPDUs have one preamble in common: their powers add up. The SINR of HE-SIG-A is
+/// that of its own 32 us.
+#[test]
+fn what_is_known_at_the_end_of_the_signal_field() {
+    let header = Duration::from_micros(48);
+    let answer =
+        |from| Flight { carried: Carried::Triggered { header }, ..flight(from, A, 100, 400) };
+    let snrs = [(B, D, 10.0), (C, D, 10.0), (A, D, 3.9)];
+    let mut both_answer = air(&snrs, None);
+    both_answer.begin(answer(B));
+    both_answer.begin(answer(C));
+    assert_eq!(both_answer.next_signal_field(at(100)), at(132));
+    assert_eq!(both_answer.signal_fields(at(132)).count(), 2);
+    for flight in both_answer.signal_fields(at(132)) {
+        let heard_mw = both_answer.hears_signal_field(flight, D).expect("13 dB over the noise");
+        assert!((heard_mw / (2.0 * Dbm(-84.0).as_milliwatts()) - 1.0).abs() < 1e-9);
+        assert!(is_below(heard_mw, Dbm(-80.98)) && !is_below(heard_mw, Dbm(-80.99)));
+    }
+    // A plain HT PPDU has no colour; a preamble takes 4 dB.
+    assert_eq!(flight(A, B, 100, 300).signal_field_end(), None);
+    let he = Rate::he(0, 1, ChannelWidth::Mhz20, HeGuardInterval::Ns800Ltf2x, false);
+    let he = he.expect("a rate");
+    for (snr, is_heard) in [(3.99, false), (4.01, true)] {
+        let mut air = air(&[(A, D, snr)], None);
+        air.begin(Flight { rate: he, ..flight(A, B, 100, 300) });
+        // What begins behind HE-SIG-A does not disturb it, though it does the rest.
+        air.begin(flight(C, B, 132, 300));
+        let first = air.flights().next().expect("it is there");
+        assert_eq!(air.hears_signal_field(first, D).is_some(), is_heard, "{snr} dB");
     }
 }

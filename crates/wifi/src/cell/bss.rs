@@ -21,6 +21,8 @@ pub(super) struct BssFacts {
     pub access_point: StationId,
     pub beacon_bytes: u32,
     pub probe_request_bytes: u32,
+    /// BSS colour, 1 to 63; 0 for none.
+    pub colour: u8,
 }
 
 /// The state of a set.
@@ -56,8 +58,14 @@ impl BssFacts {
             access_point: StationId(index as u16),
             beacon_bytes: beacon_bytes(&station.capabilities),
             probe_request_bytes: sizes::PROBE_REQUEST + elements.1,
+            colour: config.colours.get(bss.index()).copied().unwrap_or(usual_colour(bss)),
         })
     }
+}
+
+/// The colour of a set of which the configuration says none.
+const fn usual_colour(bss: BssId) -> u8 {
+    (bss.0 % 63) as u8 + 1
 }
 
 /// Length of a beacon of an access point with these capabilities.

@@ -3,6 +3,7 @@
 
 use super::links::Links;
 use super::multi_user::OfdmaConfig;
+use super::spatial_reuse::ObssPd;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
@@ -49,6 +50,9 @@ pub struct CellConfig {
     /// slots at 2.4 GHz are long (IEEE 802.11-2020, 9.4.1.4: the Short Slot Time bit
     /// is 0). What is called the access point is then the station that sends beacons.
     pub independent: bool,
+    /// BSS colours by [`BssId`]: 1 to 63, or 0 for a set that has none. Sets beyond the end have
+    /// one more than their number, modulo 63. Only HE PPDUs show them.
+    pub colours: Vec<u8>,
     /// The stations; the index is the [`StationId`]. Exactly one of each basic service set is
     /// its access point.
     pub stations: Vec<StationConfig>,
@@ -97,6 +101,7 @@ impl CellConfig {
             carrier_sense: Dbm(-82.0),
             capture_margin: Some(Db(5.0)),
             independent: false,
+            colours: Vec::new(),
             stations,
             links,
             record_events: false,
@@ -179,6 +184,9 @@ pub struct StationConfig {
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
     /// Downlink OFDMA; an access point's of 802.11ax only. Each PPDU has one receiver if `None`.
     pub ofdma: Option<OfdmaConfig>,
+    /// Spatial reuse; a station's of 802.11ax only. It waits for every PPDU that it senses if
+    /// `None`.
+    pub obss_pd: Option<ObssPd>,
     /// It also delivers packets that it hears and that are for other stations
     /// ([`Output::Overheard`](super::Output::Overheard)).
     pub promiscuous: bool,
@@ -213,6 +221,7 @@ impl StationConfig {
             power_save_buffer: None,
             adaptive_mtu: None,
             ofdma: None,
+            obss_pd: None,
             promiscuous: false,
         }
     }

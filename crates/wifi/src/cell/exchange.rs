@@ -5,7 +5,7 @@
 use super::content::{Action, Content, Exchange, Management};
 use super::station::BEACON_EDCAF;
 use super::{Cell, Pending, Sequel, StationConfig};
-use crate::air::{Carried, Flight, Overlaps};
+use crate::air::{Carried, Flight, Overlaps, Reduction};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;
@@ -58,6 +58,7 @@ impl Cell {
                 reserves_until,
                 carried: Carried::Rts,
                 overlaps: Overlaps::NONE,
+                reduction: Reduction::NONE,
             });
             self.stations[station.index()].exchange = Some(exchange);
         } else {
@@ -119,6 +120,7 @@ impl Cell {
             reserves_until: end + response.map_or(Duration::ZERO, |r| sifs + r.duration),
             carried: Carried::Payload,
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         });
         if let (Content::Data { mpdus, aggregated: true }, Address::Station(receiver)) =
             (content, peer)
@@ -129,6 +131,9 @@ impl Cell {
 
     pub(super) fn transmit(&mut self, flight: Flight) {
         self.stations[flight.transmitter.index()].stats.airtime += flight.end - flight.start;
+        if self.spatial_reuse.is_some() {
+            return self.transmit_reusing(flight);
+        }
         self.contention.transmission_starts(flight.transmitter, flight.start);
         self.air.begin(flight);
     }
@@ -150,6 +155,7 @@ impl Cell {
                         reserves_until,
                         carried,
                         overlaps: Overlaps::NONE,
+                        reduction: Reduction::NONE,
                     });
                 }
                 Sequel::Payload => self.send_payload(station),
@@ -265,6 +271,7 @@ impl Cell {
     pub(super) fn end_opportunity(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
         self.contention.hold(station, now);
+        self.lift_restriction(station);
         let access = self.edcaf(station, edcaf);
         let contender = access.contender;
         access.contends_since = now;

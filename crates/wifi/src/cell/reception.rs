@@ -3,7 +3,10 @@
 
 use super::arrival::Arrival;
 use super::content::{Action, Content, Exchange, Management};
+use super::multi_user::MultiUser;
 use super::recipient::{Arrived, Fate, release};
+use super::station::Station;
+use super::uplink::Uplink;
 use super::{Cell, Output, Pending, Sequel};
 use crate::air::Subframes;
 use crate::air::{Carried, Flight, Overheard, happens};
@@ -45,7 +48,10 @@ impl Cell {
                 }
                 _ => {}
             }
-            self.contention.transmission_ends(flight.transmitter, self.now);
+            match self.spatial_reuse.is_some() {
+                false => self.contention.transmission_ends(flight.transmitter, self.now),
+                true => self.transmission_over(&flight),
+            }
             self.air.forget(flight);
         }
     }
@@ -85,7 +91,7 @@ impl Cell {
                     self.record_control(flight, decoded);
                 }
                 match carried {
-                    Carried::Rts if decoded && !self.contention.is_reserved(receiver, self.now) => {
+                    Carried::Rts if decoded && self.may_clear(receiver, flight.transmitter) => {
                         self.answer_rts(flight, receiver);
                     }
                     Carried::Rts => self.start_response_timeout(flight.transmitter),
@@ -530,7 +536,7 @@ impl Cell {
     /// Stations that are not addressed set their NAV, or wait for EIFS.
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.settings.extended_space;
-        let Self { air, contention, foreign_nav, .. } = self;
+        let Self { air, contention, navs, .. } = self;
         if flight.reserves_until <= self.now
             && !contention.extends_beyond(self.now)
             && air.is_decoded_by_all(flight)
@@ -538,7 +544,7 @@ impl Cell {
             // The NAV ends with the PPDU, and there is no EIFS to cut short.
             return;
         }
-        if flight.carried.is_of_several() || !foreign_nav.is_empty() {
+        if flight.carried.is_of_several() || !navs.is_empty() {
             return self.overhear_outside(flight);
         }
         air.overhear(flight, |listener, overheard| match overheard {
@@ -547,39 +553,36 @@ impl Cell {
         });
     }
 
-    /// The same where not all who hear it are third parties, or those of another set have a NAV
-    /// of their own.
+    /// The same where not all who hear it are third parties, or stations have two NAVs.
     // Where the two are one, listeners to a plain PPDU take half as long again.
     #[inline(never)]
     fn overhear_outside(&mut self, flight: &Flight) {
+        if self.spatial_reuse.is_some() {
+            return self.overhear_reusing(flight);
+        }
         let failed_until = self.now + self.settings.extended_space;
-        let Self { air, contention, stations, foreign_nav, .. } = self;
-        // Who takes part in an exchange with several stations is no third party to it.
-        let several = match (flight.carried, flight.receiver) {
-            (Carried::MultiUser { .. } | Carried::Trigger, _) => Some(flight.transmitter),
-            (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
-            _ => None,
-        };
-        let several = several.and_then(|of| stations[of.index()].multi_user.as_deref());
-        let soliciting = match (flight.carried, flight.receiver) {
-            (Carried::Solicitation, _) => Some(flight.transmitter),
-            (Carried::Triggered { .. }, Address::Station(receiver)) => Some(receiver),
-            _ => None,
-        };
-        let uplink = soliciting.and_then(|of| stations[of.index()].uplink.as_deref());
+        let Self { air, contention, stations, navs, settings, .. } = self;
+        let (several, uplink) = exchange_of(flight, stations);
         let set = |station: StationId| stations[station.index()].config.bss;
         air.overhear(flight, |listener, overheard| match overheard {
             _ if several.is_some_and(|several| several.has(listener))
                 || uplink.is_some_and(|uplink| uplink.has(listener)) => {}
             Overheard::Decoded => {
                 contention.reserve(listener, flight.reserves_until);
-                if !foreign_nav.is_empty() && set(listener) != set(flight.transmitter) {
-                    let until = &mut foreign_nav[listener.index()];
-                    *until = flight.reserves_until.max(*until);
+                if let Some(navs) = navs.get_mut(listener.index()) {
+                    let sets = (set(listener), set(flight.transmitter));
+                    navs.update(flight, navs.origin(sets, &settings.bss, flight));
                 }
             }
             Overheard::Failed => contention.extend_interframe_space(listener, failed_until),
         });
+    }
+
+    /// Whether a station takes part in the exchange with several stations that a PPDU belongs to.
+    pub(super) fn takes_part(&self, flight: &Flight, station: StationId) -> bool {
+        let (several, uplink) = exchange_of(flight, &self.stations);
+        several.is_some_and(|several| several.has(station))
+            || uplink.is_some_and(|uplink| uplink.has(station))
     }
 
     pub(super) fn has_agreement(&self, sender: StationId, edcaf: usize, peer: Address) -> bool {
@@ -646,6 +649,28 @@ impl<'a> Taken<'a> {
     fn together(exchange: &Exchange, mpdus: usize, decoded: &'a Bitmap) -> Self {
         Self { edcaf: exchange.edcaf, mpdus: 0..mpdus, decoded, subframes: None }
     }
+}
+
+/// The exchange with several stations that a PPDU belongs to, of the downlink and of the uplink:
+/// who takes part in it is no third party to it.
+fn exchange_of<'a>(
+    flight: &Flight,
+    stations: &'a [Station],
+) -> (Option<&'a MultiUser>, Option<&'a Uplink>) {
+    let several = match (flight.carried, flight.receiver) {
+        (Carried::MultiUser { .. } | Carried::Trigger, _) => Some(flight.transmitter),
+        (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => Some(receiver),
+        _ => None,
+    };
+    let soliciting = match (flight.carried, flight.receiver) {
+        (Carried::Solicitation, _) => Some(flight.transmitter),
+        (Carried::Triggered { .. }, Address::Station(receiver)) => Some(receiver),
+        _ => None,
+    };
+    (
+        several.and_then(|of| stations[of.index()].multi_user.as_deref()),
+        soliciting.and_then(|of| stations[of.index()].uplink.as_deref()),
+    )
 }
 
 /// Returns whether the frame says nothing of its sender being awake: its power management bit

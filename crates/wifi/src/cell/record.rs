@@ -194,7 +194,7 @@ impl Cell {
             Address::Station(receiver) => receiver,
             Address::Group => self.access_point_of(flight.transmitter),
         };
-        let signal = self.air.mean_power(flight.transmitter, listener);
+        let signal = self.air.mean_power(flight, listener);
         self.outbox.events.push_back(Event::Ppdu(Ppdu {
             start: flight.start,
             end: flight.end,

@@ -97,13 +97,24 @@ struct Contender {
 impl Contention {
     /// `senses[s][t]`: station `s` senses a PPDU of station `t`.
     pub fn new(slot: Duration, senses: &[Vec<bool>]) -> Self {
+        Self::with_views(slot, senses, true)
+    }
+
+    /// The same with a view for each station, so that the medium can be busy for one of them and
+    /// not for another that senses the same transmitters ([`Self::becomes_busy`]).
+    pub fn separate(slot: Duration, senses: &[Vec<bool>]) -> Self {
+        Self::with_views(slot, senses, false)
+    }
+
+    fn with_views(slot: Duration, senses: &[Vec<bool>], shared: bool) -> Self {
         let stations = senses.len();
         let mut rows: Vec<Vec<bool>> = Vec::new();
         let mut view_of = Vec::with_capacity(stations);
         for (station, row) in senses.iter().enumerate() {
             let mut row = row.clone();
             row[station] = true;
-            let view = rows.iter().position(|r| *r == row).unwrap_or_else(|| {
+            let known = if shared { rows.iter().position(|r| *r == row) } else { None };
+            let view = known.unwrap_or_else(|| {
                 rows.push(row);
                 rows.len() - 1
             });
@@ -269,15 +280,42 @@ impl Contention {
     pub fn transmission_starts(&mut self, transmitter: StationId, now: Instant) {
         for index in 0..self.sensed_by[transmitter.index()].len() {
             let index = usize::from(self.sensed_by[transmitter.index()][index]);
-            let view = &mut self.views[index];
-            view.busy += 1;
-            if view.busy > 1 || (!view.resolved && now < view.earliest_access()) {
-                // Nobody counted a slot.
-                continue;
-            }
-            self.resolve(index);
-            self.views[index].freeze(now, self.slot);
+            self.sense(index, now);
         }
+    }
+
+    /// A view senses one more PPDU.
+    #[inline]
+    fn sense(&mut self, index: usize, now: Instant) {
+        let view = &mut self.views[index];
+        view.busy += 1;
+        if view.busy > 1 || (!view.resolved && now < view.earliest_access()) {
+            // Nobody counted a slot.
+            return;
+        }
+        self.resolve(index);
+        self.views[index].freeze(now, self.slot);
+    }
+
+    /// A PPDU begins at `now` that `station`, which has a view of its own, senses, or that it
+    /// sends itself.
+    pub fn becomes_busy(&mut self, station: StationId, now: Instant) {
+        self.sense(usize::from(self.view_of[station.index()]), now);
+    }
+
+    /// A PPDU that made the medium busy for `station`, which has a view of its own, does so no
+    /// more from `now` on: it ends, or is ignored.
+    pub fn becomes_idle(&mut self, station: StationId, now: Instant) {
+        let view = &mut self.views[usize::from(self.view_of[station.index()])];
+        view.busy -= 1;
+        if view.busy == 0 {
+            view.idle_since = now;
+        }
+    }
+
+    /// Returns whether some contender of `station` has something to send.
+    pub fn is_contending(&self, station: StationId) -> bool {
+        self.contenders_of[station.index()].iter().any(|id| self.is_armed(*id))
     }
 
     /// A PPDU of `transmitter` ends at `now`; holds for this instant are set already.

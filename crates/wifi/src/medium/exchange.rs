@@ -3,7 +3,7 @@
 
 use super::radio::{ACCESSES, BEACON_ACCESS, Queued};
 use super::{Medium, Output, Pending, Response, Sequel, Stage};
-use crate::air::{Carried, Expected, Flight, Overheard, Overlaps, Subframes};
+use crate::air::{Carried, Expected, Flight, Overheard, Overlaps, Reduction, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::Rate;
@@ -110,6 +110,7 @@ impl Medium {
                 reserves_until: now + duration + rest,
                 carried: Carried::Rts,
                 overlaps: Overlaps::NONE,
+                reduction: Reduction::NONE,
             });
         } else {
             state.exchange = Some(exchange);
@@ -141,6 +142,7 @@ impl Medium {
             reserves_until,
             carried: Carried::Payload,
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         });
     }
 
@@ -183,6 +185,7 @@ impl Medium {
                     reserves_until,
                     carried: Carried::Cts,
                     overlaps: Overlaps::NONE,
+                    reduction: Reduction::NONE,
                 }),
                 Sequel::Acknowledge { to } => self.acknowledge(radio, to),
                 Sequel::Payload => self.send_payload(radio),
@@ -372,6 +375,7 @@ impl Medium {
             reserves_until: end,
             carried,
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         });
     }
 

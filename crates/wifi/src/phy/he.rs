@@ -16,7 +16,7 @@ use core::fmt;
 use lasthop_units::{Bitrate, Duration};
 
 /// Non-HT part 20 us, RL-SIG 4 us, HE-SIG-A 8 us (27.4.3).
-pub(super) const UNTIL_SIGNAL_A: Duration = Duration::from_micros(20 + 4 + 8);
+pub(crate) const UNTIL_SIGNAL_A: Duration = Duration::from_micros(20 + 4 + 8);
 /// HE-SIG-A is sent twice in an extended range PPDU.
 const SIGNAL_A_AGAIN: Duration = Duration::from_micros(8);
 /// HE-STF of a PPDU that is not trigger-based.

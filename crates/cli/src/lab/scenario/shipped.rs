@@ -23,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 57] = [
+pub static ALL: [Shipped; 58] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -78,6 +78,7 @@ pub static ALL: [Shipped; 57] = [
     shipped!("scan/fig6"),
     shipped!("scan/fig7"),
     shipped!("scan/fig9"),
+    shipped!("spatial-reuse"),
     shipped!("upload"),
     shipped!("video"),
     shipped!("wifi6"),

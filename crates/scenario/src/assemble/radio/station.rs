@@ -92,6 +92,8 @@ pub(super) fn config(
             .ofdma
             .as_ref()
             .and_then(|ofdma| ofdma_of(ofdma, node.role(), (raw, qos), common, problems)),
+        // `cells` says which sets do it.
+        obss_pd: None,
         promiscuous: false,
     }
 }

@@ -18,7 +18,7 @@ use super::super::content::Exchange;
 use super::super::reception::Taken;
 use super::super::{Cell, Pending, Sequel};
 use super::{OfdmaAcknowledgement, Phase, User};
-use crate::air::{Carried, Flight, Overlaps};
+use crate::air::{Carried, Flight, Overlaps, Reduction};
 use crate::cell::RxInterrupt;
 use crate::event::Event;
 use crate::mac::block_ack::Bitmap;
@@ -55,6 +55,7 @@ impl Cell {
             reserves_until: now,
             carried: Carried::MultiUser { header: several.header },
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         };
         if several.phase == Phase::Trigger {
             let trigger = several.triggered.and_then(|triggered| triggered.trigger);
@@ -335,10 +336,9 @@ impl Cell {
         }
         let &Exchange { edcaf, peer, opportunity_end, .. } = &several.users[next].exchange;
         several.phase = Phase::Requests(next);
-        let Self { air, contention, .. } = self;
         let at = match acked {
             Some(_) => self.now + self.settings.timing.sifs,
-            None if air.carries_any(|other| contention.senses(station, other)) => {
+            None if self.air.carries_any(|other| self.senses(station, other)) => {
                 return self.several_over(station);
             }
             None => self.now,

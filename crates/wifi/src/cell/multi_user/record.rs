@@ -32,7 +32,7 @@ impl Cell {
             let asked = alloc::vec![self.triggered_user(user, start)];
             frames.push(trigger_frame(own, edcaf, triggered, asked, is_asked));
         }
-        let signal = self.air.mean_power(own.transmitter, user.station());
+        let signal = self.air.mean_power(own, user.station());
         Psdu {
             receiver: own.receiver,
             rate: own.rate,

@@ -9,13 +9,13 @@ use crate::phy::Fading;
 use alloc::collections::BTreeMap;
 use proptest::prelude::*;
 
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 /// An SNR at which nothing is sensed, and that as interference is nothing even to a double.
-const DEAF: Db = Db(-300.0);
+pub(super) const DEAF: Db = Db(-300.0);
 
 /// Sets with these numbers of stations, each with its access point first; `snr` is between sets.
-fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellConfig {
+pub(super) fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellConfig {
     let total: usize = stations.iter().map(|stations| stations + 1).sum();
     let mut config = cell(total - 1, rate, ChannelWidth::Mhz20, ampdu);
     let mut number = 0;
@@ -37,19 +37,23 @@ fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellConfig {
 }
 
 /// Every station to its access point.
-fn uplink(config: &CellConfig) -> Vec<(StationId, Address)> {
+pub(super) fn uplink(config: &CellConfig) -> Vec<(StationId, Address)> {
     let ids = (0..).map(StationId);
     let stations = config.stations.iter().zip(ids).filter(|(it, _)| it.role == Role::Station);
     stations.map(|(it, id)| (id, Address::Station(access_point(config, it.bss)))).collect()
 }
 
-fn access_point(config: &CellConfig, bss: BssId) -> StationId {
+pub(super) fn access_point(config: &CellConfig, bss: BssId) -> StationId {
     let is_it = |it: &StationConfig| it.bss == bss && it.role == Role::AccessPoint;
     StationId(config.stations.iter().position(is_it).expect("each set has one") as u16)
 }
 
 /// Packets that each sender got across in a time.
-fn delivered(config: &CellConfig, seed: u64, senders: &[(StationId, Address)]) -> Vec<u64> {
+pub(super) fn delivered(
+    config: &CellConfig,
+    seed: u64,
+    senders: &[(StationId, Address)],
+) -> Vec<u64> {
     let mut cell = Cell::new(config, Seed::new(1, seed)).expect("a sound cell");
     saturate(&mut cell, senders, SECOND * 4, 1500);
     let acked = |&(from, to): &(StationId, Address)| {
@@ -81,7 +85,10 @@ fn sets_that_hear_each_other_are_as_one() {
 }
 
 /// What comes out of the stations of set 0.
-fn trajectory(config: &CellConfig, senders: &[(StationId, Address)]) -> Vec<(StationId, Output)> {
+pub(super) fn trajectory(
+    config: &CellConfig,
+    senders: &[(StationId, Address)],
+) -> Vec<(StationId, Output)> {
     let own: Vec<bool> = config.stations.iter().map(|it| it.bss == BssId(0)).collect();
     let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
     let mut outputs = Vec::new();
@@ -270,6 +277,78 @@ fn each_set_has_one_access_point() {
     assert_eq!(error(&|stations| stations[3].bss = BssId(7)), CellError::AccessPoints(2, 0));
 }
 
+/// Sends from everybody to whom it can, for a while, until nobody holds anything: each packet to
+/// one station comes out there, once, or is lost with a reason, and nothing reaches another set.
+pub(super) fn conserves(config: &CellConfig, sets: u16, seed: u64) -> Result<(), TestCaseError> {
+    let mut cell = Cell::new(config, Seed::new(seed, 0)).expect("a sound cell");
+    let of: Vec<BssId> = config.stations.iter().map(|station| station.bss).collect();
+    let mut flows: Vec<(StationId, Address)> = uplink(config);
+    let down = flows.iter().map(|&(station, ap)| match ap {
+        Address::Station(ap) => (ap, Address::Station(station)),
+        Address::Group => unreachable!("it goes to an access point"),
+    });
+    let down: Vec<_> = down.collect();
+    flows.extend(down);
+    let groups = (0..sets).map(|bss| (access_point(config, BssId(bss)), Address::Group));
+    flows.extend(groups);
+    // By tag: whence, to whom, and how often it came out.
+    let mut sent: BTreeMap<u64, (StationId, Address, u32)> = BTreeMap::new();
+    let handle = |cell: &mut Cell, sent: &mut BTreeMap<u64, (StationId, Address, u32)>| {
+        while let Some(output) = cell.poll_output() {
+            match output {
+                Output::Delivered { station, packet, .. } => {
+                    let (from, to, count) = sent.get_mut(&packet.tag).expect("it was sent");
+                    prop_assert_eq!(of[from.index()], of[station.index()]);
+                    match to {
+                        Address::Station(to) => {
+                            prop_assert_eq!(*to, station);
+                            *count += 1;
+                        }
+                        Address::Group => {}
+                    }
+                }
+                Output::Dropped { station, packet, .. } => {
+                    let (from, to, count) = sent.get_mut(&packet.tag).expect("it was sent");
+                    prop_assert_eq!(of[from.index()], of[station.index()]);
+                    *count += u32::from(*to != Address::Group || station == *from);
+                }
+                Output::Overheard { station, packet, .. } => {
+                    let (from, ..) = sent[&packet.tag];
+                    prop_assert_eq!(of[from.index()], of[station.index()]);
+                }
+                Output::GroupSent { packet, .. } => {
+                    sent.get_mut(&packet.tag).expect("it was sent").2 += 1;
+                }
+            }
+        }
+        Ok(())
+    };
+    for round in 0..60 {
+        let now = Instant::ZERO + ms(5) * round;
+        cell.handle_timeout(now);
+        for &(from, to) in &flows {
+            let tag = sent.len() as u64;
+            sent.insert(tag, (from, to, 0));
+            cell.handle_packet(now, from, to, Packet::new(tag, 700, now));
+        }
+        handle(&mut cell, &mut sent)?;
+    }
+    let mut end = Instant::ZERO + SECOND;
+    while (0..config.stations.len() as u16).any(|id| cell.held_packets(StationId(id)) > 0)
+        && end < Instant::ZERO + SECOND * 60
+    {
+        cell.handle_timeout(end);
+        handle(&mut cell, &mut sent)?;
+        end += SECOND;
+    }
+    cell.handle_timeout(end);
+    handle(&mut cell, &mut sent)?;
+    for (tag, (from, to, count)) in sent {
+        prop_assert_eq!(count, 1, "packet {} from {:?} to {:?}", tag, from, to);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -286,7 +365,6 @@ proptest! {
         let rate = mcs(3, ChannelWidth::Mhz20, GuardInterval::Long);
         let mut config = sets(&stations, rate, if ampdu { 65_535 } else { 0 }, Db(0.0));
         config.capture_margin = Some(Db(5.0));
-        let total = config.stations.len();
         config.change_links(|pair| {
             let (from, to) = (pair.from.index(), pair.to.index());
             let place = from.min(to) * 20 + from.max(to);
@@ -306,72 +384,6 @@ proptest! {
                 _ => {}
             }
         }
-        let mut cell = Cell::new(&config, Seed::new(seed, 0)).expect("a sound cell");
-        let of: Vec<BssId> = config.stations.iter().map(|station| station.bss).collect();
-        let mut flows: Vec<(StationId, Address)> = uplink(&config);
-        let down = flows.iter().map(|&(station, ap)| match ap {
-            Address::Station(ap) => (ap, Address::Station(station)),
-            Address::Group => unreachable!("it goes to an access point"),
-        });
-        let down: Vec<_> = down.collect();
-        flows.extend(down);
-        let groups = (0..stations.len() as u16)
-            .map(|bss| (access_point(&config, BssId(bss)), Address::Group));
-        flows.extend(groups);
-        // By tag: whence, to whom, and how often it came out.
-        let mut sent: BTreeMap<u64, (StationId, Address, u32)> = BTreeMap::new();
-        let handle = |cell: &mut Cell, sent: &mut BTreeMap<u64, (StationId, Address, u32)>| {
-            while let Some(output) = cell.poll_output() {
-                match output {
-                    Output::Delivered { station, packet, .. } => {
-                        let (from, to, count) = sent.get_mut(&packet.tag).expect("it was sent");
-                        prop_assert_eq!(of[from.index()], of[station.index()]);
-                        match to {
-                            Address::Station(to) => {
-                                prop_assert_eq!(*to, station);
-                                *count += 1;
-                            }
-                            Address::Group => {}
-                        }
-                    }
-                    Output::Dropped { station, packet, .. } => {
-                        let (from, to, count) = sent.get_mut(&packet.tag).expect("it was sent");
-                        prop_assert_eq!(of[from.index()], of[station.index()]);
-                        *count += u32::from(*to != Address::Group || station == *from);
-                    }
-                    Output::Overheard { station, packet, .. } => {
-                        let (from, ..) = sent[&packet.tag];
-                        prop_assert_eq!(of[from.index()], of[station.index()]);
-                    }
-                    Output::GroupSent { packet, .. } => {
-                        sent.get_mut(&packet.tag).expect("it was sent").2 += 1;
-                    }
-                }
-            }
-            Ok(())
-        };
-        for round in 0..60 {
-            let now = Instant::ZERO + ms(5) * round;
-            cell.handle_timeout(now);
-            for &(from, to) in &flows {
-                let tag = sent.len() as u64;
-                sent.insert(tag, (from, to, 0));
-                cell.handle_packet(now, from, to, Packet::new(tag, 700, now));
-            }
-            handle(&mut cell, &mut sent)?;
-        }
-        let mut end = Instant::ZERO + SECOND;
-        while (0..total as u16).any(|id| cell.held_packets(StationId(id)) > 0)
-            && end < Instant::ZERO + SECOND * 60
-        {
-            cell.handle_timeout(end);
-            handle(&mut cell, &mut sent)?;
-            end += SECOND;
-        }
-        cell.handle_timeout(end);
-        handle(&mut cell, &mut sent)?;
-        for (tag, (from, to, count)) in sent {
-            prop_assert_eq!(count, 1, "packet {} from {:?} to {:?}", tag, from, to);
-        }
+        conserves(&config, stations.len() as u16, seed)?;
     }
 }

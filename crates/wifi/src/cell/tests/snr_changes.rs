@@ -2,7 +2,7 @@
 
 use super::fingerprint::fingerprint;
 use super::*;
-use crate::air::{Air, Carried, Flight, Overlaps};
+use crate::air::{Air, Carried, Flight, Overlaps, Reduction};
 use crate::phy::{Fading, SnrChange};
 use lasthop_packet::AccessCategory;
 use proptest::prelude::*;
@@ -90,10 +90,11 @@ fn levels_follow_when_the_next_ppdu_begins() {
             reserves_until: start,
             carried: Carried::Ack,
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         };
         air.begin(flight.clone());
         assert_eq!(air.snr(&flight, STATION), if millis < 10 { Db(30.0) } else { Db(20.0) });
-        air.mean_power(AP, STATION).expect("two stations")
+        air.mean_power(&flight, STATION).expect("two stations")
     };
     assert!((power_at(9) - (noise + Db(30.0))).0.abs() < 1e-9);
     assert!((power_at(10) - (noise + Db(20.0))).0.abs() < 1e-9);

@@ -7,15 +7,14 @@
 //! up, as after any Block Ack that is missing. An answer leaves the station's backoff and window
 //! as they are: it did not gain the channel.
 //!
-//! A station does not answer if it senses another PPDU when the Trigger frame ends, or if the
-//! NAV is set that frames of other basic service sets gave it (26.5.2.5: the Trigger frames
-//! require carrier sense, and the NAV of the station's own set does not count). What begins in
-//! the SIFS after that is not looked at.
+//! A station does not answer if it senses another PPDU when the Trigger frame ends, or if its
+//! basic NAV is set (26.5.2.5: the Trigger frames require carrier sense, and the NAV of the
+//! station's own set does not count). What begins in the SIFS after that is not looked at.
 
 use super::super::content::{Content, Exchange};
 use super::super::{Cell, Pending, Sequel};
 use super::{Answer, Phase, StationRecord, Timer, Uplink, is_data};
-use crate::air::{Carried, Flight, Overlaps, Subframes};
+use crate::air::{Carried, Flight, Overlaps, Reduction, Subframes};
 use crate::cell::RxInterrupt;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -44,6 +43,7 @@ impl Cell {
             reserves_until,
             carried: Carried::Solicitation,
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         });
     }
 
@@ -82,13 +82,12 @@ impl Cell {
         }
     }
 
-    /// The station is in no exchange of its own, senses nothing, and no other set's NAV is on it.
+    /// The station is in no exchange of its own, senses nothing, and its basic NAV is over.
     fn may_answer(&self, station: StationId) -> bool {
-        let Self { air, contention, now, .. } = self;
-        let foreign = self.foreign_nav.get(station.index());
+        let navs = self.navs.get(station.index());
         self.stations[station.index()].exchange.is_none()
-            && foreign.is_none_or(|until| until <= now)
-            && !air.carries_any(|other| contention.senses(station, other))
+            && navs.is_none_or(|navs| navs.basic <= self.now)
+            && !self.air.carries_any(|other| self.senses(station, other))
     }
 
     /// Puts a station's trigger-based PPDU on the air.
@@ -125,6 +124,7 @@ impl Cell {
             reserves_until: answer.until,
             carried: Carried::Triggered { header: answer.header },
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         });
         let receiver = answer.to;
         if let Content::Data { mpdus, .. } = content
@@ -347,6 +347,7 @@ impl Cell {
             reserves_until: end,
             carried: Carried::MultiStationBlockAck,
             overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
         });
     }
 

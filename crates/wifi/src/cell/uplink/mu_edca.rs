@@ -6,8 +6,8 @@
 //! sends in the standard, share the EDCAF of their category here: while one waits, the station
 //! contends as ever in it.
 
-use super::super::Cell;
 use super::super::station::BEACON_EDCAF;
+use super::super::{Cell, Reason};
 use crate::station::StationId;
 use lasthop_units::{Duration, Instant};
 
@@ -78,7 +78,16 @@ impl Cell {
         self.find_next_uplink();
     }
 
-    pub(super) fn find_next_uplink(&mut self) {
-        self.next_uplink = super::super::earliest(self.uplink_timers.iter().map(|timer| timer.0));
+    /// Finds when the first of these timers, or an HE-SIG-A, ends.
+    pub(in super::super) fn find_next_uplink(&mut self) {
+        let first = super::super::earliest(self.uplink_timers.iter().map(|timer| timer.0));
+        let signal_field = self.spatial_reuse.as_ref().map(|reuse| reuse.next_signal_field);
+        self.next_uplink = signal_field.map_or(first, |end| end.min(first));
+    }
+
+    /// What is due at the first of these instants.
+    pub(in super::super) fn reason_of_timer(&self) -> Reason {
+        let is_timer = self.uplink_timers.iter().any(|timer| timer.0 == self.next_uplink);
+        if is_timer { Reason::Uplink } else { Reason::SignalField }
     }
 }

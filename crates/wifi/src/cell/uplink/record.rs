@@ -124,7 +124,7 @@ impl Cell {
                 (0..Answer::nulls(phase) as usize).map(null).collect()
             }
         };
-        let signal = self.air.mean_power(own.transmitter, answer.to);
+        let signal = self.air.mean_power(own, answer.to);
         let psdu = Psdu {
             receiver: peer,
             rate: own.rate,

@@ -1,0 +1,169 @@
+//! `[[cell]]`: what the nodes of a basic service set have in common. BSS colours, for sets that say
+//! none one that is not in use, as access points choose it, and levels of spatial reuse (IEEE
+//! 802.11ax-2021, 26.10.2), in dBm.
+
+use super::WifiNode;
+use crate::error::Problems;
+use crate::raw::{RawCell, RawScenario};
+use crate::scalar::{At, Whole};
+use lasthop_units::Dbm;
+use lasthop_wifi::BssId;
+use lasthop_wifi::cell::{ObssPd, StationConfig};
+use lasthop_wifi::phy::Standard;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Gives each node what its set says; the colours, by [`BssId`], are empty where no PPDU shows
+/// them.
+pub(super) fn apply(
+    raw: &RawScenario,
+    wifi: &[WifiNode<'_>],
+    sets: &[BssId],
+    stations: &mut [StationConfig],
+    problems: &mut Problems,
+) -> Vec<u8> {
+    let of_names: BTreeMap<Option<&str>, BssId> =
+        wifi.iter().map(|(_, node)| node.bss()).zip(sets.iter().copied()).collect();
+    let cells = cells(raw, &of_names, problems);
+    let standard = raw.channel.standard.value;
+    for cell in &raw.cell {
+        check(cell, raw, problems);
+    }
+    for (index, station) in stations.iter_mut().enumerate() {
+        let level = cells.get(&sets[index]).and_then(|cell| level_of(cell));
+        let settings = &wifi[index].1.raw.settings;
+        // Older stations of the set know no colours.
+        let can = standard == Standard::Dot11ax && station.capabilities.is_he();
+        station.obss_pd = level.filter(|_| can).map(|level| ObssPd {
+            level,
+            tx_power: settings.tx_power.value,
+            tx_power_reference: ObssPd::tx_power_reference(
+                station.role,
+                settings.streams.value.get(),
+            ),
+        });
+    }
+    for neighbour in raw.neighbour.iter().filter(|_| standard != Standard::Dot11ax) {
+        if let Some(colour) = &neighbour.colour {
+            problems.push(&colour.place, format!("a BSS colour needs 802.11ax, not {standard}"));
+        }
+    }
+    match standard {
+        Standard::Dot11ax => colours(raw, &of_names, &cells),
+        _ => Vec::new(),
+    }
+}
+
+/// The cells of the file by set; notes those that are of no set, or of one that has another.
+fn cells<'a>(
+    raw: &'a RawScenario,
+    of_names: &BTreeMap<Option<&str>, BssId>,
+    problems: &mut Problems,
+) -> BTreeMap<BssId, &'a RawCell> {
+    let mut seen = BTreeSet::new();
+    let mut cells = BTreeMap::new();
+    for cell in &raw.cell {
+        let name = cell.name.as_ref().map(|at| at.value.0.as_str());
+        let place = cell.name.as_ref().map_or(&cell.here, |at| &at.place);
+        if !seen.insert(name) {
+            let message = match name {
+                Some(name) => format!("there are two cells called {name:?}"),
+                None => "there are two cells without a name".to_owned(),
+            };
+            problems.push(place, message);
+            continue;
+        }
+        match of_names.get(&name) {
+            Some(&set) => _ = cells.insert(set, cell),
+            None => {
+                let known: Vec<String> = of_names
+                    .keys()
+                    // Those of neighbours have names that no node can have.
+                    .filter(|name| !name.is_some_and(|name| name.contains(':')))
+                    .map(|name| match name {
+                        Some(name) => format!("{name:?}"),
+                        None => "the one without a name".to_owned(),
+                    })
+                    .collect();
+                let message = match name {
+                    Some(name) => format!("no node has bss = {name:?}; there are bss = "),
+                    None => "every node has a bss, so this cell needs a name: one of ".to_owned(),
+                };
+                problems.push(place, message + &known.join(", "));
+            }
+        }
+    }
+    cells
+}
+
+/// Notes what a cell cannot say.
+fn check(cell: &RawCell, raw: &RawScenario, problems: &mut Problems) {
+    let standard = raw.channel.standard.value;
+    let level = &cell.spatial_reuse.level;
+    if standard != Standard::Dot11ax {
+        if let Some(colour) = &cell.colour {
+            problems.push(&colour.place, format!("a BSS colour needs 802.11ax, not {standard}"));
+        }
+        if level.value.0.is_some() {
+            problems.push(&level.place, format!("spatial reuse needs 802.11ax, not {standard}"));
+        }
+    }
+    let Some(dbm) = level.value.0 else { return };
+    if !(ObssPd::LEVEL_MIN.0..=ObssPd::LEVEL_MAX.0).contains(&dbm.0) {
+        let message = format!(
+            "expected {} to {}, or \"off\", got {dbm}",
+            ObssPd::LEVEL_MIN,
+            ObssPd::LEVEL_MAX
+        );
+        problems.push(&level.place, message);
+    }
+    if cell.colour.as_ref().is_some_and(|colour| colour.value.0 == 0) {
+        let message = "without a colour nothing is known to be of another set; \
+                       take another colour than 0, or no spatial_reuse";
+        problems.push(&level.place, message);
+    }
+    if raw.channel.independent.value {
+        let message = "an independent cell has no other set whose PPDUs it could ignore";
+        problems.push(&level.place, message);
+    }
+}
+
+fn level_of(cell: &RawCell) -> Option<Dbm> {
+    cell.spatial_reuse.level.value.0
+}
+
+/// The colours of all sets: those that are given, and for the others in the order of their names
+/// the lowest that is left, so that neither a further set nor another order in the file makes
+/// two of them the same.
+fn colours(
+    raw: &RawScenario,
+    of_names: &BTreeMap<Option<&str>, BssId>,
+    cells: &BTreeMap<BssId, &RawCell>,
+) -> Vec<u8> {
+    let whole = |at: &At<Whole<0, 63>>| at.value.get::<u8>();
+    let neighbours: BTreeMap<String, Option<u8>> = raw
+        .neighbour
+        .iter()
+        .map(|it| (format!("{}:", it.name.value.0), it.colour.as_ref().map(whole)))
+        .collect();
+    let given = |name: Option<&str>, set: BssId| match name.and_then(|it| neighbours.get(it)) {
+        Some(colour) => *colour,
+        None => cells.get(&set).and_then(|cell| cell.colour.as_ref().map(whole)),
+    };
+    let mut colours = vec![0; of_names.len()];
+    let taken: BTreeSet<u8> =
+        of_names.iter().filter_map(|(name, &set)| given(*name, set)).collect();
+    let mut left: Vec<u8> = (1..=63).filter(|colour| !taken.contains(colour)).collect();
+    if left.is_empty() {
+        left = (1..=63).collect();
+    }
+    let mut left = left.into_iter().cycle();
+    let is_neighbours = |name: &Option<&str>| name.is_some_and(|it| neighbours.contains_key(it));
+    let mut in_order: Vec<(bool, Option<&str>, BssId)> =
+        of_names.iter().map(|(name, &set)| (is_neighbours(name), *name, set)).collect();
+    in_order.sort_unstable();
+    for (_, name, set) in in_order {
+        let colour = given(name, set).or_else(|| left.next());
+        colours[set.index()] = colour.unwrap_or(0);
+    }
+    colours
+}

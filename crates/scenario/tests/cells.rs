@@ -1,0 +1,192 @@
+//! What `[[cell]]`s become: colours by set, levels and powers of spatial reuse; and what is said
+//! of those that cannot be.
+
+use lasthop_scenario::{Scenario, parse};
+use lasthop_units::Dbm;
+use lasthop_wifi::cell::{CellConfig, ObssPd};
+
+/// Two sets, the one without a name second, and neighbours.
+const FLATS: &str = r#"
+[channel]
+standard = "802.11ax"
+[[node]]
+name = "their-ap"
+role = "access-point"
+bss = "upstairs"
+position = ["0m", "20m"]
+streams = 4
+[[node]]
+name = "guest"
+role = "station"
+bss = "upstairs"
+count = 2
+position = ["0m", "23m"]
+tx_power = "15dBm"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "laptop"
+role = "station"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    parse("flats.toml", &format!("{FLATS}{text}"), &[]).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn cell(scenario: &Scenario) -> &CellConfig {
+    scenario.network.cell.as_ref().expect("a cell")
+}
+
+/// By node of the file.
+fn colours(scenario: &Scenario) -> Vec<u8> {
+    let cell = cell(scenario);
+    cell.stations.iter().map(|station| cell.colours[station.bss.index()]).collect()
+}
+
+/// By default no two sets have the same colour, whatever is given to others and in which order
+/// the file has them: the lowest ones, first of the set without a name, then by name.
+#[test]
+fn colours_differ_unless_they_are_given() {
+    assert_eq!(colours(&scenario("")), [2, 2, 2, 1, 1]);
+    for (cells, expected) in [
+        ("[[cell]]\ncolour = 9\n", [1, 1, 1, 9, 9]),
+        ("[[cell]]\nname = \"upstairs\"\ncolour = 1\n", [1, 1, 1, 2, 2]),
+        ("[[cell]]\nname = \"upstairs\"\ncolour = 63\n[[cell]]\ncolour = 63\n", [63; 5]),
+        ("[[cell]]\nname = \"upstairs\"\ncolour = 0\n", [0, 0, 0, 1, 1]),
+    ] {
+        assert_eq!(colours(&scenario(cells)), expected, "{cells}");
+    }
+    let neighbours = "
+[[neighbour]]
+name = \"zoo\"
+level = \"-70dBm\"
+busy = 0.1
+colour = 2
+[[neighbour]]
+name = \"bar\"
+level = \"-70dBm\"
+busy = 0.1
+[[neighbour]]
+name = \"attic\"
+level = \"-70dBm\"
+busy = 0.1
+";
+    // Each has an access point and a station.
+    let expected = [3, 3, 3, 1, 1, 2, 2, 5, 5, 4, 4];
+    assert_eq!(colours(&scenario(neighbours)), expected);
+    // 63 colours are all there are; then they repeat.
+    let many: String = (1..=64)
+        .map(|n| format!("[[node]]\nname = \"ap-{n}\"\nrole = \"access-point\"\nbss = \"s{n}\"\n"))
+        .collect();
+    let scenario = scenario(&many);
+    let mut all = cell(&scenario).colours.clone();
+    all.sort_unstable();
+    assert_eq!((all[0], all[1], all[2], all[3], all.len()), (1, 1, 2, 2, 66));
+    assert!(all[6..].windows(2).all(|pair| pair[0] < pair[1] || pair[0] <= 3), "{all:?}");
+    // Without HE PPDUs there are none.
+    let plain = FLATS.replace("802.11ax", "802.11ac");
+    assert!(cell(&parse("a.toml", &plain, &[]).expect("valid")).colours.is_empty());
+}
+
+/// Every node of the set has the level, its own power, and the reference that 26.10.2.4 gives:
+/// 25 dBm for the access point of four streams.
+#[test]
+fn a_set_reuses_the_air() {
+    let level = Dbm(-72.0);
+    let upstairs = |tx_power: f64, reference: f64| {
+        Some(ObssPd { level, tx_power: Dbm(tx_power), tx_power_reference: Dbm(reference) })
+    };
+    let sta = upstairs(15.0, 21.0);
+    let expected = [upstairs(20.0, 25.0), sta, sta, None, None];
+    for said in ["\"-72dBm\"", "{ level = \"-72dBm\" }"] {
+        let text = format!("[[cell]]\nname = \"upstairs\"\nspatial_reuse = {said}\n");
+        let scenario = scenario(&text);
+        let found: Vec<_> = cell(&scenario).stations.iter().map(|it| it.obss_pd).collect();
+        assert_eq!(found, expected);
+        assert_eq!(found[0].map(|it| it.tx_power_max()), Some(Some(Dbm(15.0))));
+    }
+    for said in ["", "spatial_reuse = \"off\"", "spatial_reuse = { level = \"off\" }"] {
+        let scenario = scenario(&format!("[[cell]]\nname = \"upstairs\"\n{said}\n"));
+        assert!(cell(&scenario).stations.iter().all(|it| it.obss_pd.is_none()));
+    }
+}
+
+#[test]
+fn cells_that_cannot_be() {
+    let ac = "[[cell]]\nspatial_reuse = \"-72dBm\"\ncolour = 3";
+    for (standard, text, expected) in [
+        (
+            "802.11ax",
+            "[[cell]]\nname = \"cellar\"",
+            "cell.cellar.name: no node has bss = \"cellar\"; \
+          there are bss = the one without a name, \"upstairs\"",
+        ),
+        ("802.11ax", "[[cell]]\n[[cell]]", "cell.1: there are two cells without a name"),
+        (
+            "802.11ax",
+            "[[cell]]\nname = \"upstairs\"\n[[cell]]\nname = \"upstairs\"",
+            "cell.upstairs.name: there are two cells called \"upstairs\"",
+        ),
+        (
+            "802.11ax",
+            "[[cell]]\ncolour = 64",
+            "cell.0.colour: expected a whole number from 0 to 63",
+        ),
+        (
+            "802.11ax",
+            "[[cell]]\ncolour = -1",
+            "cell.0.colour: expected a whole number from 0 to 63",
+        ),
+        (
+            "802.11ax",
+            "[[cell]]\nspatial_reuse = \"-61dBm\"",
+            "expected -82dBm to -62dBm, or \"off\", got -61dBm",
+        ),
+        ("802.11ax", "[[cell]]\nspatial_reuse = \"-83dBm\"", "expected -82dBm to -62dBm"),
+        ("802.11ax", "[[cell]]\nspatial_reuse = true", "cell.0.spatial_reuse"),
+        (
+            "802.11ax",
+            "[[cell]]\ncolour = 0\nspatial_reuse = \"-72dBm\"",
+            "without a colour nothing is known to be of another set",
+        ),
+        ("802.11ac", ac, "spatial reuse needs 802.11ax, not 802.11ac"),
+        ("802.11ac", ac, "cell.0.colour: a BSS colour needs 802.11ax, not 802.11ac"),
+        (
+            "802.11n",
+            "[[neighbour]]\nname = \"n\"\nlevel = \"-70dBm\"\nbusy = 0.1\ncolour = 4",
+            "neighbour.n.colour: a BSS colour needs 802.11ax, not 802.11n",
+        ),
+        (
+            "802.11ax",
+            "[[neighbour]]\nname = \"n\"\nlevel = \"-70dBm\"\nbusy = 0.1\n[[cell]]\nname = \"n\"",
+            "cell.n.name: no node has bss = \"n\"",
+        ),
+    ] {
+        let text = format!("{}{text}", FLATS.replace("802.11ax", standard));
+        let error = parse("flats.toml", &text, &[]).expect_err("an error").to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+        assert!(error.contains("flats.toml:"), "{error}");
+    }
+    let named = FLATS.replace("role = \"access-point\"\n[[node]]\nname = \"laptop\"\nrole = \"station\"", 
+        "role = \"access-point\"\nbss = \"a\"\n[[node]]\nname = \"laptop\"\nrole = \"station\"\nbss = \"a\"");
+    let error =
+        parse("flats.toml", &format!("{named}[[cell]]\ncolour = 3"), &[]).expect_err("an error");
+    let expected = "every node has a bss, so this cell needs a name: one of \"a\", \"upstairs\"";
+    assert!(error.to_string().contains(expected), "{error}");
+    let wired = "[[node]]\nname = \"one\"\nrole = \"host\"\n[[cell]]\ncolour = 3";
+    let error = parse("flats.toml", wired, &[]).expect_err("an error").to_string();
+    assert!(
+        error.contains("cell.0: a cell is on the air, and there is no node with a radio"),
+        "{error}"
+    );
+    // Its power rule is that of the first instant.
+    let moved = format!(
+        "{FLATS}[[cell]]\nspatial_reuse = \"-72dBm\"\n[[change]]\nat = \"1s\"\nset = {{ node.ap.tx_power = \"10dBm\" }}"
+    );
+    let error = parse("flats.toml", &moved, &[]).expect_err("an error").to_string();
+    assert!(
+        error.contains("tx_power of a node whose cell has spatial_reuse cannot change"),
+        "{error}"
+    );
+}

@@ -1,0 +1,213 @@
+//! What spatial reuse asks of the air (IEEE 802.11ax-2021, 26.10.2): PPDUs with less than their
+//! transmitter's usual power, what a station knows at the end of HE-SIG-A, and PPDUs that a
+//! station ignores from then on, so that it can lock to another one.
+//!
+//! Powers are in mW, means of the link. A station decodes HE-SIG-A from the SINR on at which it
+//! detects a preamble; there is no chance in it, as in all that third parties do.
+
+use super::{Air, Flight, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
+use super::{Interference, Level, Threshold};
+use crate::phy::UNTIL_SIGNAL_A;
+use crate::station::{Address, StationId};
+use lasthop_units::{Db, Dbm, Instant};
+
+/// By how much a PPDU is weaker than with its transmitter's usual power.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reduction {
+    pub(super) db: Db,
+    /// The same as a factor, up to 1.
+    pub(super) factor: f64,
+}
+
+/// A PPDU that a station ignores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Ignored {
+    receiver: StationId,
+    transmitter: StationId,
+    /// When the PPDU began and ends, and from when on it is ignored.
+    start: Instant,
+    end: Instant,
+    from: Instant,
+}
+
+impl Reduction {
+    /// The usual power.
+    pub const NONE: Self = Self { db: Db(0.0), factor: 1.0 };
+
+    /// So many decibels, none of which is negative.
+    pub fn of(db: Db) -> Self {
+        match db.0 > 0.0 {
+            true => Self { db, factor: (-db).as_linear() },
+            false => Self::NONE,
+        }
+    }
+
+    /// The greater one.
+    pub fn max(self, other: Self) -> Self {
+        if other.db.0 > self.db.0 { other } else { self }
+    }
+}
+
+impl Flight {
+    /// Whether it is an HE PPDU, which says the colour of its set in HE-SIG-A.
+    pub fn has_colour(&self) -> bool {
+        use super::Carried::{MultiUser, Triggered, TriggeredBlockAck};
+        let is_he =
+            matches!(self.carried, MultiUser { .. } | Triggered { .. } | TriggeredBlockAck { .. });
+        is_he || self.rate.is_he()
+    }
+
+    /// When its HE-SIG-A ends.
+    pub fn signal_field_end(&self) -> Option<Instant> {
+        self.has_colour().then(|| self.start + UNTIL_SIGNAL_A)
+    }
+}
+
+impl Air {
+    /// The stations that sense a PPDU of `transmitter` with this power, itself left out.
+    pub fn sensing(
+        &self,
+        transmitter: StationId,
+        reduction: Reduction,
+    ) -> impl Iterator<Item = StationId> {
+        let usual = self.listeners[transmitter.index()].iter().copied();
+        usual.filter(move |&listener| {
+            reduction == Reduction::NONE
+                || self.power_mw(transmitter, listener) * reduction.factor >= self.carrier_sense_mw
+        })
+    }
+
+    /// The PPDUs on the air, in the order they began.
+    pub fn flights(&self) -> impl Iterator<Item = &Flight> {
+        self.flights.iter()
+    }
+
+    /// The PPDUs whose HE-SIG-A ends at `now`.
+    pub fn signal_fields(&self, now: Instant) -> impl Iterator<Item = &Flight> {
+        self.flights.iter().filter(move |flight| flight.signal_field_end() == Some(now))
+    }
+
+    /// The end of the next HE-SIG-A after `now`; [`Instant::MAX`] if none is on the air.
+    pub fn next_signal_field(&self, now: Instant) -> Instant {
+        let ends = self.flights.iter().filter_map(Flight::signal_field_end);
+        ends.filter(|end| *end > now).min().unwrap_or(Instant::MAX)
+    }
+
+    /// The power in mW with which `listener`, which is not away, receives a PPDU whose HE-SIG-A
+    /// ends now, if it decodes that. Trigger-based PPDUs that answer the same Trigger frame have
+    /// one preamble in common, and count together.
+    pub fn hears_signal_field(&self, flight: &Flight, listener: StationId) -> Option<f64> {
+        let end = flight.signal_field_end()?;
+        if !self.locks(flight, listener) {
+            return None;
+        }
+        let power_mw =
+            |flight: &Flight| self.power_mw(flight.transmitter, listener) * flight.reduction.factor;
+        let received_mw: f64 = match flight.answers() {
+            None => power_mw(flight),
+            answers => {
+                let is_beside = |it: &&Flight| it.answers() == answers && it.start == flight.start;
+                self.flights.iter().filter(is_beside).map(power_mw).sum()
+            }
+        };
+        let interference_mw = self.interference_mw(flight, listener, flight.start, end);
+        let noise_mw = self.noise_mw(flight.transmitter, listener);
+        let needed = PREAMBLE_DETECTION_THRESHOLD.linear * (noise_mw + interference_mw);
+        (received_mw >= needed).then_some(received_mw)
+    }
+
+    /// The most power in mW that overlaps with a PPDU at an instant of a span. Where sets send at
+    /// once, data and the Ack behind them overlap with a PPDU of another set one after the
+    /// other, as a rule.
+    pub(super) fn most_interference_mw(
+        &self,
+        flight: &Flight,
+        receiver: StationId,
+        (from, until): (Instant, Instant),
+    ) -> f64 {
+        let is_there = |other: &Interference, at: Instant| other.start <= at && other.end > at;
+        let at = |at: Instant| -> f64 {
+            let others = self.interference(flight).filter(|other| is_there(other, at));
+            let others = others.filter(|other| self.meets(other, receiver));
+            others.map(|other| self.disturbs_mw(flight, &other, receiver)).sum()
+        };
+        let starts = self.interference(flight).map(|other| other.start);
+        let starts = starts.filter(|start| *start > from && *start < until);
+        starts.map(at).fold(at(from), f64::max)
+    }
+
+    /// The mean power in mW of a PPDU at `listener`.
+    pub fn received_mw(&self, flight: &Flight, listener: StationId) -> f64 {
+        self.power_mw(flight.transmitter, listener) * flight.reduction.factor
+    }
+
+    /// From `now` on `receiver` is not locked to the PPDU with this number, which is on the air.
+    pub fn ignore(&mut self, receiver: StationId, number: u64, now: Instant) {
+        let flights = self.flights.iter().filter(|flight| flight.overlaps.number() == number);
+        for &Flight { transmitter, start, end, .. } in flights {
+            let is_known = self.ignored.iter().any(|ignored| {
+                (ignored.receiver, ignored.transmitter, ignored.start)
+                    == (receiver, transmitter, start)
+            });
+            if is_known {
+                continue;
+            }
+            self.ignored.push(Ignored { receiver, transmitter, start, end, from: now });
+        }
+    }
+
+    /// Whether `receiver` ignored another PPDU when one began at `start`.
+    pub(super) fn ignores(
+        &self,
+        receiver: StationId,
+        other: &Interference,
+        start: Instant,
+    ) -> bool {
+        self.ignored.iter().any(|ignored| {
+            (ignored.receiver, ignored.transmitter) == (receiver, other.transmitter)
+                && (ignored.start, ignored.end) == (other.start, other.end)
+                && ignored.from <= start
+        })
+    }
+
+    /// Nobody asks any more about what was over before the oldest PPDU on the air began.
+    #[cold]
+    pub(super) fn forget_ignored(&mut self) {
+        match self.flights.iter().map(|flight| flight.start).min() {
+            None => self.ignored.clear(),
+            Some(oldest) => self.ignored.retain(|ignored| ignored.end > oldest),
+        }
+    }
+
+    /// What `listener`, which senses the PPDU that ends now, makes of it if it is not addressed,
+    /// by the rules of [`Air::overhear`]; `None` if it stays unnoticed.
+    pub fn overhears(&mut self, flight: &Flight, listener: StationId) -> Option<Overheard> {
+        if flight.receiver == Address::Station(listener) {
+            return None;
+        }
+        let needed = self.overhear_threshold(flight.rate);
+        let level = Level {
+            snr: self.links.row(flight.transmitter)[listener.index()] - flight.reduction.db,
+            power_mw: self.received_mw(flight, listener),
+            noise_mw: self.noise_mw(flight.transmitter, listener),
+        };
+        if !self.is_disturbed_anywhere(flight) {
+            let is_decoded = level.snr >= needed.snr && self.understands(listener, flight.rate);
+            return Some(if is_decoded { Overheard::Decoded } else { Overheard::Failed });
+        }
+        let interference_mw =
+            self.most_interference_mw(flight, listener, (flight.start, flight.end));
+        let reaches = |needed: Threshold| level.reaches(needed, interference_mw);
+        let is_decoded = reaches(needed);
+        if !is_decoded && !reaches(PREAMBLE_DETECTION_THRESHOLD) || !self.locks(flight, listener) {
+            return None;
+        }
+        let is_decoded = is_decoded && self.understands(listener, flight.rate);
+        Some(if is_decoded { Overheard::Decoded } else { Overheard::Failed })
+    }
+}
+
+/// Whether a power in mW is below a level. What is at the level but for rounding is not.
+pub(crate) fn is_below(power_mw: f64, level: Dbm) -> bool {
+    power_mw < level.as_milliwatts() * (1.0 - MARGIN)
+}

@@ -1,0 +1,307 @@
+//! Spatial reuse by OBSS-PD (IEEE 802.11ax-2021, 26.10.2): a station ignores an HE PPDU of another
+//! colour that it receives below a level in dBm (of 20 MHz, as much higher for a wider PPDU) from
+//! the end of HE-SIG-A on, where AIFS begins, and of a decoded frame of another set without a
+//! colour what it reserves. Then it sends with less power until the end of its next transmission
+//! opportunity. A PPDU whose preamble it missed is energy to it, and busy from -62 dBm on
+//! (27.3.20.6, clause not seen; ns-3 does so). Stations without OBSS-PD wait for all that they
+//! sense. Left out: SRG levels, parametrised spatial reuse, Spatial Reuse fields that forbid it,
+//! levels that adapt, the sum of several PPDUs' energy.
+
+use super::config::{CellConfig, Role};
+use super::navs::{Origin, by_colour};
+use super::{Cell, CellError};
+use crate::air::{Flight, Overheard, Reduction, is_below};
+use crate::station::StationId;
+use alloc::vec::Vec;
+use lasthop_units::{Db, Dbm, Instant};
+
+/// From which level on a PPDU without a preamble makes the medium busy.
+const ENERGY_DETECTION: Dbm = Dbm(-62.0);
+
+/// OBSS-PD of one station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ObssPd {
+    /// What is received below it of another set is ignored: -82 to -62 dBm, of 20 MHz.
+    pub level: Dbm,
+    /// Its usual transmit power.
+    pub tx_power: Dbm,
+    /// TXPWR_ref: the power up to which the lowest level asks for no restriction.
+    pub tx_power_reference: Dbm,
+}
+
+impl ObssPd {
+    /// The lowest level, which every station may use with any power (26.10.2.4).
+    pub const LEVEL_MIN: Dbm = Dbm(-82.0);
+    /// The highest level.
+    pub const LEVEL_MAX: Dbm = Dbm(-62.0);
+
+    /// TXPWR_ref of a station that sends this many streams (26.10.2.4): 25 dBm of an access point
+    /// with more than two, else 21 dBm.
+    pub const fn tx_power_reference(role: Role, streams: u8) -> Dbm {
+        match role {
+            Role::AccessPoint if streams > 2 => Dbm(25.0),
+            _ => Dbm(21.0),
+        }
+    }
+
+    /// The most power with which it may send after it ignored something; none is too much at the
+    /// lowest level.
+    pub fn tx_power_max(&self) -> Option<Dbm> {
+        let above = self.level - Self::LEVEL_MIN;
+        (above.0 > 0.0).then(|| self.tx_power_reference - above)
+    }
+
+    /// By how much its power is less then.
+    pub fn reduction(&self) -> Db {
+        let above = self.tx_power_max().map_or(Db(0.0), |max| self.tx_power - max);
+        if above.0 > 0.0 { above } else { Db(0.0) }
+    }
+}
+
+/// What is ignored, and who sends with less power.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SpatialReuse {
+    /// By station: its level and the power that goes with it.
+    rules: Vec<Option<(Dbm, Reduction)>>,
+    /// The PPDUs on the air.
+    sensed: Vec<Sensed>,
+    /// By station: the restriction in force.
+    reductions: Vec<Reduction>,
+    /// The end of the next HE-SIG-A; [`Instant::MAX`] for none.
+    pub next_signal_field: Instant,
+}
+
+/// For whom a PPDU on the air makes the medium busy.
+#[derive(Clone, Debug, PartialEq)]
+struct Sensed {
+    /// As the air counts it.
+    number: u64,
+    transmitter: StationId,
+    /// Its transmitter, and those that sense it.
+    busy_for: Vec<StationId>,
+    /// Those that ignore it by its colour.
+    ignoring: Vec<StationId>,
+}
+
+impl SpatialReuse {
+    /// Of the stations of a cell, if some do it.
+    ///
+    /// # Errors
+    /// If one of them has no rates of 802.11ax.
+    pub fn of(config: &CellConfig) -> Result<Option<Self>, CellError> {
+        let reusing = config.stations.iter().filter(|station| station.obss_pd.is_some());
+        if reusing.clone().any(|station| !station.capabilities.is_he()) {
+            return Err(CellError::SpatialReuseWithoutHe);
+        }
+        let stations = config.stations.len();
+        let rule = |obss_pd: &ObssPd| (obss_pd.level, Reduction::of(obss_pd.reduction()));
+        Ok((reusing.count() > 0).then(|| Self {
+            rules: config.stations.iter().map(|it| it.obss_pd.as_ref().map(rule)).collect(),
+            sensed: Vec::new(),
+            reductions: alloc::vec![Reduction::NONE; stations],
+            next_signal_field: Instant::MAX,
+        }))
+    }
+
+    /// Whether a PPDU of `transmitter` on the air makes the medium busy for `listener`.
+    pub fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
+        let sent = self.sensed.iter().filter(|sensed| sensed.transmitter == transmitter);
+        sent.flat_map(|sensed| &sensed.busy_for).any(|station| *station == listener)
+    }
+
+    /// For whom a PPDU on the air makes the medium busy.
+    fn busy_for(&self, flight: &Flight) -> &[StationId] {
+        let number = flight.overlaps.number();
+        let sensed = self.sensed.iter().find(|sensed| sensed.number == number);
+        sensed.map_or(&[], |sensed| &sensed.busy_for)
+    }
+
+    fn sensed(&mut self, number: u64) -> &mut Sensed {
+        let sensed = self.sensed.iter_mut().find(|sensed| sensed.number == number);
+        sensed.expect("it is on the air")
+    }
+
+    /// Whether `listener` ignores a frame without colour that reached it with this power.
+    pub fn ignores_frame(&self, listener: StationId, power_mw: f64) -> bool {
+        self.rules[listener.index()].is_some_and(|(level, _)| is_below(power_mw, level))
+    }
+
+    /// A power restriction period of the station begins. It ends with its next transmission
+    /// opportunity, or with what it ignores if it has nothing to send by then.
+    pub fn restrict(&mut self, station: StationId) {
+        if let Some((_, reduction)) = self.rules[station.index()] {
+            let now = &mut self.reductions[station.index()];
+            *now = now.max(reduction);
+        }
+    }
+}
+
+impl Cell {
+    /// Whether `listener` senses PPDUs of `transmitter`, or the one that is on the air.
+    pub(super) fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
+        match &self.spatial_reuse {
+            None => self.contention.senses(listener, transmitter),
+            Some(reuse) => reuse.senses(listener, transmitter),
+        }
+    }
+
+    /// Puts a PPDU on the air with the power that its transmitter may use.
+    pub(super) fn transmit_reusing(&mut self, mut flight: Flight) {
+        let Self { air, contention, spatial_reuse, .. } = self;
+        let Some(reuse) = spatial_reuse else { return };
+        let transmitter = flight.transmitter;
+        flight.reduction = reuse.reductions[transmitter.index()];
+        let mut busy_for = alloc::vec![transmitter];
+        busy_for.extend(air.sensing(transmitter, flight.reduction));
+        for &station in &busy_for {
+            contention.becomes_busy(station, flight.start);
+        }
+        if let Some(end) = flight.signal_field_end() {
+            reuse.next_signal_field = reuse.next_signal_field.min(end);
+        }
+        air.begin(flight);
+        let begun = air.flights().last().expect("it just began");
+        let number = begun.overlaps.number();
+        reuse.sensed.push(Sensed { number, transmitter, busy_for, ignoring: Vec::new() });
+        self.release_missed();
+        self.find_next_uplink();
+    }
+
+    /// Whoever misses the preamble of a PPDU, now that another one began, is not held by it.
+    fn release_missed(&mut self) {
+        let now = self.now;
+        let Self { air, contention, spatial_reuse, .. } = self;
+        let Some(reuse) = spatial_reuse else { return };
+        let mut missed = Vec::new();
+        for flight in air.flights() {
+            for &listener in reuse.busy_for(flight) {
+                if listener != flight.transmitter
+                    && reuse.rules[listener.index()].is_some()
+                    && !air.locks(flight, listener)
+                {
+                    let is_weak = is_below(air.received_mw(flight, listener), ENERGY_DETECTION);
+                    missed.push((listener, flight.overlaps.number(), is_weak));
+                }
+            }
+        }
+        for (listener, number, is_weak) in missed {
+            air.ignore(listener, number, now);
+            if is_weak {
+                reuse.sensed(number).busy_for.retain(|station| *station != listener);
+                contention.becomes_idle(listener, now);
+            }
+        }
+    }
+
+    /// A PPDU has ended, and those for whom it kept the medium busy have noticed.
+    pub(super) fn transmission_over(&mut self, flight: &Flight) {
+        let now = self.now;
+        let Self { contention, spatial_reuse, stations, .. } = self;
+        let Some(reuse) = spatial_reuse else { return };
+        let number = flight.overlaps.number();
+        let place = reuse.sensed.iter().position(|sensed| sensed.number == number);
+        let Sensed { busy_for, ignoring, .. } =
+            reuse.sensed.remove(place.expect("it was on the air"));
+        for station in busy_for {
+            contention.becomes_idle(station, now);
+        }
+        for station in ignoring {
+            let is_engaged = contention.is_contending(station)
+                || stations[station.index()].exchange.is_some()
+                || reuse.sensed.iter().any(|sensed| sensed.ignoring.contains(&station));
+            if !is_engaged {
+                reuse.reductions[station.index()] = Reduction::NONE;
+            }
+        }
+    }
+
+    /// An HE-SIG-A may have ended: stations decide whether they ignore its PPDU.
+    pub(super) fn take_signal_fields(&mut self) {
+        let now = self.now;
+        let Self { air, contention, spatial_reuse, stations, settings, .. } = self;
+        let Some(reuse) = spatial_reuse else { return };
+        if reuse.next_signal_field > now {
+            return;
+        }
+        let set = |station: StationId| stations[station.index()].config.bss;
+        let mut ignoring = Vec::new();
+        for flight in air.signal_fields(now) {
+            let wider = Db::from_linear((flight.rate.width().as_hz() / 1_000_000) as f64 / 20.0);
+            for &listener in reuse.busy_for(flight) {
+                let Some((level, _)) = reuse.rules[listener.index()] else { continue };
+                let sets = (set(listener), set(flight.transmitter));
+                if listener == flight.transmitter
+                    || flight.start < stations[listener.index()].deaf_until
+                    || by_colour(sets, &settings.bss) != Origin::Other
+                {
+                    continue;
+                }
+                let received_mw = air.hears_signal_field(flight, listener);
+                if received_mw.is_some_and(|power_mw| is_below(power_mw, level + wider)) {
+                    ignoring.push((listener, flight.overlaps.number()));
+                }
+            }
+        }
+        for (listener, number) in ignoring {
+            let sensed = reuse.sensed(number);
+            sensed.busy_for.retain(|station| *station != listener);
+            sensed.ignoring.push(listener);
+            reuse.restrict(listener);
+            air.ignore(listener, number, now);
+            contention.becomes_idle(listener, now);
+        }
+        reuse.next_signal_field = air.next_signal_field(now);
+        self.find_next_uplink();
+    }
+
+    /// What stations make of a PPDU that ended, those left out that ignore it.
+    pub(super) fn overhear_reusing(&mut self, flight: &Flight) {
+        let until = self.now + self.settings.extended_space;
+        let listeners = match &self.spatial_reuse {
+            Some(reuse) => reuse.busy_for(flight).to_vec(),
+            None => return,
+        };
+        for listener in listeners {
+            if listener == flight.transmitter || self.takes_part(flight, listener) {
+                continue;
+            }
+            match self.air.overhears(flight, listener) {
+                None => {}
+                Some(Overheard::Failed) => {
+                    self.contention.extend_interframe_space(listener, until);
+                }
+                Some(Overheard::Decoded) => self.mind(flight, listener),
+            }
+        }
+    }
+
+    /// `listener` decoded a frame that is not for it.
+    fn mind(&mut self, flight: &Flight, listener: StationId) {
+        let sets = (self.bss_of(listener), self.bss_of(flight.transmitter));
+        let navs = &mut self.navs[listener.index()];
+        let origin = navs.origin(sets, &self.settings.bss, flight);
+        let Some(reuse) = &mut self.spatial_reuse else { return };
+        let power_mw = self.air.received_mw(flight, listener);
+        if origin == Origin::Other
+            && !flight.has_colour()
+            && reuse.ignores_frame(listener, power_mw)
+        {
+            if flight.reserves_until > self.now {
+                reuse.restrict(listener);
+            }
+            // It was decoded, so that no EIFS follows.
+            self.contention.reserve(listener, self.now);
+            return;
+        }
+        navs.update(flight, origin);
+        self.contention.reserve(listener, flight.reserves_until);
+    }
+
+    /// The station's transmission opportunity is over, and with it the restriction of its power.
+    #[inline]
+    pub(super) fn lift_restriction(&mut self, station: StationId) {
+        if let Some(reuse) = &mut self.spatial_reuse {
+            reuse.reductions[station.index()] = Reduction::NONE;
+        }
+    }
+}
