@@ -1,11 +1,12 @@
 //! The channel, and the cell made of it.
 //!
 //! `station` is what each node does on the air, `absence` when it leaves the
-//! channel, `retry` how it gives up early, `links` what each pair of them hears
-//! of each other.
+//! channel, `power_save` when it dozes, `retry` how it gives up early, `links`
+//! what each pair of them hears of each other.
 
 mod absence;
 mod links;
+mod power_save;
 mod retry;
 mod station;
 
@@ -74,7 +75,7 @@ pub(crate) fn cell(
         .collect();
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, common.standard, problems);
-    absence::check_beacons(&wifi, channel, problems);
+    power_save::check(&wifi, channel, problems);
     absence::check_independent(&wifi, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
     let group_rate = channel.group_rate.as_ref().and_then(|rate| {

@@ -190,8 +190,8 @@ impl Log {
     }
 
     /// PPDUs for `station` of which it did not hear the beginning or the end. Without those that
-    /// follow a span of being awake in which an acknowledgement was lost, up to the next one: by
-    /// it the access point does not know what the station knows.
+    /// follow a span of being awake in which an acknowledgement was lost, and for the 30 ms that a
+    /// backoff may last: the access point does not know what the station knows.
     fn in_vain(&self, station: StationId) -> Vec<(Instant, FrameKind)> {
         let awake = self.awake(station, Instant::MAX);
         let mut in_vain = Vec::new();
@@ -210,7 +210,7 @@ impl Log {
                 let is_heard = awake.get(first).is_some_and(|(since, _)| *since <= ppdu.start);
                 if psdu.receiver == Address::Station(station) && !is_heard {
                     let since = first.checked_sub(1).map(|before| awake[before].0);
-                    if !lost.iter().any(|at| Some(*at) >= since && *at < ppdu.start) {
+                    if !lost.iter().any(|at| Some(*at) >= since || *at + ms(30) > ppdu.start) {
                         in_vain.push((ppdu.start, psdu.frames[0].kind));
                     }
                 }
@@ -661,7 +661,7 @@ fn config() -> impl Strategy<Value = ServicePeriodConfig> {
         })
     });
     let bits = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let twt = (5u64..80, 1u64..30, 0u64..100, bits).prop_map(|(interval, length, first, bits)| {
+    let twt = (5u64..80, 3u64..30, 0u64..100, bits).prop_map(|(interval, length, first, bits)| {
         let (announced, ends_early, at_once, listens_to_dtim) = bits;
         ServicePeriodConfig::TargetWake(TwtConfig {
             wake_interval: ms(interval),
@@ -686,7 +686,7 @@ proptest! {
         services in prop::collection::vec(prop_oneof![4 => config().prop_map(Some), 1 => Just(None)], 1..4),
         loss in prop_oneof![Just(0.0), 0.0..0.6],
         retry_limit in 1u8..8,
-        (down, up) in (3u64..90, 3u64..400),
+        (down, up) in (5u64..90, 5u64..400),
         driver in prop_oneof![
             Just(DriverLimit::None),
             (1u32..20).prop_map(DriverLimit::Packets),
@@ -712,12 +712,13 @@ proptest! {
         let mut flows = Vec::new();
         for n in 1..=number {
             let flow = |from, to, apart| Flow {
-                category, until: ms(2_000), ..flow(from, to, ms(5), ms(apart))
+                category,
+                until: ms(600), ..flow(from, to, ms(5), ms(apart))
             };
             flows.push(flow(AP, StationId(n), down + u64::from(n)));
             flows.push(flow(StationId(n), AP, up + u64::from(n)));
         }
-        let log = Log::of(&config, &flows, ms(20_000));
+        let log = Log::of(&config, &flows, ms(60_000));
         prop_assert_eq!(log.packets.len() as u64 + log.dropped, log.sent, "all end");
         for (_, at, packet) in &log.packets {
             prop_assert_eq!(packet.parts.total(), *at - packet.created, "{:?}", packet);
@@ -731,8 +732,8 @@ proptest! {
         for n in 1..=number {
             let service = services[usize::from(n) - 1];
             if service.is_some() {
-                let awake = log.awake(StationId(n), at(ms(20_000)));
-                let late: Vec<_> = awake.iter().filter(|(since, _)| *since > at(ms(15_000))).collect();
+                let awake = log.awake(StationId(n), at(ms(60_000)));
+                let late: Vec<_> = awake.iter().filter(|(since, _)| *since > at(ms(55_000))).collect();
                 let wakes = service.is_some_and(|service| service.needs_beacons())
                     || matches!(service, Some(ServicePeriodConfig::TargetWake(_)));
                 prop_assert!(!wakes || late.len() > 10, "{:?}", late.len());
