@@ -550,8 +550,8 @@ fn group_frames_reach_who_listens_to_the_dtim() {
 /// Every kind at once, in the order that `order` gives.
 fn mixed(order: &[usize]) -> CellConfig {
     let mut config = target_wake(5, twt(false));
-    let link = config.links.iter().next().expect("there are some").link.clone();
-    config.change_links(|pair| pair.link = link.clone());
+    let link = config.links.iter().next().expect("there are some").link;
+    config.change_links(|pair| pair.link = link);
     config.stations[1].service_periods =
         Some(ServicePeriodConfig::Unscheduled(unscheduled(Some(2))));
     let at_once = TwtConfig { uplink: TwtUplink::AtOnce, ..twt(true) };
