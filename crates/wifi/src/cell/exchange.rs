@@ -30,8 +30,8 @@ impl Cell {
             None => {
                 let contender = self.edcaf(station, edcaf).contender;
                 self.contention.disarm(contender);
-                if !self.services.is_empty() {
-                    self.close_services(station);
+                if self.has_services {
+                    self.nothing_to_send(station);
                 }
             }
         }

@@ -206,6 +206,14 @@ impl Cell {
         }
     }
 
+    /// What a station had to send was dropped before it gained the channel.
+    pub(super) fn nothing_to_send(&mut self, station: StationId) {
+        match self.has_service_periods(station) {
+            true => self.rest(station),
+            false => self.close_services(station),
+        }
+    }
+
     /// Ends the service periods of an access point for which nothing is left, after an exchange
     /// of its own.
     pub(super) fn close_services(&mut self, access_point: StationId) {

@@ -41,7 +41,8 @@ pub struct UnscheduledConfig {
 /// When a station with a TWT agreement sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TwtUplink {
-    /// In its service periods only, as an individual agreement asks it to.
+    /// In its service periods only, as stations with an individual agreement should (clause not
+    /// seen).
     ServicePeriods,
     /// At once: its frames begin unscheduled service periods of all categories, between the
     /// scheduled ones.

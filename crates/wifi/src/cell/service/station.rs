@@ -109,6 +109,9 @@ impl Cell {
 
     /// A packet waits to be sent. Whether the station turns its radio on for it.
     pub(in super::super) fn turn_on_to_send(&mut self, station: StationId) -> bool {
+        if self.stations[station.index()].held_packets == 0 {
+            return false;
+        }
         let Some(service) = self.service(station) else { return false };
         let may_send = service.until.is_some() || service.config.has_unscheduled();
         if !may_send || service.is_on {
@@ -129,7 +132,7 @@ impl Cell {
     }
 
     /// The station turns its radio off unless there is something to wait for or to send.
-    fn rest(&mut self, station: StationId) {
+    pub(super) fn rest(&mut self, station: StationId) {
         let Some(service) = self.service(station) else { return };
         if !service.is_on || service.waits() {
             return;

@@ -190,8 +190,8 @@ impl Log {
     }
 
     /// PPDUs for `station` of which it did not hear the beginning or the end. Without those that
-    /// follow a span of being awake in which an acknowledgement was lost, and for the 30 ms that a
-    /// backoff may last: the access point does not know what the station knows.
+    /// follow a span of being awake in which an acknowledgement was lost, and for the 100 ms that a
+    /// frame and its backoffs may last: the access point does not know what the station knows.
     fn in_vain(&self, station: StationId) -> Vec<(Instant, FrameKind)> {
         let awake = self.awake(station, Instant::MAX);
         let mut in_vain = Vec::new();
@@ -210,7 +210,7 @@ impl Log {
                 let is_heard = awake.get(first).is_some_and(|(since, _)| *since <= ppdu.start);
                 if psdu.receiver == Address::Station(station) && !is_heard {
                     let since = first.checked_sub(1).map(|before| awake[before].0);
-                    if !lost.iter().any(|at| Some(*at) >= since || *at + ms(30) > ppdu.start) {
+                    if !lost.iter().any(|at| Some(*at) >= since || *at + ms(100) > ppdu.start) {
                         in_vain.push((ppdu.start, psdu.frames[0].kind));
                     }
                 }
