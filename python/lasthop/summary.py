@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 
-class AbsenceSummary(TypedDict):
-    """When a node was off its channel or dozed, after the warm-up."""
-
+class _AbsenceSummary(TypedDict):
     count: int
     """How often."""
     time_fraction: float
@@ -24,6 +22,19 @@ class AbsenceSummary(TypedDict):
     """PS-Poll frames sent, retries included."""
     packets_given_up: int
     """Packets given up on leaving."""
+
+
+class AbsenceSummary(_AbsenceSummary, total=False):
+    """When a node was off its channel or dozed, after the warm-up."""
+
+    power_save: PowerSaveKind
+    """How it saves power; absent if it scans."""
+    triggers: int
+    """QoS Null frames that begin service periods sent, retries included."""
+    wake_duration_ms: float
+    """How long a service period lasts in ms; absent without TWT."""
+    wake_interval_ms: float
+    """Time from one target wake time to the next in ms; absent without TWT."""
 
 
 class _AggregationSummary(TypedDict):
@@ -472,6 +483,10 @@ class NodeSummary(_NodeSummary, total=False):
     """Its queue above the MAC: there is one for each access category."""
     queue_packets: WindowSummary
     """Packets in its Wi-Fi queues (driver queue and those in flight included), over time."""
+
+
+PowerSaveKind = Literal["legacy", "u-apsd", "twt"]
+"""Kinds of power save, by their words in scenario files."""
 
 
 class _ProgramSummary(TypedDict):

@@ -94,7 +94,7 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     let flows = Flow::all(run);
     let mut found: Vec<Finding> = Vec::new();
     found.extend(delay::scan(&flows));
-    found.extend(delay::sleep(&flows));
+    found.extend(delay::sleep(run, &flows));
     found.extend(wire::wire(run, &flows));
     found.extend(tcp::window(run));
     found.extend(aggregation::short(run));

@@ -212,7 +212,7 @@ fn scans(evolved: &Evolved, knobs: &mut Vec<Knob>) {
         Some((name, &cell.stations[station.index()]))
     });
     for (name, station) in names.take(STATIONS_MAX) {
-        if station.power_save.is_some() {
+        if station.power_save.is_some() || station.service_periods.is_some() {
             continue;
         }
         let value = station.scan.map_or(SCANS[0].to_owned(), |scan| {

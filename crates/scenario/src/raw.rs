@@ -16,6 +16,7 @@ use lasthop_hosts::Endpoints;
 use lasthop_packet::AccessCategory;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
+use lasthop_wifi::mac::service_period::FRAMES_MAX;
 use lasthop_wifi::phy::{Band, ChannelWidth, Preamble, Standard};
 
 /// A whole number from 1 on that fits 32 bits.
@@ -105,6 +106,43 @@ pub(crate) enum ScanKind {
 pub(crate) enum RetrievalKind {
     PsPoll,
     Wake,
+}
+
+/// How a station saves power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PowerSaveKind {
+    Legacy,
+    Unscheduled,
+    TargetWake,
+}
+
+/// When a station with a TWT agreement sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TwtUplinkKind {
+    ServicePeriods,
+    AtOnce,
+}
+
+/// Frames of a service period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServicePeriodLength(pub Option<u8>);
+
+impl crate::scalar::Scalar for ServicePeriodLength {
+    fn allowed() -> String {
+        String::from("2, 4, 6 or \"all\"")
+    }
+    fn read(value: &crate::tree::Value) -> Result<Self, Option<String>> {
+        match value {
+            crate::tree::Value::String(text) if text == "all" => Ok(Self(None)),
+            _ => {
+                let frames = Whole::<2, 6>::read(value)?.get();
+                FRAMES_MAX.contains(&frames).then_some(Self(Some(frames))).ok_or(None)
+            }
+        }
+    }
+    fn schema() -> schemars::Schema {
+        schemars::json_schema!({ "enum": [2, 4, 6, "all"] })
+    }
 }
 
 /// How stations acknowledge what they were sent at once.
@@ -350,6 +388,12 @@ choices! {
     RxInterruptKind { "mpdu" => Self::Mpdu, "ppdu" => Self::Ppdu }
     ScanKind { "passive" => Self::Passive, "active" => Self::Active }
     RetrievalKind { "ps-poll" => Self::PsPoll, "wake" => Self::Wake }
+    PowerSaveKind {
+        "legacy" => Self::Legacy,
+        "u-apsd" => Self::Unscheduled,
+        "twt" => Self::TargetWake,
+    }
+    TwtUplinkKind { "service-periods" => Self::ServicePeriods, "at-once" => Self::AtOnce }
     OfdmaAcknowledgementKind {
         "bar" => Self::BlockAckRequest,
         "mu-bar" => Self::MuBlockAckRequest,
@@ -616,8 +660,8 @@ tables! {
         /// Background scans of a station: it leaves its channel again and
         /// again to look for other access points.
         option_table scan: RawScan = "none: it stays on its channel";
-        /// Power save of a station: it dozes when nothing happens. Not
-        /// together with scan.
+        /// Power save of a station: it dozes when nothing happens, or but for service
+        /// periods. Not together with scan.
         option_table power_save: RawPowerSave = "none: it is always awake, as on mains power";
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.
@@ -855,17 +899,53 @@ tables! {
         option smoothing: Probability = "0.25";
     }
 
-    /// Power save. The station tells the access point with a Null frame that it
-    /// dozes, wakes for beacons, and fetches what they announce. The defaults
-    /// are those of Linux' mac80211.
+    /// Power save of a station.
     RawPowerSave {
-        /// It dozes after so long without traffic.
-        value idle: Duration = "100ms";
-        /// It listens to one beacon of so many.
-        value listen_interval: Whole<1, 255> = 1;
-        /// How it gets what is held for it: by waking up with a Null frame, or
+        /// "legacy": the station tells the access point with a Null frame that it dozes, wakes
+        /// for beacons, and fetches what they announce; the defaults are those of Linux'
+        /// mac80211. "u-apsd" (WMM power save): it stays in power save mode, and its own frames
+        /// begin service periods, in which the access point sends what it holds. "twt", with
+        /// 802.11ax: an individual agreement, by which it wakes up at fixed times.
+        value kind: PowerSaveKind = "legacy";
+        /// It dozes after so long without traffic (legacy).
+        option idle: Duration = "100ms";
+        /// It listens to one beacon of so many (legacy and u-apsd).
+        option listen_interval: Whole<1, 255> = "1";
+        /// How it gets what is held for it (legacy): by waking up with a Null frame, or
         /// by a PS-Poll for each frame.
-        value retrieval: RetrievalKind = "wake";
+        option retrieval: RetrievalKind = "\"wake\"";
+        /// Access categories of which the access point sends in service periods (u-apsd). It
+        /// announces what it holds of others in beacons, and the station asks for it by PS-Poll
+        /// frames; with all categories it announces all, and the station triggers.
+        option delivery_enabled: Vec<AccessCategory> = "all";
+        /// Access categories whose frames begin service periods (u-apsd).
+        option trigger_enabled: Vec<AccessCategory> = "those of delivery_enabled";
+        /// Most frames that come in a service period, Max SP Length (u-apsd): 2, 4, 6 or "all".
+        option service_period: ServicePeriodLength = "\"all\"";
+        /// After so long without a service period the station begins one by a QoS Null frame
+        /// (u-apsd).
+        option trigger_interval: Duration = "none: its data and beacons only";
+        /// Time from one target wake time to the next (twt): up to 65535 times a power of two, in
+        /// microseconds. Phones and access points negotiate anything from some milliseconds, for
+        /// calls, to minutes.
+        option wake_interval: Duration = "102.4ms";
+        /// How long the station is awake, nominal minimum wake duration (twt): up to 255 times
+        /// 256 us or 1.024 ms.
+        option wake_duration: Duration = "8.192ms";
+        /// The first target wake time (twt).
+        option first_wake: Duration = "within the first interval, by a hash of the node's name, so that stations wake at different times";
+        /// The station tells that it is awake with a frame of its own before the access point
+        /// sends (twt), a QoS Null frame if it has nothing else. Otherwise the access point takes
+        /// that for granted.
+        option announced: bool = "true";
+        /// The access point ends a service period as soon as it holds nothing for the station any
+        /// more (twt).
+        option ends_early: bool = "true";
+        /// When the station sends (twt): in its service periods only, as the agreement asks, or at
+        /// once. What is sent at once begins a service period of its own, as with u-apsd.
+        option uplink: TwtUplinkKind = "\"service-periods\"";
+        /// The station wakes up for beacons with a DTIM, too, and so gets group frames (twt).
+        option dtim: bool = "true";
     }
 
     /// OFDMA. Downlink: when the access point gains the channel and has packets of that access

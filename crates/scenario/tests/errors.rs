@@ -177,6 +177,17 @@ const SETS: &[&str] = &[
     "node.ap.power_save={}",
     "node.laptop.power_save.idle=0s",
     "node.laptop={ name = \"laptop\", role = \"station\", power_save = {}, scan = {} }",
+    "node.laptop.power_save={ kind = \"psm\" }",
+    "node.laptop.power_save={ kind = \"twt\" }",
+    "node.laptop.power_save={ kind = \"u-apsd\", idle = \"1s\" }",
+    "node.laptop.power_save={ announced = false }",
+    "node.laptop.power_save={ kind = \"u-apsd\", delivery_enabled = [\"voice\", \"call\"] }",
+    "node.laptop.power_save={ kind = \"u-apsd\", delivery_enabled = [] }",
+    "node.laptop.power_save={ kind = \"u-apsd\", service_period = 3 }",
+    "node.laptop.power_save={ kind = \"u-apsd\", service_period = \"some\" }",
+    "node.laptop.power_save={ kind = \"u-apsd\", trigger_interval = \"0s\" }",
+    "node.laptop={ name = \"laptop\", role = \"station\", qos = false, power_save = { kind = \"u-apsd\" } }",
+    "node.laptop={ name = \"laptop\", role = \"station\", power_save = { kind = \"u-apsd\" }, scan = {} }",
     "wire.server-ap.between=[\"server\", \"serve\"]",
     "wire.server-ap.between=[\"server\", \"server\"]",
     "wire.server-ap.rate=0Mb/s",
@@ -318,6 +329,26 @@ snr_changes = [
     { from = "3s", snr = "12dB" },
     { from = "2s", snr = "-5dB" },
 ]
+"#,
+    ),
+    (
+        "target wake times that no agreement has",
+        r#"
+[channel]
+standard = "802.11ax"
+beacon_interval = "off"
+[[node]]
+name = "ap"
+role = "access-point"
+qos = false
+[[node]]
+name = "often"
+role = "station"
+power_save = { kind = "twt", wake_interval = "5ms", wake_duration = "8.192ms", dtim = false }
+[[node]]
+name = "odd"
+role = "station"
+power_save = { kind = "twt", wake_interval = "10s", wake_duration = "1ms", retrieval = "wake" }
 "#,
     ),
     (

@@ -14,6 +14,7 @@ use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
 use lasthop_wifi::mac::originator::LowRateRetry;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable};
+use lasthop_wifi::mac::service_period::{ServicePeriodConfig, TwtUplink};
 use lasthop_wifi::phy::{
     Band, ChannelWidth, GuardInterval, HeGuardInterval, OfdmRate, Preamble, Propagation, Rate,
     SnrChange, Standard,
@@ -910,4 +911,43 @@ fn the_kernel_of_a_flow_brings_its_window_rule_and_small_queues() {
         (Recovery::Today, WindowValidation::Linux)
     );
     assert!(matches!(today.small_queues, SmallQueues::Pacing { .. }));
+}
+
+/// The names spread the first target wake times, whatever else there is.
+#[test]
+fn kinds_of_power_save() {
+    const TWT: &str = r#"
+[channel]
+standard = "802.11ax"
+[[node]]
+name = "ap"
+role = "access-point"
+[[node]]
+name = "phone"
+role = "station"
+power_save = { kind = "twt" }
+[[node]]
+name = "watch"
+role = "station"
+power_save = { kind = "twt", wake_interval = "1s", first_wake = "7ms", uplink = "at-once" }
+"#;
+    let of = |sets: &[&str], station: usize| {
+        let scenario = with(TWT, sets);
+        let cell = cell(&scenario);
+        assert_eq!(cell.stations[station].power_save, None);
+        cell.stations[station].service_periods
+    };
+    let Some(ServicePeriodConfig::TargetWake(phone)) = of(&[], 1) else { panic!("it has TWT") };
+    assert!(phone.first_wake < phone.wake_interval && phone.announced && phone.ends_early);
+    assert_eq!(phone.wake_interval, Duration::from_micros(102_400));
+    assert_eq!(of(&["node.watch.power_save.wake_interval=2s"], 1), of(&[], 1));
+    let Some(ServicePeriodConfig::TargetWake(watch)) = of(&[], 2) else { panic!("it has TWT") };
+    assert_eq!(watch.first_wake, Duration::from_millis(7));
+    assert_eq!((watch.uplink, watch.listens_to_dtim), (TwtUplink::AtOnce, true));
+    let apsd = "node.phone.power_save={ kind = \"u-apsd\", service_period = 4, \
+                delivery_enabled = [\"voice\", \"video\"], trigger_enabled = [\"voice\"] }";
+    let Some(ServicePeriodConfig::Unscheduled(phone)) = of(&[apsd], 1) else { panic!("U-APSD") };
+    assert_eq!(phone.delivery_enabled, [false, false, true, true]);
+    assert_eq!(phone.trigger_enabled, [false, false, false, true]);
+    assert_eq!((phone.frames_max, phone.listen_interval), (Some(4), 1));
 }

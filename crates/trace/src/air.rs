@@ -231,7 +231,12 @@ impl Maker {
             Address::Station(station) => station_address(station, names),
             Address::Group => MacAddr::BROADCAST,
         };
-        let flags = Flags { retry: frame.retry, more_data: frame.more_data, ..Flags::default() };
+        let flags = Flags {
+            retry: frame.retry,
+            more_data: frame.more_data,
+            power_management: frame.power_management,
+            ..Flags::default()
+        };
         let link = Link {
             transmitter,
             receiver,
@@ -248,11 +253,11 @@ impl Maker {
             FrameKind::Null { power_management } => {
                 link.null(power_management, None).emit_mpdu(out);
             }
-            FrameKind::QosNull { power_management } => {
+            FrameKind::QosNull { power_management, access_category } => {
                 let qos = match frame.queue_size {
                     // A report is not acknowledged (26.5.5).
                     Some(_) => QosControl { ack_policy: AckPolicy::NoAck, ..qos_of(frame) },
-                    None => qos_of(frame),
+                    None => QosControl { tid: access_category.tid(), ..qos_of(frame) },
                 };
                 link.null(power_management, Some(qos)).emit_mpdu(out);
             }
@@ -377,7 +382,8 @@ impl Maker {
     }
 }
 
-/// What a frame says of its sender's queue; of best effort if nothing.
+/// What a frame says of its sender's queue, or of the end of a service period; of best effort if
+/// nothing.
 fn qos_of(frame: &Frame) -> QosControl {
     match frame.queue_size {
         Some(QueueSize { tid, code }) => QosControl {
@@ -387,7 +393,11 @@ fn qos_of(frame: &Frame) -> QosControl {
             upper: code,
             ..QosControl::default()
         },
-        None => QosControl { tid: AccessCategory::BestEffort.tid(), ..QosControl::default() },
+        None => QosControl {
+            tid: AccessCategory::BestEffort.tid(),
+            end_of_service_period: frame.end_of_service_period,
+            ..QosControl::default()
+        },
     }
 }
 

@@ -295,8 +295,33 @@ pub struct AbsenceSummary {
     pub nulls_given_up: u64,
     /// PS-Poll frames sent, retries included.
     pub ps_polls: u64,
+    /// QoS Null frames that begin service periods sent, retries included.
+    #[serde(default)]
+    pub triggers: u64,
+    /// How it saves power; absent if it scans.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub power_save: Option<PowerSaveKind>,
+    /// Time from one target wake time to the next in ms; absent without TWT.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wake_interval_ms: Option<f64>,
+    /// How long a service period lasts in ms; absent without TWT.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub wake_duration_ms: Option<f64>,
     /// Packets given up on leaving.
     pub packets_given_up: u64,
+}
+
+/// Kinds of power save, by their words in scenario files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PowerSaveKind {
+    /// Dozing when idle, beacons, Null frames or PS-Poll.
+    Legacy,
+    /// Service periods that the station's own frames begin.
+    UApsd,
+    /// Service periods at target wake times.
+    Twt,
 }
 
 /// Erroneous MPDUs that a receiver gave up, after the warm-up.

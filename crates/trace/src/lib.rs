@@ -89,7 +89,7 @@ pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, Coded
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
     AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
-    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, ProgramSummary,
+    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary,
     PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WireSummary,
     run_schema,
 };

@@ -5,7 +5,7 @@
 
 use crate::document::{
     AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
-    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, ProgramSummary,
+    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary,
     PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WireSummary,
 };
 use crate::error::OutputError;
@@ -23,6 +23,7 @@ use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::cell::StationConfig;
+use lasthop_wifi::mac::service_period::ServicePeriodConfig;
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
 use std::collections::BTreeMap;
@@ -298,14 +299,36 @@ fn node(stats: &StationStats, station: Option<&StationConfig>, counted: Duration
             mpdus: stats.pseudo_retry_outs,
             ignored: stats.pseudo_retry_outs_ignored,
         }),
-        absences: (stats.absences > 0).then(|| AbsenceSummary {
-            count: stats.absences,
-            time_fraction: fraction(stats.away.as_nanos(), counted.as_nanos()).unwrap_or(0.0),
-            nulls: stats.nulls,
-            nulls_given_up: stats.nulls_given_up,
-            ps_polls: stats.ps_polls,
-            packets_given_up: stats.off_channel_drops,
-        }),
+        absences: (stats.absences > 0).then(|| absences(stats, station, counted)),
+    }
+}
+
+fn absences(
+    stats: &StationStats,
+    station: Option<&StationConfig>,
+    counted: Duration,
+) -> AbsenceSummary {
+    let service_periods = station.and_then(|station| station.service_periods);
+    let twt = service_periods.and_then(|service_periods| match service_periods {
+        ServicePeriodConfig::TargetWake(twt) => Some(twt),
+        ServicePeriodConfig::Unscheduled(_) => None,
+    });
+    let in_ms = |time: Duration| time.as_secs_f64() * 1e3;
+    AbsenceSummary {
+        count: stats.absences,
+        time_fraction: fraction(stats.away.as_nanos(), counted.as_nanos()).unwrap_or(0.0),
+        nulls: stats.nulls,
+        nulls_given_up: stats.nulls_given_up,
+        ps_polls: stats.ps_polls,
+        triggers: stats.triggers,
+        power_save: match (service_periods, station.and_then(|station| station.power_save)) {
+            (Some(_), _) if twt.is_some() => Some(PowerSaveKind::Twt),
+            (Some(_), _) => Some(PowerSaveKind::UApsd),
+            (None, power_save) => power_save.map(|_| PowerSaveKind::Legacy),
+        },
+        wake_interval_ms: twt.map(|twt| in_ms(twt.wake_interval)),
+        wake_duration_ms: twt.map(|twt| in_ms(twt.wake_duration)),
+        packets_given_up: stats.off_channel_drops,
     }
 }
 

@@ -26,6 +26,7 @@
 //! | `bss` | basic service sets: whose access point is who |
 //! | `navs`, `spatial_reuse` | of which set a PPDU is (colours), two NAVs, OBSS-PD |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
+//! | `service` | service periods of stations that stay in power save mode (U-APSD, TWT) |
 //! | `record` | events of PPDUs |
 //! | `adjust` | what may be changed while it runs |
 
@@ -49,6 +50,7 @@ mod outbox;
 mod reception;
 mod recipient;
 mod record;
+mod service;
 mod settle;
 mod spatial_reuse;
 mod station;
@@ -73,6 +75,7 @@ use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::originator::Originator;
+use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;
 use crate::phy::{Band, ErrorModel, Rate, Timing};
 use crate::station::{Address, BssId, StationId};
@@ -87,6 +90,7 @@ use lasthop_packet::{AccessCategory, DropReason, Packet, Released};
 use lasthop_units::{Duration, Identity, Instant, Machine, Seed};
 use navs::Navs;
 use outbox::Outbox;
+use service::ServicePeriod;
 use spatial_reuse::SpatialReuse;
 use station::{BEACON_EDCAF, Station};
 use uplink::{Reports, Timer};
@@ -194,6 +198,10 @@ pub struct Cell {
     flushing: Vec<StationId>,
     /// Stations that their access points know to be unreachable.
     dozing: Vec<StationId>,
+    /// Some station has service periods.
+    has_services: bool,
+    /// Service periods that are going on, as access points know them.
+    services: Vec<ServicePeriod>,
     /// Stations that deliver what is for others.
     promiscuous: Vec<StationId>,
     /// Some access point solicits uplink PPDUs.
@@ -306,6 +314,18 @@ pub enum CellError {
     /// A station that dozes and would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,
+    /// Service periods without the frames that begin and end them.
+    #[error("service periods need QoS frames")]
+    ServicePeriodsWithoutQos,
+    /// A TWT agreement without the PHY that has it.
+    #[error("target wake times need rates of 802.11ax")]
+    TargetWakeWithoutHe,
+    /// A TWT agreement without end.
+    #[error("a wake interval is longer than zero and no shorter than the wake duration")]
+    WakeInterval,
+    /// U-APSD that no frame begins.
+    #[error("some category of a station with U-APSD begins service periods")]
+    NeverTriggers,
 }
 
 impl Cell {
@@ -339,6 +359,9 @@ impl Cell {
             } else if config.beacon_interval.is_none() {
                 return Err(CellError::DozesWithoutBeacons);
             }
+        }
+        for station in &config.stations {
+            check_service_periods(config, station)?;
         }
         for (index, station) in config.stations.iter().enumerate() {
             let access_point = sets[station.bss.index()].access_point;
@@ -417,6 +440,8 @@ impl Cell {
             next_absence: Instant::MAX,
             flushing: Vec::new(),
             dozing: Vec::new(),
+            has_services: false,
+            services: Vec::new(),
             promiscuous: config
                 .stations
                 .iter()
@@ -442,6 +467,7 @@ impl Cell {
             winners: Vec::new(),
         };
         cell.find_next_beacon();
+        cell.begin_service_periods();
         cell.find_next_absence();
         cell.start_polling();
         cell.schedule();
@@ -699,6 +725,7 @@ impl Cell {
             let bss = self.bss_of(station);
             new.absent.dozing =
                 self.dozing.iter().copied().filter(|other| self.bss_of(*other) == bss).collect();
+            new.absent.holds_group = self.is_saving(bss);
         }
         if let Some(away) = &self.stations[station.index()].away {
             new.gate = away.gate();
@@ -749,6 +776,34 @@ fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
         ht
     } else {
         (0, 0)
+    }
+}
+
+/// Whether a station can have the service periods that it has.
+fn check_service_periods(config: &CellConfig, station: &StationConfig) -> Result<(), CellError> {
+    let Some(service_periods) = &station.service_periods else { return Ok(()) };
+    if station.role == Role::AccessPoint {
+        return Err(CellError::AccessPointDozes);
+    } else if station.scan.is_some() || station.power_save.is_some() {
+        return Err(CellError::ScansAndDozes);
+    } else if config.beacon_interval.is_none() && service_periods.needs_beacons() {
+        return Err(CellError::DozesWithoutBeacons);
+    } else if !station.capabilities.qos {
+        return Err(CellError::ServicePeriodsWithoutQos);
+    }
+    match service_periods {
+        ServicePeriodConfig::TargetWake(_) if !station.capabilities.is_he() => {
+            Err(CellError::TargetWakeWithoutHe)
+        }
+        ServicePeriodConfig::TargetWake(twt)
+            if twt.wake_duration.is_zero() || twt.wake_duration > twt.wake_interval =>
+        {
+            Err(CellError::WakeInterval)
+        }
+        ServicePeriodConfig::Unscheduled(config) if config.trigger_enabled == [false; 4] => {
+            Err(CellError::NeverTriggers)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -170,6 +170,11 @@ pub struct Frame {
     pub received: bool,
     /// The More Data bit: the access point holds more for the station that it woke for.
     pub more_data: bool,
+    /// The Power Management bit of a sender that stays in power save mode, in data and management
+    /// frames; of Null and QoS Null frames their kind says it.
+    pub power_management: bool,
+    /// The EOSP bit: the access point ends the service period of the station.
+    pub end_of_service_period: bool,
     /// The packets inside: one, or several in an A-MSDU; none in control frames.
     pub packets: Vec<Packet>,
     /// Association identifiers of the stations that a beacon's TIM announces
@@ -246,6 +251,8 @@ pub enum FrameKind {
     QosNull {
         /// The sender will doze (or leave the channel).
         power_management: bool,
+        /// Access category, which gives the TID.
+        access_category: AccessCategory,
     },
     /// Ack of a single MPDU.
     Ack,

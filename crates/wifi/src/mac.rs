@@ -10,6 +10,7 @@
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
 //! | [`power_save`] | when a station dozes, and what a beacon tells it |
+//! | [`service_period`] | what a station in power save mode agreed on: U-APSD, TWT |
 //! | [`retry_out`] | giving MPDUs up at the receiver |
 //! | [`scan`] | when a station leaves its channel |
 //! | [`absence`] | when frames waited for a station that was not there |
@@ -27,4 +28,5 @@ pub mod power_save;
 pub mod rate;
 pub mod retry_out;
 pub mod scan;
+pub mod service_period;
 pub mod sizes;

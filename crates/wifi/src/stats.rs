@@ -126,6 +126,8 @@ pub struct StationStats {
     pub nulls_given_up: u64,
     /// PS-Poll frames sent, retries included.
     pub ps_polls: u64,
+    /// QoS Null frames that begin service periods (U-APSD, announced TWT) sent, retries included.
+    pub triggers: u64,
     /// Packets given up on leaving the channel.
     pub off_channel_drops: u64,
 }

@@ -18,6 +18,7 @@ use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
 use lasthop_wifi::mac::retry_out::RateTable;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
+use lasthop_wifi::mac::service_period::{FRAMES_MAX, ServicePeriodConfig, UnscheduledConfig};
 use lasthop_wifi::phy::{Band, ChannelWidth, Fading, Propagation, SnrChange, Standard};
 use lasthop_wifi::{Address, StationId};
 use proptest::prelude::*;
@@ -58,6 +59,13 @@ fn scan() -> impl Strategy<Value = ScanConfig> {
     )
 }
 
+/// A station saves power in one way.
+#[derive(Clone, Copy, Debug)]
+enum Saves {
+    Legacy(PowerSaveConfig),
+    ServicePeriods(ServicePeriodConfig),
+}
+
 /// Generates power save with shorter idle times than in practice.
 fn power_save() -> impl Strategy<Value = PowerSaveConfig> {
     let retrieval = prop_oneof![Just(Retrieval::PsPoll), Just(Retrieval::Wake)];
@@ -66,6 +74,25 @@ fn power_save() -> impl Strategy<Value = PowerSaveConfig> {
         listen_interval,
         retrieval,
     })
+}
+
+/// Generates U-APSD of some categories.
+fn service_periods() -> impl Strategy<Value = ServicePeriodConfig> {
+    let frames_max = prop::option::of(prop::sample::select(&FRAMES_MAX[..]));
+    let interval = prop::option::of((1..200u64).prop_map(Duration::from_millis));
+    let categories = (any::<[bool; 4]>(), any::<[bool; 4]>());
+    (frames_max, interval, 1..4u8, categories).prop_map(
+        |(frames_max, trigger_interval, listen_interval, (delivery_enabled, mut trigger))| {
+            trigger[3] |= trigger == [false; 4];
+            ServicePeriodConfig::Unscheduled(UnscheduledConfig {
+                delivery_enabled,
+                trigger_enabled: trigger,
+                frames_max,
+                trigger_interval,
+                listen_interval,
+            })
+        },
+    )
 }
 
 fn station() -> impl Strategy<Value = StationConfig> {
@@ -84,7 +111,13 @@ fn station() -> impl Strategy<Value = StationConfig> {
     let limits = (limits, any::<(bool, bool, bool)>(), any::<bool>());
     let absence = (
         prop::option::weighted(0.3, scan()),
-        prop::option::weighted(0.4, power_save()),
+        prop::option::weighted(
+            0.6,
+            prop_oneof![
+                power_save().prop_map(Saves::Legacy),
+                service_periods().prop_map(Saves::ServicePeriods),
+            ],
+        ),
         prop::option::of(1..20u32),
     );
     let windows =
@@ -134,7 +167,14 @@ fn station() -> impl Strategy<Value = StationConfig> {
                 pseudo_retry_out: retry_out.then_some(table),
                 msdu_lifetime: lifetime_ms.map(Duration::from_millis),
                 scan: absence.0,
-                power_save: absence.1.filter(|_| absence.0.is_none()),
+                power_save: match absence.1 {
+                    Some(Saves::Legacy(power_save)) if absence.0.is_none() => Some(power_save),
+                    _ => None,
+                },
+                service_periods: match absence.1 {
+                    Some(Saves::ServicePeriods(periods)) if absence.0.is_none() => Some(periods),
+                    _ => None,
+                },
                 power_save_buffer: absence.2,
                 ..StationConfig::fixed(Role::Station, Identity::default(), fixed)
             }
@@ -170,8 +210,9 @@ pub fn config() -> impl Strategy<Value = Shown> {
         }
         stations[0].role = Role::AccessPoint;
         (stations[0].scan, stations[0].power_save) = (None, None);
+        stations[0].service_periods = None;
         for station in stations.iter_mut().filter(|_| !beacons) {
-            station.power_save = None;
+            (station.power_save, station.service_periods) = (None, None);
         }
         let count = stations.len() as u16;
         let mut pairs = Vec::new();

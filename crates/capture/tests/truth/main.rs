@@ -109,7 +109,7 @@ fn absences_have_their_frames() {
         for (found, truth) in absence.bare.iter().zip(truth) {
             let (kind, saves) = match truth.kind {
                 FrameKind::Null { power_management } => (Frame::Null, power_management),
-                FrameKind::QosNull { power_management } => (Frame::QosNull, power_management),
+                FrameKind::QosNull { power_management, .. } => (Frame::QosNull, power_management),
                 FrameKind::Rts => (Frame::Rts, false),
                 FrameKind::Cts => (Frame::Cts, false),
                 FrameKind::Ack => (Frame::Ack, false),

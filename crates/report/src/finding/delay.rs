@@ -3,7 +3,9 @@
 
 use super::flow::{Flow, Load};
 use super::{Finding, Kind, ms, percent, total, weight};
-use lasthop_trace::{DelayPartsSummary, QueueKind, QueueSummary, RunDocument};
+use lasthop_trace::{
+    AbsenceSummary, DelayPartsSummary, PowerSaveKind, QueueKind, QueueSummary, RunDocument,
+};
 
 /// Mean time in the queue from which it is too long: above the target of FQ-CoDel on the
 /// air, 20 ms.
@@ -23,6 +25,9 @@ const MANAGED: f64 = 2.0;
 /// If an absence takes more than this share of the time in the queue, it is the cause of
 /// the queue: packets that arrive during an absence wait behind each other when it ends.
 const ABSENCE_SHARE: f64 = 0.1;
+/// The interval of a call, at which a station with service periods may wake up in place of
+/// seldom.
+const WAKE_MS: f64 = 20.0;
 /// Wait of the slowest 1 % for a station, from which it is a finding.
 const ABSENCE_SLOWEST_MS: f64 = 15.0;
 
@@ -168,14 +173,27 @@ pub(super) fn scan(flows: &[Flow<'_>]) -> Option<Finding> {
 }
 
 /// Stations that save power.
-pub(super) fn sleep(flows: &[Flow<'_>]) -> Option<Finding> {
-    absence(
-        flows,
-        Kind::Sleep,
-        |parts| parts.asleep,
-        "dozes to save power",
-        |name| vec![format!("node.{name}.power_save.idle=1s")],
-    )
+pub(super) fn sleep(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
+    let remedy = |name: &str| {
+        let absences = run.nodes.get(name).and_then(|node| node.absences);
+        remedy_for_sleep(name, absences.as_ref())
+    };
+    absence(flows, Kind::Sleep, |parts| parts.asleep, "dozes to save power", remedy)
+}
+
+/// A station that dozes later, asks more often, or wakes up more often: as it saves power.
+fn remedy_for_sleep(name: &str, absences: Option<&AbsenceSummary>) -> Vec<String> {
+    let key = |key: &str| vec![format!("node.{name}.power_save.{key}")];
+    match absences.and_then(|absences| absences.power_save) {
+        Some(PowerSaveKind::UApsd) => key("trigger_interval=20ms"),
+        Some(PowerSaveKind::Twt) => {
+            let time = |of: fn(&AbsenceSummary) -> Option<f64>| absences.and_then(of);
+            let is_long = time(|it| it.wake_interval_ms).is_some_and(|ms| ms >= 2.0 * WAKE_MS);
+            let fits = time(|it| it.wake_duration_ms).is_some_and(|ms| ms <= WAKE_MS);
+            if is_long && fits { key("wake_interval=20ms") } else { Vec::new() }
+        }
+        Some(PowerSaveKind::Legacy) | None => key("idle=1s"),
+    }
 }
 
 fn absence(
@@ -183,7 +201,7 @@ fn absence(
     kind: Kind,
     part: fn(&DelayPartsSummary) -> f64,
     does: &str,
-    remedy: fn(&str) -> Vec<String>,
+    remedy: impl Fn(&str) -> Vec<String>,
 ) -> Option<Finding> {
     let is_long = |flow: &&Flow<'_>| part(flow.slowest) > ABSENCE_SLOWEST_MS;
     let flow = worst(flows.iter().filter(is_long), part)?;

@@ -2,12 +2,14 @@
 //!
 //! `station` is what each node does on the air, `generations` which standard it follows,
 //! `cells` what the nodes of a set have in common, `absence` when one leaves the channel,
-//! `retry` how it gives up early, `links` what each pair of them hears of each other.
+//! `power_save` when it dozes, `retry` how it gives up early, `links` what each pair of them
+//! hears of each other.
 
 mod absence;
 mod cells;
 mod generations;
 mod links;
+mod power_save;
 mod retry;
 mod station;
 
@@ -88,7 +90,7 @@ pub(crate) fn cell(
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);
-    absence::check_beacons(&wifi, channel, problems);
+    power_save::check(&wifi, channel, problems);
     absence::check_independent(&wifi, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
     let group_rate = channel.group_rate.as_ref().and_then(|rate| {

@@ -125,18 +125,20 @@ fn every_one_runs() {
 
 /// Number of packets that arrived, number that were lost, and a hash of when. Whoever
 /// changes one says why in the commit message.
-const FINGERPRINTS: [(&str, (u64, u64, u64)); 6] = [
+const FINGERPRINTS: [(&str, (u64, u64, u64)); 8] = [
     ("hello", (5_060, 0, 0x613c_9a1a_1c38_9a61)),
     ("hidden", (858, 645, 0x5032_56fe_490b_1093)),
     ("edca", (3_037, 194, 0x3b72_44b9_a98a_00c8)),
     ("fading", (5_317, 98, 0xff5a_e091_3775_02db)),
     ("scan", (11_447, 1, 0x1610_23a7_63fb_0ea3)),
     ("doze", (52, 0, 0x2290_7e12_3f11_d124)),
+    ("phone-call", (600, 0, 0x1767_8e4d_0b3e_27d0)),
+    ("twt", (186, 0, 0x6802_15c9_9ca6_ed56)),
 ];
 
 #[test]
 fn trajectories_stay_as_they_are() {
-    let long = ["scan", "doze"];
+    let long = ["scan", "doze", "phone-call", "twt"];
     let duration = |name| if long.contains(&name) { SECOND * 6 } else { SECOND };
     let now =
         FINGERPRINTS.map(|(name, _)| (name, Story::of(name, &[], duration(name)).fingerprint()));
@@ -220,6 +222,29 @@ fn who_dozes_answers_late() {
     assert!(rarely > phone + ms(40), "{rarely}");
     let (polling, _) = of(&["node.phone.power_save.retrieval=ps-poll"]);
     assert!(polling > ms(20) && polling < ms(103), "{polling}");
+}
+
+/// The round trips of a phone that wakes up every 50 ms, of a sensor that does so every second,
+/// and of a laptop that does not doze: a request waits for half an interval in the mean, and is
+/// answered in the same service period.
+#[test]
+fn who_has_a_target_wake_time_answers_at_it() {
+    let of = |sets: &[&str]| {
+        let flows = Story::of("twt", sets, SECOND * 60).flows;
+        assert!(flows.iter().all(|flow| flow.lost == 0 && flow.round_trips.len() >= 40));
+        [0, 1, 2].map(|flow| {
+            let trips = &flows[flow].round_trips;
+            let mean = trips.iter().map(|trip| trip.as_secs_f64()).sum::<f64>();
+            (mean / trips.len() as f64, trips[trips.len() - 1])
+        })
+    };
+    let ms = Duration::from_millis;
+    let [phone, sensor, laptop] = of(&[]);
+    assert!((phone.0 - 0.025).abs() < 0.002 && phone.1 < ms(52), "{phone:?}");
+    assert!((sensor.0 - 0.5).abs() < 0.15 && sensor.1 < ms(1_003), "{sensor:?}");
+    assert!(laptop.0 < 0.001, "{laptop:?}");
+    let [phone, ..] = of(&["node.phone.power_save.wake_interval=20ms"]);
+    assert!((phone.0 - 0.010).abs() < 0.002 && phone.1 < ms(22), "{phone:?}");
 }
 
 #[test]

@@ -298,6 +298,7 @@ fn nodes_and_links_are_what_the_machines_counted() {
         nulls: 9,
         nulls_given_up: 1,
         ps_polls: 3,
+        triggers: 8,
         off_channel_drops: 5,
         ..Default::default()
     };
@@ -338,6 +339,10 @@ fn nodes_and_links_are_what_the_machines_counted() {
         nulls: 9,
         nulls_given_up: 1,
         ps_polls: 3,
+        triggers: 8,
+        power_save: None,
+        wake_interval_ms: None,
+        wake_duration_ms: None,
         packets_given_up: 5,
     };
     assert_eq!(node.absences, Some(absences));

@@ -182,6 +182,8 @@ pub fn qos_data(sequence: u16, packets: Vec<Packet>, amsdu: bool) -> Frame {
         duration_us: 48,
         received: true,
         more_data: false,
+        power_management: false,
+        end_of_service_period: false,
         packets,
         announced: Vec::new(),
         triggered: Vec::new(),
@@ -200,6 +202,8 @@ pub fn plain(kind: FrameKind, bytes: u16) -> Frame {
         duration_us: 0,
         received: true,
         more_data: false,
+        power_management: false,
+        end_of_service_period: false,
         packets: Vec::new(),
         announced: Vec::new(),
         triggered: Vec::new(),
@@ -259,7 +263,13 @@ pub fn ppdus() -> Vec<Ppdu> {
         PHONE,
         ap,
         SLOW,
-        vec![plain(FrameKind::QosNull { power_management: true }, 30)],
+        vec![plain(
+            FrameKind::QosNull {
+                power_management: true,
+                access_category: AccessCategory::BestEffort,
+            },
+            30,
+        )],
     );
     collided.psdus[0].collided = true;
     collided.psdus[0].frames[0].received = false;

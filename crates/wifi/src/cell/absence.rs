@@ -4,6 +4,7 @@
 
 use super::config::StationConfig;
 use super::edcaf::Gate;
+use super::service::Service;
 use crate::mac::absence::{Absences, Cause};
 use crate::mac::power_save::{self, PowerSaveConfig};
 use crate::mac::scan::{NullConfig, Phase, Scan};
@@ -35,23 +36,23 @@ pub(super) struct Away {
 pub(super) enum Rhythm {
     Scan(Scan),
     Doze(Doze),
+    Service(Service),
 }
 
 impl Away {
     /// Returns `None` for a station that neither scans nor dozes.
     pub fn new(config: &StationConfig) -> Option<Self> {
-        let (rhythm, null) = match (&config.scan, &config.power_save) {
-            (Some(scan), _) => return Some(Self::scanning(Scan::new(*scan))),
-            (None, Some(power_save)) => {
-                let null = NullConfig {
-                    attempts: config.retry_limit,
-                    rts_after: None,
-                    leave_loss: Probability::ZERO,
-                    return_loss: Probability::ZERO,
-                };
-                (Rhythm::Doze(Doze::new(*power_save)), null)
-            }
-            (None, None) => return None,
+        let rhythm = match (&config.scan, &config.power_save, &config.service_periods) {
+            (Some(scan), ..) => return Some(Self::scanning(Scan::new(*scan))),
+            (None, Some(power_save), _) => Rhythm::Doze(Doze::new(*power_save)),
+            (None, None, Some(service_periods)) => Rhythm::Service(Service::new(*service_periods)),
+            (None, None, None) => return None,
+        };
+        let null = NullConfig {
+            attempts: config.retry_limit,
+            rts_after: None,
+            leave_loss: Probability::ZERO,
+            return_loss: Probability::ZERO,
         };
         Some(Self::with(rhythm, null))
     }
@@ -82,6 +83,7 @@ impl Away {
                 Phase::Leaving | Phase::Away | Phase::Returning => Gate::Shut,
             },
             Rhythm::Doze(doze) => doze.gate(),
+            Rhythm::Service(service) => service.gate(),
         }
     }
 
@@ -94,6 +96,10 @@ impl Away {
         let rhythm = match &self.rhythm {
             Rhythm::Scan(scan) => scan.due(),
             Rhythm::Doze(doze) => doze.due(),
+            Rhythm::Service(service) => {
+                let departs_at = self.departs_at.unwrap_or(Instant::MAX);
+                return Some(service.due().min(departs_at));
+            }
         };
         self.departs_at.or(self.probes_at).or(rhythm)
     }
@@ -102,7 +108,7 @@ impl Away {
     pub fn cause(&self) -> Cause {
         match self.rhythm {
             Rhythm::Scan(_) => Cause::Away,
-            Rhythm::Doze(_) => Cause::Asleep,
+            Rhythm::Doze(_) | Rhythm::Service(_) => Cause::Asleep,
         }
     }
 

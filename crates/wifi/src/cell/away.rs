@@ -150,7 +150,8 @@ impl Cell {
         self.now = now;
         let is_access_point = station == self.access_point_of(station);
         let state = &mut self.stations[station.index()];
-        if is_access_point || state.config.power_save.is_some() {
+        let dozes = state.config.power_save.is_some() || state.config.service_periods.is_some();
+        if is_access_point || dozes {
             return Err(AdjustError::Scan);
         }
         state.config.scan = config;
@@ -177,10 +178,15 @@ impl Cell {
         let now = self.now;
         while self.next_absence <= now {
             let due = |away: &Away| away.due().is_some_and(|at| at <= now);
-            let station = self.stations.iter().find(|s| s.away.as_deref().is_some_and(due));
+            let mut stations = self.stations.iter().filter(|s| s.away.as_deref().is_some_and(due));
+            let station = match self.has_services {
+                // Target wake times coincide: what follows must not depend on the order.
+                true => stations.min_by_key(|station| station.rank),
+                false => stations.next(),
+            };
             let Some(station) = station.map(|station| station.id) else { break };
             let away = self.away(station);
-            if away.departs_at.take().is_some() {
+            if away.departs_at.take_if(|at| *at <= now).is_some() {
                 self.depart(station);
             } else if away.probes_at.take().is_some() {
                 self.queue_about_absence(station, Action::ProbeRequest);
@@ -188,6 +194,7 @@ impl Cell {
                 match away.rhythm {
                     Rhythm::Scan(_) => self.scan_input(station, Input::Due),
                     Rhythm::Doze(_) => self.look_idle(station),
+                    Rhythm::Service(_) => self.service_due(station),
                 }
             }
             self.find_next_absence();
@@ -216,6 +223,9 @@ impl Cell {
             }
             (Rhythm::Doze(_), Action::Null { .. } | Action::PsPoll) => {
                 self.doze_settled(station, answered);
+            }
+            (Rhythm::Service(_), Action::Trigger | Action::PsPoll) => {
+                self.asked(station, action, answered);
             }
             _ => {}
         }
@@ -266,6 +276,7 @@ impl Cell {
             if let Some(access) = access {
                 access.absent.dozing.retain(|dozing| *dozing != station);
                 access.absent.released.retain(|(released, _)| *released != station);
+                access.absent.served.retain(|(served, _)| *served != station);
                 let (state, mut cx) = self.at(access_point);
                 state.fill_driver(&mut cx, edcaf);
                 state.build_ahead(&mut cx, edcaf, Address::Station(station));
@@ -348,7 +359,7 @@ impl Cell {
         self.away(station).left = Some(now);
         self.stations[station.index()].stats.absences += 1;
         let state = match &self.away(station).rhythm {
-            Rhythm::Doze(_) => PowerState::Dozing,
+            Rhythm::Doze(_) | Rhythm::Service(_) => PowerState::Dozing,
             Rhythm::Scan(scan) => {
                 let (config, stays) = (*scan.config(), scan.is_on_own_channel());
                 if config.leftover != Leftover::Keep {
@@ -366,7 +377,12 @@ impl Cell {
             }
         };
         self.away(station).log_gone(now, true);
-        self.contention.hold(station, Instant::MAX);
+        match state {
+            PowerState::Dozing if self.has_service_periods(station) => {
+                self.contention.leave(station, now);
+            }
+            _ => self.contention.hold(station, Instant::MAX),
+        }
         self.stations[station.index()].deaf_until = Instant::MAX;
         self.record_power(station, state);
     }
@@ -409,7 +425,7 @@ impl Cell {
 
     /// Such frames that were not sent yet are outdated.
     fn drop_about_absence(&mut self, station: StationId) {
-        if let Some(access) = &mut self.stations[station.index()].edcafs[NULL_FUNCTION] {
+        for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
             access.management.retain(|frame| !frame.action.is_about_absence());
         }
     }
@@ -444,7 +460,12 @@ impl Cell {
             | Sequel::MultiStationBlockAck => pending.at,
         });
         let speaks_until = due.max().max(self.air.transmits_until(station));
-        let exchange = self.stations[station.index()].exchange.is_some().then(|| {
+        let state = &self.stations[station.index()];
+        let is_engaged = state.exchange.is_some()
+            || self.has_services
+                && state.config.service_periods.is_some()
+                && self.is_attended(station);
+        let exchange = is_engaged.then(|| {
             // It goes on when a PPDU ends, SIFS after one, or when none came.
             let follows = self.pending.iter().map(|pending| pending.at);
             let silence = self.timeouts.iter().map(|(at, _)| *at);

@@ -140,7 +140,15 @@ impl Cell {
 
     /// Whether some station of a set is known to be unreachable.
     pub(super) fn has_dozing(&self, bss: BssId) -> bool {
-        self.dozing.iter().any(|station| self.bss_of(*station) == bss)
+        self.dozing.iter().any(|station| self.bss_of(*station) == bss) || self.is_saving(bss)
+    }
+
+    /// Whether some station of a set stays in power save mode.
+    pub(super) fn is_saving(&self, bss: BssId) -> bool {
+        self.has_services
+            && self.stations.iter().any(|station| {
+                station.config.bss == bss && station.config.service_periods.is_some()
+            })
     }
 
     /// Finds which access point queues a beacon next.

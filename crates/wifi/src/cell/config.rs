@@ -11,6 +11,7 @@ use crate::mac::power_save::PowerSaveConfig;
 use crate::mac::rate::RateControlConfig;
 use crate::mac::retry_out::RateTable;
 use crate::mac::scan::ScanConfig;
+use crate::mac::service_period::ServicePeriodConfig;
 use crate::phy::{Band, ControlRates, ErrorModel, LinkConfig, Preamble, Rate, SnrChange, Standard};
 use crate::station::{BssId, StationId};
 use alloc::sync::Arc;
@@ -176,6 +177,9 @@ pub struct StationConfig {
     /// Dozing when nothing happens; a client's only, without scans, and with
     /// beacons.
     pub power_save: Option<PowerSaveConfig>,
+    /// Power save with service periods: U-APSD, or a TWT agreement of 802.11ax; a client's only,
+    /// with QoS frames, without `power_save` and scans.
+    pub service_periods: Option<ServicePeriodConfig>,
     /// Packets that an access point holds in its queue for a station that
     /// cannot be reached, of each access category; the oldest go first. The
     /// queue's own bound if `None`.
@@ -218,6 +222,7 @@ impl StationConfig {
             msdu_lifetime: None,
             scan: None,
             power_save: None,
+            service_periods: None,
             power_save_buffer: None,
             adaptive_mtu: None,
             ofdma: None,

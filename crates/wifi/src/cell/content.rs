@@ -19,16 +19,27 @@ pub(super) struct Management {
 /// data and control frames by their type, Null and PS-Poll.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Action {
-    AddbaRequest { window: u16, start: SeqNo12 },
-    AddbaResponse { window: u16 },
-    Null { power_management: bool },
+    AddbaRequest {
+        window: u16,
+        start: SeqNo12,
+    },
+    AddbaResponse {
+        window: u16,
+    },
+    Null {
+        power_management: bool,
+    },
     PsPoll,
+    /// QoS Null of a station in power save mode: it begins a service period.
+    Trigger,
+    /// QoS Null of an access point: it ends one.
+    EndOfServicePeriod,
     ProbeRequest,
     ProbeResponse,
 }
 
 impl Action {
-    /// Sent whatever the gate, and to stations that doze, too.
+    /// Sent whatever the gate, and to stations that doze, too; at a station outdated when it leaves.
     pub fn is_about_absence(self) -> bool {
         !matches!(self, Self::AddbaRequest { .. } | Self::AddbaResponse { .. })
     }
@@ -51,6 +62,8 @@ pub(super) struct Exchange {
     pub opportunity_end: Instant,
     /// The payload overlapped with another PPDU at its receiver.
     pub collided: bool,
+    /// Its frame ends a service period (EOSP).
+    pub ends_service: bool,
 }
 
 /// What an exchange is about.

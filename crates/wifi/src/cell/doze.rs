@@ -29,6 +29,16 @@ pub(super) struct Tim {
     begun: bool,
 }
 
+impl Tim {
+    /// Beacons from the next one to the next DTIM, every `period` of which has one.
+    pub fn next_dtim_count(&self, period: u8) -> u8 {
+        match self.begun {
+            true => self.dtim_count.checked_sub(1).unwrap_or(period.max(1) - 1),
+            false => 0,
+        }
+    }
+}
+
 impl Cell {
     /// The station has been idle for long enough, or not.
     pub(super) fn look_idle(&mut self, station: StationId) {
@@ -49,7 +59,7 @@ impl Cell {
 
     /// A packet waits to be sent. Whether the station wakes up for it.
     pub(super) fn wake_to_send(&mut self, station: StationId) -> bool {
-        let Some(doze) = self.doze(station) else { return false };
+        let Some(doze) = self.doze(station) else { return self.turn_on_to_send(station) };
         let before = doze.phase;
         self.doze_input(station, Input::Traffic);
         self.doze(station).is_some_and(|doze| doze.phase != before)
@@ -63,11 +73,15 @@ impl Cell {
 
     /// A beacon of a set is about to be sent: who listens?
     pub(super) fn expect_beacon(&mut self, bss: BssId) {
+        let is_dtim = self.is_dtim_next(bss);
         for index in 0..self.stations.len() {
             if self.stations[index].away.is_none() || self.stations[index].config.bss != bss {
                 continue;
             }
             let station = StationId(index as u16);
+            if self.expect_beacon_in_power_save(station, is_dtim) {
+                continue;
+            }
             let Some(doze) = self.doze(station) else { continue };
             if doze.phase != Phase::Dozing {
                 continue;
@@ -82,12 +96,9 @@ impl Cell {
     /// Fills in the TIM of the beacon that is about to be sent. Returns by how
     /// many bytes it is longer than one octet of bitmap.
     pub(super) fn announce_traffic(&mut self, bss: BssId) -> u32 {
-        let period = self.settings.dtim_period.max(1);
+        let period = self.settings.dtim_period;
         let tim = &mut self.bss[bss.index()].tim;
-        tim.dtim_count = match core::mem::replace(&mut tim.begun, true) {
-            true => tim.dtim_count.checked_sub(1).unwrap_or(period - 1),
-            false => 0,
-        };
+        (tim.dtim_count, tim.begun) = (tim.next_dtim_count(period), true);
         tim.group_traffic = false;
         tim.aids.clear();
         let is_dtim = tim.dtim_count == 0;
@@ -97,7 +108,11 @@ impl Cell {
         let is_held = |peer: Address| (0..EDCAFS).any(|f| self.held(bss, f, peer) > 0);
         let group_traffic = is_dtim && is_held(Address::Group);
         let announced = self.dozing.iter().filter(|station| {
-            self.bss_of(**station) == bss && is_held(Address::Station(**station))
+            self.bss_of(**station) == bss
+                && (0..EDCAFS).any(|f| {
+                    self.held(bss, f, Address::Station(**station)) > 0
+                        && self.is_announced(**station, f)
+                })
         });
         let mut aids: Vec<u16> = announced.map(|s| self.stations[s.index()].aid).collect();
         aids.sort_unstable();
@@ -108,20 +123,24 @@ impl Cell {
     }
 
     /// Packets and frames that an EDCAF of a set's access point holds for `peer`.
-    fn held(&self, bss: BssId, edcaf: usize, peer: Address) -> u32 {
+    pub(super) fn held(&self, bss: BssId, edcaf: usize, peer: Address) -> u32 {
         let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
         edcafs[edcaf].as_ref().map_or(0, |access| access.held_for(peer))
     }
 
-    /// The More Data bit of a frame from `sender` to `peer`, whose MPDUs are in the hands of
-    /// its exchange: `more` of them than are in the frame.
-    pub(super) fn more_data(&self, sender: StationId, peer: Address, more: bool) -> bool {
+    /// The More Data bit of a frame from an EDCAF of `sender` to `peer`, whose MPDUs are in the
+    /// hands of its exchange: `more` of them than are in the frame.
+    pub(super) fn more_data(
+        &self,
+        (sender, edcaf): (StationId, usize),
+        peer: Address,
+        more: bool,
+    ) -> bool {
         let bss = self.bss_of(sender);
         match peer {
-            Address::Station(station) => {
-                self.dozing.contains(&station)
-                    && (more || (0..EDCAFS).any(|f| self.held(bss, f, peer) > 0))
-            }
+            Address::Station(station) => self.more_data_of(station, edcaf).is_some_and(|of| {
+                more || (0..EDCAFS).any(|f| of[f] && self.held(bss, f, peer) > 0)
+            }),
             Address::Group => self.group_left(bss) > 1,
         }
     }
@@ -143,15 +162,23 @@ impl Cell {
             let tim = &self.bss[bss.index()].tim;
             let announced = tim.aids.contains(&self.stations[index].aid);
             let group_traffic = tim.group_traffic;
-            let listens = self
-                .doze(station)
-                .is_some_and(|doze| matches!(doze.phase, Phase::Listening | Phase::Polling));
+            let is_saving = self.has_services && self.has_service_periods(station);
+            let listens = match self.doze(station) {
+                Some(doze) => matches!(doze.phase, Phase::Listening | Phase::Polling),
+                None => is_saving && self.listens_in_power_save(station),
+            };
+            if is_saving && !listens {
+                continue;
+            }
             if !announced && !listens {
                 continue;
             }
             let heard =
                 self.decode(flight, station, exchange, &VecDeque::new()) == Some(Bitmap::FIRST);
-            if listens {
+            if is_saving {
+                let said = (heard && announced, heard && group_traffic);
+                self.hear_beacon_in_power_save(station, said);
+            } else if listens {
                 let input = match heard {
                     true if announced => Input::Indicated,
                     true if group_traffic => Input::GroupIndicated,
@@ -171,7 +198,9 @@ impl Cell {
         let bss = self.bss_of(station);
         let access_point = self.access_point(bss);
         let peer = Address::Station(station);
-        let edcaf = (0..EDCAFS).rev().find(|edcaf| self.held(bss, *edcaf, peer) > 0);
+        let edcaf = (0..EDCAFS)
+            .rev()
+            .find(|edcaf| self.held(bss, *edcaf, peer) > 0 && self.is_polled(station, *edcaf));
         let Some(edcaf) = edcaf else { return };
         let absent = &mut self.edcaf(access_point, edcaf).absent;
         if absent.dozing.contains(&station) && !absent.is_released(station) {
@@ -183,8 +212,17 @@ impl Cell {
         }
     }
 
-    /// A frame that may be held reached a station that comes and goes; `more` are held.
-    pub(super) fn frame_came(&mut self, station: StationId, more: bool) {
+    /// A frame of an EDCAF that may be held reached a station that comes and goes; `more` are held,
+    /// and it may end a service period.
+    pub(super) fn frame_came(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        (ends_service, more): (bool, bool),
+    ) {
+        if self.has_services && self.has_service_periods(station) {
+            return self.frame_came_in_power_save(station, edcaf, (ends_service, more));
+        }
         let input = if more { Input::MoreFrames } else { Input::LastFrame };
         self.doze_input(station, input);
     }
@@ -194,7 +232,9 @@ impl Cell {
         if self.group_left(bss) <= 1 {
             for index in 0..self.stations.len() {
                 if self.stations[index].config.bss == bss {
-                    self.doze_input(StationId(index as u16), Input::LastGroupFrame);
+                    let station = StationId(index as u16);
+                    self.doze_input(station, Input::LastGroupFrame);
+                    self.last_group_frame_in_power_save(station);
                 }
             }
         }
@@ -222,7 +262,7 @@ impl Cell {
     fn doze(&mut self, station: StationId) -> Option<&mut Doze> {
         match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
             Rhythm::Doze(doze) => Some(doze),
-            Rhythm::Scan(_) => None,
+            Rhythm::Scan(_) | Rhythm::Service(_) => None,
         }
     }
 

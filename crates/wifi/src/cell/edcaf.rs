@@ -62,6 +62,10 @@ pub(super) struct Absent {
     pub dozing: Vec<StationId>,
     /// Those of them that asked for one frame, and when it was let out.
     pub released: Vec<(StationId, Instant)>,
+    /// Those of them that are in a service period, and since when.
+    pub served: Vec<(StationId, Instant)>,
+    /// Some station of the set is in power save mode whether or not it dozes.
+    pub holds_group: bool,
     /// Group frames that may go out behind the last DTIM.
     pub group_left: u32,
     /// When group frames were let out last.
@@ -73,13 +77,19 @@ impl Absent {
     /// not complete.
     #[inline]
     pub fn holds(&self, peer: Address) -> bool {
-        !self.dozing.is_empty()
+        self.may_hold()
             && match peer {
                 Address::Group => self.group_left == 0,
                 Address::Station(station) => {
                     self.dozing.contains(&station) && !self.is_released(station)
                 }
             }
+    }
+
+    /// Something must wait, perhaps.
+    #[inline]
+    pub fn may_hold(&self) -> bool {
+        self.holds_group || !self.dozing.is_empty()
     }
 
     /// A frame was sent to `peer`; `done`: it need not be sent again.
@@ -93,9 +103,9 @@ impl Absent {
         }
     }
 
-    /// `station` asked for a frame and has not got it yet.
+    /// `station` asked for a frame and has not got it yet, or is in a service period.
     pub fn is_released(&self, station: StationId) -> bool {
-        self.released.iter().any(|(released, _)| *released == station)
+        self.released.iter().chain(&self.served).any(|(released, _)| *released == station)
     }
 
     /// When a frame for `peer` was let out although it, or somebody, dozes.
@@ -103,8 +113,8 @@ impl Absent {
         match peer {
             Address::Group => self.group_opened,
             Address::Station(station) => {
-                let released = self.released.iter().find(|(released, _)| *released == station);
-                released.map(|(_, at)| *at)
+                let mut released = self.released.iter().chain(&self.served);
+                released.find(|(released, _)| *released == station).map(|(_, at)| *at)
             }
         }
     }

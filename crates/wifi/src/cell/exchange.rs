@@ -30,6 +30,9 @@ impl Cell {
             None => {
                 let contender = self.edcaf(station, edcaf).contender;
                 self.contention.disarm(contender);
+                if self.has_services {
+                    self.nothing_to_send(station);
+                }
             }
         }
     }
@@ -79,6 +82,12 @@ impl Cell {
         if self.has_uplink {
             self.stamp_buffered(station);
         }
+        if !self.services.is_empty()
+            && let Some(mut exchange) = self.stations[station.index()].exchange.take()
+        {
+            exchange.ends_service = self.ends_service(station, &exchange);
+            self.stations[station.index()].exchange = Some(exchange);
+        }
         let state = &mut self.stations[station.index()];
         let exchange = state.exchange.as_mut().expect("a payload belongs to an exchange");
         exchange.requesting = false;
@@ -107,6 +116,7 @@ impl Cell {
             Content::Management(frame) => match frame.action {
                 Action::Null { .. } => state.stats.nulls += 1,
                 Action::PsPoll => state.stats.ps_polls += 1,
+                Action::Trigger => state.stats.triggers += 1,
                 _ => {}
             },
         }
@@ -206,6 +216,9 @@ impl Cell {
         let (state, mut cx) = self.at(station);
         state.answered(&mut cx, &exchange, acked);
         let Exchange { content, edcaf, peer, .. } = exchange;
+        if self.has_services {
+            self.served(station, &exchange, true);
+        }
         self.exchange_over(station, exchange, true);
         match content {
             Content::Management(frame) => {
@@ -214,6 +227,9 @@ impl Cell {
             }
             Content::Beacon => self.open_for_group(self.bss_of(station)),
             _ => {}
+        }
+        if self.has_services {
+            self.exchange_over_in_power_save(station, (content, edcaf), true);
         }
     }
 
@@ -227,6 +243,10 @@ impl Cell {
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
         state.unanswered(&mut cx, &exchange);
+        let (content, edcaf) = (exchange.content, exchange.edcaf);
+        if self.has_services {
+            self.served(station, &exchange, false);
+        }
         let mut settled = None;
         if let Content::Management(mut frame) = exchange.content {
             frame.attempts += 1;
@@ -234,7 +254,10 @@ impl Cell {
                 Action::Null { .. } => self.null_attempts_max(station),
                 _ => self.stations[station.index()].config.retry_limit,
             };
-            if frame.attempts < attempts_max {
+            // A service period may have ended by the clock.
+            let is_outdated =
+                frame.action == Action::EndOfServicePeriod && !self.is_in_service(frame.peer);
+            if frame.attempts < attempts_max && !is_outdated {
                 self.access(station, exchange.edcaf).management.push_front(frame);
             } else if frame.action.is_about_absence() {
                 settled = Some(frame.action);
@@ -247,6 +270,12 @@ impl Cell {
         self.exchange_over(station, exchange, false);
         if let Some(action) = settled {
             self.absence_settled(station, action, false);
+            if let (Action::EndOfServicePeriod, Content::Management(frame)) = (action, content) {
+                self.end_service(frame.peer);
+            }
+        }
+        if self.has_services {
+            self.exchange_over_in_power_save(station, (content, edcaf), false);
         }
     }
 

@@ -140,6 +140,7 @@ impl Station {
         let psdu_bytes = match frame.action {
             Action::Null { .. } => sizes::NULL,
             Action::PsPoll => sizes::PS_POLL,
+            Action::Trigger | Action::EndOfServicePeriod => sizes::QOS_NULL,
             Action::ProbeRequest => bss.probe_request_bytes,
             Action::ProbeResponse => bss.beacon_bytes - sizes::TIM,
             Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
@@ -161,6 +162,7 @@ impl Station {
             requesting,
             opportunity_end,
             collided: false,
+            ends_service: frame.action == Action::EndOfServicePeriod,
         }
     }
 
@@ -189,6 +191,7 @@ impl Station {
             requesting: false,
             opportunity_end,
             collided: false,
+            ends_service: false,
         }
     }
 
@@ -275,6 +278,7 @@ impl Station {
             requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
             opportunity_end,
             collided: false,
+            ends_service: false,
         })
     }
 

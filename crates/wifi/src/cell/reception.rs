@@ -249,14 +249,19 @@ impl Cell {
                     }
                     Action::Null { power_management: true } => self.fall_asleep(sender),
                     Action::PsPoll => self.release(sender),
+                    Action::Trigger => self.triggered(sender, exchange.edcaf),
                     // Every frame has the bit of power management, and all
                     // others have it unset.
                     Action::Null { power_management: false } => {}
-                    Action::ProbeRequest | Action::ProbeResponse => {}
+                    Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
                 },
                 Content::Beacon | Content::Uplink | Content::BufferReport => {}
             }
-            if !self.dozing.is_empty() && !keeps_dozing(&exchange.content) {
+            if self.has_services && self.has_service_periods(sender) {
+                if matches!(exchange.content, Content::Data { .. }) {
+                    self.triggered(sender, exchange.edcaf);
+                }
+            } else if !self.dozing.is_empty() && !keeps_dozing(&exchange.content) {
                 self.wake_up(sender);
             }
             let response = exchange.response.expect("frames to one station are answered");
@@ -276,17 +281,19 @@ impl Cell {
             if self.stations[receiver.index()].away.is_some() {
                 let more = match exchange.content {
                     Content::Data { mpdus, .. } => Some(pending.len() > mpdus),
-                    Content::Management(frame) => {
-                        Some(false).filter(|_| !frame.action.is_about_absence())
-                    }
+                    Content::Management(frame) => Some(false).filter(|_| {
+                        !frame.action.is_about_absence()
+                            || frame.action == Action::EndOfServicePeriod
+                    }),
                     Content::BlockAckRequest { .. }
                     | Content::Beacon
                     | Content::Uplink
                     | Content::BufferReport => None,
                 };
                 if let Some(more) = more {
-                    let more = self.more_data(sender, exchange.peer, more);
-                    self.frame_came(receiver, more);
+                    let edcaf = exchange.edcaf;
+                    let more = self.more_data((sender, edcaf), exchange.peer, more);
+                    self.frame_came(receiver, edcaf, (exchange.ends_service, more));
                 }
             }
         } else if let Content::Data { mpdus, .. } = exchange.content
@@ -680,6 +687,10 @@ fn keeps_dozing(content: &Content) -> bool {
     match frame.action {
         Action::Null { power_management } => power_management,
         Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => false,
-        Action::PsPoll | Action::ProbeRequest | Action::ProbeResponse => true,
+        Action::PsPoll
+        | Action::Trigger
+        | Action::EndOfServicePeriod
+        | Action::ProbeRequest
+        | Action::ProbeResponse => true,
     }
 }

@@ -31,6 +31,8 @@ impl Cell {
             duration_us,
             received: decoded.contains(0),
             more_data: false,
+            power_management: false,
+            end_of_service_period: false,
             packets: Vec::new(),
             announced: Vec::new(),
             triggered: Vec::new(),
@@ -38,7 +40,7 @@ impl Cell {
             acknowledged: Vec::new(),
         };
         let tid = category_of(exchange.edcaf).tid();
-        let frames = match exchange.content {
+        let mut frames = match exchange.content {
             Content::Data { mpdus, .. } => {
                 let of = (exchange.edcaf, exchange.peer);
                 self.data_frames(flight, of, mpdus, decoded, pending)
@@ -56,6 +58,10 @@ impl Cell {
                     Action::PsPoll => {
                         FrameKind::PsPoll { aid: self.stations[flight.transmitter.index()].aid }
                     }
+                    Action::Trigger | Action::EndOfServicePeriod => FrameKind::QosNull {
+                        power_management: frame.action == Action::Trigger,
+                        access_category: category_of(exchange.edcaf),
+                    },
                     Action::ProbeRequest => FrameKind::ProbeRequest,
                     Action::ProbeResponse => FrameKind::ProbeResponse,
                 };
@@ -76,6 +82,14 @@ impl Cell {
                 alloc::vec![Frame { announced, ..plain(kind, SeqNo12::new(beacons as u16), false) }]
             }
         };
+        if self.has_services {
+            let is_managed = matches!(exchange.content, Content::Management(_));
+            let is_saving = self.has_service_periods(flight.transmitter);
+            for frame in &mut frames {
+                frame.end_of_service_period = exchange.ends_service;
+                frame.power_management |= is_managed && is_saving;
+            }
+        }
         let aggregated = matches!(exchange.content, Content::Data { aggregated: true, .. });
         self.record_ppdu(flight, aggregated, exchange.collided, frames);
     }
@@ -91,7 +105,8 @@ impl Cell {
     ) -> Vec<Frame> {
         let duration_us = microseconds(flight.end, flight.reserves_until);
         let more = pending.len() > mpdus;
-        let more_data = self.more_data(flight.transmitter, peer, more);
+        let more_data = self.more_data((flight.transmitter, edcaf), peer, more);
+        let power_management = self.has_service_periods(flight.transmitter);
         let qos = self.stations[flight.transmitter.index()].config.capabilities.qos;
         let mut behind = self.stations[flight.transmitter.index()].buffered;
         let is_reported = self.reports_queue(flight.transmitter, peer);
@@ -115,6 +130,8 @@ impl Cell {
             duration_us,
             received: decoded.contains(bit),
             more_data,
+            power_management,
+            end_of_service_period: false,
             packets: mpdu.msdus.packets().to_vec(),
             announced: Vec::new(),
             triggered: Vec::new(),
@@ -147,6 +164,8 @@ impl Cell {
             duration_us: microseconds(flight.end, flight.reserves_until),
             received,
             more_data: false,
+            power_management: false,
+            end_of_service_period: false,
             packets: Vec::new(),
             announced: Vec::new(),
             triggered: Vec::new(),

@@ -119,7 +119,7 @@ impl Station {
         }
         let after = originator.held();
         let packets = access.let_go(before, after);
-        if !access.absent.dozing.is_empty() {
+        if access.absent.may_hold() {
             access.absent.exchanged(exchange.peer, answered || packets > 0);
         }
         self.hold(now, 0, packets);

@@ -9,6 +9,7 @@ mod ofdma;
 mod offer;
 mod response;
 mod retry_out;
+mod service;
 mod snr_changes;
 mod spatial_reuse;
 mod turns;

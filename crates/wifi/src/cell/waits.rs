@@ -24,7 +24,10 @@ impl Cell {
             self.stations[dozing.index()].away.as_ref().map(|away| away.cause())
         });
         // A DTIM is the rhythm of those that doze.
-        let group = causes.max_by_key(|cause| *cause == Cause::Asleep);
+        let group = match self.is_saving(bss) {
+            true => Some(Cause::Asleep),
+            false => causes.max_by_key(|cause| *cause == Cause::Asleep),
+        };
         self.bss[bss.index()].group_held.set(now, group);
     }
 

@@ -372,6 +372,22 @@ impl Contention {
         hold.update();
     }
 
+    /// `station` turns its radio off at `now`: it counts no slots until it
+    /// [returns](Self::return_to_channel), and keeps those that are left.
+    pub fn leave(&mut self, station: StationId, now: Instant) {
+        let view = usize::from(self.view_of[station.index()]);
+        if self.views[view].busy == 0 {
+            self.resolve(view);
+            for index in 0..self.contenders_of[station.index()].len() {
+                let slot = self.slot;
+                let contender = self.contender_mut(self.contenders_of[station.index()][index]);
+                let over = contender.slots_over(now, slot);
+                contender.freeze(over);
+            }
+        }
+        self.hold(station, Instant::MAX);
+    }
+
     /// `station` is on the channel again: what it heard before is over, NAV
     /// and EIFS too, and AIFS begins at `now`.
     pub fn return_to_channel(&mut self, station: StationId, now: Instant) {
@@ -567,6 +583,22 @@ mod tests {
         contention.transmission_ends(A, at(1000));
         // B counted five of its eight slots.
         assert_eq!(contention.next_access(Instant::MAX), at(1000 + 43 + 27));
+    }
+
+    /// Six slots end before it leaves, and with the end of AIFS it has counted seven.
+    #[test]
+    fn a_station_that_leaves_keeps_its_slots() {
+        let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
+        let b = contention.add(B, AIFS, true);
+        contention.set_backoff(b, 8);
+        contention.arm(b, at(0));
+        contention.leave(B, at(43 + 54 + 5));
+        assert_eq!(contention.next_access(Instant::MAX), Instant::MAX);
+        contention.return_to_channel(B, at(5_000));
+        assert_eq!(contention.next_access(Instant::MAX), at(5_000 + 43 + 9));
+        contention.leave(B, at(5_001));
+        contention.return_to_channel(B, at(6_000));
+        assert_eq!(contention.next_access(Instant::MAX), at(6_000 + 43 + 9));
     }
 
     #[test]

@@ -177,8 +177,8 @@ impl Cause {
                  another queue does not"
             ),
             Self::Asleep => format!(
-                "asleep: {nodes} saves power; a longer power_save.idle or a shorter \
-                 listen_interval helps, another queue does not"
+                "asleep: {nodes} saves power; a longer power_save.idle, or with service periods \
+                 a shorter trigger_interval or wake_interval, helps, another queue does not"
             ),
             Self::Contention => "contention: the channel is busy; fewer senders or longer \
                                  aggregates help"

@@ -23,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 58] = [
+pub static ALL: [Shipped; 60] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -61,6 +61,7 @@ pub static ALL: [Shipped; 58] = [
     shipped!("jumbo/fig5"),
     shipped!("jumbo/fig7"),
     shipped!("link"),
+    shipped!("phone-call"),
     shipped!("places/apartment-block"),
     shipped!("places/cafe"),
     shipped!("places/conference"),
@@ -79,6 +80,7 @@ pub static ALL: [Shipped; 58] = [
     shipped!("scan/fig7"),
     shipped!("scan/fig9"),
     shipped!("spatial-reuse"),
+    shipped!("twt"),
     shipped!("upload"),
     shipped!("video"),
     shipped!("wifi6"),

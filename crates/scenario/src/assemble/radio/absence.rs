@@ -1,10 +1,10 @@
-//! When a station leaves its channel or dozes, and what the access point holds for it.
+//! When a station leaves its channel, and what the access point holds for one that did, or
+//! dozes.
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
-use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, RetrievalKind, ScanKind};
+use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
 use crate::scalar::Whole;
 use lasthop_units::Duration;
-use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
 
 /// mac80211's dwell on a channel without and with Probe Requests, rounded to
@@ -73,43 +73,6 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
         problems.push(written.unwrap_or(&raw.here), message);
     }
     config
-}
-
-/// The power save of a node of this role.
-pub(super) fn power_save(
-    raw: &RawNodeSettings,
-    role: Role,
-    problems: &mut Problems,
-) -> PowerSaveConfig {
-    let table = raw.power_save.as_ref().expect("it is asked for what it has");
-    if role == Role::AccessPoint {
-        problems.push(&table.here, "an access point does not doze: it answers at any time");
-    } else if raw.scan.is_some() {
-        let message = "a station with power save and scans at once is not modelled; take one";
-        problems.push(&table.here, message);
-    }
-    positive(&table.idle, problems);
-    PowerSaveConfig {
-        idle: table.idle.value,
-        listen_interval: table.listen_interval.value.get(),
-        retrieval: match table.retrieval.value {
-            RetrievalKind::PsPoll => Retrieval::PsPoll,
-            RetrievalKind::Wake => Retrieval::Wake,
-        },
-    }
-}
-
-/// Who dozes wakes up for beacons.
-pub(super) fn check_beacons(wifi: &[WifiNode<'_>], channel: &RawChannel, problems: &mut Problems) {
-    if channel.beacon_interval.value.0.is_some() {
-        return;
-    }
-    for (_, node) in wifi {
-        if let Some(power_save) = &node.raw.settings.power_save {
-            let message = "a station that dozes needs beacons, and beacon_interval is \"off\"";
-            problems.push(&power_save.here, message);
-        }
-    }
 }
 
 /// In an independent cell nobody holds packets for who is away.

@@ -1,7 +1,9 @@
 //! What a node does on the air.
 
 use super::generations::rates_of;
-use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, rates, retry};
+use super::{
+    Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, power_save, rates, retry,
+};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
     OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawMuEdca, RawMuEdcaParameters,
@@ -53,6 +55,7 @@ pub(super) fn config(
         },
     };
     positive(&raw.block_ack.reorder_timeout, problems);
+    let saves = power_save::config(raw, (node.role(), &node.name, qos), common, problems);
     StationConfig {
         identity: Identity::of(&node.name),
         address: node.raw.address.as_ref().map_or_else(
@@ -81,10 +84,8 @@ pub(super) fn config(
         pseudo_retry_out: retry::pseudo(raw, qos, problems),
         msdu_lifetime: raw.msdu_lifetime.value.0,
         scan: raw.scan.as_ref().map(|scan| absence::scan(scan, node.role(), problems)),
-        power_save: raw
-            .power_save
-            .as_ref()
-            .map(|_| absence::power_save(raw, node.role(), problems)),
+        power_save: saves.legacy,
+        service_periods: saves.service_periods,
         power_save_buffer: absence::power_save_buffer(raw),
         // `mtu` decides that once all buffers are known.
         adaptive_mtu: None,

@@ -273,6 +273,7 @@ impl Station {
                     requesting: false,
                     opportunity_end,
                     collided: false,
+                    ends_service: false,
                 },
                 mpdus,
                 ru: user.ru,

@@ -200,8 +200,9 @@ impl Cell {
             false => Bitmap::EMPTY,
         };
         if !decoded.is_empty() && self.stations[receiver.index()].away.is_some() {
-            let more = self.more_data(sender, user.exchange.peer, pending.len() > user.mpdus);
-            self.frame_came(receiver, more);
+            let (peer, more) = (user.exchange.peer, pending.len() > user.mpdus);
+            let more = self.more_data((sender, edcaf), peer, more);
+            self.frame_came(receiver, edcaf, (false, more));
         }
         Heard { is_asked, decoded, acked }
     }
@@ -372,5 +373,9 @@ impl Cell {
             self.access(station, edcaf).backoff.widen();
         }
         self.exchange_over(station, first.clone(), success);
+        if self.has_services {
+            several.users.iter().for_each(|user| self.serves(user.station()));
+            self.close_services(station);
+        }
     }
 }

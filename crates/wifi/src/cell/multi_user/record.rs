@@ -114,6 +114,8 @@ fn trigger_frame(
         duration_us: microseconds(flight.end, flight.reserves_until),
         received,
         more_data: false,
+        power_management: false,
+        end_of_service_period: false,
         packets: Vec::new(),
         announced: Vec::new(),
         triggered: triggered_users,

@@ -132,6 +132,7 @@ impl Cell {
             requesting: false,
             opportunity_end,
             collided: false,
+            ends_service: false,
         })
     }
 
@@ -425,6 +426,7 @@ impl Station {
             requesting: false,
             opportunity_end: uplink.opportunity_end,
             collided: false,
+            ends_service: false,
         };
         (exchange, answer)
     }

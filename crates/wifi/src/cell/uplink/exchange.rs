@@ -387,6 +387,7 @@ impl Cell {
         }
         if is_data(&exchange) && acked.is_some_and(|acked| !acked.is_empty()) {
             self.contend_less(station, exchange.edcaf);
+            self.sent_when_asked(station);
         }
         self.contention.hold(station, now);
         let edcaf = exchange.edcaf;
@@ -422,6 +423,9 @@ impl Cell {
             false => backoff.widen(),
         }
         self.exchange_over(station, exchange, success);
+        if self.has_services {
+            self.close_services(station);
+        }
     }
 
     fn miss(

@@ -114,7 +114,10 @@ impl Cell {
                     let category = if phase == Phase::Reports { bit } else { edcaf };
                     let tid = category_of(category).tid();
                     let code = queue_size_code(answer.buffered[category]);
-                    let kind = FrameKind::QosNull { power_management: false };
+                    let kind = FrameKind::QosNull {
+                        power_management: self.has_service_periods(own.transmitter),
+                        access_category: category_of(category),
+                    };
                     Frame {
                         bytes: sizes::QOS_NULL as u16,
                         queue_size: Some(QueueSize { tid, code }),
@@ -148,6 +151,8 @@ fn control(flight: &Flight, kind: FrameKind, received: bool) -> Frame {
         duration_us: microseconds(flight.end, flight.reserves_until),
         received,
         more_data: false,
+        power_management: false,
+        end_of_service_period: false,
         packets: Vec::new(),
         announced: Vec::new(),
         triggered: Vec::new(),

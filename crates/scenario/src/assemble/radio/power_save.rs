@@ -1,0 +1,210 @@
+//! How a station saves power: legacy power save and U-APSD (IEEE 802.11-2020, 11.2.3), or an
+//! individual TWT agreement (IEEE 802.11ax-2021, 26.8). Each kind has keys of its own.
+
+use super::{Common, Place, Problems, RawChannel, Role, WifiNode, is_written, positive};
+use crate::raw::{PowerSaveKind, RawNodeSettings, RawPowerSave, RetrievalKind, TwtUplinkKind};
+use crate::scalar::At;
+use lasthop_packet::AccessCategory;
+use lasthop_units::{Duration, Identity};
+use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
+use lasthop_wifi::mac::service_period::{
+    ServicePeriodConfig, TwtConfig, TwtUplink, UnscheduledConfig, is_wake_duration,
+    is_wake_interval,
+};
+use lasthop_wifi::phy::Standard;
+
+/// mac80211's dynamic power save.
+const IDLE: Duration = Duration::from_millis(100);
+/// A beacon interval as access points have it.
+const WAKE_INTERVAL: Duration = Duration::from_micros(102_400);
+const WAKE_DURATION: Duration = Duration::from_micros(8_192);
+
+/// The power save of a station.
+#[derive(Default)]
+pub(super) struct Saves {
+    pub legacy: Option<PowerSaveConfig>,
+    pub service_periods: Option<ServicePeriodConfig>,
+}
+
+/// The power save of a node of this role and name.
+pub(super) fn config(
+    raw: &RawNodeSettings,
+    (role, name, qos): (Role, &str, bool),
+    common: &Common,
+    problems: &mut Problems,
+) -> Saves {
+    let Some(table) = &raw.power_save else { return Saves::default() };
+    if role == Role::AccessPoint {
+        problems.push(&table.here, "an access point does not doze: it answers at any time");
+    } else if raw.scan.is_some() {
+        let message = "a station with power save and scans at once is not modelled; take one";
+        problems.push(&table.here, message);
+    }
+    check_kind(table, problems);
+    let kind = table.kind.value;
+    if kind == PowerSaveKind::Legacy {
+        return Saves { legacy: Some(legacy(table, problems)), service_periods: None };
+    }
+    let here = if is_written(&table.kind.place) { &table.kind.place } else { &table.here };
+    if !qos {
+        problems.push(here, "service periods need QoS frames, and qos is false");
+        return Saves::default();
+    }
+    let service_periods = match kind {
+        PowerSaveKind::TargetWake if common.standard != Standard::Dot11ax => {
+            problems
+                .push(here, format!("target wake times need 802.11ax, not {}", common.standard));
+            return Saves::default();
+        }
+        PowerSaveKind::TargetWake => {
+            target_wake(table, name, problems).map(ServicePeriodConfig::TargetWake)
+        }
+        _ => Some(ServicePeriodConfig::Unscheduled(unscheduled(table, problems))),
+    };
+    Saves { legacy: None, service_periods }
+}
+
+fn or<T: Copy>(at: Option<&At<T>>, usual: T) -> T {
+    at.map_or(usual, |at| at.value)
+}
+
+/// Keys of other kinds.
+fn check_kind(table: &RawPowerSave, problems: &mut Problems) {
+    use PowerSaveKind::{Legacy, TargetWake, Unscheduled};
+    let kind = table.kind.value;
+    let mut only = |place: Option<&Place>, wanted: &[(PowerSaveKind, &str)]| {
+        if let Some(place) = place
+            && !wanted.iter().any(|(wanted, _)| *wanted == kind)
+        {
+            let names: Vec<String> = wanted.iter().map(|(_, name)| format!("{name:?}")).collect();
+            problems.push(place, format!("this key is for kind = {} only", names.join(" and ")));
+        }
+    };
+    let (legacy, unscheduled) = ((Legacy, "legacy"), (Unscheduled, "u-apsd"));
+    only(table.idle.as_ref().map(|at| &at.place), &[legacy]);
+    only(table.retrieval.as_ref().map(|at| &at.place), &[legacy]);
+    only(table.listen_interval.as_ref().map(|at| &at.place), &[legacy, unscheduled]);
+    let unscheduled = [unscheduled];
+    only(table.delivery_enabled.as_ref().map(|at| &at.place), &unscheduled);
+    only(table.trigger_enabled.as_ref().map(|at| &at.place), &unscheduled);
+    only(table.service_period.as_ref().map(|at| &at.place), &unscheduled);
+    only(table.trigger_interval.as_ref().map(|at| &at.place), &unscheduled);
+    let twt = [(TargetWake, "twt")];
+    only(table.wake_interval.as_ref().map(|at| &at.place), &twt);
+    only(table.wake_duration.as_ref().map(|at| &at.place), &twt);
+    only(table.first_wake.as_ref().map(|at| &at.place), &twt);
+    only(table.announced.as_ref().map(|at| &at.place), &twt);
+    only(table.ends_early.as_ref().map(|at| &at.place), &twt);
+    only(table.uplink.as_ref().map(|at| &at.place), &twt);
+    only(table.dtim.as_ref().map(|at| &at.place), &twt);
+}
+
+fn listen_interval(table: &RawPowerSave) -> u8 {
+    table.listen_interval.as_ref().map_or(1, |at| at.value.get())
+}
+
+fn legacy(table: &RawPowerSave, problems: &mut Problems) -> PowerSaveConfig {
+    if let Some(idle) = &table.idle {
+        positive(idle, problems);
+    }
+    PowerSaveConfig {
+        idle: or(table.idle.as_ref(), IDLE),
+        listen_interval: listen_interval(table),
+        retrieval: match or(table.retrieval.as_ref(), RetrievalKind::Wake) {
+            RetrievalKind::PsPoll => Retrieval::PsPoll,
+            RetrievalKind::Wake => Retrieval::Wake,
+        },
+    }
+}
+
+fn unscheduled(table: &RawPowerSave, problems: &mut Problems) -> UnscheduledConfig {
+    let set = |categories: &At<Vec<AccessCategory>>| {
+        AccessCategory::ALL.map(|one| categories.value.contains(&one))
+    };
+    let delivery_enabled = table.delivery_enabled.as_ref().map_or([true; 4], set);
+    let trigger_enabled = table.trigger_enabled.as_ref().map_or(delivery_enabled, set);
+    if let Some(interval) = &table.trigger_interval {
+        positive(interval, problems);
+    }
+    UnscheduledConfig {
+        delivery_enabled,
+        trigger_enabled,
+        frames_max: table.service_period.as_ref().and_then(|at| at.value.0),
+        trigger_interval: table.trigger_interval.as_ref().map(|at| at.value),
+        listen_interval: listen_interval(table),
+    }
+}
+
+fn target_wake(table: &RawPowerSave, name: &str, problems: &mut Problems) -> Option<TwtConfig> {
+    let wake_interval = or(table.wake_interval.as_ref(), WAKE_INTERVAL);
+    let wake_duration = or(table.wake_duration.as_ref(), WAKE_DURATION);
+    let mut is_sound = true;
+    if let Some(at) = table.wake_interval.as_ref().filter(|at| !is_wake_interval(at.value)) {
+        let message = format!(
+            "expected up to 65535 times a power of two, in microseconds (such as 25 * 4096 us = \
+             102.4ms), got {}",
+            at.value
+        );
+        problems.push(&at.place, message);
+        is_sound = false;
+    }
+    if let Some(at) = table.wake_duration.as_ref().filter(|at| !is_wake_duration(at.value)) {
+        let message =
+            format!("expected 1 to 255 times 256us or 1.024ms (such as 8.192ms), got {}", at.value);
+        problems.push(&at.place, message);
+        is_sound = false;
+    }
+    if is_sound && wake_duration > wake_interval {
+        let place = table.wake_duration.as_ref().or(table.wake_interval.as_ref());
+        let message = format!(
+            "a station that is awake for {wake_duration} cannot wake up every {wake_interval}; take \
+             a shorter wake_duration or a longer wake_interval"
+        );
+        problems.push(place.map_or(&table.here, |at| &at.place), message);
+        is_sound = false;
+    }
+    // By the name, so that neither the order of stations nor others move it.
+    let share = u128::from(Identity::of(name).hash()) * u128::from(wake_interval.as_micros());
+    let spread = Duration::from_micros((share >> 32) as u64);
+    is_sound.then_some(TwtConfig {
+        wake_interval,
+        wake_duration,
+        first_wake: or(table.first_wake.as_ref(), spread),
+        announced: or(table.announced.as_ref(), true),
+        ends_early: or(table.ends_early.as_ref(), true),
+        uplink: match or(table.uplink.as_ref(), TwtUplinkKind::ServicePeriods) {
+            TwtUplinkKind::ServicePeriods => TwtUplink::ServicePeriods,
+            TwtUplinkKind::AtOnce => TwtUplink::AtOnce,
+        },
+        listens_to_dtim: or(table.dtim.as_ref(), true),
+    })
+}
+
+/// Who dozes wakes up for beacons, and its access point ends service periods.
+pub(super) fn check(wifi: &[WifiNode<'_>], channel: &RawChannel, problems: &mut Problems) {
+    let has_beacons = channel.beacon_interval.value.0.is_some();
+    for (_, node) in wifi {
+        let Some(table) = &node.raw.settings.power_save else { continue };
+        let needs_none = table.kind.value == PowerSaveKind::TargetWake
+            && table.dtim.as_ref().is_some_and(|at| !at.value);
+        if !has_beacons && !needs_none {
+            let message = match table.kind.value {
+                PowerSaveKind::TargetWake => {
+                    "a station that listens to the DTIM needs beacons, and beacon_interval is \
+                     \"off\"; take dtim = false"
+                }
+                _ => "a station that dozes needs beacons, and beacon_interval is \"off\"",
+            };
+            problems.push(&table.here, message);
+        }
+        let has_qos = |raw: &RawNodeSettings| raw.qos.as_ref().is_none_or(|at| at.value);
+        let mut access_points =
+            wifi.iter().filter(|(_, it)| it.role() == Role::AccessPoint && it.shares_bss(node));
+        if table.kind.value != PowerSaveKind::Legacy
+            && access_points.any(|(_, it)| !has_qos(&it.raw.settings))
+        {
+            let message = "service periods need QoS frames, and qos of the access point is false";
+            problems.push(&table.here, message);
+        }
+    }
+}

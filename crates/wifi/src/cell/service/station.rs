@@ -1,0 +1,421 @@
+//! A station that stays in power save mode and has service periods: when its radio is on, what
+//! it sends to begin a period, and when it dozes again (U-APSD, IEEE 802.11-2020, 11.2.3; TWT, IEEE
+//! 802.11ax-2021, 26.8).
+//!
+//! It is on while it waits for the end of a service period (EOSP), for a beacon or group frames,
+//! for what a PS-Poll asked for, or to send. Its clock is that of its access point. All of its
+//! frames have the Power Management bit set. When EOSP does not come for [`OVERDUE`], it
+//! begins another service period: the standard leaves that to stations.
+
+use super::super::Cell;
+use super::super::absence::{EDCAFS, Rhythm};
+use super::super::content::{Action, Content, Management};
+use super::super::edcaf::Gate;
+use crate::mac::originator::Agreement;
+use crate::mac::service_period::{ServicePeriodConfig, TwtConfig, TwtUplink};
+use crate::station::{Address, BssId, StationId};
+use lasthop_units::{Duration, Instant};
+
+/// How long a station waits for a frame in an unscheduled service period before it asks again;
+/// no product's.
+const OVERDUE: Duration = Duration::from_millis(50);
+
+/// The state of such a station.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) struct Service {
+    pub config: ServicePeriodConfig,
+    /// Its radio is on.
+    is_on: bool,
+    /// It waits for the end of a service period.
+    is_served: bool,
+    /// It waits for a beacon, or for the group frames behind it.
+    listens: bool,
+    /// It sent a PS-Poll, and what that asked for did not come yet.
+    polls: bool,
+    /// Beacons until the next one that it listens to.
+    beacons_left: u8,
+    /// End of the scheduled service period that it is in.
+    until: Option<Instant>,
+    /// The next target wake time, or when it begins an unscheduled period by itself.
+    next: Instant,
+    /// When it asks again because EOSP did not come.
+    overdue: Instant,
+}
+
+impl Service {
+    pub fn new(config: ServicePeriodConfig) -> Self {
+        let (next, beacons_left) = match config {
+            ServicePeriodConfig::Unscheduled(config) => (
+                config.trigger_interval.map_or(Instant::MAX, |interval| Instant::ZERO + interval),
+                config.listen_interval,
+            ),
+            ServicePeriodConfig::TargetWake(config) => (Instant::ZERO + config.first_wake, 0),
+        };
+        Self {
+            config,
+            is_on: false,
+            is_served: false,
+            listens: false,
+            polls: false,
+            beacons_left,
+            until: None,
+            next,
+            overdue: Instant::MAX,
+        }
+    }
+
+    pub fn gate(&self) -> Gate {
+        match self.is_on && (self.until.is_some() || self.config.has_unscheduled()) {
+            true => Gate::Open,
+            false => Gate::Shut,
+        }
+    }
+
+    pub fn due(&self) -> Instant {
+        self.next.min(self.until.unwrap_or(Instant::MAX)).min(self.overdue)
+    }
+
+    /// It waits for something, whatever it has to send.
+    const fn waits(&self) -> bool {
+        self.is_served || self.listens || self.polls
+    }
+}
+
+impl Cell {
+    /// Stations with service periods doze from the first instant on, and their access points know.
+    pub(in super::super) fn begin_service_periods(&mut self) {
+        for index in 0..self.stations.len() {
+            let station = StationId(index as u16);
+            if self.service(station).is_some() {
+                self.has_services = true;
+                self.fall_asleep(station);
+                self.set_gate(station);
+                self.depart(station);
+            }
+        }
+    }
+
+    fn service(&mut self, station: StationId) -> Option<&mut Service> {
+        match &mut self.stations[station.index()].away.as_deref_mut()?.rhythm {
+            Rhythm::Service(service) => Some(service),
+            Rhythm::Scan(_) | Rhythm::Doze(_) => None,
+        }
+    }
+
+    /// The end of the scheduled service period that a station is in.
+    pub(super) fn scheduled_until(&mut self, station: StationId) -> Option<Instant> {
+        self.service(station).and_then(|service| service.until)
+    }
+
+    /// A packet waits to be sent. Whether the station turns its radio on for it.
+    pub(in super::super) fn turn_on_to_send(&mut self, station: StationId) -> bool {
+        if self.stations[station.index()].held_packets == 0 {
+            return false;
+        }
+        let Some(service) = self.service(station) else { return false };
+        let may_send = service.until.is_some() || service.config.has_unscheduled();
+        if !may_send || service.is_on {
+            return false;
+        }
+        self.turn_on(station);
+        true
+    }
+
+    fn turn_on(&mut self, station: StationId) {
+        if let Some(service) = self.service(station) {
+            service.is_on = true;
+        }
+        self.come_back(station);
+        self.set_gate(station);
+        self.resume(station);
+        self.find_next_absence();
+    }
+
+    /// The station turns its radio off unless there is something to wait for or to send.
+    pub(super) fn rest(&mut self, station: StationId) {
+        let Some(service) = self.service(station) else { return };
+        if !service.is_on || service.waits() {
+            return;
+        }
+        let may_send = service.gate() == Gate::Open;
+        let state = &self.stations[station.index()];
+        let mut frames = state.edcafs.iter().flatten().flat_map(|access| &access.management);
+        let has_frames = frames.any(|frame| may_send || frame.action.is_about_absence());
+        if state.exchange.is_none() && !has_frames && !(may_send && state.held_packets > 0) {
+            self.turn_off(station);
+        }
+    }
+
+    fn turn_off(&mut self, station: StationId) {
+        if let Some(service) = self.service(station) {
+            service.is_on = false;
+        }
+        self.set_gate(station);
+        self.depart(station);
+        self.find_next_absence();
+    }
+
+    /// The station sends a QoS Null frame to begin a service period.
+    fn queue_trigger(&mut self, station: StationId) {
+        let Some(service) = self.service(station) else { return };
+        let (edcaf, is_on) = (service.config.trigger_category(), service.is_on);
+        let is_trigger = |frame: &Management| frame.action == Action::Trigger;
+        let state = &self.stations[station.index()];
+        let is_sent = state.exchange.as_ref().is_some_and(
+            |exchange| matches!(exchange.content, Content::Management(frame) if is_trigger(&frame)),
+        );
+        let mut queued = state.edcafs.iter().flatten().flat_map(|access| &access.management);
+        if is_sent || queued.any(is_trigger) {
+            return;
+        }
+        if !is_on {
+            self.turn_on(station);
+        }
+        // QoS Null frames have no sequence numbers that anybody looks at (10.3.2.14).
+        let sequence = self.away(station).sequence;
+        let peer = self.access_point_of(station);
+        let frame = Management { peer, action: Action::Trigger, attempts: 0, sequence };
+        self.edcaf(station, edcaf).management.push_front(frame);
+        self.lift_mu_edca(station, edcaf);
+        self.arm(station, edcaf);
+    }
+
+    /// The access point acknowledged a frame that begins a service period.
+    fn begin_service(&mut self, station: StationId) {
+        let now = self.now;
+        let Some(service) = self.service(station) else { return };
+        if service.until.is_none() && !service.config.has_unscheduled() {
+            // Its Ack came when the period was over.
+            return;
+        }
+        service.is_served = true;
+        if service.until.is_none() {
+            service.overdue = now + OVERDUE;
+        }
+        if let ServicePeriodConfig::Unscheduled(config) = service.config
+            && let Some(interval) = config.trigger_interval
+        {
+            service.next = now + interval;
+        }
+        // The scheduled period in which it began to send is over, this one begins.
+        if !service.is_on {
+            self.turn_on(station);
+        }
+        self.find_next_absence();
+    }
+
+    /// Its trigger or PS-Poll was acknowledged, or given up.
+    pub(in super::super) fn asked(&mut self, station: StationId, action: Action, answered: bool) {
+        let Some(service) = self.service(station) else { return };
+        match (action, answered) {
+            (Action::Trigger, true) => self.begin_service(station),
+            (Action::Trigger, false) if service.until.is_some() => self.queue_trigger(station),
+            (Action::Trigger, false) => {
+                // The next beacon, packet or interval makes it try again.
+                (service.is_served, service.overdue) = (false, Instant::MAX);
+                self.find_next_absence();
+            }
+            (_, true) => {}
+            (_, false) => service.polls = false,
+        }
+        self.rest(station);
+    }
+
+    /// An exchange of the station is over.
+    pub(in super::super) fn sent_in_power_save(
+        &mut self,
+        station: StationId,
+        (content, edcaf): (Content, usize),
+        success: bool,
+    ) {
+        let Some(service) = self.service(station) else { return };
+        match content {
+            Content::Data { .. } if success && service.config.triggers(edcaf) => {
+                self.begin_service(station);
+            }
+            // The answer is held for it, and comes in a service period.
+            Content::Management(Management { action: Action::AddbaRequest { .. }, .. })
+                if success && !service.is_served && service.config.delivers(edcaf) =>
+            {
+                self.queue_trigger(station);
+            }
+            _ => {}
+        }
+        self.rest(station);
+    }
+
+    /// Data that a Trigger frame asked for was acknowledged: as if the station had gained the channel.
+    pub(in super::super) fn sent_when_asked(&mut self, station: StationId) {
+        if self.has_services && self.has_service_periods(station) {
+            self.serves(station);
+            self.begin_service(station);
+        }
+    }
+
+    /// A frame of the access point that may have been held came; `more` are.
+    pub(in super::super) fn frame_came_in_power_save(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        (ends_service, more): (bool, bool),
+    ) {
+        let now = self.now;
+        let awaits_agreement = self.awaits_agreement(station);
+        let Some(service) = self.service(station) else { return };
+        if ends_service {
+            (service.is_served, service.overdue) = (false, Instant::MAX);
+            let is_unscheduled = service.until.is_none() && service.config.has_unscheduled();
+            if more && is_unscheduled || awaits_agreement {
+                self.queue_trigger(station);
+            }
+        } else if service.polls && !service.config.delivers(edcaf) {
+            service.polls = more;
+            if more {
+                self.queue_about_absence(station, Action::PsPoll);
+            }
+        } else if service.overdue < Instant::MAX {
+            service.overdue = now + OVERDUE;
+        }
+        self.find_next_absence();
+        self.rest(station);
+    }
+
+    /// It asked for a Block Ack agreement, and the answer comes in a service period.
+    fn awaits_agreement(&mut self, station: StationId) -> bool {
+        let Some(config) = self.service(station).map(|service| service.config) else {
+            return false;
+        };
+        let peer = Address::Station(self.access_point_of(station));
+        (0..EDCAFS).filter(|edcaf| config.delivers(*edcaf)).any(|edcaf| {
+            let access = self.stations[station.index()].edcafs[edcaf].as_ref();
+            access.is_some_and(|access| {
+                // As long as the request is not acknowledged, there is no answer.
+                let asks = |frame: &Management| matches!(frame.action, Action::AddbaRequest { .. });
+                access.originator(peer).is_some_and(|index| {
+                    access.originators[index].agreement == Agreement::Requested
+                }) && !access.management.iter().any(asks)
+            })
+        })
+    }
+
+    /// A beacon is about to be sent; `is_dtim`: with a DTIM.
+    pub(in super::super) fn expect_beacon_in_power_save(
+        &mut self,
+        station: StationId,
+        is_dtim: bool,
+    ) -> bool {
+        let Some(service) = self.service(station) else { return false };
+        service.listens = match service.config {
+            ServicePeriodConfig::Unscheduled(config) => {
+                service.beacons_left = service.beacons_left.saturating_sub(1);
+                let listens = service.beacons_left == 0;
+                if listens {
+                    service.beacons_left = config.listen_interval;
+                }
+                listens
+            }
+            ServicePeriodConfig::TargetWake(config) => is_dtim && config.listens_to_dtim,
+        };
+        if service.listens && !service.is_on {
+            self.turn_on(station);
+        }
+        true
+    }
+
+    /// Whether a station listens to the beacon on the air.
+    pub(in super::super) fn listens_in_power_save(&mut self, station: StationId) -> bool {
+        self.service(station).is_some_and(|service| service.listens)
+    }
+
+    /// The beacon that the station listens to was sent, and says this, if it was heard.
+    pub(in super::super) fn hear_beacon_in_power_save(
+        &mut self,
+        station: StationId,
+        (announced, group_traffic): (bool, bool),
+    ) {
+        let Some(service) = self.service(station) else { return };
+        service.listens = group_traffic;
+        if announced && let ServicePeriodConfig::Unscheduled(_) = service.config {
+            match (service.config.delivers_all(), service.is_served) {
+                (true, true) => {}
+                (true, false) => self.queue_trigger(station),
+                (false, _) => {
+                    service.polls = true;
+                    self.queue_about_absence(station, Action::PsPoll);
+                }
+            }
+        }
+        self.rest(station);
+    }
+
+    /// The last group frame behind a DTIM was sent.
+    pub(in super::super) fn last_group_frame_in_power_save(&mut self, station: StationId) {
+        if let Some(service) = self.service(station) {
+            service.listens = false;
+            self.rest(station);
+        }
+    }
+
+    /// The clock says that something is due.
+    pub(in super::super) fn service_due(&mut self, station: StationId) {
+        let now = self.now;
+        let Some(service) = self.service(station) else { return };
+        if service.overdue <= now {
+            service.overdue = now + OVERDUE;
+            self.queue_trigger(station);
+        }
+        let Some(service) = self.service(station) else { return };
+        if service.until.is_some_and(|until| until <= now) {
+            self.end_scheduled(station);
+        }
+        let Some(service) = self.service(station) else { return };
+        if service.next > now {
+            return;
+        }
+        match service.config {
+            ServicePeriodConfig::Unscheduled(config) => {
+                service.next = config.trigger_interval.map_or(Instant::MAX, |after| now + after);
+                if !service.is_served {
+                    self.queue_trigger(station);
+                }
+            }
+            ServicePeriodConfig::TargetWake(config) => self.begin_target_wake(station, config),
+        }
+    }
+
+    fn begin_target_wake(&mut self, station: StationId, config: TwtConfig) {
+        let Some(service) = self.service(station) else { return };
+        let until = service.next + config.wake_duration;
+        service.next += config.wake_interval;
+        (service.until, service.overdue) = (Some(until), Instant::MAX);
+        service.is_served |= !config.announced;
+        self.turn_on(station);
+        self.begin_scheduled(station, until, config.announced);
+        let has_data = self.stations[station.index()].held_packets > 0;
+        if config.announced && (!has_data || self.awaits_agreement(station)) {
+            self.queue_trigger(station);
+        }
+    }
+
+    fn end_scheduled(&mut self, station: StationId) {
+        let Some(service) = self.service(station) else { return };
+        (service.until, service.is_served) = (None, false);
+        let goes_on = match service.config {
+            ServicePeriodConfig::TargetWake(config) => config.uplink == TwtUplink::AtOnce,
+            ServicePeriodConfig::Unscheduled(_) => true,
+        };
+        let (is_on, listens) = (service.is_on, service.listens);
+        self.end_service(station);
+        let has_data = self.stations[station.index()].held_packets > 0;
+        if goes_on && has_data || listens || !is_on {
+            self.set_gate(station);
+        } else {
+            self.turn_off(station);
+        }
+    }
+
+    /// Whether the next beacon of a set has a DTIM.
+    pub(in super::super) fn is_dtim_next(&self, bss: BssId) -> bool {
+        self.bss[bss.index()].tim.next_dtim_count(self.settings.dtim_period) == 0
+    }
+}
