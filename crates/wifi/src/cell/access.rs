@@ -176,6 +176,7 @@ impl Cell {
             requesting: false,
             opportunity_end,
             collided: false,
+            spatial: false,
         }
     }
 }

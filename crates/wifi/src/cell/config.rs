@@ -3,6 +3,7 @@
 
 use super::links::Links;
 use super::multi_user::OfdmaConfig;
+use super::spatial::MuMimoConfig;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
 use crate::mac::originator::LowRateRetry;
@@ -179,6 +180,8 @@ pub struct StationConfig {
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
     /// Downlink OFDMA; an access point's of 802.11ax only. Each PPDU has one receiver if `None`.
     pub ofdma: Option<OfdmaConfig>,
+    /// Downlink MU-MIMO; an access point's of 802.11ac or 802.11ax only.
+    pub mu_mimo: Option<MuMimoConfig>,
     /// It also delivers packets that it hears and that are for other stations
     /// ([`Output::Overheard`](super::Output::Overheard)).
     pub promiscuous: bool,
@@ -213,6 +216,7 @@ impl StationConfig {
             power_save_buffer: None,
             adaptive_mtu: None,
             ofdma: None,
+            mu_mimo: None,
             promiscuous: false,
         }
     }

@@ -51,6 +51,8 @@ pub(super) struct Exchange {
     pub opportunity_end: Instant,
     /// The payload overlapped with another PPDU at its receiver.
     pub collided: bool,
+    /// Sent with MU-MIMO: what became of it says nothing to rate control.
+    pub spatial: bool,
 }
 
 /// What an exchange is about.
@@ -68,6 +70,8 @@ pub(super) enum Content {
     Beacon,
     /// An access point's uplink exchange: Trigger frames, and what they bring.
     Uplink,
+    /// An access point sounds its stations' channels.
+    Sounding,
     /// A station's QoS Null frames that answer a Trigger frame.
     BufferReport,
 }

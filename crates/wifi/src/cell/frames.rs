@@ -110,9 +110,13 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    if self.config.ofdma.is_some() {
+                    if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() {
                         if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
                             return Some(self.build_request(cx, edcaf, peer, opportunity_end));
+                        }
+                        let several = self.build_spatial(cx, air, edcaf, peer, opportunity_end);
+                        if several.is_some() {
+                            return several;
                         }
                         let several = self.build_multi_user(cx, air, edcaf, peer, opportunity_end);
                         if several.is_some() {
@@ -161,6 +165,7 @@ impl Station {
             requesting,
             opportunity_end,
             collided: false,
+            spatial: false,
         }
     }
 
@@ -189,6 +194,7 @@ impl Station {
             requesting: false,
             opportunity_end,
             collided: false,
+            spatial: false,
         }
     }
 
@@ -275,6 +281,7 @@ impl Station {
             requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
             opportunity_end,
             collided: false,
+            spatial: false,
         })
     }
 

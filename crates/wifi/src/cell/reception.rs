@@ -6,7 +6,7 @@ use super::content::{Action, Content, Exchange, Management};
 use super::recipient::{Arrived, Fate, release};
 use super::{Cell, Output, Pending, Sequel};
 use crate::air::Subframes;
-use crate::air::{Carried, Flight, Overheard, happens};
+use crate::air::{Carried, Flight, Overheard, SoundingFrame, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -40,6 +40,9 @@ impl Cell {
                 (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => {
                     self.triggered_answer_over(receiver);
                 }
+                (Carried::BeamformingReport { header: Some(_) }, Address::Station(receiver)) => {
+                    self.triggered_report_over(receiver);
+                }
                 (Carried::Triggered { .. }, Address::Station(receiver)) => {
                     self.uplink_answer_noticed(receiver);
                 }
@@ -71,6 +74,10 @@ impl Cell {
             }
             (Carried::MultiUser { .. }, _) => self.receive_by_several(flight),
             (Carried::Trigger, _) => self.receive_trigger(flight),
+            (Carried::Sounding(frame), _) => self.receive_sounding(flight, frame),
+            (Carried::BeamformingReport { .. }, Address::Station(receiver)) => {
+                self.receive_beamforming_report(flight, receiver);
+            }
             (Carried::Solicitation, _) => self.receive_solicitation(flight),
             (Carried::Triggered { .. }, Address::Station(receiver)) => {
                 self.receive_answer(flight, receiver);
@@ -248,7 +255,7 @@ impl Cell {
                     Action::Null { power_management: false } => {}
                     Action::ProbeRequest | Action::ProbeResponse => {}
                 },
-                Content::Beacon | Content::Uplink | Content::BufferReport => {}
+                Content::Beacon | Content::Uplink | Content::Sounding | Content::BufferReport => {}
             }
             if !self.dozing.is_empty() && !keeps_dozing(&exchange.content) {
                 self.wake_up(sender);
@@ -276,6 +283,7 @@ impl Cell {
                     Content::BlockAckRequest { .. }
                     | Content::Beacon
                     | Content::Uplink
+                    | Content::Sounding
                     | Content::BufferReport => None,
                 };
                 if let Some(more) = more {
@@ -552,6 +560,9 @@ impl Cell {
     // Where the two are one, listeners to a plain PPDU take half as long again.
     #[inline(never)]
     fn overhear_outside(&mut self, flight: &Flight) {
+        if flight.carried == Carried::Sounding(SoundingFrame::Ndp) {
+            return;
+        }
         let failed_until = self.now + self.settings.extended_space;
         let Self { air, contention, stations, foreign_nav, .. } = self;
         // Who takes part in an exchange with several stations is no third party to it.

@@ -10,6 +10,7 @@ mod offer;
 mod response;
 mod retry_out;
 mod snr_changes;
+mod spatial;
 mod turns;
 mod uplink;
 mod waits;

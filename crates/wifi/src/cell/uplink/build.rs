@@ -132,6 +132,7 @@ impl Cell {
             requesting: false,
             opportunity_end,
             collided: false,
+            spatial: false,
         })
     }
 
@@ -297,6 +298,7 @@ impl Cell {
             band: self.settings.band,
             width: self.stations[access_point.index()].config.capabilities.width(),
             guard_interval: config.guard_interval,
+            vht: None,
         }
     }
 
@@ -425,6 +427,7 @@ impl Station {
             requesting: false,
             opportunity_end: uplink.opportunity_end,
             collided: false,
+            spatial: false,
         };
         (exchange, answer)
     }
