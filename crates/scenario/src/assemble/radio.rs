@@ -6,6 +6,7 @@
 
 mod absence;
 mod links;
+mod mu_mimo;
 mod retry;
 mod station;
 

@@ -1,6 +1,8 @@
 //! What a node does on the air.
 
-use super::{Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, rates, retry};
+use super::{
+    Common, WifiNode, absence, legacy_rate, mu_mimo, not_a_rate, not_negative, rates, retry,
+};
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
     OfdmaAcknowledgementKind, RateControlKind, RawEdcaParameters, RawMuEdca, RawMuEdcaParameters,
@@ -90,6 +92,10 @@ pub(super) fn config(
             .ofdma
             .as_ref()
             .and_then(|ofdma| ofdma_of(ofdma, node.role(), (raw, qos), common, problems)),
+        mu_mimo: raw
+            .mu_mimo
+            .as_ref()
+            .and_then(|of| mu_mimo::config(of, node.role(), (raw, qos), common, problems)),
         promiscuous: false,
     }
 }

@@ -8,7 +8,6 @@ use super::*;
 use crate::event::{Event, FrameKind, PowerState, Ppdu};
 use crate::mac::power_save::PowerSaveConfig;
 use crate::phy::{Fading, HeGuardInterval, RuSize};
-use lasthop_packet::DropReason;
 use proptest::prelude::*;
 
 const WIDTH: ChannelWidth = ChannelWidth::Mhz80;
