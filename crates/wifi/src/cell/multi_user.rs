@@ -1,11 +1,13 @@
 //! Downlink OFDMA (IEEE 802.11ax-2021, 26.5.1): an HE MU PPDU from the access point to several
 //! stations, each on a resource unit of its own, and their acknowledgements. Here: the
-//! configuration, the state of such an exchange, and how long its parts take (27.4.3).
+//! configuration, the state of such an exchange, and how long its parts take (27.4.3). With
+//! MU-MIMO, also of 802.11ac, all have the whole channel; whom that is for is in
+//! [`spatial`](super::spatial).
 //! `build` says who gets what, `exchange` what happens on the air.
 //!
 //! All RUs of a PPDU have one size, as many as fill the channel; the PSDUs of the access
-//! category that gained the channel are its only ones. Left out: users that share an RU
-//! (MU-MIMO), RUs of several sizes, preamble puncturing, MU-RTS, several access categories in
+//! category that gained the channel are its only ones. Left out: MU-MIMO within an
+//! RU, RUs of several sizes, preamble puncturing, MU-RTS, several access categories in
 //! a PPDU, acknowledgement by TRS Control and Multi-STA Block Ack. Lengths are in bytes.
 
 mod build;
