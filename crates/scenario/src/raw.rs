@@ -153,6 +153,13 @@ pub(crate) enum OfdmaAcknowledgementKind {
     Aggregated,
 }
 
+/// Bits of the angles in a beamforming report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodebookKind {
+    Coarse,
+    Fine,
+}
+
 /// What becomes of packets that were not sent before a station leaves its channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeftoverKind {
@@ -399,6 +406,7 @@ choices! {
         "mu-bar" => Self::MuBlockAckRequest,
         "aggregated" => Self::Aggregated,
     }
+    CodebookKind { "coarse" => Self::Coarse, "fine" => Self::Fine }
     LeftoverKind {
         "keep" => Self::Keep,
         "drop-driver" => Self::DropDriver,
@@ -669,6 +677,9 @@ tables! {
         /// OFDMA of an access point with 802.11ax: one PPDU to several
         /// stations, each on tones of its own.
         option_table ofdma: RawOfdma = "none: each PPDU is for one station";
+        /// Downlink MU-MIMO of an access point with 802.11ac or 802.11ax: one PPDU to
+        /// several stations, each on streams of its own over the whole width.
+        option_table mu_mimo: RawMuMimo = "none: each PPDU is for one station";
         /// CPU time of the host for every packet it sends or receives.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
     }
@@ -962,6 +973,36 @@ tables! {
         value acknowledgement: OfdmaAcknowledgementKind = "mu-bar";
         /// Uplink OFDMA: the access point asks stations to send at once.
         option_table uplink: RawUplink = "none: stations send only when they gain the channel";
+    }
+
+    /// Downlink MU-MIMO. When the access point gains the channel and has packets of that access
+    /// category for several stations, it sends to a group of those whose turn it is; who was not
+    /// sounded for an interval is sounded first. With ofdma as well, OFDMA is for what MU-MIMO is
+    /// not. What a station receives is that of zero forcing, see the page on the model.
+    RawMuMimo {
+        /// Most stations in a PPDU: 2 to 4 with 802.11ac, to 8 with 802.11ax.
+        value stations: Whole<2, 8> = 4;
+        /// Antennas of the access point, as many as its streams at least: most streams of all
+        /// stations in a PPDU. The more there are beyond these, the stronger each is.
+        option antennas: Whole<2, 8> = "4, or the node's streams if these are more";
+        /// Most streams of one station, at most those of its rate.
+        value streams: Whole<1, 4> = 1;
+        /// How stations acknowledge, as with OFDMA. 802.11ac has "bar" only.
+        option acknowledgement: OfdmaAcknowledgementKind = "\"bar\" with 802.11ac, \"mu-bar\" with 802.11ax";
+        /// A station is sounded again when its report is this old, at least 1 ms. At 20 ms and
+        /// 0.4 Hz other streams are 29 dB below its own, at 100 ms 15 dB.
+        value sounding_interval: Duration = "20ms";
+        /// Subcarriers that share the angles of a report: 1, 2 or 4 with 802.11ac, 4 or 16 with
+        /// 802.11ax. It is only about the length of reports.
+        value grouping: Whole<1, 16> = 4;
+        /// Bits of the angles: "coarse" has 7 and 5, "fine" 9 and 7, which leave other streams of
+        /// four antennas 33 and 45 dB below a station's own.
+        value codebook: CodebookKind = "fine";
+        /// Doppler rate of the place: people move while stations stand still, at 0.089 km/h in
+        /// 802.11ac's channel model, which are 0.4 Hz at 5 GHz. Reports age by it,
+        /// and the access point reckons with it; a link whose fading is faster ages by that,
+        /// unknown to the access point.
+        value doppler: Hertz = "0.4Hz";
     }
 
     /// Uplink OFDMA. When the access point gains the channel and knows of stations that hold

@@ -173,7 +173,7 @@ impl AirWriter {
 
     /// Writes the MPDUs of a PPDU.
     pub(crate) fn ppdu(&mut self, ppdu: &Ppdu, contents: Contents<'_>) -> Result<(), OutputError> {
-        for psdu in &ppdu.psdus {
+        for (place, psdu) in ppdu.psdus.iter().enumerate() {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
             let mut header = radiotap::Repr::received(start, psdu.rate, self.channel, psdu.signal);
             if let Some(ru) = psdu.ru {
@@ -182,6 +182,9 @@ impl AirWriter {
                     if is_downlink { HeFormat::MultiUser } else { HeFormat::TriggerBased },
                     ru,
                 );
+            }
+            if ppdu.psdus.len() > 1 {
+                header = header.of_several(place);
             }
             if psdu.aggregated {
                 self.ampdus = self.ampdus.wrapping_add(1);
@@ -305,6 +308,42 @@ impl Maker {
                 let trigger = Trigger { common, rest: &rest };
                 link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
             }
+            FrameKind::NdpAnnouncement { feedback } => {
+                let mut stations = Vec::new();
+                for &aid in &frame.announced {
+                    control::emit_ndp_station(aid, &feedback, &mut stations);
+                }
+                let variant = if feedback.grouping.is_he() { NDP_OF_HE } else { 0 };
+                let token = DIALOG_TOKEN << 2 | variant;
+                let announcement = control::NdpAnnouncement { token, stations: &stations };
+                link.control(control::Body::NdpAnnouncement { transmitter, announcement })
+                    .emit_mpdu(out);
+            }
+            FrameKind::BeamformingReportPoll => {
+                let segments = ALL_SEGMENTS;
+                link.control(control::Body::BeamformingReportPoll { transmitter, segments })
+                    .emit_mpdu(out);
+            }
+            FrameKind::BeamformingReportTrigger { response, guard_interval, width } => {
+                let mut rest = Vec::new();
+                for user in &frame.triggered {
+                    let rate = (user.mcs, user.streams, user.dcm);
+                    control::emit_beamforming_report_poll(user.aid, user.ru, rate, &mut rest);
+                }
+                let common = CommonInfo::beamforming_report_poll(response, guard_interval, width);
+                let trigger = Trigger { common, rest: &rest };
+                link.control(control::Body::Trigger { transmitter, trigger }).emit_mpdu(out);
+            }
+            FrameKind::BeamformingReport { feedback, remaining, is_first } => {
+                let mut bytes = Vec::new();
+                let segment = (remaining, is_first);
+                control::emit_beamforming_report(&feedback, segment, DIALOG_TOKEN, &mut bytes);
+                // Angles and SNRs are zeros.
+                let header_and_fcs = 24 + fcs::LEN;
+                bytes.resize(usize::from(frame.bytes).saturating_sub(header_and_fcs), 0);
+                let body = management::Body::Other { subtype: ACTION_NO_ACK, bytes: &bytes };
+                link.management(body).emit_mpdu(out);
+            }
             FrameKind::MultiStationBlockAck => {
                 let mut records = Vec::new();
                 for one in &frame.acknowledged {
@@ -413,9 +452,19 @@ const fn is_about_data(kind: FrameKind) -> bool {
             | FrameKind::BasicTrigger { .. }
             | FrameKind::BufferStatusReportPoll { .. }
             | FrameKind::MultiStationBlockAck
+            | FrameKind::NdpAnnouncement { .. }
+            | FrameKind::BeamformingReportPoll
+            | FrameKind::BeamformingReportTrigger { .. }
+            | FrameKind::BeamformingReport { .. }
     )
 }
 
+/// Bits 0 and 1 of a Sounding Dialog Token field: an NDP Announcement of HE.
+const NDP_OF_HE: u8 = 2;
+/// All feedback segments.
+const ALL_SEGMENTS: u8 = 0xff;
+/// Subtype of management frames that are not acknowledged.
+const ACTION_NO_ACK: u8 = 14;
 /// The dialog token. Two stations have one ADDBA exchange at a time.
 const DIALOG_TOKEN: u8 = 1;
 /// Status code 0 (9.4.1.9).

@@ -376,7 +376,7 @@ fn int(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-const FRAME_NAMES: [&str; 20] = [
+const FRAME_NAMES: [&str; 24] = [
     "data",
     "qos_data",
     "null",
@@ -388,6 +388,10 @@ const FRAME_NAMES: [&str; 20] = [
     "basic_trigger",
     "buffer_status_report_poll",
     "multi_station_block_ack",
+    "ndp_announcement",
+    "beamforming_report_poll",
+    "beamforming_report_trigger",
+    "beamforming_report",
     "rts",
     "cts",
     "ps_poll",
@@ -412,6 +416,10 @@ pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
         FrameKind::BasicTrigger { .. } => "basic_trigger",
         FrameKind::BufferStatusReportPoll { .. } => "buffer_status_report_poll",
         FrameKind::MultiStationBlockAck => "multi_station_block_ack",
+        FrameKind::NdpAnnouncement { .. } => "ndp_announcement",
+        FrameKind::BeamformingReportPoll => "beamforming_report_poll",
+        FrameKind::BeamformingReportTrigger { .. } => "beamforming_report_trigger",
+        FrameKind::BeamformingReport { .. } => "beamforming_report",
         FrameKind::Rts => "rts",
         FrameKind::Cts => "cts",
         FrameKind::PsPoll { .. } => "ps_poll",
@@ -448,6 +456,9 @@ fn has_sequence(kind: FrameKind) -> bool {
             | FrameKind::BasicTrigger { .. }
             | FrameKind::BufferStatusReportPoll { .. }
             | FrameKind::MultiStationBlockAck
+            | FrameKind::NdpAnnouncement { .. }
+            | FrameKind::BeamformingReportPoll
+            | FrameKind::BeamformingReportTrigger { .. }
             | FrameKind::Rts
             | FrameKind::Cts
             | FrameKind::PsPoll { .. }

@@ -208,7 +208,7 @@ impl PerfettoWriter {
                 Address::Station(station) => self.name(station).to_owned(),
                 Address::Group => "all".to_owned(),
             };
-            let kind = psdu.frames.first().map_or("frame", |frame| frame_name(frame.kind));
+            let kind = psdu.frames.first().map_or("ndp", |frame| frame_name(frame.kind));
             let count = |it: usize| Annotation::Number(it as u64);
             let rate = rate_name(psdu.rate);
             let notes = [

@@ -85,6 +85,13 @@ pub(crate) enum Carried {
     },
     /// A Trigger frame that asks all stations of a multi-user exchange for Block Acks.
     Trigger,
+    /// What an access point sends to sound the channels of stations.
+    Sounding(SoundingFrame),
+    /// A compressed beamforming report.
+    BeamformingReport {
+        /// Of an HE trigger-based PPDU: its preamble, to the end of the HE-LTFs.
+        header: Option<Duration>,
+    },
     /// A BSRP or Basic Trigger frame, which asks stations for an uplink exchange.
     Solicitation,
     /// What a station sends in answer to it, in an HE trigger-based PPDU.
@@ -101,6 +108,19 @@ pub(crate) enum Carried {
         /// Preamble, to the end of the HE-LTFs.
         header: Duration,
     },
+}
+
+/// A frame of a sounding exchange, from the access point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SoundingFrame {
+    /// NDP Announcement.
+    Announcement,
+    /// The NDP: all of it is preamble.
+    Ndp,
+    /// Beamforming Report Poll.
+    Poll,
+    /// BFRP Trigger frame.
+    Trigger,
 }
 
 impl Carried {
@@ -149,7 +169,9 @@ impl Flight {
     fn answers(&self) -> Option<StationId> {
         match (self.carried, self.receiver) {
             (
-                Carried::TriggeredBlockAck { .. } | Carried::Triggered { .. },
+                Carried::TriggeredBlockAck { .. }
+                | Carried::Triggered { .. }
+                | Carried::BeamformingReport { header: Some(_) },
                 Address::Station(receiver),
             ) => Some(receiver),
             _ => None,
@@ -171,7 +193,9 @@ impl Flight {
         match self.carried {
             Carried::MultiUser { header }
             | Carried::Triggered { header }
+            | Carried::BeamformingReport { header: Some(header) }
             | Carried::TriggeredBlockAck { header, .. } => self.start + header,
+            Carried::Sounding(SoundingFrame::Ndp) => self.end,
             _ => self.start + self.rate.preamble_and_header(band),
         }
     }
@@ -509,6 +533,11 @@ impl Air {
             None if from == to => Db(0.0),
             None => self.links.row(from)[to.index()],
         }
+    }
+
+    /// The Doppler rate at which a link fades, in hertz; zero if it does not.
+    pub fn doppler_hz(&self, from: StationId, to: StationId) -> f64 {
+        self.link(from, to).fading.doppler_hz()
     }
 
     /// Power of the last PPDU from one station to another, fading included.

@@ -21,6 +21,7 @@
 //! | `access` | who contends, and who gains the channel |
 //! | `exchange` | a frame exchange from PPDU to response |
 //! | `multi_user` | a PPDU to several stations, and their acknowledgements (OFDMA) |
+//! | `spatial` | sounding, and who is sent to at once in space (MU-MIMO) |
 //! | `uplink` | Trigger frames, and what several stations send at once (uplink OFDMA) |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets: whose access point is who |
@@ -52,6 +53,7 @@ mod recipient;
 mod record;
 mod service;
 mod settle;
+mod spatial;
 mod spatial_reuse;
 mod station;
 #[cfg(test)]
@@ -67,6 +69,7 @@ pub use config::{
 pub use links::Links;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 pub use occupancy::SteadyExchange;
+pub use spatial::MuMimoConfig;
 pub use spatial_reuse::ObssPd;
 pub use uplink::{MuEdcaParameters, UplinkConfig};
 
@@ -263,6 +266,8 @@ enum Sequel {
     Opportunity { edcaf: usize, end: Instant },
     /// It sends the Trigger frame of its uplink exchange.
     Trigger,
+    /// It sends the next frame of its sounding exchange.
+    Sounding,
     /// It answers a Trigger frame.
     Answer,
     /// It acknowledges what it solicited.
@@ -311,6 +316,18 @@ pub enum CellError {
     /// Spatial reuse without the PHY that has it.
     #[error("spatial reuse needs rates of 802.11ax")]
     SpatialReuseWithoutHe,
+    /// A client that would send to several stations at once.
+    #[error("only an access point sends to several stations at once (MU-MIMO)")]
+    StationSendsMuMimo,
+    /// MU-MIMO without the PHY that has it, or beyond what that has.
+    #[error(
+        "MU-MIMO needs QoS frames and rates of 802.11ac (2 to 4 stations) or 802.11ax (2 to 8), 2 \
+         to 8 antennas, up to 4 streams for a station"
+    )]
+    MuMimoWithoutPhy,
+    /// A-MPDUs that are built for one station at a time.
+    #[error("A-MPDUs that are built ahead are not for several stations at once (MU-MIMO)")]
+    MuMimoBuiltAhead,
     /// A station that dozes and would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,
@@ -350,6 +367,9 @@ impl Cell {
             } else if station.aggregation.built_ahead {
                 return Err(CellError::OfdmaBuiltAhead);
             }
+        }
+        for station in &config.stations {
+            spatial::check(station)?;
         }
         for station in config.stations.iter().filter(|s| s.power_save.is_some()) {
             if is_access_point(&station) {
@@ -411,6 +431,8 @@ impl Cell {
                 edcafs: [const { None }; 5],
                 exchange: None,
                 multi_user: None,
+                sounding: None,
+                soundings: None,
                 uplink: None,
                 answer: None,
                 buffered: 0,

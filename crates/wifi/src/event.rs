@@ -4,7 +4,7 @@
 //! clock, lengths are in bytes, FCS included.
 
 use crate::mac::block_ack::Bitmap;
-use crate::phy::{ChannelWidth, HeGuardInterval, Rate, Ru};
+use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};
@@ -119,7 +119,8 @@ pub struct Ppdu {
     pub end: Instant,
     /// The station that sent it.
     pub transmitter: StationId,
-    /// What it carries to each of its receivers: one PSDU, or several in an HE MU PPDU.
+    /// What it carries to each of its receivers: one PSDU, or several in an HE MU or VHT MU
+    /// PPDU. An NDP has one without frames.
     pub psdus: Vec<Psdu>,
 }
 
@@ -178,7 +179,7 @@ pub struct Frame {
     /// The packets inside: one, or several in an A-MSDU; none in control frames.
     pub packets: Vec<Packet>,
     /// Association identifiers of the stations that a beacon's TIM announces
-    /// traffic for, ascending; none in other frames.
+    /// traffic for, ascending, or that an NDP Announcement names; none in other frames.
     pub announced: Vec<u16>,
     /// The stations that a Trigger frame asks; none in other frames.
     pub triggered: Vec<TriggeredUser>,
@@ -310,6 +311,32 @@ pub enum FrameKind {
     /// Multi-STA Block Ack, to all that sent in answer to a Basic Trigger frame
     /// ([`Frame::acknowledged`]).
     MultiStationBlockAck,
+    /// NDP Announcement: an NDP follows, which the stations in [`Frame::announced`] measure.
+    NdpAnnouncement {
+        /// What they shall report; the first station's.
+        feedback: Feedback,
+    },
+    /// Beamforming Report Poll (VHT): one station is asked for its report.
+    BeamformingReportPoll,
+    /// BFRP Trigger frame (HE): several stations are asked for reports at once
+    /// ([`Frame::triggered`]).
+    BeamformingReportTrigger {
+        /// Duration of the trigger-based PPDUs that it asks for.
+        response: Duration,
+        /// Their guard interval and HE-LTFs.
+        guard_interval: HeGuardInterval,
+        /// The width of the channel that their resource units are of.
+        width: ChannelWidth,
+    },
+    /// Compressed beamforming report, or a segment of one.
+    BeamformingReport {
+        /// What it has.
+        feedback: Feedback,
+        /// Segments that follow; none behind the last.
+        remaining: u8,
+        /// It is the first or only segment.
+        is_first: bool,
+    },
     /// Request to send.
     Rts,
     /// Clear to send.

@@ -1,7 +1,8 @@
 //! The physical layer: rates, PPDU durations, error model, channel.
 //!
 //! [`Rate`] is how a PPDU is sent and how long that takes, [`MuPpdu`] and
-//! [`TriggeredPpdu`] are HE PPDUs of several users; [`Timing`] and
+//! [`TriggeredPpdu`] are HE PPDUs of several users, [`VhtMuPpdu`] VHT ones, [`SpatialShare`] what
+//! each receives of MU-MIMO, [`Feedback`] what it costs to sound for it; [`Timing`] and
 //! [`ControlRates`] are what the MAC derives its intervals and its control
 //! responses from; a [`Link`] is which SNR there is, and [`ErrorModel`] what
 //! becomes of a frame at it.
@@ -14,8 +15,11 @@ mod he;
 mod mu;
 mod rate;
 mod ru;
+mod sounding;
+mod spatial;
 mod timing;
 mod vht;
+mod vht_mu;
 
 pub use basic::ControlRates;
 pub use channel::{Fading, Link, LinkConfig, PathLoss, Propagation, SnrChange};
@@ -27,4 +31,7 @@ pub use rate::{
     Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,
 };
 pub use ru::{Ru, RuSize};
+pub use sounding::{Feedback, Grouping, he_ndp};
+pub use spatial::{Codebook, SpatialShare, aged_error};
 pub use timing::{Standard, Timing};
+pub use vht_mu::{VHT_MU_USERS_MAX, VhtMuError, VhtMuPpdu, VhtMuUser, vht_ndp};

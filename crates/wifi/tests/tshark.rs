@@ -8,8 +8,8 @@
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Dbm, Duration, Instant, MacAddr, SeqNo12};
 use lasthop_wifi::phy::{
-    Band, ChannelWidth, DsssRate, GuardInterval, HeGuardInterval, OfdmRate, Preamble, Rate, Ru,
-    RuSize,
+    Band, ChannelWidth, Codebook, DsssRate, Feedback, Grouping, GuardInterval, HeGuardInterval,
+    OfdmRate, Preamble, Rate, Ru, RuSize,
 };
 use lasthop_wifi::wire::elements::{self, Elements};
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, He, HeMu, LSig, Vht, XChannel};
@@ -746,6 +746,57 @@ fn uplink_frames_hold_what_was_written() {
             ("_ws.malformed", ""),
         ],
     );
+}
+
+/// Beamforming reports have exactly the angles and SNRs that tshark takes out of them, whose
+/// tables of subcarriers are not ours: with an octet less VHT's are malformed. Of HE it takes the
+/// subcarriers only; in groups of 16 its table is of 20 MHz, and at 160 MHz it does not end.
+#[test]
+fn beamforming_reports_are_as_long_as_tshark_reads_them() {
+    use ChannelWidth::{Mhz20, Mhz40, Mhz80};
+    use Grouping::{He4, He16, Vht1, Vht2, Vht4};
+    let mut feedbacks = vec![];
+    for (grouping, width) in [Vht1, Vht2, Vht4, He4, He16]
+        .into_iter()
+        .flat_map(|g| [Mhz20, Mhz40, Mhz80].map(|w| (g, w)))
+    {
+        for (rows, columns) in [(2, 1), (3, 2), (4, 1), (4, 2), (4, 4), (8, 1)] {
+            for codebook in [Codebook::Coarse, Codebook::Fine] {
+                if grouping != He16 || (width, codebook) == (Mhz20, Codebook::Fine) {
+                    feedbacks.push(Feedback { width, rows, columns, grouping, codebook });
+                }
+            }
+        }
+    }
+    let frame = |feedback: &Feedback, less: usize| {
+        let mut bytes = vec![];
+        control::emit_beamforming_report(feedback, (0, true), 5, &mut bytes);
+        bytes.resize(bytes.len() + feedback.bytes() as usize - less, 0);
+        of_kind(management_frame(management::Body::Other { subtype: 14, bytes: &bytes }))
+    };
+    let frames: Vec<_> = feedbacks.iter().flat_map(|f| [frame(f, 0), frame(f, 1)]).collect();
+    let fields = [
+        "wlan.vht.exclusive_beamforming_report.delta_snr",
+        "wlan.he.action.he_mimo_control.scidx",
+        "_ws.malformed",
+    ];
+    let Some(read) = tshark(&frames, &fields) else { return };
+    let count = |text: &str| text.split(',').filter(|one| !one.is_empty()).count() as u32;
+    for (feedback, lines) in feedbacks.iter().zip(read.chunks(2)) {
+        let (whole, shorter) = (&lines[0], &lines[1]);
+        assert_eq!(whole[2], "", "{feedback:?}");
+        let columns = u32::from(feedback.columns);
+        if !feedback.grouping.is_he() {
+            assert_eq!(count(&whole[0]) % columns, 0, "{feedback:?}");
+            assert_ne!(shorter[2], "", "{feedback:?}");
+            continue;
+        }
+        let groups = count(&whole[1]);
+        let (phi, psi) = feedback.codebook.bits();
+        let angles = groups * feedback.angles() / 2 * (phi + psi);
+        let expected = (8 * columns + angles).div_ceil(8) + (4 * columns * groups).div_ceil(8);
+        assert_eq!(feedback.bytes(), expected, "{feedback:?}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod absence;
 mod cells;
 mod generations;
 mod links;
+mod mu_mimo;
 mod power_save;
 mod retry;
 mod station;

@@ -12,6 +12,7 @@ mod cell;
 mod cut;
 mod damaged;
 mod kept;
+mod mu_mimo;
 mod scene;
 mod stream;
 mod tables;

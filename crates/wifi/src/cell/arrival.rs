@@ -8,6 +8,7 @@
 
 use super::config::RxInterrupt;
 use super::reception::Taken;
+use super::spatial::Beam;
 use super::{Address, Cell, StationId};
 use crate::air::{Flight, Subframes, happens};
 use crate::mac::block_ack::Bitmap;
@@ -28,6 +29,8 @@ pub(super) struct Arrival {
     /// The rate of its PSDU.
     rate: Rate,
     header: Header,
+    /// Its share of the streams, with MU-MIMO.
+    beam: Option<Beam>,
     /// The subframes from the MPDU that is awaited on.
     subframes: Subframes,
     /// The instant at which the last bit of that MPDU is received.
@@ -104,12 +107,18 @@ impl Cell {
             originator,
             rate,
             header: Header::Awaited,
+            beam: None,
             subframes,
             due: due.expect("it has pending MPDUs"),
             is_prompt,
             decoded: Bitmap::EMPTY,
             undisturbed: None,
         });
+    }
+
+    /// The A-MPDU that was awaited last has this share of the streams of an MU-MIMO PPDU.
+    pub(super) fn aim_arrival(&mut self, beam: Option<Beam>) {
+        self.arrivals.last_mut().expect("one is awaited").beam = beam;
     }
 
     /// Takes in the MPDUs whose last bits are in at `now`. Only for packets that
@@ -176,6 +185,8 @@ impl Cell {
         let receiver = arrival.receiver;
         if arrival.header == Header::Awaited {
             let snr = self.receive_header(flight, receiver);
+            let beam = arrival.beam;
+            let snr = snr.map(|snr| beam.map_or(snr, |beam| beam.sinr(snr)));
             arrival.header = snr.map_or(Header::Lost, Header::Received);
         }
         let Header::Received(snr) = arrival.header else {

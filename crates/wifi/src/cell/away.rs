@@ -456,6 +456,7 @@ impl Cell {
             Sequel::Payload
             | Sequel::Opportunity { .. }
             | Sequel::Trigger
+            | Sequel::Sounding
             | Sequel::Answer
             | Sequel::MultiStationBlockAck => pending.at,
         });

@@ -3,6 +3,7 @@
 
 use super::links::Links;
 use super::multi_user::OfdmaConfig;
+use super::spatial::MuMimoConfig;
 use super::spatial_reuse::ObssPd;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
@@ -191,6 +192,8 @@ pub struct StationConfig {
     /// Spatial reuse; a station's of 802.11ax only. It waits for every PPDU that it senses if
     /// `None`.
     pub obss_pd: Option<ObssPd>,
+    /// Downlink MU-MIMO; an access point's of 802.11ac or 802.11ax only.
+    pub mu_mimo: Option<MuMimoConfig>,
     /// It also delivers packets that it hears and that are for other stations
     /// ([`Output::Overheard`](super::Output::Overheard)).
     pub promiscuous: bool,
@@ -227,6 +230,7 @@ impl StationConfig {
             adaptive_mtu: None,
             ofdma: None,
             obss_pd: None,
+            mu_mimo: None,
             promiscuous: false,
         }
     }

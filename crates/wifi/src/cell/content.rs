@@ -64,6 +64,8 @@ pub(super) struct Exchange {
     pub collided: bool,
     /// Its frame ends a service period (EOSP).
     pub ends_service: bool,
+    /// Sent with MU-MIMO: what became of it says nothing to rate control.
+    pub spatial: bool,
 }
 
 /// What an exchange is about.
@@ -81,6 +83,8 @@ pub(super) enum Content {
     Beacon,
     /// An access point's uplink exchange: Trigger frames, and what they bring.
     Uplink,
+    /// An access point sounds its stations' channels.
+    Sounding,
     /// A station's QoS Null frames that answer a Trigger frame.
     BufferReport,
 }

@@ -112,6 +112,7 @@ impl Cell {
             Content::BlockAckRequest { .. } => state.link_stats(peer).block_ack_requests += 1,
             Content::Beacon => state.stats.beacons += 1,
             Content::Uplink => return self.send_trigger(station),
+            Content::Sounding => return self.send_sounding(station),
             Content::BufferReport => unreachable!("it only answers Trigger frames"),
             Content::Management(frame) => match frame.action {
                 Action::Null { .. } => state.stats.nulls += 1,
@@ -170,6 +171,7 @@ impl Cell {
                 }
                 Sequel::Payload => self.send_payload(station),
                 Sequel::Trigger => self.send_trigger(station),
+                Sequel::Sounding => self.send_sounding(station),
                 Sequel::Answer => self.send_answer(station),
                 Sequel::MultiStationBlockAck => self.send_multi_station_block_ack(station),
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
@@ -237,6 +239,8 @@ impl Cell {
     pub(super) fn exchange_failed(&mut self, station: StationId) {
         if self.stations[station.index()].multi_user.is_some() {
             return self.one_of_several_answered(station, None);
+        } else if self.stations[station.index()].sounding.is_some() {
+            return self.sounding_unanswered(station);
         } else if self.has_uplink && self.uplink_failed(station) {
             return;
         }

@@ -110,9 +110,13 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    if self.config.ofdma.is_some() {
+                    if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() {
                         if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
                             return Some(self.build_request(cx, edcaf, peer, opportunity_end));
+                        }
+                        let several = self.build_spatial(cx, air, edcaf, peer, opportunity_end);
+                        if several.is_some() {
+                            return several;
                         }
                         let several = self.build_multi_user(cx, air, edcaf, peer, opportunity_end);
                         if several.is_some() {
@@ -163,6 +167,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: frame.action == Action::EndOfServicePeriod,
+            spatial: false,
         }
     }
 
@@ -192,6 +197,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
+            spatial: false,
         }
     }
 
@@ -279,6 +285,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
+            spatial: false,
         })
     }
 

@@ -1,11 +1,13 @@
 //! Downlink OFDMA (IEEE 802.11ax-2021, 26.5.1): an HE MU PPDU from the access point to several
 //! stations, each on a resource unit of its own, and their acknowledgements. Here: the
-//! configuration, the state of such an exchange, and how long its parts take (27.4.3).
+//! configuration, the state of such an exchange, and how long its parts take (27.4.3). With
+//! MU-MIMO, also of 802.11ac, all have the whole channel; whom that is for is in
+//! [`spatial`](super::spatial).
 //! `build` says who gets what, `exchange` what happens on the air.
 //!
 //! All RUs of a PPDU have one size, as many as fill the channel; the PSDUs of the access
-//! category that gained the channel are its only ones. Left out: users that share an RU
-//! (MU-MIMO), RUs of several sizes, preamble puncturing, MU-RTS, several access categories in
+//! category that gained the channel are its only ones. Left out: MU-MIMO within an
+//! RU, RUs of several sizes, preamble puncturing, MU-RTS, several access categories in
 //! a PPDU, acknowledgement by TRS Control and Multi-STA Block Ack. Lengths are in bytes.
 
 mod build;
@@ -13,17 +15,19 @@ mod exchange;
 mod record;
 
 use super::content::Exchange;
+use super::spatial::Beam;
 use super::uplink::UplinkConfig;
 use crate::air::{Expected, Subframes};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
 use crate::phy::{
-    Band, ChannelWidth, HeGuardInterval, MuPpdu, MuUser, PacketPadding, Rate, Ru, RuSize, SignalB,
-    TriggeredPpdu,
+    Band, ChannelWidth, GuardInterval, HeGuardInterval, MuPpdu, MuUser, PacketPadding, Rate, Ru,
+    RuSize, SignalB, TriggeredPpdu, VhtMuPpdu, VhtMuUser,
 };
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
-use lasthop_units::{Duration, Instant};
+pub(super) use build::{Candidate, Whom};
+use lasthop_units::{Bitrate, Db, Duration, Instant};
 pub(super) use record::NEXT_TO_IT;
 
 /// How an access point sends to several stations at once.
@@ -105,7 +109,12 @@ pub(super) struct User {
     /// As if it were alone: peer, MPDUs, the rate that rate control chose, response.
     pub exchange: Exchange,
     pub mpdus: usize,
-    pub ru: Ru,
+    /// Its part of the tones; none in a VHT MU PPDU.
+    pub ru: Option<Ru>,
+    /// Where it answers a Trigger frame.
+    pub answer_ru: Ru,
+    /// Its share of the streams, with MU-MIMO.
+    pub beam: Option<Beam>,
     /// Length of the MPDUs with their delimiters, without what follows the last one.
     pub data_bytes: u32,
     /// From the start of the PPDU to the end of its last MPDU, and to that of its PSDU.
@@ -144,6 +153,11 @@ impl User {
         }
     }
 
+    /// The SNR of its streams where the link has `snr`.
+    pub fn snr(&self, snr: Db) -> Db {
+        self.beam.map_or(snr, |beam| beam.sinr(snr))
+    }
+
     /// How its Block Ack is sent.
     pub fn response(&self) -> Expected {
         self.exchange.response.expect("each is asked for a Block Ack")
@@ -164,12 +178,21 @@ pub(super) fn equal_units(width: ChannelWidth, stations: usize) -> Option<(RuSiz
     fitting.max_by_key(|(_, count)| *count)
 }
 
+/// The largest equal RUs of which a channel has as many as `stations`.
+pub(super) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSize> {
+    let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
+    let enough = counts.into_iter().filter(|(_, count)| *count >= stations);
+    enough.min_by_key(|(_, count)| *count).map(|(size, _)| size)
+}
+
 /// A channel, and how HE MU PPDUs in it are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Channel {
     pub band: Band,
     pub width: ChannelWidth,
     pub guard_interval: HeGuardInterval,
+    /// Guard interval of VHT MU PPDUs, if these are sent in place of HE MU PPDUs.
+    pub vht: Option<GuardInterval>,
 }
 
 impl Channel {
@@ -189,18 +212,55 @@ impl Channel {
 
     /// From the start of the PPDU to the end of the HE-LTFs.
     pub fn header(&self, users: &[MuUser]) -> Duration {
-        self.ppdu(users).preamble_and_header()
+        match self.vht {
+            Some(guard_interval) => self.vht_ppdu(users, guard_interval).0,
+            None => self.ppdu(users).preamble_and_header(),
+        }
     }
 
     /// The whole PPDU.
     pub fn duration(&self, users: &[MuUser]) -> Duration {
-        self.ppdu(users).duration(self.band)
+        match self.vht {
+            Some(guard_interval) => self.vht_ppdu(users, guard_interval).1,
+            None => self.ppdu(users).duration(self.band),
+        }
+    }
+
+    /// Preamble, and the whole, of a VHT MU PPDU to these users.
+    fn vht_ppdu(&self, users: &[MuUser], guard_interval: GuardInterval) -> (Duration, Duration) {
+        let user = |&MuUser { mcs, streams, psdu_bytes, .. }: &MuUser| VhtMuUser {
+            mcs,
+            streams,
+            psdu_bytes,
+        };
+        let users: Vec<VhtMuUser> = users.iter().map(user).collect();
+        let ppdu = VhtMuPpdu { width: self.width, guard_interval, users: &users };
+        (ppdu.preamble_and_header(), ppdu.duration(self.band))
+    }
+
+    /// The bit rate of a user's data.
+    pub fn bitrate(&self, user: &MuUser) -> Bitrate {
+        match self.vht {
+            Some(guard_interval) => {
+                let &MuUser { mcs, streams, .. } = user;
+                Rate::Vht { mcs, streams, width: self.width, guard_interval }.bitrate()
+            }
+            None => user.bitrate(self.guard_interval),
+        }
+    }
+
+    /// A symbol by which the PPDU may get longer when all users' codes are known.
+    pub fn symbol(&self) -> Duration {
+        match self.vht {
+            Some(_) => Duration::ZERO,
+            None => self.guard_interval.symbol(),
+        }
     }
 
     /// From the HE-LTFs to the end of the PPDU, if there were one user only.
     pub fn data_time(&self, user: &MuUser) -> Duration {
-        let alone = self.ppdu(core::slice::from_ref(user));
-        alone.duration(self.band) - alone.preamble_and_header()
+        let alone = core::slice::from_ref(user);
+        self.duration(alone) - self.header(alone)
     }
 
     /// The longest PSDU of up to `bytes_max` that takes `user` at most `time`.
@@ -237,6 +297,9 @@ impl Channel {
 
     /// A rate of this channel with one stream: of a Block Ack, or what is overheard.
     pub fn rate(&self, mcs: u8, guard_interval: HeGuardInterval) -> Rate {
+        if let Some(guard_interval) = self.vht {
+            return Rate::Vht { mcs, streams: 1, width: self.width, guard_interval };
+        }
         Rate::He { mcs, streams: 1, width: self.width, guard_interval, dcm: false }
     }
 }

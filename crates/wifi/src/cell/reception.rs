@@ -9,7 +9,7 @@ use super::station::Station;
 use super::uplink::Uplink;
 use super::{Cell, Output, Pending, Sequel};
 use crate::air::Subframes;
-use crate::air::{Carried, Flight, Overheard, happens};
+use crate::air::{Carried, Flight, Overheard, SoundingFrame, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -42,6 +42,9 @@ impl Cell {
             match (flight.carried, flight.receiver) {
                 (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => {
                     self.triggered_answer_over(receiver);
+                }
+                (Carried::BeamformingReport { header: Some(_) }, Address::Station(receiver)) => {
+                    self.triggered_report_over(receiver);
                 }
                 (Carried::Triggered { .. }, Address::Station(receiver)) => {
                     self.uplink_answer_noticed(receiver);
@@ -77,6 +80,10 @@ impl Cell {
             }
             (Carried::MultiUser { .. }, _) => self.receive_by_several(flight),
             (Carried::Trigger, _) => self.receive_trigger(flight),
+            (Carried::Sounding(frame), _) => self.receive_sounding(flight, frame),
+            (Carried::BeamformingReport { .. }, Address::Station(receiver)) => {
+                self.receive_beamforming_report(flight, receiver);
+            }
             (Carried::Solicitation, _) => self.receive_solicitation(flight),
             (Carried::Triggered { .. }, Address::Station(receiver)) => {
                 self.receive_answer(flight, receiver);
@@ -255,7 +262,7 @@ impl Cell {
                     Action::Null { power_management: false } => {}
                     Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
                 },
-                Content::Beacon | Content::Uplink | Content::BufferReport => {}
+                Content::Beacon | Content::Uplink | Content::Sounding | Content::BufferReport => {}
             }
             if self.has_services && self.has_service_periods(sender) {
                 if matches!(exchange.content, Content::Data { .. }) {
@@ -288,6 +295,7 @@ impl Cell {
                     Content::BlockAckRequest { .. }
                     | Content::Beacon
                     | Content::Uplink
+                    | Content::Sounding
                     | Content::BufferReport => None,
                 };
                 if let Some(more) = more {
@@ -564,6 +572,9 @@ impl Cell {
     // Where the two are one, listeners to a plain PPDU take half as long again.
     #[inline(never)]
     fn overhear_outside(&mut self, flight: &Flight) {
+        if flight.carried == Carried::Sounding(SoundingFrame::Ndp) {
+            return;
+        }
         if self.spatial_reuse.is_some() {
             return self.overhear_reusing(flight);
         }

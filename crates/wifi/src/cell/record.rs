@@ -67,8 +67,8 @@ impl Cell {
                 };
                 alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
             }
-            Content::Uplink | Content::BufferReport => {
-                unreachable!("they are recorded as Trigger frames and their answers")
+            Content::Uplink | Content::Sounding | Content::BufferReport => {
+                unreachable!("they are recorded frame by frame")
             }
             Content::Beacon => {
                 let beacons = self.stations[flight.transmitter.index()].stats.beacons;
@@ -152,6 +152,8 @@ impl Cell {
             Carried::Payload
             | Carried::MultiUser { .. }
             | Carried::Trigger
+            | Carried::Sounding(_)
+            | Carried::BeamformingReport { .. }
             | Carried::Solicitation
             | Carried::Triggered { .. }
             | Carried::MultiStationBlockAck => return,

@@ -25,7 +25,11 @@ impl Station {
             Content::Data { mpdus, .. } => self.settle(cx, exchange, mpdus, acked, true),
             Content::BlockAckRequest { .. } => self.settle_request(cx, exchange, acked),
             // The request waits for its answer, the answer was taken in already.
-            Content::Management(_) | Content::Beacon | Content::Uplink | Content::BufferReport => {}
+            Content::Management(_)
+            | Content::Beacon
+            | Content::Uplink
+            | Content::Sounding
+            | Content::BufferReport => {}
         }
     }
 
@@ -59,7 +63,11 @@ impl Station {
                     originator.block_ack_request_attempts = 0;
                 }
             }
-            Content::Management(_) | Content::Beacon | Content::Uplink | Content::BufferReport => {}
+            Content::Management(_)
+            | Content::Beacon
+            | Content::Uplink
+            | Content::Sounding
+            | Content::BufferReport => {}
         }
     }
 
@@ -114,6 +122,7 @@ impl Station {
         }
         if let Some(control) = &mut originator.rate_control
             && !exchange.requesting
+            && !exchange.spatial
         {
             control.report(now, exchange.rate, mpdus as u16, number_acked as u16);
         }

@@ -8,6 +8,7 @@ use super::edcaf::{Edcaf, slot_of};
 use super::multi_user::MultiUser;
 use super::outbox::Outbox;
 use super::recipient::RecipientState;
+use super::spatial::{Sounding, Soundings};
 use super::uplink::{Answer, Uplink};
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
@@ -32,6 +33,10 @@ pub(super) struct Station {
     pub exchange: Option<Exchange>,
     /// What `exchange` belongs to, if it is with several stations.
     pub multi_user: Option<Box<MultiUser>>,
+    /// An access point's sounding exchange, which `exchange` belongs to.
+    pub sounding: Option<Box<Sounding>>,
+    /// What it knows of its stations' channels.
+    pub soundings: Option<Soundings>,
     /// An access point's uplink exchange, which `exchange` belongs to.
     pub uplink: Option<Box<Uplink>>,
     /// How it answers a Trigger frame; with what, `exchange` says.

@@ -11,6 +11,7 @@ mod response;
 mod retry_out;
 mod service;
 mod snr_changes;
+mod spatial;
 mod spatial_reuse;
 mod turns;
 mod uplink;

@@ -44,6 +44,17 @@ pub const fn basic_trigger(stations: u32) -> u32 {
 pub const fn buffer_status_report_poll(stations: u32) -> u32 {
     16 + 8 + 5 * stations + FCS
 }
+/// NDP Announcement to `stations`, with 2 octets for each in VHT and 4 in HE (9.3.1.19).
+pub const fn ndp_announcement(is_he: bool, stations: u32) -> u32 {
+    16 + 1 + stations * if is_he { 4 } else { 2 } + FCS
+}
+/// Beamforming Report Poll (9.3.1.20).
+pub const BEAMFORMING_REPORT_POLL: u32 = 16 + 1 + FCS;
+/// BFRP Trigger frame to `stations`: one octet of trigger-dependent information for each (IEEE
+/// 802.11ax-2021, 9.3.1.22.3); without padding.
+pub const fn beamforming_report_trigger(stations: u32) -> u32 {
+    16 + 8 + 6 * stations + FCS
+}
 /// QoS Null: the header of QoS Data and no body.
 pub const QOS_NULL: u32 = QOS_DATA_HEADER + FCS;
 /// Multi-STA Block Ack without its records (IEEE 802.11ax-2021, 9.3.1.8.6).

@@ -36,7 +36,7 @@ const TAIL_BITS: u64 = 6;
 
 impl Band {
     /// aSignalExtension of HT and HE PPDUs: 6 us at 2.4 GHz.
-    pub(super) const fn signal_extension(self) -> Duration {
+    pub(crate) const fn signal_extension(self) -> Duration {
         match self {
             Self::Ghz2_4 => SIGNAL_EXTENSION,
             Self::Ghz5 | Self::Ghz6 => Duration::ZERO,

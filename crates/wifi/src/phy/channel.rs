@@ -103,6 +103,14 @@ impl Fading {
         }
     }
 
+    /// The maximum Doppler rate in hertz; zero without fading.
+    pub const fn doppler_hz(self) -> f64 {
+        match self {
+            Self::None => 0.0,
+            Self::Rayleigh { doppler_hz } | Self::Rician { doppler_hz, .. } => doppler_hz,
+        }
+    }
+
     /// Draws a power gain of mean 1.
     fn gain(self, stream: &mut Stream) -> f64 {
         match self {

@@ -19,10 +19,12 @@ pub use records::{
     Record, StationRecord,
 };
 pub use request::{BlockAckRequest, RequestVariant};
-pub use sounding::{NdpAnnouncement, NdpStation, NdpVariant};
+pub use sounding::{
+    NdpAnnouncement, NdpStation, NdpVariant, emit_beamforming_report, emit_ndp_station,
+};
 pub use trigger::{
     CommonInfo, Dependent, Trigger, TriggerKind, UserInfo, Users, emit_basic,
-    emit_block_ack_request, emit_buffer_status_report_poll,
+    emit_beamforming_report_poll, emit_block_ack_request, emit_buffer_status_report_poll,
 };
 
 use super::reader::Reader;

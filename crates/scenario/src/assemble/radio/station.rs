@@ -2,7 +2,8 @@
 
 use super::generations::rates_of;
 use super::{
-    Common, WifiNode, absence, legacy_rate, not_a_rate, not_negative, power_save, rates, retry,
+    Common, WifiNode, absence, legacy_rate, mu_mimo, not_a_rate, not_negative, power_save, rates,
+    retry,
 };
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
@@ -95,6 +96,10 @@ pub(super) fn config(
             .and_then(|ofdma| ofdma_of(ofdma, node.role(), (raw, qos), common, problems)),
         // `cells` says which sets do it.
         obss_pd: None,
+        mu_mimo: raw
+            .mu_mimo
+            .as_ref()
+            .and_then(|of| mu_mimo::config(of, node.role(), (raw, qos), common, problems)),
         promiscuous: false,
     }
 }

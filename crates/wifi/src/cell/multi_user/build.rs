@@ -8,10 +8,11 @@
 use super::super::content::{Content, Exchange};
 use super::super::edcaf::{Edcaf, Gate};
 use super::super::frames::Context;
+use super::super::spatial::Beam;
 use super::super::station::Station;
 use super::{
-    BLOCK_ACK_MCS_MAX, Channel, MultiUser, OfdmaAcknowledgement, OfdmaConfig, Phase, Triggered,
-    User, equal_units, triggered_block_ack,
+    BLOCK_ACK_MCS_MAX, Channel, MultiUser, OfdmaAcknowledgement, Phase, Triggered, User,
+    equal_units, triggered_block_ack,
 };
 use crate::air::{Air, Expected};
 use crate::mac::block_ack::Bitmap;
@@ -26,17 +27,27 @@ use lasthop_units::{Duration, Instant};
 
 /// A station that can be in the PPDU.
 #[derive(Clone, Copy)]
-struct Candidate {
+pub(in super::super) struct Candidate {
     /// Index of the originator.
-    originator: usize,
-    station: StationId,
-    /// As rate control chose it, for the whole channel.
-    rate: Rate,
-    mcs: u8,
-    streams: u8,
-    dcm: bool,
+    pub originator: usize,
+    pub station: StationId,
+    /// As rate control chose it, for the whole channel; with MU-MIMO no faster.
+    pub rate: Rate,
+    pub mcs: u8,
+    pub streams: u8,
+    pub dcm: bool,
     /// Window of the Block Ack agreement.
-    window: u16,
+    pub window: u16,
+    /// Its share of the streams, with MU-MIMO.
+    pub beam: Option<Beam>,
+}
+
+/// Those that a PPDU is for, where each has its data, and where it answers a Trigger frame.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Whom<'a> {
+    pub candidates: &'a [Candidate],
+    pub units: &'a [Ru],
+    pub answer_units: &'a [Ru],
 }
 
 /// How the Block Acks come.
@@ -65,25 +76,36 @@ impl Station {
             band: cx.settings.band,
             width: self.config.capabilities.width(),
             guard_interval: config.guard_interval,
+            vht: None,
         };
-        if let Some(other) = self.overdue(channel, edcaf, peer) {
+        if let Some(other) = self.overdue(channel, edcaf, peer, |_| true) {
             return self.build_data(cx, air, edcaf, other, opportunity_end);
         }
         let Address::Station(lead) = peer else { return None };
-        let stations = self.multi_user_stations(channel, edcaf, lead, config)?;
+        let stations_max = usize::from(config.stations_max);
+        let count = |ready: usize| {
+            equal_units(channel.width, ready.min(stations_max)).map(|(_, count)| count)
+        };
+        let stations = self.multi_user_stations(channel, edcaf, lead, count)?;
         let mut candidates = Vec::with_capacity(stations.len());
-        for station in stations {
+        for &station in &stations {
             candidates.extend(self.candidate(cx, air, channel, edcaf, station));
         }
         let mut stations_max = candidates.len();
         loop {
-            let (size, count) = equal_units(channel.width, stations_max)?;
+            let Some((size, count)) = equal_units(channel.width, stations_max) else {
+                self.keep_turns(edcaf, &stations);
+                return None;
+            };
             let units: Vec<Ru> = Ru::all(size, channel.width).collect();
             let together = &candidates[..count];
-            match self.fill(cx, channel, edcaf, (together, &units), opportunity_end) {
+            let whom = Whom { candidates: together, units: &units, answer_units: &units };
+            let acknowledgement = config.acknowledgement;
+            match self.fill(cx, (channel, acknowledgement), edcaf, whom, opportunity_end) {
                 Some(several) => {
                     let exchange = several.users[0].exchange.clone();
                     self.multi_user = Some(Box::new(several));
+                    self.keep_turns(edcaf, &stations);
                     return Some(exchange);
                 }
                 // Some RU has not time for one MPDU: larger ones may have.
@@ -92,10 +114,26 @@ impl Station {
         }
     }
 
+    /// Those that were asked for packets and are not in the PPDU have something that waits.
+    pub(in super::super) fn keep_turns(&mut self, edcaf: usize, asked: &[StationId]) {
+        for &station in asked {
+            let is_in = self.multi_user.as_ref().is_some_and(|several| several.has(station));
+            if !is_in {
+                self.edcaf(edcaf).keep_turn(Address::Station(station));
+            }
+        }
+    }
+
     /// Whose packet is the oldest, if they must be sent to alone: they have no agreement yet, or
     /// not the whole channel. Those who can be sent to together, of whom some always have MPDUs
     /// that wait, would be served for ever otherwise.
-    fn overdue(&mut self, channel: Channel, edcaf: usize, peer: Address) -> Option<Address> {
+    pub(in super::super) fn overdue(
+        &mut self,
+        channel: Channel,
+        edcaf: usize,
+        peer: Address,
+        may_be: impl Fn(Address) -> bool,
+    ) -> Option<Address> {
         let access = self.edcafs[edcaf].as_mut()?;
         if access.queue.schedules_airtime() && !access.driver.is_used() || access.gate != Gate::Open
         {
@@ -104,18 +142,20 @@ impl Station {
         let oldest = access.fresh()?;
         let originator = access.originator(oldest).map(|index| &access.originators[index]);
         // A Block Ack Request has its turn as what is to be repeated has.
-        let is_alone = originator
-            .is_none_or(|one| !one.block_ack_request_due && !is_ready(access, channel, one));
+        let is_alone = originator.is_none_or(|one| {
+            let is_ready = is_ready(access, channel, one) && may_be(one.peer);
+            !one.block_ack_request_due && !is_ready
+        });
         (is_alone && oldest != peer && access.last_served != Some(oldest)).then_some(oldest)
     }
 
     /// Those whose turn it is, as many as RUs of one size serve.
-    fn multi_user_stations(
+    pub(in super::super) fn multi_user_stations(
         &mut self,
         channel: Channel,
         edcaf: usize,
         lead: StationId,
-        config: OfdmaConfig,
+        count: impl Fn(usize) -> Option<usize>,
     ) -> Option<Vec<StationId>> {
         let access = self.edcafs[edcaf].as_mut()?;
         if access.gate != Gate::Open {
@@ -132,7 +172,7 @@ impl Station {
         if !ready.contains(&lead) {
             return None;
         }
-        let (_, count) = equal_units(channel.width, ready.len().min(config.stations_max.into()))?;
+        let count = count(ready.len())?;
         if access.queue.schedules_airtime() && !access.driver.is_used() {
             let mut turns = alloc::vec![lead];
             while turns.len() < count
@@ -151,7 +191,7 @@ impl Station {
     }
 
     /// A station with something to send to it, at a rate of the whole channel.
-    fn candidate(
+    pub(in super::super) fn candidate(
         &mut self,
         cx: &mut Context<'_>,
         air: &Air,
@@ -177,7 +217,11 @@ impl Station {
         if cx.outbox.records {
             self.record_rate(cx, edcaf, originator);
         }
-        let Rate::He { mcs, streams, dcm, .. } = rate else { return None };
+        let (mcs, streams, dcm) = match rate {
+            Rate::He { mcs, streams, dcm, .. } => (mcs, streams, dcm),
+            Rate::Vht { mcs, streams, .. } => (mcs, streams, false),
+            _ => return None,
+        };
         let usable = is_of(rate, channel) && is_short && !is_probe && !is_due;
         usable.then_some(Candidate {
             originator,
@@ -187,21 +231,21 @@ impl Station {
             streams,
             dcm,
             window: window?,
+            beam: None,
         })
     }
 
-    /// Fills the resource units; `None` if an MPDU does not fit into one of them.
-    fn fill(
+    /// Fills the PSDUs; `None` if an MPDU does not fit into one of them.
+    pub(in super::super) fn fill(
         &mut self,
         cx: &mut Context<'_>,
-        channel: Channel,
+        (channel, acknowledgement): (Channel, OfdmaAcknowledgement),
         edcaf: usize,
-        (candidates, units): (&[Candidate], &[Ru]),
+        Whom { candidates, units, answer_units }: Whom<'_>,
         opportunity_end: Instant,
     ) -> Option<MultiUser> {
-        let config = self.config.ofdma?;
         let aggregation = self.config.aggregation;
-        let answers = answers(cx, channel, config.acknowledgement, (candidates, units));
+        let answers = answers(cx, channel, acknowledgement, (candidates, answer_units));
         let mut duration_max = aggregation.ampdu_duration_max;
         if !self.config.access[edcaf].txop_limit.is_zero() {
             let left = opportunity_end.saturating_since(cx.now);
@@ -211,20 +255,20 @@ impl Station {
             candidates.iter().zip(units).map(|(one, &ru)| one.user(ru)).collect();
         let header = channel.header(&users);
         let rest = duration_max.saturating_sub(header);
-        let trigger_bytes = match config.acknowledgement {
+        let trigger_bytes = match acknowledgement {
             OfdmaAcknowledgement::Aggregated => {
                 sizes::ampdu_subframe(sizes::mu_block_ack_request(1), 0)
             }
             _ => 0,
         };
-        let symbol = channel.guard_interval.symbol();
+        let symbol = channel.symbol();
         let mut filled = Vec::with_capacity(users.len());
         // A PPDU gets one symbol more if some user's code needs it.
         for time in [rest, rest.saturating_sub(symbol)] {
             filled.clear();
             for (one, user) in candidates.iter().zip(&mut users) {
                 let spacing = aggregation.mpdu_start_spacing.as_nanos();
-                let bits = user.bitrate(channel.guard_interval).as_bps() * spacing;
+                let bits = channel.bitrate(user).as_bps() * spacing;
                 let spacing_bytes = bits.div_ceil(8_000_000_000) as u32;
                 let originator = &self.edcaf(edcaf).originators[one.originator];
                 let first = u32::from(originator.pending[0].bytes) + sizes::AMPDU_DELIMITER;
@@ -257,8 +301,10 @@ impl Station {
             }
         }
         let duration = channel.duration(&users);
-        let air = candidates.iter().zip(&users).zip(&filled).zip(answers.expected);
-        let users = air.map(|(((one, user), &(mpdus, data_bytes, spacing_bytes)), response)| {
+        let answers_by = answers.expected.into_iter().zip(answer_units);
+        let air = candidates.iter().zip(&users).zip(&filled).zip(answers_by);
+        let users = air.map(|(((one, user), filled), (response, &answer_ru))| {
+            let &(mpdus, data_bytes, spacing_bytes) = filled;
             let own = channel.data_time(user);
             let ratio = (u64::from(data_bytes), u64::from(user.psdu_bytes));
             User {
@@ -274,9 +320,12 @@ impl Station {
                     opportunity_end,
                     collided: false,
                     ends_service: false,
+                    spatial: one.beam.is_some(),
                 },
                 mpdus,
-                ru: user.ru,
+                ru: channel.vht.is_none().then_some(user.ru),
+                answer_ru,
+                beam: one.beam,
                 data_bytes,
                 data_end: header + Duration::from_nanos(own.as_nanos() * ratio.0 / ratio.1),
                 psdu_end: header + own,
@@ -286,7 +335,7 @@ impl Station {
             }
         });
         let several = MultiUser {
-            acknowledgement: config.acknowledgement,
+            acknowledgement,
             phase: Phase::Data,
             header,
             duration,
@@ -330,7 +379,11 @@ fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
 
 /// The rate fills the channel.
 fn is_of(rate: Rate, channel: Channel) -> bool {
-    matches!(rate, Rate::He { width, .. } if width == channel.width)
+    match rate {
+        Rate::He { width, .. } => channel.vht.is_none() && width == channel.width,
+        Rate::Vht { width, .. } => channel.vht.is_some() && width == channel.width,
+        _ => false,
+    }
 }
 
 /// How the Block Acks of these stations come.

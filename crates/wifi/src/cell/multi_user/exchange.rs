@@ -92,6 +92,7 @@ impl Cell {
                 let subframes = user.subframes(now, several.header);
                 let &Exchange { edcaf, rate, .. } = &user.exchange;
                 self.await_arrival((station, receiver), edcaf, subframes, rate);
+                self.aim_arrival(user.beam);
             }
         }
         self.stations[station.index()].multi_user = Some(several);
@@ -178,7 +179,7 @@ impl Cell {
             return Heard { is_asked: false, decoded: Bitmap::EMPTY, acked: Bitmap::EMPTY };
         };
         let is_asked = acknowledgement == OfdmaAcknowledgement::Aggregated && {
-            let snr = self.air.last_snr(sender, receiver);
+            let snr = user.snr(self.air.last_snr(sender, receiver));
             let span = (own.start + user.data_end, own.start + user.psdu_end);
             self.receive_mpdu(own, receiver, snr, sizes::mu_block_ack_request(1), span)
         };
@@ -216,7 +217,7 @@ impl Cell {
         pending: &VecDeque<Mpdu>,
     ) -> Option<Bitmap> {
         let receiver = user.station();
-        let snr = self.receive_header(own, receiver)?;
+        let snr = user.snr(self.receive_header(own, receiver)?);
         let mut subframes = user.subframes(own.start, header);
         let mut decoded = Bitmap::EMPTY;
         for (bit, mpdu) in pending.iter().take(user.mpdus).enumerate() {
@@ -297,7 +298,10 @@ impl Cell {
         let is_decoded = self.decodes_control(&own, receiver);
         if self.outbox.records {
             self.record_control(&own, is_decoded);
-            let ru = self.stations[receiver.index()].multi_user.as_ref().map(|s| s.users[place].ru);
+            let ru = self.stations[receiver.index()]
+                .multi_user
+                .as_ref()
+                .map(|s| s.users[place].answer_ru);
             if let Some(Event::Ppdu(ppdu)) = self.outbox.events.back_mut() {
                 ppdu.psdus[0].ru = ru;
             }
@@ -368,6 +372,7 @@ impl Cell {
         for user in &several.users[1..] {
             self.edcaf(station, edcaf).keep_turn(user.exchange.peer);
         }
+        self.judge_reports(station, &several.users);
         let success = several.users.iter().any(|user| user.acked.is_some());
         if !success {
             self.access(station, edcaf).backoff.widen();

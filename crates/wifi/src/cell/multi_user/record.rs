@@ -36,7 +36,7 @@ impl Cell {
         Psdu {
             receiver: own.receiver,
             rate: own.rate,
-            ru: Some(user.ru),
+            ru: user.ru,
             bytes: own.psdu_bytes,
             aggregated: true,
             frames,
@@ -86,7 +86,7 @@ impl Cell {
         let station: StationId = user.station();
         let mcs = user.response().rate.mcs().expect("an HE rate");
         let aid = self.stations[station.index()].aid;
-        TriggeredUser { aid, ru: user.ru, mcs, streams: 1, dcm: false, start }
+        TriggeredUser { aid, ru: user.answer_ru, mcs, streams: 1, dcm: false, start }
     }
 }
 

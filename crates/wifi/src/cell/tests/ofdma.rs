@@ -46,7 +46,12 @@ pub(super) fn ofdma(
 
 /// The access point's packets to all stations in turn, `kept` for each, for `time`. What was
 /// on the air, and how many packets were delivered.
-fn downlink(config: &CellConfig, kept: u32, bytes: u16, time: Duration) -> (Vec<Ppdu>, u64) {
+pub(super) fn downlink(
+    config: &CellConfig,
+    kept: u32,
+    bytes: u16,
+    time: Duration,
+) -> (Vec<Ppdu>, u64) {
     let config = CellConfig { record_events: true, ..config.clone() };
     let stations = config.stations.len() as u64 - 1;
     let mut cell = Cell::new(&config, Seed::new(3, 0)).expect("a sound cell");
@@ -381,6 +386,72 @@ pub(super) fn any_cell() -> impl Strategy<Value = CellConfig> {
     })
 }
 
+/// Every packet is delivered once or lost with a reason, and every MPDU that was on the air was
+/// acknowledged or not. A packet: when it comes in microseconds, for whom, bytes, uplink.
+pub(super) fn add_up(
+    config: &CellConfig,
+    packets: &[(u64, u16, u16, bool)],
+) -> Result<(), TestCaseError> {
+    let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
+    let count = config.stations.len() as u16;
+    let mut seen = alloc::vec![0u32; packets.len()];
+    let (mut sent, mut duplicates) = (alloc::vec![0u64; count.into()], 0);
+    let mut arrivals: Vec<_> = packets.iter().enumerate().collect();
+    arrivals.sort_by_key(|(_, (at, ..))| *at);
+    let mut arrivals = arrivals.into_iter().peekable();
+    loop {
+        let next = arrivals
+            .peek()
+            .map_or(Instant::MAX, |(_, (us, ..))| Instant::ZERO + Duration::from_micros(*us));
+        let due = cell.due();
+        if due == Instant::MAX && next == Instant::MAX {
+            break;
+        }
+        if next <= due {
+            let (tag, (_, to, bytes, up)) = arrivals.next().expect("peeked");
+            let peer = StationId(1 + to % (count - 1));
+            let packet = Packet::new(tag as u64, *bytes, next);
+            let (from, to) = if *up && to % 3 == 0 { (peer, AP) } else { (AP, peer) };
+            cell.handle_packet(next, from, Address::Station(to), packet);
+        } else {
+            cell.handle_timeout(due);
+        }
+        while let Some(output) = cell.poll_output() {
+            match output {
+                Output::Delivered { packet, .. } => seen[packet.tag as usize] += 1,
+                Output::Dropped { packet, reason, .. } => {
+                    seen[packet.tag as usize] += 1;
+                    duplicates += u32::from(reason == DropReason::Duplicate);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        while let Some(event) = cell.poll_event() {
+            let Event::Ppdu(ppdu) = event else { continue };
+            for psdu in ppdu.psdus.iter().filter(|_| ppdu.transmitter == AP) {
+                let Address::Station(to) = psdu.receiver else { continue };
+                let is_data = |kind| matches!(kind, FrameKind::QosData { .. });
+                let data = psdu.frames.iter().filter(|frame| is_data(frame.kind));
+                sent[to.index()] += data.count() as u64;
+            }
+        }
+    }
+    prop_assert!(seen.iter().all(|&times| times == 1), "{:?}, {} duplicates", seen, duplicates);
+    for station in 1..count {
+        let Some(link) = cell.link_stats(AP, Address::Station(StationId(station))) else {
+            continue;
+        };
+        if config.record_events {
+            prop_assert_eq!(link.mpdus, sent[usize::from(station)]);
+        }
+        // A request may bring what the first Block Ack did not.
+        prop_assert!(link.mpdus_failed <= link.mpdus);
+        prop_assert!(link.mpdus_acked >= link.mpdus - link.mpdus_failed);
+        prop_assert_eq!(cell.held_packets(AP), 0);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -391,62 +462,6 @@ proptest! {
         config in any_cell(),
         packets in proptest::collection::vec((0u64..20_000, 0u16..9, 40u16..1_500, any::<bool>()), 1..200),
     ) {
-        let mut cell = Cell::new(&config, Seed::new(5, 0)).expect("a sound cell");
-        let count = config.stations.len() as u16;
-        let mut seen = alloc::vec![0u32; packets.len()];
-        let (mut sent, mut duplicates) = (alloc::vec![0u64; count.into()], 0);
-        let mut arrivals: Vec<_> = packets.iter().enumerate().collect();
-        arrivals.sort_by_key(|(_, (at, ..))| *at);
-        let mut arrivals = arrivals.into_iter().peekable();
-        loop {
-            let next = arrivals.peek().map_or(Instant::MAX, |(_, (us, ..))| {
-                Instant::ZERO + Duration::from_micros(*us)
-            });
-            let due = cell.due();
-            if due == Instant::MAX && next == Instant::MAX {
-                break;
-            }
-            if next <= due {
-                let (tag, (_, to, bytes, up)) = arrivals.next().expect("peeked");
-                let peer = StationId(1 + to % (count - 1));
-                let packet = Packet::new(tag as u64, *bytes, next);
-                let (from, to) = if *up && to % 3 == 0 { (peer, AP) } else { (AP, peer) };
-                cell.handle_packet(next, from, Address::Station(to), packet);
-            } else {
-                cell.handle_timeout(due);
-            }
-            while let Some(output) = cell.poll_output() {
-                match output {
-                    Output::Delivered { packet, .. } => seen[packet.tag as usize] += 1,
-                    Output::Dropped { packet, reason, .. } => {
-                        seen[packet.tag as usize] += 1;
-                        duplicates += u32::from(reason == DropReason::Duplicate);
-                    }
-                    other => panic!("{other:?}"),
-                }
-            }
-            while let Some(event) = cell.poll_event() {
-                let Event::Ppdu(ppdu) = event else { continue };
-                for psdu in ppdu.psdus.iter().filter(|_| ppdu.transmitter == AP) {
-                    let Address::Station(to) = psdu.receiver else { continue };
-                    let is_data = |kind| matches!(kind, FrameKind::QosData { .. });
-                    let data = psdu.frames.iter().filter(|frame| is_data(frame.kind));
-                    sent[to.index()] += data.count() as u64;
-                }
-            }
-        }
-        prop_assert!(seen.iter().all(|&times| times == 1), "{:?}, {} duplicates", seen, duplicates);
-        for station in 1..count {
-            let Some(link) = cell.link_stats(AP, Address::Station(StationId(station))) else {
-                continue;
-            };
-            if config.record_events {
-                prop_assert_eq!(link.mpdus, sent[usize::from(station)]);
-            }
-            // A request may bring what the first Block Ack did not.
-            prop_assert!(link.mpdus_failed <= link.mpdus);
-            prop_assert!(link.mpdus_acked >= link.mpdus - link.mpdus_failed);
-            prop_assert_eq!(cell.held_packets(AP), 0);
-        }
+        add_up(&config, &packets)?;
     }
 }

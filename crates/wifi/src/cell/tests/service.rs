@@ -193,9 +193,16 @@ impl Log {
     /// follow a span of being awake in which an acknowledgement was lost, and for the 100 ms that a
     /// frame and its backoffs may last: the access point does not know what the station knows.
     fn in_vain(&self, station: StationId) -> Vec<(Instant, FrameKind)> {
+        self.in_vain_beyond(station, false)
+    }
+
+    /// The same, where `until_heard` without those until the next frame of the station: an
+    /// unscheduled service period ends when the access point knows it.
+    fn in_vain_beyond(&self, station: StationId, until_heard: bool) -> Vec<(Instant, FrameKind)> {
         let awake = self.awake(station, Instant::MAX);
         let mut in_vain = Vec::new();
         let mut lost = Vec::new();
+        let mut is_in_doubt = false;
         for ppdu in self.ppdus() {
             for psdu in &ppdu.psdus {
                 let is_its =
@@ -205,12 +212,17 @@ impl Log {
                 };
                 if is_its && psdu.frames.iter().any(|frame| is_answer(frame) && !frame.received) {
                     lost.push(ppdu.start);
+                    is_in_doubt = until_heard;
+                } else if ppdu.transmitter == station && psdu.frames.iter().any(|it| it.received) {
+                    is_in_doubt = false;
                 }
                 let first = awake.partition_point(|(_, until)| *until < ppdu.end);
                 let is_heard = awake.get(first).is_some_and(|(since, _)| *since <= ppdu.start);
                 if psdu.receiver == Address::Station(station) && !is_heard {
                     let since = first.checked_sub(1).map(|before| awake[before].0);
-                    if !lost.iter().any(|at| Some(*at) >= since || *at + ms(100) > ppdu.start) {
+                    let is_excused =
+                        |at: &Instant| Some(*at) >= since || *at + ms(100) > ppdu.start;
+                    if !is_in_doubt && !lost.iter().any(is_excused) {
                         in_vain.push((ppdu.start, psdu.frames[0].kind));
                     }
                 }
@@ -726,7 +738,9 @@ proptest! {
         // Stations collide.
         prop_assert!(log.dropped == 0 || loss > 0.0 || retry_limit < 7, "{}", log.dropped);
         for n in 1..=number {
-            prop_assert_eq!(log.in_vain(StationId(n)), []);
+            let service = services[usize::from(n) - 1];
+            let is_unscheduled = matches!(service, Some(ServicePeriodConfig::Unscheduled(_)));
+            prop_assert_eq!(log.in_vain_beyond(StationId(n), is_unscheduled), []);
         }
         // All of them are at rest, and wake up again and again.
         for n in 1..=number {

@@ -133,6 +133,7 @@ impl Cell {
             opportunity_end,
             collided: false,
             ends_service: false,
+            spatial: false,
         })
     }
 
@@ -298,6 +299,7 @@ impl Cell {
             band: self.settings.band,
             width: self.stations[access_point.index()].config.capabilities.width(),
             guard_interval: config.guard_interval,
+            vht: None,
         }
     }
 
@@ -427,6 +429,7 @@ impl Station {
             opportunity_end: uplink.opportunity_end,
             collided: false,
             ends_service: false,
+            spatial: false,
         };
         (exchange, answer)
     }

@@ -1,8 +1,10 @@
 //! NDP Announcement (IEEE 802.11-2020, 9.3.1.19; IEEE 802.11ax-2021, 802.11az-2022 and
 //! 802.11be-2024 add variants): who shall measure the sounding PPDU that follows. What each
-//! station shall report stays bits.
+//! station shall report stays bits when it is read; what is written asks for feedback for
+//! several users, over the whole width.
 
 use super::records::Walk;
+use crate::phy::{ChannelWidth, Codebook, Feedback, Grouping, RuSize};
 use crate::wire::Error;
 use crate::wire::reader::Reader;
 use alloc::vec::Vec;
@@ -37,6 +39,75 @@ pub struct NdpStation {
     /// The whole field.
     pub bits: u32,
 }
+
+/// Appends the STA Info field of a station that shall report for several users: of VHT with the
+/// feedback type and the index of columns, of HE with all 26-tone RUs of the width, Ng, codebook
+/// and columns.
+pub fn emit_ndp_station(aid: u16, feedback: &Feedback, out: &mut Vec<u8>) {
+    let columns = u32::from(feedback.columns.saturating_sub(1) & 7);
+    let is_fine = feedback.codebook == Codebook::Fine;
+    if !feedback.grouping.is_he() {
+        let bits = u32::from(aid & 0xfff) | 1 << 12 | columns << 13;
+        out.extend_from_slice(&bits.to_le_bytes()[..2]);
+        return;
+    }
+    let several = if feedback.grouping == Grouping::He16 { 3 } else { 2 };
+    let last_unit = last_unit(feedback.width);
+    let bits = u32::from(aid & 0x7ff)
+        | last_unit << 18
+        | several << 25
+        | 1 << 27
+        | u32::from(is_fine) << 28
+        | columns << 29;
+    out.extend_from_slice(&bits.to_le_bytes());
+}
+
+/// Index of the last 26-tone RU of a channel, from 0.
+fn last_unit(width: ChannelWidth) -> u32 {
+    u32::from(RuSize::Tones26.count_in(width)) - 1
+}
+
+/// The body of an Action No Ack frame with a compressed beamforming report for several users, or a
+/// segment of one, up to the report: category, action, and MIMO Control of VHT or HE. `token` is the number of the NDP Announcement.
+pub fn emit_beamforming_report(
+    feedback: &Feedback,
+    (remaining, is_first): (u8, bool),
+    token: u8,
+    out: &mut Vec<u8>,
+) {
+    let width = match feedback.width {
+        ChannelWidth::Mhz20 => 0,
+        ChannelWidth::Mhz40 => 1,
+        ChannelWidth::Mhz80 => 2,
+        ChannelWidth::Mhz160 => 3,
+    };
+    let index = |count: u8| u64::from(count.saturating_sub(1) & 7);
+    let codebook = u64::from(feedback.codebook == Codebook::Fine);
+    let segments = u64::from(remaining & 7) << 12 | u64::from(is_first) << 15;
+    let common = index(feedback.columns) | index(feedback.rows) << 3 | width << 6 | segments;
+    let token = u64::from(token & 63);
+    let grouping = match feedback.grouping {
+        Grouping::Vht1 | Grouping::He4 => 0,
+        Grouping::Vht2 | Grouping::He16 => 1,
+        Grouping::Vht4 => 2,
+    };
+    if feedback.grouping.is_he() {
+        let units = u64::from(last_unit(feedback.width)) << 23;
+        let bits = common | grouping << 8 | codebook << 9 | 1 << 10 | units | token << 30;
+        out.extend_from_slice(&[CATEGORY_HE, COMPRESSED_BEAMFORMING]);
+        out.extend_from_slice(&bits.to_le_bytes()[..5]);
+    } else {
+        let bits = common | grouping << 8 | codebook << 10 | 1 << 11 | token << 18;
+        out.extend_from_slice(&[CATEGORY_VHT, COMPRESSED_BEAMFORMING]);
+        out.extend_from_slice(&bits.to_le_bytes()[..3]);
+    }
+}
+
+/// Categories of Action frames (9.4.1.11).
+const CATEGORY_VHT: u8 = 21;
+const CATEGORY_HE: u8 = 30;
+/// The action of both.
+const COMPRESSED_BEAMFORMING: u8 = 0;
 
 impl<'a> NdpAnnouncement<'a> {
     /// Which variant.

@@ -86,6 +86,16 @@ impl CommonInfo {
         Self(bits | CARRIER_SENSE_REQUIRED)
     }
 
+    /// Of a BFRP Trigger frame; else as [`CommonInfo::buffer_status_report_poll`].
+    pub fn beamforming_report_poll(
+        response: Duration,
+        guard_interval: HeGuardInterval,
+        width: ChannelWidth,
+    ) -> Self {
+        let Self(bits) = Self::asking(1, response, guard_interval, width);
+        Self(bits | CARRIER_SENSE_REQUIRED)
+    }
+
     fn asking(
         code: u64,
         response: Duration,
@@ -258,6 +268,13 @@ pub fn emit_basic(
 /// as by [`emit_basic`].
 pub fn emit_buffer_status_report_poll(aid: u16, ru: Ru, rate: (u8, u8, bool), out: &mut Vec<u8>) {
     emit_user(aid, ru, rate, out);
+}
+
+/// Appends a User Info field of a BFRP Trigger frame: this station answers with all segments of
+/// its report, as by [`emit_basic`].
+pub fn emit_beamforming_report_poll(aid: u16, ru: Ru, rate: (u8, u8, bool), out: &mut Vec<u8>) {
+    emit_user(aid, ru, rate, out);
+    out.push(0xff);
 }
 
 /// What all kinds have in common, of an answer with this MCS, spatial streams and dual carrier

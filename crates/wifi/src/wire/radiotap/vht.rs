@@ -45,6 +45,8 @@ impl Vht {
     const SHORT_GUARD_INTERVAL: u8 = 0x04;
     const LDPC_EXTRA_SYMBOL: u8 = 0x10;
     const BEAMFORMED: u8 = 0x20;
+    /// A group ID of several users: which stations a group has is not modelled.
+    const SOME_GROUP: u8 = 1;
     /// The MCS of a user of whom only the streams are known.
     const MCS_UNKNOWN: u8 = 15;
 
@@ -72,6 +74,16 @@ impl Vht {
             group_id: 0,
             partial_aid: 0,
         }
+    }
+
+    /// The same of a PPDU for several, of whom only the one in `place`, 0 to 3, is known.
+    pub(super) const fn of_several(mut self, place: usize) -> Self {
+        let user = self.mcs_streams[0];
+        self.mcs_streams = [0; 4];
+        self.mcs_streams[if place < 4 { place } else { 3 }] = user;
+        self.known |= Self::KNOWN_GROUP_ID;
+        self.group_id = Self::SOME_GROUP;
+        self
     }
 
     /// The user in this place, 0 to 3; `None` if there is none.

@@ -51,6 +51,13 @@ impl Repr {
         }
     }
 
+    /// The same of a VHT MU PPDU, whose user in `place`, 0 to 3, the MPDU is for. Nothing changes
+    /// without a VHT field.
+    pub fn of_several(mut self, place: usize) -> Self {
+        self.vht = self.vht.map(|vht| vht.of_several(place));
+        self
+    }
+
     /// The same of a PPDU to several stations, or of one that answers a Trigger frame, in which
     /// the MPDU was on `ru`. Nothing changes without HE fields.
     pub fn on_unit(mut self, format: HeFormat, ru: Ru) -> Self {

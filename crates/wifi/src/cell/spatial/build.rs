@@ -1,0 +1,429 @@
+//! Who is sounded, and who is in an MU-MIMO PPDU, at what rate.
+//!
+//! Stations take turns as with OFDMA. Of those whose turn it is, who was not sounded for an
+//! interval is sounded first, with the others that were not for half of one; who did not report
+//! is sent to alone. Of the groups that begin with
+//! the station whose turn it is, the one with the highest sum of bit rates is sent to. A
+//! station's rate is the fastest that loses at most a tenth of MPDUs of 1 600 bytes at the SINR
+//! that its report, its age and the Doppler rate of the place promise, and none faster than rate
+//! control chose for it alone: a stand-in for firmware. The PPDU is sent if it takes less time
+//! than PPDUs to each alone would, with acknowledgements and the mean contention between them.
+//! A station that acknowledged less than half of it is sent to alone until it is sounded again.
+
+use super::super::content::{Content, Exchange};
+use super::super::frames::Context;
+use super::super::multi_user::{
+    BLOCK_ACK_MCS_MAX, Candidate, Channel, MultiUser, OfdmaAcknowledgement, User, Whom,
+    enough_units,
+};
+use super::super::station::Station;
+use super::{
+    Beam, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports, report_psdu,
+};
+use crate::air::{Air, Rates};
+use crate::mac::rate::RateControl;
+use crate::mac::sizes;
+use crate::phy::{
+    ErrorModel, Feedback, Grouping, GuardInterval, MuUser, Rate, Ru, RuSize, SpatialShare,
+    aged_error, he_ndp, vht_ndp,
+};
+use crate::station::{Address, StationId};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use lasthop_units::{Db, Duration, Instant};
+
+/// A rate is used where it loses so many MPDUs of so many bytes.
+const LOSS_MAX: f64 = 0.1;
+const LOSS_BYTES: u32 = 1_600;
+
+impl Station {
+    /// Builds an MU-MIMO PPDU to `peer`, whose turn it is, and others, or sounds them first;
+    /// `None` if there are not two stations for one, or it does not pay.
+    #[inline(never)]
+    pub fn build_spatial(
+        &mut self,
+        cx: &mut Context<'_>,
+        air: &Air,
+        edcaf: usize,
+        peer: Address,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        let config = self.config.mu_mimo?;
+        let (now, interval) = (cx.now, config.sounding_interval);
+        let is_he = self.config.capabilities.is_he();
+        let mut channel = Channel {
+            band: cx.settings.band,
+            width: self.config.capabilities.width(),
+            guard_interval: config.guard_interval,
+            vht: (!is_he).then_some(GuardInterval::Long),
+        };
+        let soundings = self.soundings.take().unwrap_or_default();
+        let exchange = 'build: {
+            let is_of_several = |peer| match peer {
+                Address::Station(station) => {
+                    soundings.is_due(station, now, interval)
+                        || soundings.fresh(station, now, interval).is_some()
+                }
+                Address::Group => false,
+            };
+            if let Some(other) = self.overdue(channel, edcaf, peer, is_of_several) {
+                break 'build Built::Alone(other);
+            }
+            let Address::Station(lead) = peer else { break 'build Built::Nothing };
+            let most = usize::from(config.stations_max);
+            let count = |ready: usize| (ready >= 2).then_some(ready.min(most));
+            let Some(stations) = self.multi_user_stations(channel, edcaf, lead, count) else {
+                break 'build Built::Nothing;
+            };
+            let due = |since| {
+                let is_due = |station: &StationId| soundings.is_due(*station, now, since);
+                stations.iter().copied().filter(is_due).collect::<Vec<StationId>>()
+            };
+            // Others whose turn is near go along: so all of a group are sounded together.
+            let due = if due(interval).is_empty() { Vec::new() } else { due(interval / 2) };
+            let report = |station| soundings.fresh(station, now, interval);
+            let is_known = |station: &StationId| report(*station).is_some();
+            let known: Vec<StationId> = stations.iter().copied().filter(is_known).collect();
+            if is_worth_it(&due, &known) {
+                let whom = (edcaf, &due[..]);
+                let sounding = self.build_sounding(cx, channel, config, whom, opportunity_end);
+                if let Some(exchange) = sounding {
+                    break 'build Built::Exchange(exchange);
+                }
+            }
+            if report(lead).is_none() || known.len() < 2 {
+                break 'build Built::Nothing;
+            }
+            let mut candidates = Vec::with_capacity(stations.len());
+            for &station in &stations {
+                let Some(report) = report(station) else { continue };
+                let candidate = self.candidate(cx, air, channel, edcaf, station);
+                candidates.extend(candidate.map(|candidate| (candidate, report)));
+            }
+            Built::Candidates(stations, candidates)
+        };
+        let mut soundings = soundings;
+        let exchange = match exchange {
+            Built::Alone(other) => self.build_data(cx, air, edcaf, other, opportunity_end),
+            Built::Exchange(exchange) => Some(exchange),
+            Built::Nothing => None,
+            Built::Candidates(asked, candidates) => {
+                let of = (channel.width, config);
+                let group = soundings.group(cx, of, &candidates, |station| {
+                    air.doppler_hz(self.id, station).max(config.doppler_hz)
+                });
+                let several = group.and_then(|group| {
+                    if let Some(guard_interval) = &mut channel.vht {
+                        *guard_interval = common_guard_interval(&group);
+                    }
+                    self.fill_group(cx, channel, edcaf, (&group, config), opportunity_end)
+                });
+                let exchange = several.map(|several| {
+                    let exchange = several.users[0].exchange.clone();
+                    self.multi_user = Some(Box::new(several));
+                    exchange
+                });
+                self.keep_turns(edcaf, &asked);
+                exchange
+            }
+        };
+        self.soundings = Some(soundings);
+        exchange
+    }
+
+    /// The PPDU to these stations, if it pays.
+    fn fill_group(
+        &mut self,
+        cx: &mut Context<'_>,
+        channel: Channel,
+        edcaf: usize,
+        (group, config): (&[(Candidate, Rate)], MuMimoConfig),
+        opportunity_end: Instant,
+    ) -> Option<MultiUser> {
+        let alone: Vec<Rate> = group.iter().map(|(_, alone)| *alone).collect();
+        let candidates: Vec<Candidate> = group.iter().map(|(candidate, _)| *candidate).collect();
+        let whole = Ru::new(RuSize::of_width(channel.width), 1)?;
+        let units = alloc::vec![whole; candidates.len()];
+        let size = enough_units(channel.width, candidates.len())?;
+        let answer_units: Vec<Ru> = Ru::all(size, channel.width).take(candidates.len()).collect();
+        let whom = Whom { candidates: &candidates, units: &units, answer_units: &answer_units };
+        let acknowledgement = match channel.vht {
+            Some(_) => OfdmaAcknowledgement::BlockAckRequest,
+            None => config.acknowledgement,
+        };
+        let several = self.fill(cx, (channel, acknowledgement), edcaf, whom, opportunity_end)?;
+        let together = several.duration + several.acknowledged_in;
+        let parameters = self.config.access[edcaf];
+        let slots = u64::from(parameters.aifsn) + u64::from(parameters.cw_min / 2);
+        let sifs = cx.settings.timing.sifs;
+        let between = sifs + cx.settings.timing.slot * slots;
+        let each = several.users.iter().zip(alone).zip(&candidates);
+        let mut one_by_one = Duration::ZERO;
+        for (place, ((user, rate), candidate)) in each.enumerate() {
+            let User { data_bytes, .. } = *user;
+            let response = cx.rates.response(rate, Some(candidate.window)).duration;
+            one_by_one += cx.rates.ppdu_duration(rate, data_bytes) + sifs + response;
+            if place > 0 {
+                one_by_one += between;
+            }
+        }
+        (together < one_by_one).then_some(several)
+    }
+
+    /// Sounds these stations, if there is time for it in the transmission opportunity.
+    fn build_sounding(
+        &mut self,
+        cx: &mut Context<'_>,
+        channel: Channel,
+        config: MuMimoConfig,
+        (edcaf, stations): (usize, &[StationId]),
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        let is_he = channel.vht.is_none();
+        let sifs = cx.settings.timing.sifs;
+        let lowest = cx.rates.lowest();
+        let control = |rates: &mut Rates, rate: Rate, bytes: u32| {
+            (rate, bytes, rates.ppdu_duration(rate, bytes))
+        };
+        let mut users = Vec::with_capacity(stations.len());
+        // What is for all is as robust as the slowest needs.
+        let mut slowest = None;
+        for &station in stations {
+            let peer = Address::Station(station);
+            let originator = self.edcaf(edcaf).originator(peer)?;
+            let originator = &self.edcaf(edcaf).originators[originator];
+            let rate = originator.rate_control.as_ref().map(RateControl::main_rate)?;
+            let columns = originator.shared.rates.iter().map(|rate| rate.streams()).max();
+            let columns = columns.unwrap_or(1).min(config.streams_max);
+            let response = cx.rates.of(rate).response;
+            let is_slower = |known: &Rate| response.bitrate() < known.bitrate();
+            if slowest.as_ref().is_none_or(is_slower) {
+                slowest = Some(response);
+            }
+            let feedback = feedback(channel, config, columns);
+            let bytes = report_psdu(is_he, feedback.bytes());
+            let mcs = rate.mcs().unwrap_or(0).min(BLOCK_ACK_MCS_MAX);
+            let report = match is_he {
+                true => Rate::he(mcs, 1, channel.width, channel.guard_interval, false)?,
+                false => Rate::vht(mcs, 1, channel.width, GuardInterval::Long)?,
+            };
+            let poll = control(cx.rates, response, sizes::BEAMFORMING_REPORT_POLL);
+            users.push(Sounded {
+                station,
+                feedback,
+                report: (report, bytes, cx.rates.ppdu_duration(report, bytes)),
+                ru: None,
+                poll: (poll.0, poll.2),
+                is_announced: false,
+                measured: None,
+                is_reported: false,
+            });
+        }
+        let slowest = slowest.unwrap_or(lowest);
+        let count = users.len() as u32;
+        let triggered = match is_he && count > 1 {
+            true => Some(trigger_reports(cx, channel, slowest, &mut users)?),
+            false => None,
+        };
+        let bytes = sizes::ndp_announcement(is_he, count);
+        let announcement = control(cx.rates, slowest, bytes);
+        let ndp = match channel.vht {
+            Some(_) => vht_ndp(config.antennas),
+            None => he_ndp(config.antennas, channel.guard_interval),
+        } + channel.band.signal_extension();
+        let mut duration = announcement.2 + sifs + ndp;
+        match &triggered {
+            Some(triggered) => duration += sifs + triggered.trigger.2 + sifs + triggered.duration,
+            None => {
+                for (place, user) in users.iter().enumerate() {
+                    if place > 0 {
+                        duration += sifs + user.poll.1;
+                    }
+                    duration += sifs + user.report.2;
+                }
+            }
+        }
+        let until = cx.now + duration;
+        if !self.config.access[edcaf].txop_limit.is_zero() && until > opportunity_end {
+            return None;
+        }
+        self.sounding = Some(Box::new(Sounding {
+            step: Step::Announcement,
+            announcement,
+            ndp: (ndp_rate(channel, config.antennas), ndp),
+            triggered,
+            until,
+            measured_at: Instant::ZERO,
+            answers_due: 0,
+            users,
+        }));
+        Some(Exchange {
+            edcaf,
+            peer: Address::Station(stations[0]),
+            content: Content::Sounding,
+            rate: announcement.0,
+            psdu_bytes: announcement.1,
+            duration: announcement.2,
+            response: None,
+            requesting: false,
+            opportunity_end,
+            collided: false,
+            ends_service: false,
+            spatial: false,
+        })
+    }
+}
+
+/// With those who are sounded there are two, at least, to send to at once.
+fn is_worth_it(due: &[StationId], known: &[StationId]) -> bool {
+    let others = known.iter().filter(|station| !due.contains(station)).count();
+    !due.is_empty() && due.len() + others >= 2
+}
+
+/// What became of an attempt to send to several.
+enum Built {
+    Nothing,
+    /// Somebody else must be sent to alone first.
+    Alone(Address),
+    Exchange(Exchange),
+    /// Those that were asked for packets, and those that can be sent to.
+    Candidates(Vec<StationId>, Vec<(Candidate, Report)>),
+}
+
+impl Soundings {
+    /// The first of these whose bit rates have the highest sum, two at least, and the rate of
+    /// each alone.
+    fn group(
+        &mut self,
+        cx: &Context<'_>,
+        (width, config): (crate::phy::ChannelWidth, MuMimoConfig),
+        candidates: &[(Candidate, Report)],
+        doppler_hz: impl Fn(StationId) -> f64,
+    ) -> Option<Vec<(Candidate, Rate)>> {
+        let quantised = config.codebook.error(config.antennas);
+        let mut best: Option<(u64, Vec<(Candidate, Rate)>)> = None;
+        for count in 2..=candidates.len() {
+            let own = |one: &Candidate| one.streams.min(config.streams_max);
+            let group = &candidates[..count];
+            let total: u8 = group.iter().map(|(one, _)| own(one)).sum();
+            if total > config.antennas {
+                break;
+            }
+            let mut chosen = Vec::with_capacity(count);
+            for &(one, report) in group {
+                let streams = own(&one);
+                let share =
+                    SpatialShare { antennas: config.antennas, total_streams: total, streams };
+                let age = cx.now.saturating_since(report.at);
+                let expected = aged_error(quantised, config.doppler_hz, age);
+                let sinr = share.sinr(report.snr, expected);
+                let model = &cx.settings.error_model;
+                let Some(rate) = self.rate_at(model, (one.rate, streams), width, sinr) else {
+                    break;
+                };
+                let error = aged_error(quantised, doppler_hz(one.station), age);
+                let candidate = Candidate {
+                    rate,
+                    mcs: rate.mcs().unwrap_or(0),
+                    streams,
+                    beam: Some(Beam { share, error }),
+                    ..one
+                };
+                chosen.push((candidate, one.rate));
+            }
+            let sum = chosen.iter().map(|(one, _)| one.rate.bitrate().as_bps()).sum();
+            if chosen.len() == count && best.as_ref().is_none_or(|(most, _)| sum > *most) {
+                best = Some((sum, chosen));
+            }
+        }
+        best.map(|(_, group)| group)
+    }
+
+    /// The fastest rate with `streams` at that SINR, like `alone` and not of a higher MCS.
+    fn rate_at(
+        &mut self,
+        model: &ErrorModel,
+        (alone, streams): (Rate, u8),
+        width: crate::phy::ChannelWidth,
+        sinr: Db,
+    ) -> Option<Rate> {
+        let rate = |mcs| match alone {
+            Rate::Vht { guard_interval, .. } => Rate::vht(mcs, streams, width, guard_interval),
+            Rate::He { guard_interval, .. } => Rate::he(mcs, streams, width, guard_interval, false),
+            _ => None,
+        };
+        let mcs_max = alone.mcs()?;
+        (0..=mcs_max).rev().filter_map(rate).find(|&rate| self.needed(model, rate) <= sinr)
+    }
+
+    /// The SINR from which on a rate is used.
+    fn needed(&mut self, model: &ErrorModel, rate: Rate) -> Db {
+        if let Some((_, needed)) = self.needed.iter().find(|(known, _)| *known == rate) {
+            return *needed;
+        }
+        let needed = model.sensitivity_snr(rate, LOSS_MAX, LOSS_BYTES);
+        self.needed.push((rate, needed));
+        needed
+    }
+}
+
+/// A VHT MU PPDU has the short guard interval if all of its users have.
+fn common_guard_interval(group: &[(Candidate, Rate)]) -> GuardInterval {
+    let is_short = |rate| matches!(rate, Rate::Vht { guard_interval: GuardInterval::Short, .. });
+    match group.iter().all(|(one, _)| is_short(one.rate)) {
+        true => GuardInterval::Short,
+        false => GuardInterval::Long,
+    }
+}
+
+/// What an NDP's header is decoded and recorded at: the most robust MCS, a stream an antenna.
+fn ndp_rate(channel: Channel, antennas: u8) -> Rate {
+    let rate = match channel.vht {
+        Some(guard_interval) => Rate::vht(0, antennas, channel.width, guard_interval),
+        None => Rate::he(0, antennas, channel.width, channel.guard_interval, false),
+    };
+    rate.unwrap_or_else(|| channel.rate(0, channel.guard_interval))
+}
+
+/// What a station with so many columns reports.
+fn feedback(channel: Channel, config: MuMimoConfig, columns: u8) -> Feedback {
+    let grouping = match (channel.vht.is_some(), config.grouping) {
+        (true, 1) => Grouping::Vht1,
+        (true, 2) => Grouping::Vht2,
+        (true, _) => Grouping::Vht4,
+        (false, 16) => Grouping::He16,
+        (false, _) => Grouping::He4,
+    };
+    Feedback {
+        width: channel.width,
+        rows: config.antennas,
+        columns,
+        grouping,
+        codebook: config.codebook,
+    }
+}
+
+/// Reports of HE stations together: each on an RU, as many of one size as are enough.
+fn trigger_reports(
+    cx: &mut Context<'_>,
+    channel: Channel,
+    slowest: Rate,
+    users: &mut [Sounded],
+) -> Option<TriggeredReports> {
+    let guard_interval = channel.triggered_guard_interval();
+    let size = enough_units(channel.width, users.len())?;
+    let mut answers = Vec::with_capacity(users.len());
+    for (user, ru) in users.iter_mut().zip(Ru::all(size, channel.width)) {
+        let mcs = user.report.0.mcs().unwrap_or(0);
+        let psdu_bytes = user.report.1;
+        answers.push(MuUser { ru, mcs, streams: 1, dcm: false, psdu_bytes });
+        user.ru = Some(ru);
+        user.report.0 = channel.rate(mcs, guard_interval);
+    }
+    let (header, duration) = channel.triggered(&answers);
+    users.iter_mut().for_each(|user| user.report.2 = duration);
+    let bytes = sizes::beamforming_report_trigger(users.len() as u32);
+    let trigger = (slowest, bytes, cx.rates.ppdu_duration(slowest, bytes));
+    let rate = channel.rate(0, guard_interval);
+    Some(TriggeredReports { trigger, header, duration, guard_interval, rate })
+}

@@ -1,0 +1,262 @@
+//! A sounding exchange on the air (IEEE 802.11-2020, 10.37.5; IEEE 802.11ax-2021, 26.7).
+//!
+//! If no report comes at all, the exchange failed: the window doubles, and the access point
+//! contends anew. Of stations that are polled, one that does not answer is passed over as soon
+//! as the wait for it ended with an idle medium; if the first of all does not answer, the
+//! access point has no transmission opportunity, as with data. A station that was asked and did
+//! not report is asked again an interval later. A station answers whatever its carrier sense
+//! and its NAV say, as it does to data. Nobody sets a NAV or waits for EIFS because of an NDP:
+//! it has no frame.
+
+use super::super::multi_user::User;
+use super::super::{Cell, Pending, Sequel};
+use super::{Report, Sounding, Step};
+use crate::air::{Carried, Flight, Overlaps, Reduction, SoundingFrame};
+use crate::station::{Address, StationId};
+use lasthop_units::Instant;
+
+impl Cell {
+    /// Puts the next frame of an access point's sounding exchange on the air.
+    pub(in super::super) fn send_sounding(&mut self, station: StationId) {
+        let now = self.now;
+        let sounding = self.sounding_of(station);
+        let several = match sounding.users[..] {
+            [one] => Address::Station(one.station),
+            _ => Address::Group,
+        };
+        let until = sounding.until;
+        let (receiver, (rate, psdu_bytes, duration), reserves_until, frame) = match sounding.step {
+            Step::Announcement => {
+                (several, sounding.announcement, until, SoundingFrame::Announcement)
+            }
+            Step::Ndp => {
+                let (rate, duration) = sounding.ndp;
+                (several, (rate, 0, duration), now + duration, SoundingFrame::Ndp)
+            }
+            Step::Trigger => {
+                let triggered = sounding.triggered.expect("the sequence has it");
+                (Address::Group, triggered.trigger, until, SoundingFrame::Trigger)
+            }
+            Step::Poll(turn) => {
+                let user = sounding.users[turn];
+                let (rate, duration) = user.poll;
+                let of = (rate, crate::mac::sizes::BEAMFORMING_REPORT_POLL, duration);
+                (Address::Station(user.station), of, until, SoundingFrame::Poll)
+            }
+        };
+        self.transmit(Flight {
+            transmitter: station,
+            receiver,
+            start: now,
+            end: now + duration,
+            rate,
+            psdu_bytes,
+            reserves_until,
+            carried: Carried::Sounding(frame),
+            overlaps: Overlaps::NONE,
+            reduction: Reduction::NONE,
+        });
+    }
+
+    /// A frame of a sounding exchange ended that the access point sent.
+    pub(in super::super) fn receive_sounding(&mut self, flight: &Flight, frame: SoundingFrame) {
+        let sender = flight.transmitter;
+        let mut sounding = self.stations[sender.index()].sounding.take().expect("it sounds");
+        match frame {
+            SoundingFrame::Announcement => {
+                for user in &mut sounding.users {
+                    user.is_announced = self.decodes_control(flight, user.station);
+                }
+                if self.outbox.records {
+                    self.record_sounding(flight, &sounding);
+                }
+                sounding.step = Step::Ndp;
+                self.follow(sender, Sequel::Sounding);
+            }
+            SoundingFrame::Ndp => {
+                sounding.measured_at = flight.end;
+                for user in &mut sounding.users {
+                    // Also who was not told hears the channel's state.
+                    let snr = self.receive_header(flight, user.station);
+                    user.measured = snr.filter(|_| user.is_announced);
+                }
+                if self.outbox.records {
+                    self.record_sounding(flight, &sounding);
+                }
+                if sounding.triggered.is_some() {
+                    sounding.step = Step::Trigger;
+                    self.follow(sender, Sequel::Sounding);
+                } else {
+                    sounding.step = Step::Poll(0);
+                    self.answer_sounding(
+                        sender,
+                        &sounding,
+                        0,
+                        sounding.users[0].measured.is_some(),
+                    );
+                }
+            }
+            SoundingFrame::Poll => {
+                let Step::Poll(turn) = sounding.step else { unreachable!("it polls") };
+                let user = sounding.users[turn];
+                let is_decoded = self.decodes_control(flight, user.station);
+                if self.outbox.records {
+                    self.record_sounding_frame(flight, &sounding, is_decoded);
+                }
+                let answers = is_decoded && user.measured.is_some();
+                self.answer_sounding(sender, &sounding, turn, answers);
+            }
+            SoundingFrame::Trigger => {
+                let triggered = sounding.triggered.expect("the sequence has it");
+                let mut is_heard = true;
+                for user in &sounding.users {
+                    let is_decoded = self.decodes_control(flight, user.station);
+                    is_heard &= is_decoded;
+                    if !is_decoded || user.measured.is_none() {
+                        continue;
+                    }
+                    let sequel = Sequel::Response {
+                        to: sender,
+                        carried: Carried::BeamformingReport { header: Some(triggered.header) },
+                        rate: triggered.rate,
+                        psdu_bytes: user.report.1,
+                        duration: triggered.duration,
+                        reserves_until: sounding.until,
+                    };
+                    self.follow(user.station, sequel);
+                    sounding.answers_due += 1;
+                }
+                if self.outbox.records {
+                    self.record_sounding_frame(flight, &sounding, is_heard);
+                }
+                if sounding.answers_due == 0 {
+                    self.start_response_timeout(sender);
+                }
+            }
+        }
+        self.stations[sender.index()].sounding = Some(sounding);
+    }
+
+    /// The user whose turn it is sends its report, or the access point waits in vain.
+    fn answer_sounding(
+        &mut self,
+        sender: StationId,
+        sounding: &Sounding,
+        turn: usize,
+        answers: bool,
+    ) {
+        let user = sounding.users[turn];
+        if !answers {
+            return self.start_response_timeout(sender);
+        }
+        let (rate, psdu_bytes, duration) = user.report;
+        let sequel = Sequel::Response {
+            to: sender,
+            carried: Carried::BeamformingReport { header: None },
+            rate,
+            psdu_bytes,
+            duration,
+            reserves_until: sounding.until,
+        };
+        self.follow(user.station, sequel);
+    }
+
+    /// A report ended at the access point.
+    pub(in super::super) fn receive_beamforming_report(
+        &mut self,
+        flight: &Flight,
+        receiver: StationId,
+    ) {
+        let sounding = self.stations[receiver.index()].sounding.as_ref().expect("it sounds");
+        let is_its = |user: &super::Sounded| user.station == flight.transmitter;
+        let place = sounding.users.iter().position(is_its).expect("only those report");
+        let user = sounding.users[place];
+        let own = flight.to(receiver, user.report.0, flight.psdu_bytes);
+        let is_decoded = self.decodes_control(&own, receiver);
+        if self.outbox.records {
+            self.record_report(&own, (user.feedback, user.ru), is_decoded);
+        }
+        let sounding = self.sounding_of(receiver);
+        sounding.users[place].is_reported = is_decoded;
+        match sounding.triggered {
+            Some(_) => sounding.answers_due -= 1,
+            None => self.sounding_goes_on(receiver, is_decoded),
+        }
+    }
+
+    /// Others have noticed a trigger-based report: after the last the exchange ends.
+    pub(in super::super) fn triggered_report_over(&mut self, station: StationId) {
+        let sounding = self.stations[station.index()].sounding.as_ref();
+        if sounding.is_some_and(|sounding| sounding.answers_due == 0) {
+            self.sounding_over(station);
+        }
+    }
+
+    /// A report did not come in time.
+    pub(in super::super) fn sounding_unanswered(&mut self, station: StationId) {
+        match self.sounding_of(station).triggered {
+            Some(_) => self.sounding_over(station),
+            None => self.sounding_goes_on(station, false),
+        }
+    }
+
+    /// The user whose turn it was reported, or not.
+    fn sounding_goes_on(&mut self, station: StationId, is_reported: bool) {
+        let sifs = self.settings.timing.sifs;
+        let sounding = self.sounding_of(station);
+        let Step::Poll(turn) = sounding.step else { unreachable!("one was asked") };
+        let next = turn + 1;
+        if next == sounding.users.len() || !is_reported && turn == 0 {
+            return self.sounding_over(station);
+        }
+        sounding.step = Step::Poll(next);
+        let Self { air, contention, .. } = self;
+        let at = match is_reported {
+            true => self.now + sifs,
+            false if air.carries_any(|other| contention.senses(station, other)) => {
+                return self.sounding_over(station);
+            }
+            false => self.now,
+        };
+        self.pending.push(Pending { at, station, sequel: Sequel::Sounding });
+    }
+
+    /// The exchange ends: notes what was reported.
+    fn sounding_over(&mut self, station: StationId) {
+        let now = self.now;
+        let state = &mut self.stations[station.index()];
+        let sounding = state.sounding.take().expect("it sounds");
+        let exchange = state.exchange.take().expect("it sounds");
+        let soundings = state.soundings.get_or_insert_default();
+        let at: Instant = sounding.measured_at;
+        for user in &sounding.users {
+            let report = user.measured.filter(|_| user.is_reported);
+            soundings.note(user.station, now, report.map(|snr| Report { at, snr }));
+        }
+        let success = sounding.users.iter().any(|user| user.is_reported);
+        let backoff = &mut state.edcaf(exchange.edcaf).backoff;
+        match success {
+            true => backoff.reset(),
+            false => backoff.widen(),
+        }
+        self.exchange_over(station, exchange, success);
+    }
+
+    /// Users of an MU-MIMO PPDU that acknowledged less than half of it are sent to alone until
+    /// they are sounded again.
+    pub(in super::super) fn judge_reports(&mut self, station: StationId, users: &[User]) {
+        let Some(soundings) = &mut self.stations[station.index()].soundings else { return };
+        for user in users.iter().filter(|user| user.beam.is_some()) {
+            let acked = user.acked.as_ref();
+            let count =
+                acked.map_or(0, |acked| (0..user.mpdus).filter(|&n| acked.contains(n)).count());
+            if 2 * count < user.mpdus && (user.asked || acked.is_some()) {
+                soundings.spoil(user.station());
+            }
+        }
+    }
+
+    fn sounding_of(&mut self, station: StationId) -> &mut Sounding {
+        self.stations[station.index()].sounding.as_deref_mut().expect("it sounds")
+    }
+}
