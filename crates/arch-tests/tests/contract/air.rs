@@ -84,6 +84,11 @@ fn service_periods() -> impl Strategy<Value = ServicePeriodConfig> {
     (frames_max, interval, 1..4u8, categories).prop_map(
         |(frames_max, trigger_interval, listen_interval, (delivery_enabled, mut trigger))| {
             trigger[3] |= trigger == [false; 4];
+            // What beacons do not announce is for the station to ask for, again and again.
+            let trigger_interval = match delivery_enabled == [true; 4] {
+                true => trigger_interval,
+                false => trigger_interval.or(Some(Duration::from_millis(80))),
+            };
             ServicePeriodConfig::Unscheduled(UnscheduledConfig {
                 delivery_enabled,
                 trigger_enabled: trigger,
