@@ -12,6 +12,7 @@
 //! As interference, and to stations that overhear it, it has the power that is in force
 //! when the last PPDU began.
 
+mod overhear;
 mod overlaps;
 mod pairs;
 mod rates;
@@ -20,6 +21,8 @@ mod subframes;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use overhear::Overheard;
+use overhear::{Phy, phys};
 pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
@@ -28,8 +31,7 @@ use reuse::Ignored;
 pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
-use crate::capabilities::Generation;
-use crate::cell::{AdjustError, CellConfig, CellError, Links, StationConfig};
+use crate::cell::{AdjustError, CellConfig, CellError, Links};
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange};
 use crate::station::{Address, StationId};
@@ -250,13 +252,6 @@ pub(crate) struct Air {
     is_timed: bool,
 }
 
-/// What a station understands of PPDUs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Phy {
-    generation: Generation,
-    width: ChannelWidth,
-}
-
 /// Mean levels of a transmitter at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Level {
@@ -270,15 +265,6 @@ struct Level {
 pub(crate) struct Threshold {
     snr: Db,
     linear: f64,
-}
-
-/// What a third station makes of a PPDU, if its reception begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Overheard {
-    /// It decodes the frame: NAV.
-    Decoded,
-    /// It begins to receive and fails: EIFS.
-    Failed,
 }
 
 impl Air {
@@ -646,208 +632,6 @@ impl Air {
         happens(self.reception(flight.transmitter, receiver), success)
     }
 
-    /// Every station that senses the PPDU decodes it, unless it is addressed.
-    pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
-        let needed = self.overhear_threshold(flight.rate);
-        !self.is_disturbed_anywhere(flight)
-            && self.all_understand(flight)
-            && self.weakest[flight.transmitter.index()] >= needed.snr
-            && flight.reduction == Reduction::NONE
-    }
-
-    /// Tells `notice` what every station that senses the PPDU and is not
-    /// addressed makes of it, if it does not stay unnoticed.
-    pub fn overhear(&mut self, flight: &Flight, mut notice: impl FnMut(StationId, Overheard)) {
-        if self.listeners[flight.transmitter.index()].is_empty() {
-            return;
-        }
-        let needed = self.overhear_threshold(flight.rate);
-        if self.is_disturbed_anywhere(flight) {
-            return self.overhear_disturbed(flight, needed, notice);
-        }
-        if !self.all_understand(flight) {
-            return self.overhear_mixed(flight, needed, notice);
-        }
-        let snrs = self.links.row(flight.transmitter);
-        for &listener in &self.listeners[flight.transmitter.index()] {
-            if flight.receiver == Address::Station(listener) {
-                continue;
-            }
-            notice(
-                listener,
-                match snrs[listener.index()] >= needed.snr {
-                    true => Overheard::Decoded,
-                    false => Overheard::Failed,
-                },
-            );
-        }
-    }
-
-    /// Whether all that sense a PPDU understand its PHY.
-    fn all_understand(&self, flight: &Flight) -> bool {
-        self.phys.is_none()
-            || self.listeners[flight.transmitter.index()]
-                .iter()
-                .all(|&listener| self.understands(listener, flight.rate))
-    }
-
-    /// Whether a station understands more of a PPDU at `rate` than its legacy preamble.
-    fn understands(&self, station: StationId, rate: Rate) -> bool {
-        self.phys.as_ref().is_none_or(|phys| {
-            let Phy { generation, width } = phys[station.index()];
-            generation >= Generation::of(rate) && width >= rate.width()
-        })
-    }
-
-    /// [`Air::overhear`] of a PPDU that some do not understand: they know from its legacy
-    /// preamble how long it lasts, and wait for EIFS (IEEE 802.11-2020, 10.3.2.3.7).
-    #[cold]
-    fn overhear_mixed(
-        &mut self,
-        flight: &Flight,
-        needed: Threshold,
-        mut notice: impl FnMut(StationId, Overheard),
-    ) {
-        let snrs = self.links.row(flight.transmitter);
-        for &listener in &self.listeners[flight.transmitter.index()] {
-            if flight.receiver == Address::Station(listener) {
-                continue;
-            }
-            let is_decoded =
-                snrs[listener.index()] >= needed.snr && self.understands(listener, flight.rate);
-            notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
-        }
-    }
-
-    /// [`Air::overhear`] of a PPDU that others overlapped. What arrives is summed for all
-    /// receivers at once, along the rows of the table; so is looked for those it leaves with
-    /// enough.
-    fn overhear_disturbed(
-        &mut self,
-        flight: &Flight,
-        needed: Threshold,
-        mut notice: impl FnMut(StationId, Overheard),
-    ) {
-        let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
-        let is_crowd = flight.overlaps.count() >= CROWD;
-        let mut others = core::mem::take(&mut self.others);
-        others.clear();
-        if is_crowd {
-            others.extend(self.interference(flight).map(|other| other.transmitter));
-        }
-        match is_crowd {
-            true => self.find_candidates_in_crowd(flight, least * (1.0 - MARGIN)),
-            false => self.find_candidates(flight, least * (1.0 - MARGIN)),
-        }
-        // Whoever detects the preamble hears it by more than all that began with it.
-        let snrs = self.links.row(flight.transmitter);
-        let powers_mw = &self.powers_mw[flight.transmitter.index() * self.stations..];
-        let noise_of_all_mw = match self.noise_of_kind_mw[..] {
-            [noise_mw] => Some(noise_mw),
-            _ => None,
-        };
-        let is_first = self.interference(flight).all(|other| other.order == Order::Together);
-        for &listener in &self.candidates {
-            let listener = StationId(listener);
-            let level = Level {
-                snr: snrs[listener.index()],
-                power_mw: powers_mw[listener.index()],
-                noise_mw: match noise_of_all_mw {
-                    Some(noise_mw) => noise_mw,
-                    None => self.noise_mw(flight.transmitter, listener),
-                },
-            };
-            let interference_mw = match is_crowd {
-                true => others.iter().map(|&other| self.power_mw(other, listener)).sum(),
-                false => self.interference_mw[listener.index()],
-            };
-            let is_decoded = level.reaches(needed, interference_mw);
-            let is_detected = level.reaches(PREAMBLE_DETECTION_THRESHOLD, interference_mw);
-            if !is_decoded && !is_detected || flight.receiver == Address::Station(listener) {
-                continue;
-            }
-            let locks = match is_first && is_detected {
-                // Who is on the air itself is no candidate, but in a crowd.
-                true => !others.contains(&listener),
-                false => self.locks(flight, listener),
-            };
-            if locks {
-                let is_decoded = is_decoded && self.understands(listener, flight.rate);
-                notice(listener, if is_decoded { Overheard::Decoded } else { Overheard::Failed });
-            }
-        }
-        self.others = others;
-    }
-
-    /// Lists the stations that sense a PPDU, do not send themselves, and at which it may be
-    /// `least` times as strong as noise and interference. For how long that overlaps does not
-    /// matter.
-    fn find_candidates(&mut self, flight: &Flight, least: f64) {
-        self.forget_sum();
-        let Self { overlapping, interference_mw, powers_mw, .. } = self;
-        let others = overlapping.with(&flight.overlaps).map(|other| other.transmitter);
-        add_up(interference_mw, powers_mw, self.stations, others);
-        for other in overlapping.with(&flight.overlaps) {
-            interference_mw[other.transmitter.index()] = f64::INFINITY;
-        }
-        self.list_candidates(flight, |noise, interference, _| least * (noise + interference));
-    }
-
-    /// Does what [`Air::find_candidates`] does for a PPDU of many: they have the sum of all in
-    /// common, and without its own share it is the interference but for rounding.
-    fn find_candidates_in_crowd(&mut self, flight: &Flight, least: f64) {
-        let crowd = self.overlapping.crowd(&flight.overlaps);
-        if crowd.is_none() || self.crowd != crowd {
-            let others = self.interference(flight).map(|other| other.transmitter);
-            let mut all: Vec<StationId> = others.chain([flight.transmitter]).collect();
-            all.sort_unstable();
-            if self.summed != all {
-                let Self { interference_mw, powers_mw, stations, .. } = self;
-                add_up(interference_mw, powers_mw, *stations, all.iter().copied());
-                self.summed = all;
-            }
-            self.crowd = crowd;
-        }
-        let (least, rounded) = (least * (1.0 - MARGIN), least * MARGIN);
-        self.list_candidates(flight, |noise, all, own| {
-            least * (noise + (all - own)) - rounded * all
-        });
-    }
-
-    /// What was summed is no more what arrives.
-    fn forget_sum(&mut self) {
-        self.summed.clear();
-        self.crowd = None;
-    }
-
-    /// Lists the stations that sense a PPDU and hear it with what is `needed` at least, given
-    /// their noise, what was summed, and what they hear of the PPDU.
-    fn list_candidates(&mut self, flight: &Flight, needed: impl Fn(f64, f64, f64) -> f64) {
-        let Self { interference_mw, candidates, powers_mw, noise_mw, stations, .. } = self;
-        let row = &powers_mw[flight.transmitter.index() * *stations..][..*stations];
-        candidates.resize(*stations, 0);
-        let mut count = 0;
-        let heard = row.iter().zip(&*interference_mw).zip(&*noise_mw);
-        for (station, ((own, summed), noise)) in (0..).zip(heard) {
-            let needed = needed(*noise, *summed, *own).max(self.carrier_sense_mw);
-            // Without a branch: about every third one is a candidate.
-            candidates[count] = station;
-            count += usize::from(*own >= needed);
-        }
-        candidates.truncate(count);
-    }
-
-    /// The SNR from which on PPDUs at `rate` are overheard.
-    fn overhear_threshold(&mut self, rate: Rate) -> Threshold {
-        if let Some((_, threshold)) = self.overhear_snr.iter().find(|(known, _)| *known == rate) {
-            return *threshold;
-        }
-        let snr = self.error_model.sensitivity_snr(rate, 0.5, OVERHEARD_BYTES);
-        let threshold = Threshold::of(snr);
-        self.overhear_snr.push((rate, threshold));
-        threshold
-    }
-
     /// The worst SINR between two instants.
     fn sinr(
         &self,
@@ -998,16 +782,6 @@ fn add_up(
             *sum += mw;
         }
     }
-}
-
-/// The PHY of each station, if they differ.
-fn phys(config: &CellConfig) -> Option<Vec<Phy>> {
-    let phy = |station: &StationConfig| Phy {
-        generation: station.capabilities.generation(),
-        width: station.capabilities.width(),
-    };
-    let all: Vec<Phy> = config.stations.iter().map(phy).collect();
-    all.iter().any(|one| *one != all[0]).then_some(all)
 }
 
 /// The least SNR of a transmitter at its listeners.
