@@ -632,6 +632,7 @@ impl Cell {
         self.stations.len()
     }
 
+    #[inline]
     fn step(&mut self, at: Instant) {
         self.now = at;
         self.end_ppdus();

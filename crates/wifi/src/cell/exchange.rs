@@ -140,6 +140,7 @@ impl Cell {
         }
     }
 
+    #[inline]
     pub(super) fn transmit(&mut self, flight: Flight) {
         self.stations[flight.transmitter.index()].stats.airtime += flight.end - flight.start;
         if self.spatial_reuse.is_some() {

@@ -146,6 +146,7 @@ impl Cell {
     }
 
     /// Puts a PPDU on the air with the power that its transmitter may use.
+    #[inline(never)]
     pub(super) fn transmit_reusing(&mut self, mut flight: Flight) {
         let Self { air, contention, spatial_reuse, .. } = self;
         let Some(reuse) = spatial_reuse else { return };
