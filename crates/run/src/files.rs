@@ -36,6 +36,9 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),
         basic_rates: cell.basic_rates.clone(),
         rates: access_point.map(|station| station.capabilities.rates.clone()).unwrap_or_default(),
+        colour: access_point
+            .and_then(|station| cell.colours.get(usize::from(station.bss.0)).copied())
+            .unwrap_or(0),
         amsdu: cell.stations.iter().any(|station| station.aggregation.amsdu_bytes_max > 0),
     })
 }

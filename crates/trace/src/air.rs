@@ -47,6 +47,8 @@ pub struct AirInfo {
     pub basic_rates: Vec<Rate>,
     /// All rates of the access point, HT rates included.
     pub rates: Vec<Rate>,
+    /// Colour of the access point's BSS, 1 to 63; 0 if it has none.
+    pub colour: u8,
     /// Whether a station may send A-MSDUs. No payload is left out of them, since headers
     /// follow it.
     pub amsdu: bool,

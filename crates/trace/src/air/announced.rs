@@ -1,7 +1,7 @@
 //! What beacons and probes announce: the elements of an access point, and those of a station
 //! that asks (IEEE 802.11-2020, tables 9-32 and 9-38), up to 802.11ax. The model has one set of
 //! rates; what an amendment can do beyond these (STBC, beamforming, other widths) is not
-//! announced. Left out: ERP information, EDCA and MU EDCA parameters, TWT, the BSS colour.
+//! announced. Left out: ERP information, EDCA and MU EDCA parameters, TWT.
 
 use super::AirInfo;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
@@ -73,13 +73,20 @@ struct Phy<'a> {
     primary: u8,
     rates: &'a [Rate],
     width: ChannelWidth,
+    colour: u8,
 }
 
 impl<'a> Phy<'a> {
     fn of(info: &'a AirInfo) -> Self {
         let width = info.rates.iter().map(|rate| rate.width()).max();
         let width = width.unwrap_or(ChannelWidth::Mhz20);
-        Self { band: info.band, primary: info.channel, rates: &info.rates, width }
+        Self {
+            band: info.band,
+            primary: info.channel,
+            rates: &info.rates,
+            width,
+            colour: info.colour,
+        }
     }
 
     fn has(&self, is_it: fn(Rate) -> bool) -> bool {
@@ -264,7 +271,7 @@ impl<'a> Phy<'a> {
         });
         HeOperation {
             parameters: NO_RTS,
-            colour: NO_COLOUR,
+            colour: if self.colour == 0 { NO_COLOUR } else { self.colour },
             basic_mcs_map: elements::ONE_STREAM,
             vht: None,
             ghz_6,

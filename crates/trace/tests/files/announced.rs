@@ -9,7 +9,7 @@ use lasthop_wifi::phy::{Band, ChannelWidth, HeGuardInterval, Rate};
 
 /// What a field has in the beacon of these rates.
 fn announced(name: &str, band: Band, channel: u8, rates: Vec<Rate>, asked: &[&str]) -> Vec<String> {
-    let info = AirInfo { band, channel, rates, ..scene::air() };
+    let info = AirInfo { band, channel, rates, colour: 5, ..scene::air() };
     let files = Files { air: Some(info), ..scene::files() };
     let path = scene::scratch(&format!("announced-{name}"));
     scene::record(&path, &files, scene::play);
@@ -131,6 +131,8 @@ fn beacons_of_802_11ax() {
         (HE_STREAM[0], Some(2)),
         (HE_STREAM[1], Some(3)),
         (HE_160, None),
+        ("wlan.ext_tag.bss_color_information.bss_color", Some(5)),
+        ("wlan.ext_tag.bss_color_information.bss_color_disabled", Some(0)),
         (HE_WIDE, Some(1)),
         ("wlan.ext_tag.he_phy_cap.ldpc_coding_in_payload", Some(1)),
         ("wlan.ext_tag.he_mac_cap.max_a_mpdu_len_exp_ext", Some(3)),

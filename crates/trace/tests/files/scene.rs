@@ -107,6 +107,7 @@ pub fn air() -> AirInfo {
         beacon_interval: Duration::from_micros(102_400),
         basic_rates: dsss.to_vec(),
         rates: dsss.into_iter().chain(ofdm).chain(ht).collect(),
+        colour: 0,
         amsdu: true,
     }
 }

@@ -165,6 +165,7 @@ impl Cause {
 
     /// The cause in words, with the remedy. `nodes` are those that were absent.
     fn remedy(self, nodes: &str, are_managed: bool) -> String {
+        let is_one = !nodes.contains(", ");
         match self {
             Self::Queue if are_managed => "queue: behind other packets of queues whose delay is \
                                            managed; a faster link or less traffic helps"
@@ -173,12 +174,14 @@ impl Cause {
                             queue.kind = \"fq-codel\", keeps it short"
                 .into(),
             Self::Away => format!(
-                "away: {nodes} scans for access points; rarer scans of fewer channels help, \
-                 another queue does not"
+                "away: {nodes} {} for access points; rarer scans of fewer channels help, \
+                 another queue does not",
+                if is_one { "scans" } else { "scan" }
             ),
             Self::Asleep => format!(
-                "asleep: {nodes} saves power; a longer power_save.idle, or with service periods \
-                 a shorter trigger_interval or wake_interval, helps, another queue does not"
+                "asleep: {nodes} {} power; a longer power_save.idle, or with service periods \
+                 a shorter trigger_interval or wake_interval, helps, another queue does not",
+                if is_one { "saves" } else { "save" }
             ),
             Self::Contention => "contention: the channel is busy; fewer senders or longer \
                                  aggregates help"
