@@ -372,8 +372,9 @@ impl Contention {
         hold.update();
     }
 
-    /// `station` turns its radio off at `now`: it counts no slots until it
-    /// [returns](Self::return_to_channel), and keeps those that are left.
+    /// `station` contends no more from `now` on, because it turns its radio off or answers what it
+    /// does not sense: it counts no slots until it [returns](Self::return_to_channel), and keeps
+    /// those that are left.
     pub fn leave(&mut self, station: StationId, now: Instant) {
         let view = usize::from(self.view_of[station.index()]);
         if self.views[view].busy == 0 {

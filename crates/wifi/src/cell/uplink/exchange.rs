@@ -68,7 +68,8 @@ impl Cell {
                 state.build_answer(&mut cx, (sender, &uplink), (asked, channel));
             state.exchange = Some(exchange);
             state.answer = Some(Box::new(answer));
-            self.contention.hold(station, lasthop_units::Instant::MAX);
+            // It may count slots meanwhile: what it decodes need not be strong enough to sense.
+            self.contention.leave(station, self.now);
             self.follow(station, Sequel::Answer);
             uplink.answers_due += 1;
         }
