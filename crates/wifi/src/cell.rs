@@ -21,7 +21,7 @@
 //! | `access` | who contends, and who gains the channel |
 //! | `exchange` | a frame exchange from PPDU to response |
 //! | `multi_user` | a PPDU to several stations, and their acknowledgements (OFDMA) |
-//! | `spatial` | sounding, and who is sent to at once in space (MU-MIMO) |
+//! | `mu_mimo` | sounding, and who is sent to at once in space (MU-MIMO) |
 //! | `uplink` | Trigger frames, and what several stations send at once (uplink OFDMA) |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets: whose access point is who |
@@ -44,6 +44,7 @@ mod edcaf;
 mod exchange;
 mod frames;
 mod links;
+mod mu_mimo;
 mod multi_user;
 mod navs;
 mod occupancy;
@@ -53,7 +54,6 @@ mod recipient;
 mod record;
 mod service;
 mod settle;
-mod spatial;
 mod spatial_reuse;
 mod station;
 #[cfg(test)]
@@ -67,9 +67,9 @@ pub use config::{
     RxInterrupt, StationConfig,
 };
 pub use links::Links;
+pub use mu_mimo::MuMimoConfig;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 pub use occupancy::SteadyExchange;
-pub use spatial::MuMimoConfig;
 pub use spatial_reuse::ObssPd;
 pub use uplink::{MuEdcaParameters, UplinkConfig};
 
@@ -369,7 +369,7 @@ impl Cell {
             }
         }
         for station in &config.stations {
-            spatial::check(station)?;
+            mu_mimo::check(station)?;
         }
         for station in config.stations.iter().filter(|s| s.power_save.is_some()) {
             if is_access_point(&station) {

@@ -13,10 +13,10 @@ mod channel;
 mod error;
 mod he;
 mod mu;
+mod mu_mimo;
 mod rate;
 mod ru;
 mod sounding;
-mod spatial;
 mod timing;
 mod vht;
 mod vht_mu;
@@ -27,11 +27,11 @@ pub use error::{ErrorModel, PerRow, PerTable, PerTableError};
 pub(crate) use he::UNTIL_SIGNAL_A;
 pub use he::{HeGuardInterval, PacketPadding};
 pub use mu::{MuError, MuPpdu, MuUser, SignalB, TriggeredPpdu};
+pub use mu_mimo::{Codebook, SpatialShare, aged_error};
 pub use rate::{
     Band, ChannelWidth, CodeRate, DsssRate, GuardInterval, Modulation, OfdmRate, Preamble, Rate,
 };
 pub use ru::{Ru, RuSize};
 pub use sounding::{Feedback, Grouping, he_ndp};
-pub use spatial::{Codebook, SpatialShare, aged_error};
 pub use timing::{Standard, Timing};
 pub use vht_mu::{VHT_MU_USERS_MAX, VhtMuError, VhtMuPpdu, VhtMuUser, vht_ndp};

@@ -177,7 +177,7 @@ impl Cell {
             opportunity_end,
             collided: false,
             ends_service: false,
-            spatial: false,
+            in_space: false,
         }
     }
 }

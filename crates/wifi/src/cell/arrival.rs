@@ -7,8 +7,8 @@
 //! the end of the PPDU or when somebody asks ([`Cell::take_arrived`]).
 
 use super::config::RxInterrupt;
+use super::mu_mimo::Beam;
 use super::reception::Taken;
-use super::spatial::Beam;
 use super::{Address, Cell, StationId};
 use crate::air::{Flight, Subframes, happens};
 use crate::mac::block_ack::Bitmap;

@@ -2,8 +2,8 @@
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
 use super::links::Links;
+use super::mu_mimo::MuMimoConfig;
 use super::multi_user::OfdmaConfig;
-use super::spatial::MuMimoConfig;
 use super::spatial_reuse::ObssPd;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;

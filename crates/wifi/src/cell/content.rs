@@ -65,7 +65,7 @@ pub(super) struct Exchange {
     /// Its frame ends a service period (EOSP).
     pub ends_service: bool,
     /// Sent with MU-MIMO: what became of it says nothing to rate control.
-    pub spatial: bool,
+    pub in_space: bool,
 }
 
 /// What an exchange is about.

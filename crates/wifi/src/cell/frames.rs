@@ -167,7 +167,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: frame.action == Action::EndOfServicePeriod,
-            spatial: false,
+            in_space: false,
         }
     }
 
@@ -197,7 +197,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
-            spatial: false,
+            in_space: false,
         }
     }
 
@@ -285,7 +285,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
-            spatial: false,
+            in_space: false,
         })
     }
 

@@ -2,7 +2,7 @@
 //! stations, each on a resource unit of its own, and their acknowledgements. Here: the
 //! configuration, the state of such an exchange, and how long its parts take (27.4.3). With
 //! MU-MIMO, also of 802.11ac, all have the whole channel; whom that is for is in
-//! [`spatial`](super::spatial).
+//! [`mu_mimo`](super::mu_mimo).
 //! `build` says who gets what, `exchange` what happens on the air.
 //!
 //! All RUs of a PPDU have one size, as many as fill the channel; the PSDUs of the access
@@ -15,7 +15,7 @@ mod exchange;
 mod record;
 
 use super::content::Exchange;
-use super::spatial::Beam;
+use super::mu_mimo::Beam;
 use super::uplink::UplinkConfig;
 use crate::air::{Expected, Subframes};
 use crate::mac::block_ack::Bitmap;

@@ -122,7 +122,7 @@ impl Station {
         }
         if let Some(control) = &mut originator.rate_control
             && !exchange.requesting
-            && !exchange.spatial
+            && !exchange.in_space
         {
             control.report(now, exchange.rate, mpdus as u16, number_acked as u16);
         }

@@ -8,7 +8,7 @@
 use super::super::content::{Content, Exchange};
 use super::super::edcaf::{Edcaf, Gate};
 use super::super::frames::Context;
-use super::super::spatial::Beam;
+use super::super::mu_mimo::Beam;
 use super::super::station::Station;
 use super::{
     BLOCK_ACK_MCS_MAX, Channel, MultiUser, OfdmaAcknowledgement, Phase, Triggered, User,
@@ -320,7 +320,7 @@ impl Station {
                     opportunity_end,
                     collided: false,
                     ends_service: false,
-                    spatial: one.beam.is_some(),
+                    in_space: one.beam.is_some(),
                 },
                 mpdus,
                 ru: channel.vht.is_none().then_some(user.ru),

@@ -133,7 +133,7 @@ impl Cell {
             opportunity_end,
             collided: false,
             ends_service: false,
-            spatial: false,
+            in_space: false,
         })
     }
 
@@ -429,7 +429,7 @@ impl Station {
             opportunity_end: uplink.opportunity_end,
             collided: false,
             ends_service: false,
-            spatial: false,
+            in_space: false,
         };
         (exchange, answer)
     }

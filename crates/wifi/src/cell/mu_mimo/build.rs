@@ -269,7 +269,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
-            spatial: false,
+            in_space: false,
         })
     }
 }
