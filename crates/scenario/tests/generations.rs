@@ -79,8 +79,8 @@ fn pairs_send_with_the_newest_of_both() {
 #[test]
 fn the_channels_own_standard_changes_nothing() {
     let mut plain = cell(&node("tv", ""));
-    let told = cell(&node("tv", "standard = \"802.11ax\"\nwidth = \"80MHz\""));
-    assert_eq!(plain.stations, told.stations);
+    let explicit = cell(&node("tv", "standard = \"802.11ax\"\nwidth = \"80MHz\""));
+    assert_eq!(plain.stations, explicit.stations);
     let older = cell(&node("tv", "standard = \"802.11n\""));
     assert_ne!(plain.stations, older.stations);
     plain.stations.pop();

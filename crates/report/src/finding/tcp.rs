@@ -15,7 +15,7 @@ const QUEUE_MEAN_MS: f64 = 3.0;
 /// Share of the time after the warm-up in which nodes transmit, from which the air may be.
 const AIRTIME: f64 = 0.5;
 /// Share of the round trip beyond the wires from which the hop may be full: what its air is
-/// busy with are others, who leave room.
+/// busy with are others, who leave airtime.
 const HOP: f64 = 0.25;
 /// Weight of the finding: it takes throughput, but no time; and that where the air is busy, so
 /// that others use what it leaves.
