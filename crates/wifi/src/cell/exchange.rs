@@ -11,6 +11,7 @@ use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
+use crate::phy::PacketPadding;
 use crate::station::{Address, StationId};
 use lasthop_units::{Duration, Instant, SeqNo12};
 
@@ -324,13 +325,15 @@ impl Cell {
         let sifs = self.settings.timing.sifs;
         let access = self.edcaf(station, last.edcaf);
         let peer = last.peer;
-        let bytes = access.originator(peer).and_then(|index| {
-            access.originators[index].pending.front().map(|mpdu| u32::from(mpdu.bytes))
-        });
+        let originator = access.originator(peer).map(|index| &access.originators[index]);
+        let padding = originator.map_or(PacketPadding::None, |one| one.shared.packet_padding);
+        let bytes = originator.and_then(|one| one.pending.front());
+        let bytes = bytes.map(|mpdu| u32::from(mpdu.bytes));
         let bytes = bytes.or_else(|| {
             access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
         });
-        let payload = self.rates.ppdu_duration(last.rate, bytes.unwrap_or(sizes::ADDBA));
+        let bytes = bytes.unwrap_or(sizes::ADDBA);
+        let payload = self.rates.padded_ppdu_duration(last.rate, bytes, padding);
         let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         self.now + sifs + payload + response <= last.opportunity_end
     }

@@ -252,7 +252,8 @@ impl Station {
                 duration_max = duration_max.min(left);
             }
             let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
-            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max);
+            let padding = originator.shared.packet_padding;
+            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
             let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
             let mut frames_max = usize::from(aggregation.ampdu_frames_max);
             if aggregation.built_ahead {
@@ -272,6 +273,7 @@ impl Station {
             Address::Group => None,
             Address::Station(_) => Some(cx.rates.response(rate, agreed.filter(|_| aggregated))),
         };
+        let padding = self.edcaf(edcaf).originators[index].shared.packet_padding;
         let rts_threshold = self.config.rts_threshold;
         Some(Exchange {
             edcaf,
@@ -279,7 +281,7 @@ impl Station {
             content: Content::Data { mpdus, aggregated },
             rate,
             psdu_bytes,
-            duration: cx.rates.ppdu_duration(rate, psdu_bytes),
+            duration: cx.rates.padded_ppdu_duration(rate, psdu_bytes, padding),
             response,
             requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
             opportunity_end,
@@ -316,7 +318,9 @@ impl Station {
             let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
             let rate = rate.unwrap_or(cx.settings.group_rate);
             let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
-            let bytes_max = cx.rates.psdu_within(rate, aggregation.ampdu_duration_max, bytes_max);
+            let (duration_max, padding) =
+                (aggregation.ampdu_duration_max, originator.shared.packet_padding);
+            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
             let (mut mpdus, mut bytes) = (0, 0);
             while mpdus < usize::from(aggregation.ampdu_frames_max)
                 && bytes < bytes_max
@@ -632,7 +636,8 @@ fn mpdu_within(rates: &mut Rates, config: &StationConfig, originator: &Originato
         most => most,
     };
     let (rate, duration_max) = (control.main_rate(), aggregation.ampdu_duration_max);
-    rates.psdu_within(rate, duration_max, bytes_max).saturating_sub(sizes::AMPDU_DELIMITER)
+    let padding = originator.shared.packet_padding;
+    rates.psdu_within(rate, duration_max, bytes_max, padding).saturating_sub(sizes::AMPDU_DELIMITER)
 }
 
 /// An A-MSDU that goes in an A-MPDU is no longer than its MPDU may be, less what is around it.

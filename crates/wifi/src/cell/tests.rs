@@ -8,6 +8,7 @@ mod fingerprint;
 mod mu_mimo;
 mod ofdma;
 mod offer;
+mod padding;
 mod response;
 mod retry_out;
 mod service;

@@ -24,8 +24,8 @@ use crate::air::{Air, Rates};
 use crate::mac::rate::RateControl;
 use crate::mac::sizes;
 use crate::phy::{
-    ErrorModel, Feedback, Grouping, GuardInterval, MuUser, Rate, Ru, RuSize, SpatialShare,
-    aged_error, he_ndp, vht_ndp,
+    ErrorModel, Feedback, Grouping, GuardInterval, MuUser, PacketPadding, Rate, Ru, RuSize,
+    SpatialShare, aged_error, he_ndp, vht_ndp,
 };
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
@@ -56,6 +56,8 @@ impl Station {
             width: self.config.capabilities.width(),
             guard_interval: config.guard_interval,
             vht: (!is_he).then_some(GuardInterval::Long),
+            padding: PacketPadding::None,
+            own_padding: self.config.capabilities.packet_padding,
         };
         let soundings = self.soundings.take().unwrap_or_default();
         let exchange = 'build: {
@@ -162,7 +164,10 @@ impl Station {
         for (place, ((user, rate), candidate)) in each.enumerate() {
             let User { data_bytes, .. } = *user;
             let response = cx.rates.response(rate, Some(candidate.window)).duration;
-            one_by_one += cx.rates.ppdu_duration(rate, data_bytes) + sifs + response;
+            let originator = &self.edcaf(edcaf).originators[candidate.originator];
+            let padding = originator.shared.packet_padding;
+            one_by_one += cx.rates.padded_ppdu_duration(rate, data_bytes, padding);
+            one_by_one += sifs + response;
             if place > 0 {
                 one_by_one += between;
             }
@@ -211,7 +216,11 @@ impl Station {
             users.push(Sounded {
                 station,
                 feedback,
-                report: (report, bytes, cx.rates.ppdu_duration(report, bytes)),
+                report: (
+                    report,
+                    bytes,
+                    cx.rates.padded_ppdu_duration(report, bytes, channel.own_padding),
+                ),
                 ru: None,
                 poll: (poll.0, poll.2),
                 is_announced: false,
