@@ -102,6 +102,11 @@ impl Capabilities {
         self.rates.iter().any(|rate| rate.is_he())
     }
 
+    /// It has rates of extended range.
+    pub fn has_extended_range(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_extended_range())
+    }
+
     /// What both can do; rates ascend, and are of the newest PHY that both have. How long a
     /// receiver needs is what `other` says: `self` sends to it.
     pub fn shared_with(&self, other: &Self) -> Self {

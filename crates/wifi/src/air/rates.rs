@@ -83,8 +83,8 @@ impl Rates {
         self.known.push(Facts {
             rate,
             response,
-            ack: response.ppdu_duration(sizes::ACK, self.band),
-            block_ack: response.ppdu_duration(sizes::BLOCK_ACK, self.band),
+            ack: response.ppdu_duration(alone(response, sizes::ACK), self.band),
+            block_ack: response.ppdu_duration(alone(response, sizes::BLOCK_ACK), self.band),
             psdu_within: ((Duration::ZERO, 0, PacketPadding::None), 0),
             ppdu: ((0, PacketPadding::None), rate.ppdu_duration(0, self.band)),
         });
@@ -146,12 +146,22 @@ impl Rates {
         let psdu_bytes = bits.map_or(sizes::ACK, sizes::block_ack);
         let band = self.band;
         let facts = self.of(rate);
+        let rate = facts.response;
         let duration = match psdu_bytes {
             sizes::ACK => facts.ack,
             sizes::BLOCK_ACK => facts.block_ack,
-            longer => facts.response.ppdu_duration(longer, band),
+            longer => rate.ppdu_duration(alone(rate, longer), band),
         };
-        Expected { rate: facts.response, duration, psdu_bytes, block_ack: bits.is_some() }
+        let psdu_bytes = alone(rate, psdu_bytes);
+        Expected { rate, duration, psdu_bytes, block_ack: bits.is_some() }
+    }
+}
+
+/// A PSDU with this MPDU alone: VHT and HE have a delimiter even then.
+pub(crate) fn alone(rate: Rate, mpdu_bytes: u32) -> u32 {
+    match rate.always_aggregates() {
+        true => sizes::AMPDU_DELIMITER + mpdu_bytes,
+        false => mpdu_bytes,
     }
 }
 

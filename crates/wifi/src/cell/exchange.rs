@@ -5,7 +5,7 @@
 use super::content::{Action, Content, Exchange, Management};
 use super::station::BEACON_EDCAF;
 use super::{Cell, Pending, Sequel, StationConfig};
-use crate::air::{Carried, Flight, Overlaps, Reduction};
+use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;
@@ -48,7 +48,8 @@ impl Cell {
             let Address::Station(_) = exchange.peer else { unreachable!("groups send no CTS") };
             let facts = self.rates.of(exchange.rate);
             let (rate, clear) = (facts.response, facts.ack);
-            let duration = self.rates.ppdu_duration(rate, sizes::RTS);
+            let psdu_bytes = alone(rate, sizes::RTS);
+            let duration = self.rates.ppdu_duration(rate, psdu_bytes);
             let reserves_until =
                 now + duration + sifs + clear + sifs + exchange.duration + response;
             self.stations[station.index()].link_stats(exchange.peer).rts += 1;
@@ -58,7 +59,7 @@ impl Cell {
                 start: now,
                 end: now + duration,
                 rate,
-                psdu_bytes: sizes::RTS,
+                psdu_bytes,
                 reserves_until,
                 carried: Carried::Rts,
                 overlaps: Overlaps::NONE,

@@ -9,14 +9,15 @@ use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
 use super::station::Station;
 use super::{Aggregation, Settings, StationConfig, category_of};
-use crate::air::{Air, Rates, spacing_bytes};
+use crate::air::{Air, Rates, alone, spacing_bytes};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
-use crate::station::Address;
+use crate::phy::Rate;
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, PeerId};
 use lasthop_packet::{DropReason, Packet};
@@ -139,7 +140,7 @@ impl Station {
         frame: Management,
         opportunity_end: Instant,
     ) -> Exchange {
-        let rate = cx.rates.lowest();
+        let rate = self.management_rate(cx, edcaf, frame.peer);
         let bss = &cx.settings.bss[self.config.bss.index()];
         let psdu_bytes = match frame.action {
             Action::Null { .. } => sizes::NULL,
@@ -149,6 +150,7 @@ impl Station {
             Action::ProbeResponse => bss.beacon_bytes - sizes::TIM,
             Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
         };
+        let psdu_bytes = alone(rate, psdu_bytes);
         let (peer, response) = match frame.action {
             Action::ProbeRequest => (Address::Group, None),
             _ => (Address::Station(frame.peer), Some(cx.rates.response(rate, None))),
@@ -171,6 +173,21 @@ impl Station {
         }
     }
 
+    /// The rate of a management frame: the lowest one, but to a peer that takes extended range,
+    /// as far as its data go.
+    fn management_rate(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: StationId) -> Rate {
+        let lowest = cx.rates.lowest();
+        if !self.config.capabilities.has_extended_range() {
+            return lowest;
+        }
+        let index = self.originator(cx.settings, edcaf, Address::Station(peer));
+        let control = self.edcaf(edcaf).originators[index].rate_control.as_ref();
+        match control.map(RateControl::main_rate) {
+            Some(rate) if rate.is_extended_range() => cx.rates.of(rate).response,
+            _ => lowest,
+        }
+    }
+
     pub fn build_request(
         &mut self,
         cx: &mut Context<'_>,
@@ -185,13 +202,14 @@ impl Station {
         let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let data_rate = data_rate.unwrap_or(cx.settings.group_rate);
         let rate = cx.rates.of(data_rate).response;
+        let psdu_bytes = alone(rate, sizes::BLOCK_ACK_REQUEST);
         Exchange {
             edcaf,
             peer,
             content: Content::BlockAckRequest { start },
             rate,
-            psdu_bytes: sizes::BLOCK_ACK_REQUEST,
-            duration: cx.rates.ppdu_duration(rate, sizes::BLOCK_ACK_REQUEST),
+            psdu_bytes,
+            duration: cx.rates.ppdu_duration(rate, psdu_bytes),
             response: Some(cx.rates.response(rate, Some(window))),
             requesting: false,
             opportunity_end,

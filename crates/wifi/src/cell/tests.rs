@@ -5,6 +5,7 @@ mod away;
 mod bss;
 mod doze;
 mod fingerprint;
+mod modes;
 mod mu_mimo;
 mod ofdma;
 mod offer;
