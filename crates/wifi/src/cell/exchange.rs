@@ -271,6 +271,9 @@ impl Cell {
             } else {
                 self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
+                if self.has_services {
+                    self.given_up_in_service(frame.peer);
+                }
             }
         }
         self.access(station, exchange.edcaf).backoff.widen();
