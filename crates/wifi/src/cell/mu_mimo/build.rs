@@ -18,7 +18,8 @@ use super::super::multi_user::{
 };
 use super::super::station::Station;
 use super::{
-    Beam, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports, report_psdu,
+    Beam, LOSS_MAX, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports,
+    report_psdu,
 };
 use crate::air::{Air, Rates};
 use crate::mac::rate::RateControl;
@@ -32,8 +33,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant};
 
-/// A rate is used where it loses so many MPDUs of so many bytes.
-const LOSS_MAX: f64 = 0.1;
+/// A rate is used where it loses [`LOSS_MAX`] of MPDUs of so many bytes.
 const LOSS_BYTES: u32 = 1_600;
 
 impl Station {
@@ -324,7 +324,8 @@ impl Soundings {
                 let share =
                     SpatialShare { antennas: config.antennas, total_streams: total, streams };
                 let age = cx.now.saturating_since(report.at);
-                let expected = aged_error(quantised, config.doppler_hz, age);
+                let presumed_hz = config.doppler_hz * self.haste(one.station);
+                let expected = aged_error(quantised, presumed_hz, age);
                 let sinr = share.sinr(report.snr, expected);
                 let model = &cx.settings.error_model;
                 let Some(rate) = self.rate_at(model, (one.rate, streams), width, sinr) else {
