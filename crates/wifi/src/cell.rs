@@ -76,6 +76,7 @@ pub use uplink::{MuEdcaParameters, UplinkConfig};
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
+use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::originator::Originator;
 use crate::mac::service_period::ServicePeriodConfig;
@@ -435,6 +436,7 @@ impl Cell {
                 soundings: None,
                 uplink: None,
                 answer: None,
+                acknowledging: Bitmap::EMPTY,
                 buffered: 0,
                 recipients: Vec::new(),
                 rank: ranks[index],
