@@ -687,7 +687,10 @@ impl Cell {
             _ => self.reason_of_timer(),
         };
         self.next_step = (horizon.min(access), reason);
-        self.merge_arrivals();
+        self.next = self.next_step;
+        if !self.arrivals.is_empty() {
+            self.merge_arrivals();
+        }
     }
 
     /// Finds what is next, given [`Self::next_step`] as of the last step; since
