@@ -82,7 +82,7 @@ use crate::mac::originator::Originator;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;
 use crate::phy::{Band, ErrorModel, Rate, Timing};
-use crate::station::{Address, BssId, StationId};
+use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use absence::Away;
 use alloc::vec::Vec;
@@ -453,8 +453,11 @@ impl Cell {
             })
             .collect();
         let mut cell = Self {
-            bss: (0..settings.bss.len() as u16)
-                .map(|bss| Bss::new(BssId(bss), settings.beacon_interval))
+            bss: settings
+                .bss
+                .iter()
+                .map(|set| &config.stations[set.access_point.index()])
+                .map(|state| Bss::new(settings.beacon_interval, state.beacon_offset))
                 .collect(),
             next_beacon: Instant::MAX,
             settings,
