@@ -38,7 +38,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 31] = [
+pub const ALL: [Chapter; 32] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -70,6 +70,7 @@ pub const ALL: [Chapter; 31] = [
     ("franc, grid of paths", paths::judged),
     ("tunnels", tunnels::table),
     ("speed", speed::table),
+    ("speed, 802.11ac and ax", speed::later),
 ];
 
 fn run_once(setting: &Setting) -> Measured {

@@ -32,7 +32,6 @@ pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
 use crate::cell::{AdjustError, CellConfig, CellError, Links};
-use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange};
 use crate::station::{Address, StationId};
 use alloc::sync::Arc;
@@ -88,10 +87,8 @@ pub(crate) enum Carried {
     Rts,
     Cts,
     Ack,
-    BlockAck {
-        /// Bit n: MPDU n of the exchange it answers is acknowledged.
-        acked: Bitmap,
-    },
+    /// Its transmitter knows which MPDUs of the exchange it answers it acknowledges.
+    BlockAck,
     /// The PSDUs of its transmitter's multi-user exchange.
     MultiUser {
         /// Preamble and HE-SIG fields, to the end of the HE-LTFs.
@@ -117,8 +114,6 @@ pub(crate) enum Carried {
     MultiStationBlockAck,
     /// A Block Ack in an HE trigger-based PPDU.
     TriggeredBlockAck {
-        /// Bit n: MPDU n of the exchange it answers is acknowledged.
-        acked: Bitmap,
         /// Preamble, to the end of the HE-LTFs.
         header: Duration,
     },
@@ -140,7 +135,7 @@ pub(crate) enum SoundingFrame {
 impl Carried {
     /// It belongs to an exchange with several stations.
     pub const fn is_of_several(&self) -> bool {
-        !matches!(self, Self::Payload | Self::Rts | Self::Cts | Self::Ack | Self::BlockAck { .. })
+        !matches!(self, Self::Payload | Self::Rts | Self::Cts | Self::Ack | Self::BlockAck)
     }
 }
 
@@ -208,7 +203,7 @@ impl Flight {
             Carried::MultiUser { header }
             | Carried::Triggered { header }
             | Carried::BeamformingReport { header: Some(header) }
-            | Carried::TriggeredBlockAck { header, .. } => self.start + header,
+            | Carried::TriggeredBlockAck { header } => self.start + header,
             Carried::Sounding(SoundingFrame::Ndp) => self.end,
             _ => self.start + self.rate.preamble_and_header(band),
         }
