@@ -17,7 +17,7 @@ use lasthop_packet::AccessCategory;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, MacAddr, Meters, Probability};
 use lasthop_wifi::mac::service_period::FRAMES_MAX;
-use lasthop_wifi::phy::{Band, ChannelWidth, Preamble, Standard};
+use lasthop_wifi::phy::{Band, ChannelWidth, PacketPadding, Preamble, Standard};
 
 /// A whole number from 1 on that fits 32 bits.
 pub(crate) type Positive = Whole<1, 0xffff_ffff>;
@@ -320,6 +320,13 @@ pub(crate) enum ShortestGuardInterval {
     Ns3200,
 }
 
+/// On which tones a PPDU of extended range has its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExtendedRangeTones {
+    Tones242,
+    Tones106,
+}
+
 /// What becomes of a segment that its own node's queue has no room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalDrop {
@@ -364,6 +371,8 @@ choices! {
         "1600ns" => Self::Ns1600,
         "3200ns" => Self::Ns3200,
     }
+    PacketPadding { "0us" => Self::None, "8us" => Self::Us8, "16us" => Self::Us16 }
+    ExtendedRangeTones { "242-tones" => Self::Tones242, "106-tones" => Self::Tones106 }
     Preamble { "long" => Self::Long, "short" => Self::Short }
     AccessCategory {
         "background" => Self::Background,
@@ -621,6 +630,19 @@ tables! {
         option standard: Standard = "the channel's";
         /// A narrower channel than the others use: the primary one of that width.
         option width: ChannelWidth = "the channel's, as far as its standard goes";
+        /// It can send and receive with dual carrier modulation (802.11ax): each bit on two
+        /// tones, at half the rate of MCS 0, 1, 3 and 4, with 3 dB less. Rate control uses it
+        /// between two nodes that both can. Few devices can, so it is off.
+        value dcm: bool = false;
+        /// It can send and receive HE extended range PPDUs (802.11ax): one stream in the
+        /// primary 20 MHz, MCS 0 to 2 or, on 106 tones, MCS 0. Their preamble gets 3 dB further
+        /// than others, and so do their acknowledgements, which have the format, too. Rate
+        /// control uses it between two nodes that both can.
+        value extended_range: bool = false;
+        /// How long it needs for the last symbol of a PPDU of 802.11ax: what is sent to it has
+        /// a packet extension of up to that (nominal packet padding). Chips say 0, 8 or 16 us,
+        /// the longer the wider and faster.
+        value packet_padding: PacketPadding = "0us";
         /// Queue above the MAC, one of these an access category.
         table queue: RawQueue;
         /// Queue of driver and hardware below it.
@@ -749,6 +771,12 @@ tables! {
         option mcs: Whole<0, 31> = "none; a fixed rate needs mcs or rate";
         /// Streams of a fixed rate with 802.11ac and 802.11ax.
         option streams: Whole<1, 8> = "the node's streams";
+        /// A fixed rate of 802.11ax with dual carrier modulation: MCS 0, 1, 3 or 4, at most two
+        /// streams, between nodes with dcm.
+        option dcm: bool = "false";
+        /// A fixed rate of 802.11ax in extended range: one stream, on 242 tones MCS 0 to 2 (0 and
+        /// 1 with dcm), on 106 tones MCS 0, between nodes with extended_range.
+        option extended_range: ExtendedRangeTones = "none: the whole channel";
         /// The rate, for a fixed rate before 802.11n.
         option rate: Bitrate = "none; a fixed rate needs mcs or rate";
         /// How often Minstrel-HT or the firmware chooses anew.

@@ -26,7 +26,7 @@ use overhear::{Phy, phys};
 pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
-pub(crate) use rates::{Expected, Rates};
+pub(crate) use rates::{Expected, Rates, alone};
 use reuse::Ignored;
 pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
@@ -49,6 +49,18 @@ const PREAMBLE_DETECTION: Db = Db(4.0);
 /// [`PREAMBLE_DETECTION`] with its factor, 10^0.4.
 const PREAMBLE_DETECTION_THRESHOLD: Threshold =
     Threshold { snr: PREAMBLE_DETECTION, linear: 2.511_886_431_509_58 };
+
+/// The same of a PPDU whose preamble has twice the power, by half its factor.
+const BOOSTED_PREAMBLE_DETECTION_THRESHOLD: Threshold =
+    Threshold { snr: Db(0.989_700_043_360_188), linear: 1.255_943_215_754_79 };
+
+/// What a PPDU at this rate needs to be detected.
+fn preamble_threshold(rate: Rate) -> Threshold {
+    match rate.preamble_boost() {
+        Some(_) => BOOSTED_PREAMBLE_DETECTION_THRESHOLD,
+        None => PREAMBLE_DETECTION_THRESHOLD,
+    }
+}
 
 /// A station overhears a frame (and minds its Duration field) from the SNR on
 /// at which half the frames of this length at this rate get through.
@@ -580,7 +592,7 @@ impl Air {
             return Probability::ONE;
         }
         let sinr = self.sinr(flight, receiver, snr, flight.start, header_end);
-        if sinr < PREAMBLE_DETECTION && is_disturbed {
+        if is_disturbed && sinr < preamble_threshold(flight.rate).snr {
             return Probability::ZERO;
         }
         self.remembered(flight, receiver, sinr, u32::MAX)

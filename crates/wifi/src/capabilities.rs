@@ -7,7 +7,7 @@
 
 use crate::mac::rate::RateSet;
 use crate::mac::sizes;
-use crate::phy::{Band, ChannelWidth, Rate};
+use crate::phy::{Band, ChannelWidth, PacketPadding, Rate};
 use alloc::vec::Vec;
 
 /// A PHY by what its PPDUs have behind the legacy preamble: who has a later one understands
@@ -52,6 +52,10 @@ pub struct Capabilities {
     /// Most MPDUs in the window of a Block Ack agreement: 0 if there is none, 64 in 802.11n
     /// and ac, 256 in 802.11ax, 1 024 in 802.11be.
     pub block_ack_window_max: u16,
+    /// How long it needs for the last symbol of an HE PPDU: what is sent to it has a packet
+    /// extension (nominal packet padding, IEEE 802.11ax-2021, 9.4.2.248). The same at every
+    /// rate: it has no PPE thresholds.
+    pub packet_padding: PacketPadding,
 }
 
 impl Capabilities {
@@ -98,7 +102,13 @@ impl Capabilities {
         self.rates.iter().any(|rate| rate.is_he())
     }
 
-    /// What both can do; rates ascend, and are of the newest PHY that both have.
+    /// It has rates of extended range.
+    pub fn has_extended_range(&self) -> bool {
+        self.rates.iter().any(|rate| rate.is_extended_range())
+    }
+
+    /// What both can do; rates ascend, and are of the newest PHY that both have. How long a
+    /// receiver needs is what `other` says: `self` sends to it.
     pub fn shared_with(&self, other: &Self) -> Self {
         let set = |capabilities: &Self| RateSet::new(capabilities.rates.iter().copied());
         let mut rates = set(self).intersection(&set(other)).rates;
@@ -110,6 +120,7 @@ impl Capabilities {
             ampdu_bytes_max: self.ampdu_bytes_max.min(other.ampdu_bytes_max),
             ampdu_mpdu_bytes_max: self.ampdu_mpdu_bytes_max.min(other.ampdu_mpdu_bytes_max),
             block_ack_window_max: self.block_ack_window_max.min(other.block_ack_window_max),
+            packet_padding: other.packet_padding,
         }
     }
 
@@ -177,6 +188,7 @@ mod tests {
             ampdu_bytes_max,
             ampdu_mpdu_bytes_max,
             block_ack_window_max,
+            packet_padding: PacketPadding::None,
         };
         let most = of(true, 65_535, 11_454, 256);
         for one in [

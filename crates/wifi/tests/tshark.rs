@@ -888,6 +888,40 @@ fn product<A: Copy, B: Copy, C: Copy, D>(
     })
 }
 
+/// HE SU and extended range PPDUs of every kind, with dual carrier modulation and without: format 1
+/// is extended range; RUs of 106 and 242 tones have radiotap's codes 6 and 7.
+#[test]
+fn extended_range_and_dual_carriers_are_those_of_tshark() {
+    let gi = HeGuardInterval::Ns800Ltf2x;
+    let mut rates: Vec<Rate> = Rate::all_he_extended_range(gi, true).collect();
+    rates.extend(Rate::all_he_dual_carrier(ChannelWidth::Mhz40, gi, 2));
+    assert_eq!(rates.len(), 7 + 8);
+    let null = data_frame(Some(QosControl::default()), None);
+    let frames: Vec<_> = rates.iter().map(|rate| captured(&received(*rate), null)).collect();
+    let fields = [
+        "radiotap.he.data_1.ppdu_format",
+        "radiotap.he.data_3.data_mcs",
+        "radiotap.he.data_3.data_dcm",
+        "radiotap.he.data_5.data_bw_ru_allocation",
+        "radiotap.he.data_6.nsts",
+        "_ws.malformed",
+    ];
+    let Some(rows) = tshark(&frames, &fields) else { return };
+    for (rate, row) in rates.iter().zip(rows) {
+        let (format, mcs, dcm, allocation) = match *rate {
+            Rate::He { mcs, dcm, .. } => (0, mcs, dcm, 1),
+            Rate::HeExtendedRange { mcs, dcm, tones: RuSize::Tones106, .. } => (1, mcs, dcm, 6),
+            Rate::HeExtendedRange { mcs, dcm, .. } => (1, mcs, dcm, 7),
+            _ => unreachable!("all are of HE"),
+        };
+        let mut expected: Vec<String> = [format, mcs, u8::from(dcm), allocation, rate.streams()]
+            .map(|value| format!("0x{value:04x}"))
+            .to_vec();
+        expected.push(String::new());
+        assert_eq!(row, expected, "{rate}");
+    }
+}
+
 #[test]
 fn fields_of_vht_and_he_hold_what_was_written() {
     let null = data_frame(Some(QosControl::default()), None);

@@ -30,9 +30,10 @@ pub struct Absence {
     pub idle_before_ns: Option<u64>,
     /// Beacons of its access point in the time.
     pub beacons: u32,
-    /// PS-Polls, and frames with the bit that are no Null frames.
+    /// PS-Polls, frames with the bit that are no Null frames, and QoS Null frames behind an
+    /// announcement that was answered: triggers of U-APSD.
     pub polls: u32,
-    /// Data frames that the access point sent to it in the time.
+    /// Data frames that the access point sent to it in the time, without those that it asked for.
     pub sent_in_vain: u32,
     /// Of them, those after it had acknowledged the announcement.
     pub sent_after_ack: u32,
@@ -78,6 +79,8 @@ pub struct Absences {
     rts: u32,
     /// When it sent the Null frame that was its last one, until that is answered.
     unanswered_ns: Option<u64>,
+    /// When it last sent a frame that lets others out, while it is in power save mode.
+    asked_ns: Option<u64>,
     /// Its last frames without data while it is here.
     recent: Recent,
 }
@@ -115,6 +118,8 @@ const ABSENCES_MAX: usize = 4_096;
 pub(super) const INTERRUPTS_NS: u64 = 15_000_000;
 /// A silence that is long enough to be an absence, if a Null frame ends it.
 const SILENCE_NS: u64 = 20_000_000;
+/// How long a station that polled, or began a service period, is sent to.
+const SERVED_NS: u64 = 100_000_000;
 /// How long a return may be repeated.
 const REPEATS_NS: u64 = 20_000_000;
 
@@ -156,6 +161,7 @@ impl Absences {
             Kind::PsPoll => {
                 if let State::Away(absence) = &mut self.state {
                     absence.polls += 1;
+                    self.asked_ns = Some(frame.at_ns);
                 }
                 self.heard = Some((frame.at_ns, frame.number));
                 return;
@@ -174,12 +180,19 @@ impl Absences {
             (State::Away(mut absence), true) => {
                 absence.to_ns = frame.at_ns;
                 absence.frames.1 = frame.number;
+                let is_new = !frame.control.flags.retry;
+                let is_answered = absence.leave.as_ref().is_none_or(|leave| leave.acks > 0);
+                // What was answered is not repeated: it begins a service period.
+                let triggers = kind == Kind::QosNull && is_new && is_answered;
                 match &mut absence.leave {
-                    Some(leave) if frame.is_null() && absence.polls == 0 => {
+                    Some(leave) if frame.is_null() && absence.polls == 0 && !triggers => {
                         leave.repeat(frame, rts);
                     }
-                    _ if frame.is_null() => {}
+                    _ if frame.is_null() && !triggers => {}
                     _ => absence.polls += 1,
+                }
+                if kind != Kind::Null && absence.polls > 0 {
+                    self.asked_ns = Some(frame.at_ns);
                 }
                 State::Away(absence)
             }
@@ -250,6 +263,10 @@ impl Absences {
     /// A data frame to the station.
     pub fn handle_received(&mut self, at_ns: u64) {
         if let State::Away(absence) = &mut self.state {
+            let is_prompt = |asked_ns| at_ns.saturating_sub(asked_ns) < SERVED_NS;
+            if self.asked_ns.is_some_and(is_prompt) {
+                return;
+            }
             absence.sent_in_vain += 1;
             let acknowledged = absence.leave.as_ref().is_some_and(|leave| leave.acks > 0);
             absence.sent_after_ack += u32::from(acknowledged);
@@ -312,6 +329,8 @@ impl Absences {
     }
 
     fn leave(&mut self, frame: &Frame<'_>, rts: u32) -> State {
+        // The frame itself may be a trigger, if it has data.
+        self.asked_ns = (!frame.is_null()).then_some(frame.at_ns);
         State::Away(Absence {
             leave: Some(Notice::new(frame, rts)),
             back: None,
@@ -380,5 +399,83 @@ impl Absence {
     /// power save.
     pub fn rests(&self) -> bool {
         self.polls > 0 || self.idle_before_ns.is_none_or(|idle| idle >= INTERRUPTS_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Radio;
+    use lasthop_wifi::wire::frame::{Layout, View};
+
+    const MS: u64 = 1_000_000;
+
+    /// A data frame to the access point: its subtype, flags beside To DS, and when.
+    fn send(absences: &mut Absences, subtype: u8, flags: u8, at_ms: u64) {
+        let mut bytes = vec![subtype << 4 | 0x08, 0x01 | flags, 0, 0];
+        bytes.extend([[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 1]].concat());
+        // Sequence Control, QoS Control.
+        bytes.extend([0, 0, 0, 0]);
+        let view = View::new(&bytes, Layout::default()).unwrap();
+        absences.handle_sent(&Frame {
+            number: at_ms,
+            at_ns: at_ms * MS,
+            radio: Radio::default(),
+            control: view.frame_control(),
+            view,
+            mpdu_bytes: 30,
+            cut: false,
+        });
+    }
+
+    const NULL: u8 = 4;
+    const QOS_DATA: u8 = 8;
+    const QOS_NULL: u8 = 12;
+    const RETRY: u8 = 0x08;
+    const SAVES: u8 = 0x10;
+
+    /// A station with U-APSD goes to power save mode in the middle of its traffic, and asks with
+    /// QoS Null frames for what is held: it rests, and what it asked for is not in vain.
+    #[test]
+    fn service_periods_are_no_scan() {
+        let mut absences = Absences::default();
+        send(&mut absences, QOS_DATA, 0, 1_000);
+        send(&mut absences, QOS_NULL, SAVES, 1_001);
+        send(&mut absences, QOS_NULL, SAVES | RETRY, 1_002);
+        absences.handle_ack(9, 1_002 * MS + 60_000);
+        // Nobody asked for this one.
+        absences.handle_received(1_010 * MS);
+        for at_ms in [1_050, 1_090] {
+            send(&mut absences, QOS_NULL, SAVES, at_ms);
+            absences.handle_ack(9, at_ms * MS + 60_000);
+            absences.handle_received((at_ms + 1) * MS);
+            absences.handle_received((at_ms + 2) * MS);
+        }
+        absences.handle_received(1_195 * MS);
+        send(&mut absences, QOS_NULL, 0, 1_200);
+        let [absence] = absences.finish() else { panic!("one") };
+        assert!(absence.rests());
+        assert_eq!((absence.polls, absence.sent_in_vain), (2, 2));
+        let leave = absence.leave.as_ref().unwrap();
+        assert_eq!((leave.frames, leave.retries, leave.acks), (2, 1, 1));
+    }
+
+    /// Who scans announces it, again and again if nobody answers, and sends nothing else: it
+    /// interrupts its traffic, and what is sent to it is in vain.
+    #[test]
+    fn a_scan_is_no_rest() {
+        for kind in [NULL, QOS_NULL] {
+            let mut absences = Absences::default();
+            send(&mut absences, QOS_DATA, 0, 1_000);
+            send(&mut absences, kind, SAVES, 1_001);
+            send(&mut absences, kind, SAVES, 1_003);
+            absences.handle_ack(9, 1_003 * MS + 60_000);
+            absences.handle_received(1_050 * MS);
+            send(&mut absences, kind, 0, 1_100);
+            let [absence] = absences.finish() else { panic!("one") };
+            assert!(!absence.rests());
+            assert_eq!((absence.polls, absence.sent_in_vain), (0, 1));
+            assert_eq!(absence.leave.as_ref().unwrap().frames, 2);
+        }
     }
 }

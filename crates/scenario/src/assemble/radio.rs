@@ -9,6 +9,7 @@ mod absence;
 mod cells;
 mod generations;
 mod links;
+mod modes;
 mod mu_mimo;
 mod power_save;
 mod retry;

@@ -166,6 +166,19 @@ fn hidden_stations_need_rts() {
 }
 
 #[test]
+fn a_far_sensor_needs_extended_range() {
+    let flows = Story::of("far-sensor", &[], SECOND * 10).flows;
+    // One reading every 100 ms, and nothing else that could be late for long.
+    assert!((96..=100).contains(&flows[0].packets) && flows[0].lost <= 2, "{}", flows[0].packets);
+    assert!(flows[1].packets > 1_000);
+    for without in ["node_defaults.extended_range=false", "node.ap.extended_range=false"] {
+        let flows = Story::of("far-sensor", &[without], SECOND * 10).flows;
+        assert_eq!((flows[0].packets, flows[0].lost > 90), (0, true));
+        assert!(flows[1].packets > 1_000);
+    }
+}
+
+#[test]
 fn a_queue_without_management_delays_everybody() {
     let longest = |sets: &[&str]| {
         let round_trips = Story::of("upload", sets, SECOND * 15).flows.remove(1).round_trips;

@@ -5,12 +5,13 @@
 
 use super::overlaps::Order;
 use super::{Air, Flight, Level, Reduction, Threshold, add_up};
-use super::{CROWD, MARGIN, OVERHEARD_BYTES, PREAMBLE_DETECTION_THRESHOLD};
+use super::{CROWD, MARGIN, OVERHEARD_BYTES, preamble_threshold};
 use crate::capabilities::Generation;
 use crate::cell::{CellConfig, StationConfig};
 use crate::phy::{ChannelWidth, Rate};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
+use lasthop_units::Db;
 
 /// What a station understands of PPDUs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,7 +112,8 @@ impl Air {
         needed: Threshold,
         mut notice: impl FnMut(StationId, Overheard),
     ) {
-        let least = needed.linear.min(PREAMBLE_DETECTION_THRESHOLD.linear);
+        let detected = preamble_threshold(flight.rate);
+        let least = needed.linear.min(detected.linear);
         let is_crowd = flight.overlaps.count() >= CROWD;
         let mut others = core::mem::take(&mut self.others);
         others.clear();
@@ -145,7 +147,7 @@ impl Air {
                 false => self.interference_mw[listener.index()],
             };
             let is_decoded = level.reaches(needed, interference_mw);
-            let is_detected = level.reaches(PREAMBLE_DETECTION_THRESHOLD, interference_mw);
+            let is_detected = level.reaches(detected, interference_mw);
             if !is_decoded && !is_detected || flight.receiver == Address::Station(listener) {
                 continue;
             }
@@ -225,7 +227,12 @@ impl Air {
         if let Some((_, threshold)) = self.overhear_snr.iter().find(|(known, _)| *known == rate) {
             return *threshold;
         }
-        let snr = self.error_model.sensitivity_snr(rate, 0.5, OVERHEARD_BYTES);
+        let mut snr = self.error_model.sensitivity_snr(rate, 0.5, OVERHEARD_BYTES);
+        if rate.is_extended_range() {
+            // The data may get further than the header.
+            let header = self.error_model.header_sensitivity_snr(rate, 0.5);
+            snr = Db(snr.0.max(header.0));
+        }
         let threshold = Threshold::of(snr);
         self.overhear_snr.push((rate, threshold));
         threshold

@@ -5,7 +5,7 @@
 use crate::cell::CellConfig;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::sizes;
-use crate::phy::{Band, ControlRates, Preamble, Rate};
+use crate::phy::{Band, ControlRates, PacketPadding, Preamble, Rate};
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
@@ -32,9 +32,9 @@ pub(crate) struct Facts {
     /// Duration of a Block Ack with a bitmap of 64 bits.
     block_ack: Duration,
     /// Longest PSDU within the duration and length that it was last asked for.
-    psdu_within: ((Duration, u32), u32),
+    psdu_within: ((Duration, u32, PacketPadding), u32),
     /// Length and duration of the PSDU that was last asked for.
-    ppdu: (u32, Duration),
+    ppdu: ((u32, PacketPadding), Duration),
 }
 
 /// The response an exchange ends with.
@@ -83,34 +83,52 @@ impl Rates {
         self.known.push(Facts {
             rate,
             response,
-            ack: response.ppdu_duration(sizes::ACK, self.band),
-            block_ack: response.ppdu_duration(sizes::BLOCK_ACK, self.band),
-            psdu_within: ((Duration::ZERO, 0), 0),
-            ppdu: (0, rate.ppdu_duration(0, self.band)),
+            ack: response.ppdu_duration(alone(response, sizes::ACK), self.band),
+            block_ack: response.ppdu_duration(alone(response, sizes::BLOCK_ACK), self.band),
+            psdu_within: ((Duration::ZERO, 0, PacketPadding::None), 0),
+            ppdu: ((0, PacketPadding::None), rate.ppdu_duration(0, self.band)),
         });
         self.known.len() - 1
     }
 
-    /// Duration of a PPDU with a PSDU of that length.
+    /// Duration of a PPDU with a PSDU of that length, without packet extension.
     pub fn ppdu_duration(&mut self, rate: Rate, psdu_bytes: u32) -> Duration {
+        self.padded_ppdu_duration(rate, psdu_bytes, PacketPadding::None)
+    }
+
+    /// Duration of a PPDU with a PSDU of that length to a receiver that needs so long.
+    pub fn padded_ppdu_duration(
+        &mut self,
+        rate: Rate,
+        psdu_bytes: u32,
+        padding: PacketPadding,
+    ) -> Duration {
         let band = self.band;
         let facts = self.of(rate);
-        if facts.ppdu.0 != psdu_bytes {
-            facts.ppdu = (psdu_bytes, rate.ppdu_duration(psdu_bytes, band));
+        let asked = (psdu_bytes, padding);
+        if facts.ppdu.0 != asked {
+            facts.ppdu = (asked, rate.padded_ppdu_duration(psdu_bytes, band, padding));
         }
         facts.ppdu.1
     }
 
-    /// The longest PSDU of up to `bytes_max` whose PPDU lasts at most `duration`.
-    pub fn psdu_within(&mut self, rate: Rate, duration: Duration, bytes_max: u32) -> u32 {
+    /// The longest PSDU of up to `bytes_max` whose PPDU, to a receiver that needs so long,
+    /// lasts at most `duration`.
+    pub fn psdu_within(
+        &mut self,
+        rate: Rate,
+        duration: Duration,
+        bytes_max: u32,
+        padding: PacketPadding,
+    ) -> u32 {
         let band = self.band;
         let facts = self.of(rate);
-        let limits = (duration, bytes_max);
+        let limits = (duration, bytes_max, padding);
         if facts.psdu_within.0 != limits {
             let (mut fits, mut too_long) = (0, bytes_max + 1);
             while too_long - fits > 1 {
                 let middle = (fits + too_long) / 2;
-                if rate.ppdu_duration(middle, band) <= duration {
+                if rate.padded_ppdu_duration(middle, band, padding) <= duration {
                     fits = middle;
                 } else {
                     too_long = middle;
@@ -128,12 +146,22 @@ impl Rates {
         let psdu_bytes = bits.map_or(sizes::ACK, sizes::block_ack);
         let band = self.band;
         let facts = self.of(rate);
+        let rate = facts.response;
         let duration = match psdu_bytes {
             sizes::ACK => facts.ack,
             sizes::BLOCK_ACK => facts.block_ack,
-            longer => facts.response.ppdu_duration(longer, band),
+            longer => rate.ppdu_duration(alone(rate, longer), band),
         };
-        Expected { rate: facts.response, duration, psdu_bytes, block_ack: bits.is_some() }
+        let psdu_bytes = alone(rate, psdu_bytes);
+        Expected { rate, duration, psdu_bytes, block_ack: bits.is_some() }
+    }
+}
+
+/// A PSDU with this MPDU alone: VHT and HE have a delimiter even then.
+pub(crate) fn alone(rate: Rate, mpdu_bytes: u32) -> u32 {
+    match rate.always_aggregates() {
+        true => sizes::AMPDU_DELIMITER + mpdu_bytes,
+        false => mpdu_bytes,
     }
 }
 
@@ -141,6 +169,8 @@ impl Rates {
 mod tests {
     use super::*;
     use crate::phy::OfdmRate;
+
+    const NONE: PacketPadding = PacketPadding::None;
 
     fn rates() -> Rates {
         Rates {
@@ -167,16 +197,16 @@ mod tests {
                 let whole = us(20 + 4 * u64::from(n));
                 for bytes_max in [65_535, longest + 1, longest, longest - longest / 2] {
                     let expected = longest.min(bytes_max);
-                    assert_eq!(rates.psdu_within(rate, whole, bytes_max), expected);
+                    assert_eq!(rates.psdu_within(rate, whole, bytes_max, NONE), expected);
                     let nearly = whole + us(4) - Duration::from_nanos(1);
-                    assert_eq!(rates.psdu_within(rate, nearly, bytes_max), expected);
+                    assert_eq!(rates.psdu_within(rate, nearly, bytes_max, NONE), expected);
                 }
                 assert_eq!(rates.ppdu_duration(rate, longest), whole);
                 assert_eq!(rates.ppdu_duration(rate, longest + 1), whole + us(4));
             }
         }
-        assert_eq!(rates.psdu_within(slow, us(23), 65_535), 0);
-        assert_eq!(rates.psdu_within(slow, us(1_000_000), 0), 0);
+        assert_eq!(rates.psdu_within(slow, us(23), 65_535, NONE), 0);
+        assert_eq!(rates.psdu_within(slow, us(1_000_000), 0, NONE), 0);
     }
 
     /// Responses at 24 Mb/s (96 bits a symbol): an Ack of 14 octets and Block Acks with

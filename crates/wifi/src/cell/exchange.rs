@@ -5,12 +5,13 @@
 use super::content::{Action, Content, Exchange, Management};
 use super::station::BEACON_EDCAF;
 use super::{Cell, Pending, Sequel, StationConfig};
-use crate::air::{Carried, Flight, Overlaps, Reduction};
+use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
+use crate::phy::PacketPadding;
 use crate::station::{Address, StationId};
 use lasthop_units::{Duration, Instant, SeqNo12};
 
@@ -47,7 +48,8 @@ impl Cell {
             let Address::Station(_) = exchange.peer else { unreachable!("groups send no CTS") };
             let facts = self.rates.of(exchange.rate);
             let (rate, clear) = (facts.response, facts.ack);
-            let duration = self.rates.ppdu_duration(rate, sizes::RTS);
+            let psdu_bytes = alone(rate, sizes::RTS);
+            let duration = self.rates.ppdu_duration(rate, psdu_bytes);
             let reserves_until =
                 now + duration + sifs + clear + sifs + exchange.duration + response;
             self.stations[station.index()].link_stats(exchange.peer).rts += 1;
@@ -57,7 +59,7 @@ impl Cell {
                 start: now,
                 end: now + duration,
                 rate,
-                psdu_bytes: sizes::RTS,
+                psdu_bytes,
                 reserves_until,
                 carried: Carried::Rts,
                 overlaps: Overlaps::NONE,
@@ -269,6 +271,9 @@ impl Cell {
             } else {
                 self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
+                if self.has_services {
+                    self.given_up_in_service(frame.peer);
+                }
             }
         }
         self.access(station, exchange.edcaf).backoff.widen();
@@ -324,13 +329,15 @@ impl Cell {
         let sifs = self.settings.timing.sifs;
         let access = self.edcaf(station, last.edcaf);
         let peer = last.peer;
-        let bytes = access.originator(peer).and_then(|index| {
-            access.originators[index].pending.front().map(|mpdu| u32::from(mpdu.bytes))
-        });
+        let originator = access.originator(peer).map(|index| &access.originators[index]);
+        let padding = originator.map_or(PacketPadding::None, |one| one.shared.packet_padding);
+        let bytes = originator.and_then(|one| one.pending.front());
+        let bytes = bytes.map(|mpdu| u32::from(mpdu.bytes));
         let bytes = bytes.or_else(|| {
             access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
         });
-        let payload = self.rates.ppdu_duration(last.rate, bytes.unwrap_or(sizes::ADDBA));
+        let bytes = bytes.unwrap_or(sizes::ADDBA);
+        let payload = self.rates.padded_ppdu_duration(last.rate, bytes, padding);
         let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         self.now + sifs + payload + response <= last.opportunity_end
     }

@@ -9,14 +9,15 @@ use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
 use super::station::Station;
 use super::{Aggregation, Settings, StationConfig, category_of};
-use crate::air::{Air, Rates, spacing_bytes};
+use crate::air::{Air, Rates, alone, spacing_bytes};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
 use crate::mac::mpdu::Msdus;
 use crate::mac::originator::{Agreement, Originator};
 use crate::mac::rate::{RateControl, RateSet};
 use crate::mac::sizes;
-use crate::station::Address;
+use crate::phy::Rate;
+use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, PeerId};
 use lasthop_packet::{DropReason, Packet};
@@ -139,7 +140,7 @@ impl Station {
         frame: Management,
         opportunity_end: Instant,
     ) -> Exchange {
-        let rate = cx.rates.lowest();
+        let rate = self.management_rate(cx, edcaf, frame.peer);
         let bss = &cx.settings.bss[self.config.bss.index()];
         let psdu_bytes = match frame.action {
             Action::Null { .. } => sizes::NULL,
@@ -149,6 +150,7 @@ impl Station {
             Action::ProbeResponse => bss.beacon_bytes - sizes::TIM,
             Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
         };
+        let psdu_bytes = alone(rate, psdu_bytes);
         let (peer, response) = match frame.action {
             Action::ProbeRequest => (Address::Group, None),
             _ => (Address::Station(frame.peer), Some(cx.rates.response(rate, None))),
@@ -171,6 +173,21 @@ impl Station {
         }
     }
 
+    /// The rate of a management frame: the lowest one, but to a peer that takes extended range,
+    /// as far as its data go.
+    fn management_rate(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: StationId) -> Rate {
+        let lowest = cx.rates.lowest();
+        if !self.config.capabilities.has_extended_range() {
+            return lowest;
+        }
+        let index = self.originator(cx.settings, edcaf, Address::Station(peer));
+        let control = self.edcaf(edcaf).originators[index].rate_control.as_ref();
+        match control.map(RateControl::main_rate) {
+            Some(rate) if rate.is_extended_range() => cx.rates.of(rate).response,
+            _ => lowest,
+        }
+    }
+
     pub fn build_request(
         &mut self,
         cx: &mut Context<'_>,
@@ -185,13 +202,14 @@ impl Station {
         let data_rate = originator.rate_control.as_ref().map(RateControl::main_rate);
         let data_rate = data_rate.unwrap_or(cx.settings.group_rate);
         let rate = cx.rates.of(data_rate).response;
+        let psdu_bytes = alone(rate, sizes::BLOCK_ACK_REQUEST);
         Exchange {
             edcaf,
             peer,
             content: Content::BlockAckRequest { start },
             rate,
-            psdu_bytes: sizes::BLOCK_ACK_REQUEST,
-            duration: cx.rates.ppdu_duration(rate, sizes::BLOCK_ACK_REQUEST),
+            psdu_bytes,
+            duration: cx.rates.ppdu_duration(rate, psdu_bytes),
             response: Some(cx.rates.response(rate, Some(window))),
             requesting: false,
             opportunity_end,
@@ -252,7 +270,8 @@ impl Station {
                 duration_max = duration_max.min(left);
             }
             let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
-            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max);
+            let padding = originator.shared.packet_padding;
+            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
             let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
             let mut frames_max = usize::from(aggregation.ampdu_frames_max);
             if aggregation.built_ahead {
@@ -272,6 +291,7 @@ impl Station {
             Address::Group => None,
             Address::Station(_) => Some(cx.rates.response(rate, agreed.filter(|_| aggregated))),
         };
+        let padding = self.edcaf(edcaf).originators[index].shared.packet_padding;
         let rts_threshold = self.config.rts_threshold;
         Some(Exchange {
             edcaf,
@@ -279,7 +299,7 @@ impl Station {
             content: Content::Data { mpdus, aggregated },
             rate,
             psdu_bytes,
-            duration: cx.rates.ppdu_duration(rate, psdu_bytes),
+            duration: cx.rates.padded_ppdu_duration(rate, psdu_bytes, padding),
             response,
             requesting: response.is_some() && rts_threshold.is_some_and(|t| psdu_bytes >= t),
             opportunity_end,
@@ -316,7 +336,9 @@ impl Station {
             let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
             let rate = rate.unwrap_or(cx.settings.group_rate);
             let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
-            let bytes_max = cx.rates.psdu_within(rate, aggregation.ampdu_duration_max, bytes_max);
+            let (duration_max, padding) =
+                (aggregation.ampdu_duration_max, originator.shared.packet_padding);
+            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
             let (mut mpdus, mut bytes) = (0, 0);
             while mpdus < usize::from(aggregation.ampdu_frames_max)
                 && bytes < bytes_max
@@ -632,7 +654,8 @@ fn mpdu_within(rates: &mut Rates, config: &StationConfig, originator: &Originato
         most => most,
     };
     let (rate, duration_max) = (control.main_rate(), aggregation.ampdu_duration_max);
-    rates.psdu_within(rate, duration_max, bytes_max).saturating_sub(sizes::AMPDU_DELIMITER)
+    let padding = originator.shared.packet_padding;
+    rates.psdu_within(rate, duration_max, bytes_max, padding).saturating_sub(sizes::AMPDU_DELIMITER)
 }
 
 /// An A-MSDU that goes in an A-MPDU is no longer than its MPDU may be, less what is around it.

@@ -87,6 +87,16 @@ impl Beam {
     }
 }
 
+/// A rate is used where it loses so many MPDUs.
+const LOSS_MAX: f64 = 0.1;
+/// The fastest channel is so many times as fast as the configuration says: 40 Hz for 0.4.
+const HASTE_MAX: f64 = 100.0;
+/// Losses up to this share say nothing of a channel's speed: a rate loses [`LOSS_MAX`], and some
+/// PPDUs collide. Others make it e^0.8 times as fast at most; no product's.
+const LOSS_EXPLAINED: f64 = 0.2;
+/// With each sounding it is presumed e^-0.02 times as fast.
+const RELIEF: f64 = 0.02;
+
 /// What an access point knows of its stations' channels.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Soundings {
@@ -102,6 +112,15 @@ struct Known {
     /// When it was sounded last, with or without success.
     sounded: Instant,
     report: Option<Report>,
+    /// By how much faster its channel changes than the configuration says, as losses tell: 1 at
+    /// least.
+    haste: f64,
+}
+
+impl Known {
+    fn learn(&mut self, surplus: f64) {
+        self.haste = (self.haste * libm::exp(surplus)).clamp(1.0, HASTE_MAX);
+    }
 }
 
 /// What a station reported.
@@ -126,13 +145,31 @@ impl Soundings {
         known.report.filter(|report| now.saturating_since(report.at) < interval)
     }
 
-    /// It was sounded at `now`, and this came of it.
+    /// It was sounded at `now`, and this came of it. It may have come to rest.
     fn note(&mut self, station: StationId, now: Instant, report: Option<Report>) {
-        let known = Known { station, sounded: now, report };
         match self.known.iter_mut().find(|known| known.station == station) {
-            Some(old) => *old = known,
-            None => self.known.push(known),
+            Some(old) => {
+                (old.sounded, old.report) = (now, report);
+                old.learn(-RELIEF);
+            }
+            None => {
+                self.known.push(Known { station, sounded: now, report, haste: 1.0 });
+            }
         }
+    }
+
+    /// This share of its MPDUs in a PPDU was lost: its channel changes faster than was thought, or
+    /// slower again. Also a PPDU that nobody answered counts, which may have collided.
+    fn learn(&mut self, station: StationId, lost: f64) {
+        if let Some(known) = self.known.iter_mut().find(|known| known.station == station) {
+            known.learn(lost - LOSS_EXPLAINED);
+        }
+    }
+
+    /// See [`Known::haste`].
+    fn haste(&self, station: StationId) -> f64 {
+        let known = self.known.iter().find(|known| known.station == station);
+        known.map_or(1.0, |known| known.haste)
     }
 
     /// What it reported is of no use.

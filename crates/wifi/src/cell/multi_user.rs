@@ -193,6 +193,11 @@ pub(super) struct Channel {
     pub guard_interval: HeGuardInterval,
     /// Guard interval of VHT MU PPDUs, if these are sent in place of HE MU PPDUs.
     pub vht: Option<GuardInterval>,
+    /// The longest nominal packet padding of those who are sent to.
+    pub padding: PacketPadding,
+    /// That of the access point, which its Trigger frames tell (9.3.1.22: PE Disambiguity and
+    /// Pre-FEC Padding Factor).
+    pub own_padding: PacketPadding,
 }
 
 impl Channel {
@@ -204,7 +209,7 @@ impl Channel {
             width: self.width,
             guard_interval: self.guard_interval,
             signal_b: SignalB { mcs: slowest.min(SIGNAL_B_MCS_MAX), dcm: false },
-            padding: PacketPadding::None,
+            padding: self.padding,
             users,
             unassigned: &[],
         }
@@ -257,6 +262,11 @@ impl Channel {
         }
     }
 
+    /// The same without packet extension, which is behind all that is sent.
+    pub fn without_padding(self) -> Self {
+        Self { padding: PacketPadding::None, own_padding: PacketPadding::None, ..self }
+    }
+
     /// From the HE-LTFs to the end of the PPDU, if there were one user only.
     pub fn data_time(&self, user: &MuUser) -> Duration {
         let alone = core::slice::from_ref(user);
@@ -289,7 +299,7 @@ impl Channel {
         let ppdu = TriggeredPpdu {
             width: self.width,
             guard_interval: self.triggered_guard_interval(),
-            padding: PacketPadding::None,
+            padding: self.own_padding,
             users,
         };
         (ppdu.preamble_and_header(), ppdu.duration(self.band))

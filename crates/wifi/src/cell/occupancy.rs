@@ -8,7 +8,7 @@ use super::bss;
 use super::config::CellConfig;
 use crate::air::{Rates, spacing_bytes};
 use crate::mac::sizes;
-use crate::phy::{Rate, Timing};
+use crate::phy::{PacketPadding, Rate, Timing};
 use crate::station::StationId;
 use lasthop_units::Duration;
 
@@ -66,7 +66,8 @@ impl CellConfig {
         let mut rates = Rates::new(self);
         let longest = duration_max.min(aggregation.ampdu_duration_max);
         let bytes_max = aggregation.ampdu_bytes_max.min(capabilities.ampdu_bytes_max);
-        let bytes_max = rates.psdu_within(rate, longest, bytes_max);
+        let padding = PacketPadding::None;
+        let bytes_max = rates.psdu_within(rate, longest, bytes_max, padding);
         let window = station.block_ack.window.min(capabilities.block_ack_window_max);
         let may_aggregate = capabilities.qos
             && rate.may_aggregate()

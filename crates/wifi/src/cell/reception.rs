@@ -9,7 +9,7 @@ use super::station::Station;
 use super::uplink::Uplink;
 use super::{Cell, Output, Pending, Sequel};
 use crate::air::Subframes;
-use crate::air::{Carried, Flight, Overheard, SoundingFrame, happens};
+use crate::air::{Carried, Flight, Overheard, SoundingFrame, alone, happens};
 use crate::mac::absence::Waits;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
@@ -131,7 +131,7 @@ impl Cell {
             to: flight.transmitter,
             carried: Carried::Cts,
             rate,
-            psdu_bytes: sizes::CTS,
+            psdu_bytes: alone(rate, sizes::CTS),
             duration,
             reserves_until: flight.reserves_until,
         };

@@ -5,8 +5,11 @@
 //! An unscheduled period lets single frames of delivery-enabled categories out, as PS-Poll does;
 //! during that of a TWT agreement a station is as any other. EOSP is in a frame that is alone in
 //! its PPDU; behind A-MPDUs, of which some may be lost, and if nothing is held, it comes in a QoS
-//! Null frame. A period is over when EOSP was acknowledged or given up. An exchange that has
-//! begun in a TWT's period is carried to its end, later than the period's.
+//! Null frame. A period is over when EOSP was acknowledged or given up, as in Linux' mac80211,
+//! which goes by the status of that frame; an unscheduled one also when another frame was given
+//! up, which is a bound of ours: packets that keep coming would be sent to a station that dozes
+//! until it is heard again. An exchange that has begun in a TWT's period is carried to its end,
+//! later than the period's.
 
 mod station;
 
@@ -183,7 +186,17 @@ impl Cell {
             period.left = period.left.map(|left| left.saturating_sub(1));
             if exchange.ends_service {
                 self.end_service(station);
+            } else if !success {
+                self.given_up_in_service(station);
             }
+        }
+    }
+
+    /// A frame for a station was given up in its unscheduled service period: it dozes. It took
+    /// EOSP without being heard, or stopped asking for the period.
+    pub(super) fn given_up_in_service(&mut self, station: StationId) {
+        if self.period(station).is_some_and(|period| period.until.is_none()) {
+            self.end_service(station);
         }
     }
 
@@ -234,6 +247,7 @@ impl Cell {
         if !period.is_open || !may_end(config, period) || !is_empty && period.left != Some(0) {
             return;
         }
+        let is_unscheduled = period.until.is_none();
         let ends = |frame: &Management| {
             frame.action == Action::EndOfServicePeriod && frame.peer == station
         };
@@ -251,6 +265,12 @@ impl Cell {
         let sequence = SeqNo12::default();
         let frame = Management { peer: station, action, attempts: 0, sequence };
         self.edcaf(access_point, edcaf).management.push_front(frame);
+        if is_unscheduled {
+            // What comes now waits for the next period: after EOSP the station dozes.
+            for access in self.stations[access_point.index()].edcafs.iter_mut().flatten() {
+                access.absent.served.retain(|(served, _)| *served != station);
+            }
+        }
         self.arm(access_point, edcaf);
     }
 

@@ -133,7 +133,7 @@ impl RateSet {
     }
 
     /// HE SU with 1 to 8 equal streams and one guard interval, in 20 MHz and every width up to
-    /// `width`; without DCM and extended range.
+    /// `width`; without dual carrier modulation and extended range.
     pub fn he(streams: u8, width: ChannelWidth, guard_interval: HeGuardInterval) -> Self {
         let widths = ChannelWidth::ALL.into_iter().filter(|&used| used <= width);
         Self::new(widths.flat_map(|used| Rate::all_he(used, guard_interval, streams)))

@@ -9,6 +9,7 @@ use crate::mac::backoff::Backoff;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::ContenderId;
 use crate::mac::sizes;
+use crate::phy::PacketPadding;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Identity, Seed};
@@ -149,7 +150,9 @@ impl Radio {
         let lowest =
             waiting.fold(agreement.sequence, |low, seq| if seq.is_before(low) { seq } else { low });
         let bytes_max = aggregation.ampdu_bytes_max.min(capabilities.ampdu_bytes_max);
-        let bytes_max = rates.psdu_within(stage.rate, aggregation.ampdu_duration_max, bytes_max);
+        let duration_max = aggregation.ampdu_duration_max;
+        let padding = PacketPadding::None;
+        let bytes_max = rates.psdu_within(stage.rate, duration_max, bytes_max, padding);
         let spacing = spacing_bytes(stage.rate, aggregation.mpdu_start_spacing);
         let mut padded = sizes::ampdu_subframe(psdu_bytes, spacing);
         let mut at = 0;

@@ -5,7 +5,9 @@
 //! frame it answers (an HT, VHT or HE frame counts as its non-HT reference rate),
 //! of the same modulation class: DSSS and CCK answer DSSS and CCK, OFDM answers
 //! OFDM and what came after. Without such a basic rate the highest mandatory rate is taken.
-//! HT responses are left out: Ack, Block Ack and CTS are always non-HT.
+//! HT responses are left out: Ack, Block Ack and CTS are non-HT, but what answers an HE
+//! extended range PPDU is one, of the lowest MCS on the same tones, so that it gets as far
+//! (IEEE 802.11ax-2021, 10.6.6; the text was not seen).
 
 use super::{Band, DsssRate, OfdmRate, Preamble, Rate, Standard};
 use alloc::vec::Vec;
@@ -46,6 +48,9 @@ impl ControlRates {
 
     /// Rate of the Ack, Block Ack or CTS that answers a frame sent at `data`.
     pub fn response(&self, data: Rate) -> Rate {
+        if let Rate::HeExtendedRange { tones, guard_interval, dcm, .. } = data {
+            return Rate::HeExtendedRange { mcs: 0, tones, guard_interval, dcm };
+        }
         let limit = data.non_ht_reference();
         let highest = |rates: &mut dyn Iterator<Item = Rate>| {
             rates

@@ -13,7 +13,9 @@
 //! Codes are convolutional, but for HE where it requires LDPC (above 20 MHz, for 1024-QAM,
 //! and from five streams on). The closed forms have no LDPC, and ask for 1 to 5 dB more than
 //! link simulations of the same code; [`ErrorModel::simulated`] has such simulations. LDPC where
-//! it is optional is left out, and so is what dual carrier modulation gains.
+//! it is optional is left out.
+//! Dual carrier modulation and the 106 tones of extended range move a curve along the axis of SNR
+//! ([`Rate::snr_gain`]); repeated fields of headers are received as often as they are sent.
 //! Left out: soft-decision gains beyond the bound, diversity, interference
 //! during a part of a frame.
 
@@ -23,6 +25,7 @@ mod table;
 
 pub use table::{PerRow, PerTable, PerTableError};
 
+use super::rate::TWICE_AS_MUCH;
 use super::{CodeRate, DsssRate, Modulation, OfdmRate, Preamble, Rate, Standard};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -34,8 +37,8 @@ const SIGNAL_BYTES: f64 = 3.0;
 const HT_SIGNAL_BYTES: f64 = 6.0;
 /// VHT-SIG-A: 48 bits of BPSK 1/2 (21.3.8.3.3). VHT-SIG-B is not counted.
 const VHT_SIGNAL_BYTES: f64 = 6.0;
-/// HE-SIG-A: 52 bits of BPSK 1/2 (IEEE 802.11ax-2021, 27.3.11.7). That RL-SIG
-/// repeats L-SIG, and an extended range PPDU HE-SIG-A, is not counted.
+/// HE-SIG-A: 52 bits of BPSK 1/2 (IEEE 802.11ax-2021, 27.3.11.7). That RL-SIG repeats L-SIG
+/// counts in extended range PPDUs only, which repeat HE-SIG-A as well.
 const HE_SIGNAL_BYTES: f64 = 6.5;
 /// PHY header of DSSS and CCK: 48 bits at 1 Mb/s, or at 2 Mb/s behind a short
 /// preamble (16.2.2).
@@ -98,6 +101,10 @@ impl ErrorModel {
     /// Rises with `snr`, falls with `bytes`; no bytes are always decoded.
     #[inline]
     pub fn success(&self, rate: Rate, snr: Db, bytes: u32) -> Probability {
+        let snr = match rate.snr_gain() {
+            Some(gain) => snr + gain,
+            None => snr,
+        };
         probability(self.hazard(Mode::of(rate), snr, f64::from(bytes)))
     }
 
@@ -112,8 +119,14 @@ impl ErrorModel {
             Rate::Ofdm(_) | Rate::ErpOfdm(_) => (Mode::BPSK_HALF, SIGNAL_BYTES),
             Rate::Ht { .. } => (Mode::BPSK_HALF, SIGNAL_BYTES + HT_SIGNAL_BYTES),
             Rate::Vht { .. } => (Mode::BPSK_HALF, SIGNAL_BYTES + VHT_SIGNAL_BYTES),
-            Rate::He { .. } | Rate::HeExtendedRange { .. } => {
-                (Mode::BPSK_HALF, SIGNAL_BYTES + HE_SIGNAL_BYTES)
+            Rate::He { .. } => (Mode::BPSK_HALF, SIGNAL_BYTES + HE_SIGNAL_BYTES),
+            Rate::HeExtendedRange { .. } => {
+                let twice = self.hazard(
+                    Mode::BPSK_HALF,
+                    snr + TWICE_AS_MUCH,
+                    SIGNAL_BYTES + HE_SIGNAL_BYTES,
+                );
+                return probability(twice);
             }
         };
         probability(self.hazard(mode, snr, bytes))
@@ -122,22 +135,33 @@ impl ErrorModel {
     /// The lowest SNR (to 0.001 dB) at which `bytes` at `rate` are lost with
     /// probability `per` at most; within -20 to 60 dB.
     pub fn sensitivity_snr(&self, rate: Rate, per: f64, bytes: u32) -> Db {
-        let (mut too_low, mut enough) = (-20.0, 60.0);
-        while enough - too_low > 0.001 {
-            let middle = 0.5 * (too_low + enough);
-            if 1.0 - self.success(rate, Db(middle), bytes).as_f64() <= per {
-                enough = middle;
-            } else {
-                too_low = middle;
-            }
-        }
-        Db(enough)
+        lowest_snr(|snr| 1.0 - self.success(rate, snr, bytes).as_f64() <= per)
+    }
+
+    /// The lowest SNR at which the PHY header is lost with probability `per` at most, in the same
+    /// way.
+    pub fn header_sensitivity_snr(&self, rate: Rate, per: f64) -> Db {
+        lowest_snr(|snr| 1.0 - self.header_success(rate, snr).as_f64() <= per)
     }
 
     #[inline]
     fn hazard(&self, mode: Mode, snr: Db, bytes: f64) -> f64 {
         self.modes[mode.0].hazard(snr.0, bytes)
     }
+}
+
+/// The lowest SNR (to 0.001 dB) that is enough, from -20 to 60 dB.
+fn lowest_snr(is_enough: impl Fn(Db) -> bool) -> Db {
+    let (mut too_low, mut enough) = (-20.0, 60.0);
+    while enough - too_low > 0.001 {
+        let middle = 0.5 * (too_low + enough);
+        if is_enough(Db(middle)) {
+            enough = middle;
+        } else {
+            too_low = middle;
+        }
+    }
+    Db(enough)
 }
 
 #[inline]
@@ -372,7 +396,7 @@ fn decay(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy::{ChannelWidth, GuardInterval, HeGuardInterval};
+    use crate::phy::{ChannelWidth, GuardInterval, HeGuardInterval, RuSize};
     use proptest::prelude::*;
     use std::sync::LazyLock;
 
@@ -457,6 +481,45 @@ mod tests {
             assert_eq!(Mode::of(he(mcs)), if mcs < 10 { convolutional } else { wide });
         }
         assert_eq!(Mode::of(dsss(DsssRate::Mbps11)).in_the_other_code(), None);
+    }
+
+    /// Two copies of each bit in noise that is white and of one power: added as they should be
+    /// (maximal ratio combining), their SNRs add up, so half of it is enough, 3.01 dB less; the
+    /// power of 242 tones in 106: 3.585 dB less. Headers are sent twice.
+    #[test]
+    fn what_extended_range_and_dual_carriers_gain() {
+        let gi = HeGuardInterval::Ns800Ltf2x;
+        let dual = |mcs, dcm| Rate::he(mcs, 1, ChannelWidth::Mhz40, gi, dcm).expect("a rate");
+        let far = |mcs, tones, dcm| Rate::he_extended_range(mcs, tones, gi, dcm).expect("a rate");
+        let (wide, narrow) = (RuSize::Tones242, RuSize::Tones106);
+        let (twice, denser) = (10.0 * libm::log10(2.0), 10.0 * libm::log10(242.0 / 106.0));
+        for model in [ErrorModel::nist(), ErrorModel::simulated()] {
+            let snr = |rate| model.sensitivity_snr(rate, 0.1, 500).0;
+            for (better, than, gain) in [
+                (dual(0, true), dual(0, false), twice),
+                (dual(1, true), dual(1, false), twice),
+                (dual(3, true), dual(3, false), twice),
+                (dual(4, true), dual(4, false), twice),
+                (far(0, wide, false), he(0), 0.0),
+                (far(2, wide, false), he(2), 0.0),
+                (far(1, wide, true), he(1), twice),
+                (far(0, narrow, false), he(0), denser),
+                (far(0, narrow, true), he(0), twice + denser),
+            ] {
+                assert!((snr(than) - snr(better) - gain).abs() < 0.003, "{better} and {than}");
+            }
+            let header = |rate| model.header_sensitivity_snr(rate, 0.1).0;
+            for rate in [far(2, wide, false), far(0, narrow, true)] {
+                assert!((header(he(0)) - header(rate) - twice).abs() < 0.003, "{rate}");
+            }
+            // Some 10 octets need less than what they announce, where that is a packet.
+            let rate = far(0, narrow, false);
+            assert!(header(rate) < model.sensitivity_snr(rate, 0.1, 1_500).0);
+            for rate in [he(0), ht(0)] {
+                let half = model.header_sensitivity_snr(rate, 0.5);
+                assert!((model.header_success(rate, half).as_f64() - 0.5).abs() < 0.002);
+            }
+        }
     }
 
     /// In either model a faster MCS needs more SNR; simulated ones need less than the closed

@@ -14,7 +14,7 @@
 use super::he::HeCoding;
 use super::{HeGuardInterval, RuSize};
 use core::fmt;
-use lasthop_units::Bitrate;
+use lasthop_units::{Bitrate, Db};
 
 /// The frequency band of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -293,6 +293,11 @@ impl OfdmRate {
     }
 }
 
+/// What two copies are worth: in white noise the SNR of all that is combined is the sum (maximal
+/// ratio combining).
+pub(crate) const TWICE_AS_MUCH: Db = Db(3.010_299_956_639_812);
+/// What the power of 242 tones is worth in 106, each of which has the noise of before: 242 / 106.
+const IN_106_TONES: Db = Db(3.585_095_007_156_611);
 /// Data subcarriers of a clause 17 symbol (N_SD).
 const OFDM_DATA_SUBCARRIERS: u32 = 48;
 
@@ -391,6 +396,33 @@ impl Rate {
             return None;
         }
         Some(Self::HeExtendedRange { mcs, tones, guard_interval, dcm })
+    }
+
+    /// HE SU rates with dual carrier modulation of one to `streams_max` streams (at most two).
+    pub fn all_he_dual_carrier(
+        width: ChannelWidth,
+        guard_interval: HeGuardInterval,
+        streams_max: u8,
+    ) -> impl Iterator<Item = Self> + Clone {
+        (1..=streams_max.min(2)).flat_map(move |streams| {
+            (0..=Self::HE_MCS_MAX)
+                .filter_map(move |mcs| Self::he(mcs, streams, width, guard_interval, true))
+        })
+    }
+
+    /// HE extended range rates, with dual carrier modulation as well if `dcm` says so.
+    pub fn all_he_extended_range(
+        guard_interval: HeGuardInterval,
+        dcm: bool,
+    ) -> impl Iterator<Item = Self> + Clone {
+        let all = [(RuSize::Tones106, 0), (RuSize::Tones242, 0)];
+        let all = all.into_iter().chain([1, 2].map(|mcs| (RuSize::Tones242, mcs)));
+        all.flat_map(move |(tones, mcs)| {
+            [true, false]
+                .into_iter()
+                .filter(move |used| dcm || !used)
+                .filter_map(move |used| Self::he_extended_range(mcs, tones, guard_interval, used))
+        })
     }
 
     /// HT rates of one to `streams_max` streams (at most 4) in MCS order.
@@ -534,6 +566,38 @@ impl Rate {
                 None => unreachable!(),
             },
         }
+    }
+
+    /// By how much more an SNR counts than that of all tones of the rate's width: with dual
+    /// carrier modulation, whose bits are on two tones each, and in extended range on 106 tones,
+    /// which have the power of all. 16-QAM has its bits in other places of the two symbols, which
+    /// changes this a little and is left out.
+    #[inline]
+    pub const fn snr_gain(self) -> Option<Db> {
+        match self {
+            Self::He { dcm: true, .. } => Some(TWICE_AS_MUCH),
+            Self::HeExtendedRange { tones: RuSize::Tones106, dcm, .. } => Some(match dcm {
+                true => Db(TWICE_AS_MUCH.0 + IN_106_TONES.0),
+                false => IN_106_TONES,
+            }),
+            Self::HeExtendedRange { dcm: true, .. } => Some(TWICE_AS_MUCH),
+            _ => None,
+        }
+    }
+
+    /// By how much the preamble of a PPDU is above its data: the training fields of extended
+    /// range PPDUs by 3 dB (27.3.11.3 to 27.3.11.10 of IEEE 802.11ax-2021; not seen as text).
+    #[inline]
+    pub const fn preamble_boost(self) -> Option<Db> {
+        match self {
+            Self::HeExtendedRange { .. } => Some(TWICE_AS_MUCH),
+            _ => None,
+        }
+    }
+
+    /// Whether the PPDU is of extended range.
+    pub const fn is_extended_range(self) -> bool {
+        matches!(self, Self::HeExtendedRange { .. })
     }
 
     /// The rate that control responses and duration rules go by: for an HT, VHT or

@@ -23,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 60] = [
+pub static ALL: [Shipped; 61] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -46,6 +46,7 @@ pub static ALL: [Shipped; 60] = [
     shipped!("doze"),
     shipped!("edca"),
     shipped!("fading"),
+    shipped!("far-sensor"),
     shipped!("franc"),
     shipped!("franc/backlog"),
     shipped!("franc/beyond"),

@@ -97,7 +97,12 @@ pub(super) fn check_fixed_rates(
 ) {
     let is_uniform =
         own.iter().all(|it| (it.standard, it.width) == (own[0].standard, own[0].width));
-    if is_uniform {
+    // Modes that a node has only if it says so.
+    let is_usual = |station: &StationConfig| match station.rate_control {
+        RateControlConfig::Fixed { rate } => rate.snr_gain().is_none() && !rate.is_extended_range(),
+        _ => true,
+    };
+    if is_uniform && stations.iter().all(is_usual) {
         return;
     }
     for (index, (_, node)) in wifi.iter().enumerate() {
@@ -116,9 +121,15 @@ pub(super) fn check_fixed_rates(
         let place = control.mcs.as_ref().map(|at| &at.place);
         let place = place.or(control.rate.as_ref().map(|at| &at.place)).unwrap_or(&control.here);
         let (peer, own) = (&wifi[other].1.name, &own[other]);
+        let needed = match rate {
+            Rate::HeExtendedRange { dcm: false, .. } => "extended_range = true",
+            Rate::HeExtendedRange { .. } => "extended_range = true and dcm = true",
+            Rate::He { dcm: true, .. } => "dcm = true, the same standard and width,",
+            _ => "the same standard and width",
+        };
         let message = format!(
             "{peer:?} has {} in {} and cannot receive this fixed rate; take another kind of rate \
-             control here, or the same standard and width there",
+             control here, or {needed} there",
             own.standard, own.width
         );
         problems.push(place, message);

@@ -2,8 +2,8 @@
 
 use super::generations::rates_of;
 use super::{
-    Common, WifiNode, absence, legacy_rate, mu_mimo, not_a_rate, not_negative, power_save, rates,
-    retry,
+    Common, WifiNode, absence, legacy_rate, modes, mu_mimo, not_a_rate, not_negative, power_save,
+    rates, retry,
 };
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 /// The longest A-MSDU of HT (IEEE 802.11-2020, 9.4.2.55.2).
 const HT_AMSDU_BYTES_MAX: u16 = 7_935;
 /// aPPDUMaxTime (IEEE 802.11-2020, table 19-25).
-const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
+pub(super) const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 /// The largest minimum MPDU start spacing (9.4.2.55.3).
 const MPDU_START_SPACING_MAX: Duration = Duration::from_micros(16);
 /// What a TXOP limit is counted in, and the most that its field holds (9.4.2.28).
@@ -46,7 +46,11 @@ pub(super) fn config(
     let qos = raw.qos.as_ref().map_or(common.standard.has_block_ack(), |qos| qos.value);
     check_streams_of_standard(raw, common, problems);
     let streams = raw.streams.value.get::<u8>().min(common.standard.streams_max());
-    let capabilities = Capabilities::new(rates_of(common, streams, used), qos).within(common.band);
+    let mut all = rates_of(common, streams, used);
+    all.extend(modes::rates(raw, common, streams, problems));
+    let packet_padding = modes::packet_padding(raw, common, problems);
+    let capabilities = Capabilities::new(all, qos).within(common.band);
+    let capabilities = Capabilities { packet_padding, ..capabilities };
     let block_ack = BlockAck {
         window: window(raw, &capabilities, common, problems),
         reorder_timeout: raw.block_ack.reorder_timeout.value,
@@ -308,6 +312,8 @@ fn rate_control(
     let (minstrel, firmware) = ((MinstrelHt, "minstrel-ht"), (Firmware, "firmware"));
     only(control.mcs.as_ref().map(|at| &at.place), &fixed);
     only(control.streams.as_ref().map(|at| &at.place), &fixed);
+    only(control.dcm.as_ref().map(|at| &at.place), &fixed);
+    only(control.extended_range.as_ref().map(|at| &at.place), &fixed);
     only(control.rate.as_ref().map(|at| &at.place), &fixed);
     only(control.update_interval.as_ref().map(|at| &at.place), &[minstrel, firmware]);
     only(control.snr_error.as_ref().map(|at| &at.place), &[firmware]);
@@ -361,6 +367,7 @@ fn rate_control(
 fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -> Rate {
     let control = &raw.rate_control;
     let lowest = rates(common, 1)[0];
+    modes::check_standard(raw, common, problems);
     if let Some(at) = &control.streams
         && !matches!(common.standard, Standard::Dot11ac | Standard::Dot11ax)
     {
@@ -413,6 +420,9 @@ fn later_rate(
 ) -> Option<Rate> {
     let own = raw.streams.value.get();
     let streams = raw.rate_control.streams.as_ref().map_or(own, |at| at.value.get());
+    if let Some(rate) = modes::fixed_rate(raw, mcs, (common, streams), problems) {
+        return rate;
+    }
     let of = |mcs: u8| match common.standard {
         Standard::Dot11ac => Rate::vht(mcs, streams, common.width, common.guard_interval),
         _ => Rate::he(mcs, streams, common.width, common.he_guard_interval, false),

@@ -18,22 +18,22 @@ use super::super::multi_user::{
 };
 use super::super::station::Station;
 use super::{
-    Beam, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports, report_psdu,
+    Beam, LOSS_MAX, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports,
+    report_psdu,
 };
 use crate::air::{Air, Rates};
 use crate::mac::rate::RateControl;
 use crate::mac::sizes;
 use crate::phy::{
-    ErrorModel, Feedback, Grouping, GuardInterval, MuUser, Rate, Ru, RuSize, SpatialShare,
-    aged_error, he_ndp, vht_ndp,
+    ErrorModel, Feedback, Grouping, GuardInterval, MuUser, PacketPadding, Rate, Ru, RuSize,
+    SpatialShare, aged_error, he_ndp, vht_ndp,
 };
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant};
 
-/// A rate is used where it loses so many MPDUs of so many bytes.
-const LOSS_MAX: f64 = 0.1;
+/// A rate is used where it loses [`LOSS_MAX`] of MPDUs of so many bytes.
 const LOSS_BYTES: u32 = 1_600;
 
 impl Station {
@@ -56,6 +56,8 @@ impl Station {
             width: self.config.capabilities.width(),
             guard_interval: config.guard_interval,
             vht: (!is_he).then_some(GuardInterval::Long),
+            padding: PacketPadding::None,
+            own_padding: self.config.capabilities.packet_padding,
         };
         let soundings = self.soundings.take().unwrap_or_default();
         let exchange = 'build: {
@@ -162,7 +164,10 @@ impl Station {
         for (place, ((user, rate), candidate)) in each.enumerate() {
             let User { data_bytes, .. } = *user;
             let response = cx.rates.response(rate, Some(candidate.window)).duration;
-            one_by_one += cx.rates.ppdu_duration(rate, data_bytes) + sifs + response;
+            let originator = &self.edcaf(edcaf).originators[candidate.originator];
+            let padding = originator.shared.packet_padding;
+            one_by_one += cx.rates.padded_ppdu_duration(rate, data_bytes, padding);
+            one_by_one += sifs + response;
             if place > 0 {
                 one_by_one += between;
             }
@@ -211,7 +216,11 @@ impl Station {
             users.push(Sounded {
                 station,
                 feedback,
-                report: (report, bytes, cx.rates.ppdu_duration(report, bytes)),
+                report: (
+                    report,
+                    bytes,
+                    cx.rates.padded_ppdu_duration(report, bytes, channel.own_padding),
+                ),
                 ru: None,
                 poll: (poll.0, poll.2),
                 is_announced: false,
@@ -315,7 +324,8 @@ impl Soundings {
                 let share =
                     SpatialShare { antennas: config.antennas, total_streams: total, streams };
                 let age = cx.now.saturating_since(report.at);
-                let expected = aged_error(quantised, config.doppler_hz, age);
+                let presumed_hz = config.doppler_hz * self.haste(one.station);
+                let expected = aged_error(quantised, presumed_hz, age);
                 let sinr = share.sinr(report.snr, expected);
                 let model = &cx.settings.error_model;
                 let Some(rate) = self.rate_at(model, (one.rate, streams), width, sinr) else {

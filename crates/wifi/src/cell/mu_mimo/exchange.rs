@@ -243,7 +243,8 @@ impl Cell {
     }
 
     /// Users of an MU-MIMO PPDU that acknowledged less than half of it are sent to alone until
-    /// they are sounded again.
+    /// they are sounded again. What was lost tells how fast their channels change: rate control
+    /// of a station alone knows nothing of that.
     pub(in super::super) fn judge_reports(&mut self, station: StationId, users: &[User]) {
         let Some(soundings) = &mut self.stations[station.index()].soundings else { return };
         for user in users.iter().filter(|user| user.beam.is_some()) {
@@ -252,6 +253,10 @@ impl Cell {
                 acked.map_or(0, |acked| (0..user.mpdus).filter(|&n| acked.contains(n)).count());
             if 2 * count < user.mpdus && (user.asked || acked.is_some()) {
                 soundings.spoil(user.station());
+            }
+            if user.asked || acked.is_some() {
+                let lost = 1.0 - count as f64 / user.mpdus.max(1) as f64;
+                soundings.learn(user.station(), lost);
             }
         }
     }

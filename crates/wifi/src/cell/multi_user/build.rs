@@ -19,7 +19,7 @@ use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::rate::RateControl;
 use crate::mac::sizes;
-use crate::phy::{MuUser, Rate, Ru};
+use crate::phy::{MuUser, PacketPadding, Rate, Ru};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -77,6 +77,8 @@ impl Station {
             width: self.config.capabilities.width(),
             guard_interval: config.guard_interval,
             vht: None,
+            padding: PacketPadding::None,
+            own_padding: self.config.capabilities.packet_padding,
         };
         if let Some(other) = self.overdue(channel, edcaf, peer, |_| true) {
             return self.build_data(cx, air, edcaf, other, opportunity_end);
@@ -245,6 +247,9 @@ impl Station {
         opportunity_end: Instant,
     ) -> Option<MultiUser> {
         let aggregation = self.config.aggregation;
+        let originators = &self.edcaf(edcaf).originators;
+        let needed = candidates.iter().map(|one| originators[one.originator].shared.packet_padding);
+        let channel = Channel { padding: needed.max().unwrap_or_default(), ..channel };
         let answers = answers(cx, channel, acknowledgement, (candidates, answer_units));
         let mut duration_max = aggregation.ampdu_duration_max;
         if !self.config.access[edcaf].txop_limit.is_zero() {
@@ -305,7 +310,7 @@ impl Station {
         let air = candidates.iter().zip(&users).zip(&filled).zip(answers_by);
         let users = air.map(|(((one, user), filled), (response, &answer_ru))| {
             let &(mpdus, data_bytes, spacing_bytes) = filled;
-            let own = channel.data_time(user);
+            let own = channel.without_padding().data_time(user);
             let ratio = (u64::from(data_bytes), u64::from(user.psdu_bytes));
             User {
                 exchange: Exchange {

@@ -225,8 +225,7 @@ fn both(config: &CellConfig, kept: u32, time: Duration) -> (f64, f64) {
 }
 
 /// Nothing is lost by it where links stand still, and much is gained. With a link whose Doppler
-/// rate the access point does not know its rates are too fast, what it sends is lost, and sounding
-/// was in vain: one at a time would have been faster.
+/// rate the access point was not told it soon sends to nearly all alone: about as fast.
 #[test]
 fn it_gains_where_channels_stand_still() {
     let time = Duration::from_millis(500);
@@ -249,7 +248,7 @@ fn it_gains_where_channels_stand_still() {
         let fading = Fading::Rician { k: Db(40.0), doppler_hz: 15.0 };
         walking.change_links(|pair| pair.link.fading = fading);
         let (of_walking, alone) = both(&walking, 200, time);
-        assert!(of_walking < 0.95 * alone, "{of_walking}, {alone}");
+        assert!(of_walking > 0.95 * alone && of_walking < 1.2 * alone, "{of_walking}, {alone}");
         if is_he {
             continue;
         }
@@ -259,8 +258,72 @@ fn it_gains_where_channels_stand_still() {
         moving.change_links(|pair| pair.link.fading = fading);
         let (of_moving, alone) = both(&moving, 200, time);
         let found = [together, of_far, of_old, of_moving, alone];
-        for (found, page) in found.into_iter().zip([710.0, 462.0, 410.0, 238.0, 259.0]) {
+        for (found, page) in found.into_iter().zip([710.0, 462.0, 410.0, 277.0, 259.0]) {
             assert!((found - page).abs() < 0.02 * page, "{found}, not {page}");
+        }
+    }
+}
+
+/// The access point hears of what is lost, whatever control chooses the rates of stations alone:
+/// where links move faster than it was told, a fifth of the MPDUs is lost, which it takes for
+/// usual, and as good as none for good. Half of them were lost when it did not.
+#[test]
+fn it_learns_how_fast_channels_change() {
+    for (is_he, control) in [
+        (false, RateControlConfig::minstrel_ht()),
+        (false, RateControlConfig::ideal()),
+        (true, RateControlConfig::firmware()),
+    ] {
+        let mut config = spatial(3, is_he, 7, 64);
+        let fading = Fading::Rician { k: Db(40.0), doppler_hz: 10.0 };
+        config.change_links(|pair| pair.link.fading = fading);
+        let rates = match is_he {
+            true => Rate::all_he(WIDTH, HeGuardInterval::Ns800Ltf2x, 1).collect(),
+            false => Rate::all_vht(WIDTH, GuardInterval::Long, 1).collect::<Vec<Rate>>(),
+        };
+        for station in &mut config.stations {
+            station.capabilities = Capabilities::new(rates.clone(), true);
+            station.rate_control = control.clone();
+        }
+        let mut cell = Cell::new(&config, Seed::new(3, 0)).expect("a sound cell");
+        // Two floods, and a third station that also sends.
+        let stations: Vec<StationId> = (1..=3).map(StationId).collect();
+        let senders: Vec<(StationId, Address)> = stations
+            .iter()
+            .map(|&to| (AP, Address::Station(to)))
+            .chain([(StationId(3), Address::Station(AP))])
+            .collect();
+        saturate_each(&mut cell, &senders, Duration::from_secs(2));
+        for &to in &stations {
+            let stats = cell.link_stats(AP, Address::Station(to)).expect("it sent");
+            let failed = stats.mpdus_failed as f64 / stats.mpdus as f64;
+            assert!(failed < 0.33, "HE {is_he}, {to:?}: {failed}");
+            assert!(stats.mpdus_lost * 1_000 < stats.mpdus, "{to:?}: {}", stats.mpdus_lost);
+        }
+    }
+}
+
+/// Keeps 200 packets of 1 500 bytes on the way from each to each.
+fn saturate_each(cell: &mut Cell, senders: &[(StationId, Address)], time: Duration) {
+    let (mut now, mut held, mut tag) = (Instant::ZERO, alloc::vec![0u32; senders.len()], 0);
+    while now < Instant::ZERO + time {
+        for (place, &(from, to)) in senders.iter().enumerate() {
+            while held[place] < 200 {
+                let packet = Packet { flow_hash: place as u32, ..Packet::new(tag, 1_500, now) };
+                cell.handle_packet(now, from, to, packet);
+                (held[place], tag) = (held[place] + 1, tag + 1);
+            }
+        }
+        now = cell.poll_timeout().expect("it is never idle").0;
+        cell.handle_timeout(now);
+        while let Some(output) = cell.poll_output() {
+            let place = match output {
+                Output::Delivered { packet, .. } | Output::Dropped { packet, .. } => {
+                    packet.flow_hash
+                }
+                other => panic!("{other:?}"),
+            };
+            held[place as usize] -= 1;
         }
     }
 }

@@ -193,16 +193,21 @@ impl Log {
     /// follow a span of being awake in which an acknowledgement was lost, and for the 100 ms that a
     /// frame and its backoffs may last: the access point does not know what the station knows.
     fn in_vain(&self, station: StationId) -> Vec<(Instant, FrameKind)> {
-        self.in_vain_beyond(station, false)
+        self.in_vain_beyond(station, None)
     }
 
-    /// The same, where `until_heard` without those until the next frame of the station: an
-    /// unscheduled service period ends when the access point knows it.
-    fn in_vain_beyond(&self, station: StationId, until_heard: bool) -> Vec<(Instant, FrameKind)> {
+    /// The same where an unscheduled service period ends when a frame of it is given up: from
+    /// something that was lost until the station is heard again, without as many PPDUs as a
+    /// frame has attempts.
+    fn in_vain_beyond(
+        &self,
+        station: StationId,
+        attempts: Option<u32>,
+    ) -> Vec<(Instant, FrameKind)> {
         let awake = self.awake(station, Instant::MAX);
         let mut in_vain = Vec::new();
         let mut lost = Vec::new();
-        let mut is_in_doubt = false;
+        let (mut is_in_doubt, mut unheard) = (false, 0);
         for ppdu in self.ppdus() {
             for psdu in &ppdu.psdus {
                 let is_its =
@@ -210,19 +215,27 @@ impl Log {
                 let is_answer = |frame: &Frame| {
                     matches!(frame.kind, FrameKind::Ack | FrameKind::BlockAck { .. })
                 };
-                if is_its && psdu.frames.iter().any(|frame| is_answer(frame) && !frame.received) {
+                let is_missed = psdu.frames.iter().any(|frame| !frame.received);
+                if is_its && is_missed && psdu.frames.iter().any(is_answer) {
                     lost.push(ppdu.start);
-                    is_in_doubt = until_heard;
-                } else if ppdu.transmitter == station && psdu.frames.iter().any(|it| it.received) {
-                    is_in_doubt = false;
                 }
                 let first = awake.partition_point(|(_, until)| *until < ppdu.end);
                 let is_heard = awake.get(first).is_some_and(|(since, _)| *since <= ppdu.start);
+                if is_its && is_missed && is_heard {
+                    // What the station thinks may be something else from now on.
+                    is_in_doubt = true;
+                } else if ppdu.transmitter == station && !is_missed {
+                    (is_in_doubt, unheard) = (false, 0);
+                }
                 if psdu.receiver == Address::Station(station) && !is_heard {
+                    unheard += 1;
                     let since = first.checked_sub(1).map(|before| awake[before].0);
-                    let is_excused =
-                        |at: &Instant| Some(*at) >= since || *at + ms(100) > ppdu.start;
-                    if !is_in_doubt && !lost.iter().any(is_excused) {
+                    let is_recent = |at: &Instant| Some(*at) >= since || *at + ms(100) > ppdu.start;
+                    let is_excused = match attempts {
+                        Some(attempts) => is_in_doubt && unheard <= attempts,
+                        None => lost.iter().any(is_recent),
+                    };
+                    if !is_excused {
                         in_vain.push((ppdu.start, psdu.frames[0].kind));
                     }
                 }
@@ -740,7 +753,8 @@ proptest! {
         for n in 1..=number {
             let service = services[usize::from(n) - 1];
             let is_unscheduled = matches!(service, Some(ServicePeriodConfig::Unscheduled(_)));
-            prop_assert_eq!(log.in_vain_beyond(StationId(n), is_unscheduled), []);
+            let attempts = is_unscheduled.then_some(u32::from(retry_limit));
+            prop_assert_eq!(log.in_vain_beyond(StationId(n), attempts), []);
         }
         // All of them are at rest, and wake up again and again.
         for n in 1..=number {

@@ -18,7 +18,7 @@ use crate::air::Expected;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
-use crate::phy::{MuUser, Rate, Ru, RuSize};
+use crate::phy::{MuUser, PacketPadding, Rate, Ru, RuSize};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -302,6 +302,8 @@ impl Cell {
             width: self.stations[access_point.index()].config.capabilities.width(),
             guard_interval: config.guard_interval,
             vht: None,
+            padding: PacketPadding::None,
+            own_padding: self.stations[access_point.index()].config.capabilities.packet_padding,
         }
     }
 
@@ -399,7 +401,7 @@ impl Station {
                 .data_answer(cx, (uplink.edcaf, to), (user.psdu_bytes, spacing_bytes))
                 .unwrap_or((Content::BufferReport, null_bytes(Phase::Data))),
         };
-        let data_time = channel.triggered_data_time(user).as_nanos();
+        let data_time = channel.without_padding().triggered_data_time(user).as_nanos();
         let filled = data_time * u64::from(data_bytes) / u64::from(user.psdu_bytes.max(1));
         let of_all = uplink.duration - uplink.header;
         let answer = Answer {

@@ -7,13 +7,17 @@
 //! contention and aggregation, which would favour fast rates a little more. Below the lowest threshold the most robust rate is used.
 
 use super::{Algorithm, Attempt, RateChain, RateSet};
-use crate::phy::{ErrorModel, Rate};
+use crate::phy::{Band, ErrorModel, Rate};
 use alloc::vec::Vec;
-use lasthop_units::{Db, Instant, Probability};
+use lasthop_units::{Db, Duration, Instant, Probability};
 
 /// Tables for MPDUs of the configured length, twice, four and eight times as long.
 const LENGTHS: usize = 4;
 const RESOLUTION_DB: f64 = 0.01;
+/// Every MPDU of HE has a delimiter.
+const DELIMITER: u32 = 4;
+/// aPPDUMaxTime (IEEE 802.11-2020, table 19-25; the same of HE).
+const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 
 /// Thresholds of SNR by MPDU length.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +62,24 @@ impl Ideal {
         let long_enough = |table: &&Table| u32::from(msdu_bytes) <= table.bytes;
         let table = self.tables.iter().find(long_enough).unwrap_or(&self.tables[LENGTHS - 1]);
         let reached = table.thresholds.partition_point(|threshold| threshold.snr <= snr);
-        table.thresholds[reached.saturating_sub(1)].rate
+        let place = reached.saturating_sub(1);
+        match table.thresholds[place].rate {
+            rate if rate.is_extended_range() => table.short_enough(place, msdu_bytes),
+            rate => rate,
+        }
+    }
+}
+
+impl Table {
+    /// The rate at this place, or the next one at which a PPDU with a frame of so many bytes is
+    /// no longer than a PPDU may be: the slowest of extended range take too long for a packet.
+    #[cold]
+    fn short_enough(&self, place: usize, bytes: u16) -> Rate {
+        let bytes = DELIMITER + u32::from(bytes);
+        let is_short = |rate: Rate| rate.ppdu_duration(bytes, Band::Ghz5) <= PPDU_DURATION_MAX;
+        let later = self.thresholds[place..].iter().map(|threshold| threshold.rate);
+        let usable = later.clone().find(|rate| is_short(*rate));
+        usable.or(later.last()).expect("a place has a rate")
     }
 }
 
