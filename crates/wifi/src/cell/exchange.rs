@@ -68,6 +68,7 @@ impl Cell {
             self.stations[station.index()].exchange = Some(exchange);
             self.send_payload(station);
         }
+        self.stay_within(station);
         self.contention.hold(station, Instant::MAX);
     }
 

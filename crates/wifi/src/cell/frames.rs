@@ -110,7 +110,9 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() {
+                    if (self.config.ofdma.is_some() || self.config.mu_mimo.is_some())
+                        && self.config.capabilities.width() <= self.width_max
+                    {
                         if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
                             return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                         }
@@ -227,7 +229,10 @@ impl Station {
         };
         let originator = &mut self.edcaf(edcaf).originators[index];
         let chosen = originator.choose_rate(now, snr);
-        let (rate, single) = chosen.unwrap_or((cx.settings.group_rate, false));
+        let (mut rate, single) = chosen.unwrap_or((cx.settings.group_rate, false));
+        if rate.width() > self.width_max {
+            rate = rate.narrowed(self.width_max);
+        }
         if cx.outbox.records {
             self.record_rate(cx, edcaf, index);
         }

@@ -559,7 +559,7 @@ impl Cell {
             // The NAV ends with the PPDU, and there is no EIFS to cut short.
             return;
         }
-        if flight.carried.is_of_several() || !navs.is_empty() {
+        if flight.carried.is_of_several() || !navs.is_empty() || self.spatial_reuse.is_some() {
             return self.overhear_outside(flight);
         }
         air.overhear(flight, |listener, overheard| match overheard {
