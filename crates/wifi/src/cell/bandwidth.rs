@@ -8,7 +8,8 @@
 //! secondary channel is used that was idle for PIFS, at 2.4 GHz for DIFS, before the TXOP begins.
 //! In a TXOP no PPDU is wider than the one before. Responses, RTS and CTS are duplicates as wide
 //! as the PPDU of the exchange (10.6.6.6); all other frames without HT have 20 MHz, those for and
-//! of several stations the whole channel. Left out: sums of several PPDUs, the time that it takes
+//! of several stations the whole channel. An RTS asks how much is idle at its receiver, which says it
+//! by the width of its CTS (10.3.2.9). Left out: sums of several PPDUs, the time that it takes
 //! to detect one, what is not Wi-Fi, punctured PPDUs.
 
 use super::bss::BssFacts;
@@ -30,6 +31,9 @@ const SECONDARY: Dbm = Dbm(-72.0);
 const SECONDARY_80_MHZ: Dbm = Dbm(-69.0);
 /// The same of an HT station, which detects energy there.
 const SECONDARY_HT: Dbm = Dbm(-62.0);
+
+/// An RTS of 20 bytes at 6 Mb/s is 20 us and eight symbols long, and signal extension.
+const LONGEST_RTS: Duration = Duration::from_micros(20 + 8 * 4 + 6);
 
 /// Where a basic service set is in its band, and how it uses what is beside its primary channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -58,7 +62,7 @@ pub(super) struct Bandwidth {
     stations: Vec<Wide>,
     /// For how long a secondary channel is idle before it is used.
     interval: Duration,
-    /// PPDUs that ended no longer ago than that.
+    /// PPDUs that ended no longer ago than that, before an RTS began.
     ended: Vec<Ended>,
 }
 
@@ -79,6 +83,7 @@ struct Ended {
     transmitter: StationId,
     width: ChannelWidth,
     reduction: Reduction,
+    start: Instant,
     end: Instant,
 }
 
@@ -112,7 +117,8 @@ impl Bandwidth {
         Ok(config.has_several_channels().then_some(all))
     }
 
-    /// The widest channel around its primary one that was idle for `station` up to `now`.
+    /// The widest channel around its primary one that was idle for `station` up to `now`, or up
+    /// to when the longest RTS that ends now began.
     fn idle(&self, air: &Air, station: StationId, now: Instant) -> ChannelWidth {
         let own = self.stations[station.index()];
         let mut widest = own.width;
@@ -137,7 +143,7 @@ impl Bandwidth {
             narrow(Ended::new(flight, air.occupied(flight)));
         }
         for &ended in &self.ended {
-            if ended.end.saturating_add(self.interval) > now {
+            if ended.start < now && ended.end.saturating_add(self.interval) > now {
                 narrow(ended);
             }
         }
@@ -147,15 +153,16 @@ impl Bandwidth {
     /// A PPDU has come off the air.
     pub fn ended(&mut self, flight: &Flight, width: ChannelWidth) {
         let now = flight.end;
-        self.ended.retain(|it| it.end.saturating_add(self.interval) > now);
+        let kept = self.interval + LONGEST_RTS;
+        self.ended.retain(|it| it.end.saturating_add(kept) > now);
         self.ended.push(Ended::new(flight, width));
     }
 }
 
 impl Ended {
     fn new(flight: &Flight, width: ChannelWidth) -> Self {
-        let &Flight { transmitter, reduction, end, .. } = flight;
-        Self { transmitter, width, reduction, end }
+        let &Flight { transmitter, reduction, start, end, .. } = flight;
+        Self { transmitter, width, reduction, start, end }
     }
 }
 
@@ -184,9 +191,10 @@ impl Cell {
         Some(match (flight.carried, flight.receiver) {
             _ if flight.carried.is_of_several() => wide.width_of_set,
             (Carried::Rts, _) if is_duplicated => of_exchange(flight.transmitter),
-            (Carried::Cts | Carried::Ack | Carried::BlockAck { .. }, Address::Station(of))
-                if is_duplicated =>
-            {
+            (Carried::Cts, Address::Station(of)) if is_duplicated => {
+                of_exchange(of).min(self.stations[of.index()].width_max)
+            }
+            (Carried::Ack | Carried::BlockAck { .. }, Address::Station(of)) if is_duplicated => {
                 of_exchange(of)
             }
             _ => flight.rate.width(),
@@ -241,7 +249,41 @@ impl Cell {
         }
     }
 
-    /// A PPDU of `width` of the station's TXOP begins: later ones are no wider.
+    /// `receiver` decoded an RTS and answers it as far as its NAV goes: as wide as its own
+    /// channel was idle before the RTS, or not at all if less than the whole is no use
+    /// (10.3.2.9). Stations of 802.11n signal no bandwidth.
+    pub(super) fn clears(&mut self, flight: &Flight, receiver: StationId) -> bool {
+        let Some(bandwidth) = &self.bandwidth else { return true };
+        let sender = flight.transmitter;
+        let [wide, theirs] = [sender, receiver].map(|it| bandwidth.stations[it.index()]);
+        if wide.is_ht || theirs.is_ht {
+            return true;
+        }
+        let idle = bandwidth.idle(&self.air, receiver, flight.start);
+        if idle >= self.air.occupied(flight) {
+            return true;
+        }
+        let state = &mut self.stations[sender.index()];
+        if wide.access == BandwidthAccess::Static {
+            return false;
+        }
+        state.width_max = state.width_max.min(idle);
+        true
+    }
+
+    /// A CTS came, perhaps narrower than its RTS: the payload takes no more, and no longer than
+    /// the RTS has said but for one MPDU.
+    pub(super) fn narrow_payload(&mut self, station: StationId) {
+        let width_max = self.stations[station.index()].width_max;
+        let Some(mut exchange) = self.stations[station.index()].exchange.take() else { return };
+        if exchange.rate.width() > width_max {
+            let (state, mut cx) = self.at(station);
+            state.narrow(&mut cx, &mut exchange);
+        }
+        self.stations[station.index()].exchange = Some(exchange);
+    }
+
+    /// A PPDU of the station's TXOP begins: later ones are no wider.
     #[inline]
     pub(super) fn stay_within(&mut self, station: StationId) {
         if self.bandwidth.is_some() {

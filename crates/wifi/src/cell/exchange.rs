@@ -50,10 +50,13 @@ impl Cell {
             let duration = self.rates.ppdu_duration(rate, sizes::RTS);
             let reserves_until =
                 now + duration + sifs + clear + sifs + exchange.duration + response;
-            self.stations[station.index()].link_stats(exchange.peer).rts += 1;
+            let peer = exchange.peer;
+            let state = &mut self.stations[station.index()];
+            state.link_stats(peer).rts += 1;
+            state.exchange = Some(exchange);
             self.transmit(Flight {
                 transmitter: station,
-                receiver: exchange.peer,
+                receiver: peer,
                 start: now,
                 end: now + duration,
                 rate,
@@ -63,7 +66,6 @@ impl Cell {
                 overlaps: Overlaps::NONE,
                 reduction: Reduction::NONE,
             });
-            self.stations[station.index()].exchange = Some(exchange);
         } else {
             self.stations[station.index()].exchange = Some(exchange);
             self.send_payload(station);

@@ -294,6 +294,40 @@ impl Station {
         })
     }
 
+    /// Makes an exchange that was built, and not sent, as narrow as it has to be: as many of its
+    /// MPDUs as take no longer, one at least.
+    pub fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) {
+        let Content::Data { mpdus, .. } = exchange.content else { return };
+        let rate = exchange.rate.narrowed(self.width_max);
+        let bytes_max = cx.rates.psdu_within(rate, exchange.duration, exchange.psdu_bytes);
+        let spacing_bytes = spacing_bytes(rate, self.config.aggregation.mpdu_start_spacing);
+        let access = self.edcaf(exchange.edcaf);
+        let Some(index) = access.originator(exchange.peer) else { return };
+        let originator = &access.originators[index];
+        let (mut count, mut total, mut padded) = (0, 0, 0);
+        for mpdu in originator.pending.iter().take(mpdus) {
+            let bytes = u32::from(mpdu.bytes);
+            let with = padded + sizes::AMPDU_DELIMITER + bytes;
+            if with > bytes_max {
+                break;
+            }
+            padded += sizes::ampdu_subframe(bytes, spacing_bytes);
+            (count, total) = (count + 1, with);
+        }
+        let aggregated = count > 1;
+        if !aggregated {
+            let alone = originator.pending.front().map_or(0, |mpdu| u32::from(mpdu.bytes));
+            let delimiter = if rate.always_aggregates() { sizes::AMPDU_DELIMITER } else { 0 };
+            (count, total) = (1, alone + delimiter);
+        }
+        let window = originator.agreement.window().filter(|_| aggregated);
+        exchange.content = Content::Data { mpdus: count, aggregated };
+        exchange.rate = rate;
+        exchange.psdu_bytes = total;
+        exchange.duration = cx.rates.ppdu_duration(rate, total);
+        exchange.response = Some(cx.rates.response(rate, window));
+    }
+
     /// Builds A-MPDUs from what waits, until the hardware has two for the peer.
     #[inline]
     pub fn build_ahead(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address) {
