@@ -3,6 +3,7 @@
 //! heads of columns.
 
 mod airtime;
+pub mod bandwidth;
 mod contention;
 mod kernel;
 pub mod later;
@@ -38,7 +39,7 @@ pub const WARMUP: Duration = Duration::from_secs(4);
 pub type Chapter = (&'static str, fn() -> Table);
 
 /// All chapters, in the order of the page.
-pub const ALL: [Chapter; 31] = [
+pub const ALL: [Chapter; 32] = [
     ("airtime", airtime::table),
     ("error model", per::table),
     ("one station", saturated::table),
@@ -53,6 +54,7 @@ pub const ALL: [Chapter; 31] = [
     ("802.11ax, downlink OFDMA", later::ofdma),
     ("802.11ax, uplink OFDMA", uplink::ofdma),
     ("802.11ax, spatial reuse", reuse::table),
+    ("802.11ac, dynamic bandwidth", bandwidth::table),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),
