@@ -1284,7 +1284,9 @@ tables! {
         /// the application writes. "saturated" (UDP)
         /// keeps its own packets in its queue, as many as its share of the limit is,
         /// whatever is lost: before CoDel and FQ-CoDel, which drop more and more of
-        /// such a flow, take drop-tail to measure what a link carries.
+        /// such a flow, take drop-tail to measure what a link carries. It fills a
+        /// drop-tail queue at every instant, and others in it lose all they send:
+        /// take a rate above the link's where there are others.
         option rate: Offered = "\"saturated\" for udp, as fast as it goes for tcp, 5 Mb/s for video (1080p streaming)";
         /// UDP, video and ping: length of a packet, IP header included. What is
         /// longer than an MTU on the way is cut and put together again.

@@ -54,7 +54,16 @@ impl Identity {
         self.min(other).to(self.max(other))
     }
 
-    /// A 32-bit hash that is spread evenly over its values, for a flow hash.
+    /// An instant within an interval, in whole microseconds, as that of one of many that should
+    /// not act together: spread evenly, also where names are alike.
+    pub fn offset_within(self, interval: Duration) -> Duration {
+        let share = Xoshiro256PlusPlus::seed_from_u64(self.0).next_u64();
+        let micros = u128::from(interval.as_micros()) * u128::from(share) >> u64::BITS;
+        Duration::from_micros(micros as u64)
+    }
+
+    /// A 32-bit hash for buckets, as a flow hash. Those of names that differ in their last
+    /// letter are close to each other.
     pub const fn hash(self) -> u32 {
         (self.0 ^ self.0 >> 32) as u32
     }

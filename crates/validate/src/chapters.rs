@@ -72,6 +72,7 @@ pub const ALL: [Chapter; 32] = [
     ("franc, grid of paths", paths::judged),
     ("tunnels", tunnels::table),
     ("speed", speed::table),
+    ("speed, 802.11ac and ax", speed::later),
 ];
 
 fn run_once(setting: &Setting) -> Measured {

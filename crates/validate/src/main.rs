@@ -303,7 +303,7 @@ struct PaceOptions {
     /// Exit with 1 if a target is missed
     #[arg(long)]
     check: bool,
-    /// Only these: wires, down, up, udp
+    /// Only these: wires, down, up, udp, gigabit
     cases: Vec<String>,
 }
 

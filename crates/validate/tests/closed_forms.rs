@@ -252,6 +252,7 @@ fn in_two_sets(mut scenario: Scenario) -> Scenario {
     let half = cell.stations.len() / 2;
     cell.stations[half].role = Role::AccessPoint;
     cell.stations[half..].iter_mut().for_each(|station| station.bss = BssId(1));
+    cell.stations[half].beacon_offset = Duration::from_millis(60);
     let other = NodeId(half as u16);
     let direction = CableConfig::default();
     let directions = [direction.clone(), direction];

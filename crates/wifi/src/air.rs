@@ -33,7 +33,6 @@ pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
 use crate::cell::{AdjustError, CellConfig, CellError, Links};
-use crate::mac::block_ack::Bitmap;
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange, Subchannel};
 use crate::station::{Address, StationId};
 use alloc::sync::Arc;
@@ -77,10 +76,8 @@ pub(crate) enum Carried {
     Rts,
     Cts,
     Ack,
-    BlockAck {
-        /// Bit n: MPDU n of the exchange it answers is acknowledged.
-        acked: Bitmap,
-    },
+    /// Its transmitter knows which MPDUs of the exchange it answers it acknowledges.
+    BlockAck,
     /// The PSDUs of its transmitter's multi-user exchange.
     MultiUser {
         /// Preamble and HE-SIG fields, to the end of the HE-LTFs.
@@ -106,8 +103,6 @@ pub(crate) enum Carried {
     MultiStationBlockAck,
     /// A Block Ack in an HE trigger-based PPDU.
     TriggeredBlockAck {
-        /// Bit n: MPDU n of the exchange it answers is acknowledged.
-        acked: Bitmap,
         /// Preamble, to the end of the HE-LTFs.
         header: Duration,
     },
@@ -129,7 +124,7 @@ pub(crate) enum SoundingFrame {
 impl Carried {
     /// It belongs to an exchange with several stations.
     pub const fn is_of_several(&self) -> bool {
-        !matches!(self, Self::Payload | Self::Rts | Self::Cts | Self::Ack | Self::BlockAck { .. })
+        !matches!(self, Self::Payload | Self::Rts | Self::Cts | Self::Ack | Self::BlockAck)
     }
 }
 
@@ -197,7 +192,7 @@ impl Flight {
             Carried::MultiUser { header }
             | Carried::Triggered { header }
             | Carried::BeamformingReport { header: Some(header) }
-            | Carried::TriggeredBlockAck { header, .. } => self.start + header,
+            | Carried::TriggeredBlockAck { header } => self.start + header,
             Carried::Sounding(SoundingFrame::Ndp) => self.end,
             _ => self.start + self.rate.preamble_and_header(band),
         }

@@ -79,12 +79,13 @@ pub use uplink::{MuEdcaParameters, UplinkConfig};
 use crate::air::{Air, Carried, Rates};
 use crate::capabilities::Capabilities;
 use crate::event::Event;
+use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::originator::Originator;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;
 use crate::phy::{Band, ChannelWidth, ErrorModel, Rate, Timing};
-use crate::station::{Address, BssId, StationId};
+use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use absence::Away;
 use alloc::vec::Vec;
@@ -442,6 +443,7 @@ impl Cell {
                 soundings: None,
                 uplink: None,
                 answer: None,
+                acknowledging: Bitmap::EMPTY,
                 buffered: 0,
                 recipients: Vec::new(),
                 rank: ranks[index],
@@ -459,8 +461,11 @@ impl Cell {
             })
             .collect();
         let mut cell = Self {
-            bss: (0..settings.bss.len() as u16)
-                .map(|bss| Bss::new(BssId(bss), settings.beacon_interval))
+            bss: settings
+                .bss
+                .iter()
+                .map(|set| &config.stations[set.access_point.index()])
+                .map(|state| Bss::new(settings.beacon_interval, state.beacon_offset))
                 .collect(),
             next_beacon: Instant::MAX,
             settings,
@@ -694,7 +699,10 @@ impl Cell {
             _ => self.reason_of_timer(),
         };
         self.next_step = (horizon.min(access), reason);
-        self.merge_arrivals();
+        self.next = self.next_step;
+        if !self.arrivals.is_empty() {
+            self.merge_arrivals();
+        }
     }
 
     /// Finds what is next, given [`Self::next_step`] as of the last step; since

@@ -25,6 +25,7 @@ fn config(sets: u16, snrs: &[f64], levels: &[Option<f64>], colours: &[u8]) -> Ce
         let identity = Identity::numbered(number.into());
         let mut station = StationConfig::fixed(role, identity, rate);
         station.bss = BssId(number / 2);
+        station.beacon_offset = Duration::from_millis(u64::from(number / 2 * 17 % 100));
         let level = levels[usize::from(number) % levels.len()];
         station.obss_pd = level.map(|level| ObssPd {
             level: Dbm(level),

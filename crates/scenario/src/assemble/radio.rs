@@ -29,7 +29,7 @@ use crate::raw::{
     ShortestGuardInterval,
 };
 use crate::scalar::At;
-use lasthop_units::{Bitrate, Db};
+use lasthop_units::{Bitrate, Db, Duration};
 use lasthop_wifi::cell::{CellConfig, StationConfig};
 use lasthop_wifi::mac::rate::RateSet;
 use lasthop_wifi::phy::{
@@ -88,6 +88,9 @@ pub(crate) fn cell(
             station::config(*index, node, *bss, (own, &used), problems)
         })
         .collect();
+    if let Some(interval) = channel.beacon_interval.value.0 {
+        spread_beacons(&wifi, interval, &mut stations);
+    }
     let (colours, channels) =
         cells::apply(raw, &wifi, &sets, (common.band, &mut stations), problems);
     station::check_addresses(&wifi, &stations, problems);
@@ -141,6 +144,16 @@ fn sets(wifi: &[WifiNode<'_>]) -> Vec<BssId> {
         sets.push(BssId(u16::try_from(number).expect("there are at most NODES_MAX sets")));
     }
     sets
+}
+
+/// Beacons of sets with a name are apart from those of others, by the name of the access point:
+/// neither a further set nor another order in the file moves them.
+fn spread_beacons(wifi: &[WifiNode<'_>], interval: Duration, stations: &mut [StationConfig]) {
+    for ((_, node), station) in wifi.iter().zip(stations) {
+        if node.bss().is_some() && node.role() == Role::AccessPoint {
+            station.beacon_offset = station.identity.offset_within(interval);
+        }
+    }
 }
 
 /// The closed forms, computed once for all scenarios of a process.

@@ -453,8 +453,64 @@ rate = "300kb/s"
     Layout::new(head, body)
 }
 
-fn all() -> [Layout; 4] {
-    [fading(), hidden(), absences(), coded()]
+/// Three sets of 802.11ax that hear each other: older and narrower stations, uplink and downlink
+/// OFDMA, MU-MIMO, power save by service periods, spatial reuse.
+fn cells() -> Layout {
+    let head = r#"
+        duration = "500ms"
+        series_interval = "20ms"
+        [channel]
+        standard = "802.11ax"
+        width = "40MHz"
+        [[cell]]
+        name = "upstairs"
+        spatial_reuse = "-72dBm"
+        [[cell]]
+        name = "downstairs"
+        spatial_reuse = "-72dBm"
+    "#;
+    let mut body = String::new();
+    for (bss, x, keys) in [
+        ("", 0, "ofdma = { stations = 4, uplink = { buffer_reports = \"off\" } }"),
+        ("upstairs", 18, "mu_mimo = { stations = 2 }"),
+        ("downstairs", 33, "ofdma = { stations = 2, uplink = { buffer_reports = \"5ms\" } }"),
+    ] {
+        let (prefix, set) = match bss {
+            "" => (String::new(), String::new()),
+            _ => (format!("{bss}-"), format!("bss = \"{bss}\"\n")),
+        };
+        let mut node = |name: &str, role: &str, y: u32, keys: &str| {
+            body += &format!(
+                "[[node]]\nname = \"{prefix}{name}\"\nrole = \"{role}\"\n{set}\
+                 position = [\"{x}m\", \"{y}m\"]\n{keys}\n\n"
+            );
+        };
+        node("ap", "access-point", 0, keys);
+        node("laptop", "station", 3, "");
+        node("old", "station", 5, "standard = \"802.11n\"\nwidth = \"20MHz\"");
+        node("phone", "station", 2, "power_save = { kind = \"u-apsd\" }");
+        node("sensor", "station", 9, "power_save = { kind = \"twt\", wake_interval = \"20ms\" }");
+        node("tablet", "station", 4, "");
+        for (name, from, to, what) in [
+            ("down", "ap", "laptop", "kind = \"udp\"\nrate = \"60Mb/s\"\npattern = \"poisson\""),
+            ("film", "ap", "tablet", "kind = \"video\""),
+            ("up", "tablet", "ap", "kind = \"tcp\""),
+            ("up-too", "laptop", "ap", "kind = \"udp\"\nrate = \"20Mb/s\""),
+            ("old", "old", "ap", "kind = \"udp\"\nrate = \"3Mb/s\""),
+            ("voice", "phone", "ap", "kind = \"ping\"\ninterval = \"20ms\""),
+            ("value", "ap", "sensor", "kind = \"ping\"\ninterval = \"50ms\""),
+        ] {
+            body += &format!(
+                "[[flow]]\nname = \"{prefix}{name}\"\nfrom = \"{prefix}{from}\"\n\
+                 to = \"{prefix}{to}\"\n{what}\n\n"
+            );
+        }
+    }
+    Layout::new(head, &body)
+}
+
+fn all() -> [Layout; 5] {
+    [fading(), hidden(), absences(), coded(), cells()]
 }
 
 /// Adds idle parts to a layout, at index `at` of each list.
@@ -531,7 +587,9 @@ fn a_duplicate_is_dropped_when_it_arrives() {
 /// The layouts are not trivial: their flows deliver, collide and lose packets.
 #[test]
 fn the_runs_have_what_can_differ() {
-    for (layout, wanted) in all().iter().zip(["WireLoss", "collisions", "ps_polls", "CodedLink"]) {
+    for (layout, wanted) in
+        all().iter().zip(["WireLoss", "collisions", "ps_polls", "CodedLink", "triggers"])
+    {
         let records = layout.run(1);
         let text = format!("{:?}", records.lines);
         assert!(text.contains(wanted), "{wanted}");
@@ -543,7 +601,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
     #[test]
     fn no_order_changes_anything(
-        which in 0..4usize,
+        which in 0..5usize,
         keys in prop::collection::vec(any::<u64>(), 40),
         idle in prop::option::of(0..5usize),
         seed in any::<u64>(),

@@ -194,7 +194,7 @@ impl Cell {
             (Carried::Cts, Address::Station(of)) if is_duplicated => {
                 of_exchange(of).min(self.stations[of.index()].width_max)
             }
-            (Carried::Ack | Carried::BlockAck { .. }, Address::Station(of)) if is_duplicated => {
+            (Carried::Ack | Carried::BlockAck, Address::Station(of)) if is_duplicated => {
                 of_exchange(of)
             }
             _ => flight.rate.width(),

@@ -75,26 +75,14 @@ pub(super) fn beacon_bytes(capabilities: &Capabilities) -> u32 {
 
 impl Bss {
     /// The set before its first beacon.
-    pub fn new(bss: BssId, beacon_interval: Option<Duration>) -> Self {
-        let first =
-            beacon_interval.map(|interval| Instant::ZERO + interval + beacon_offset(bss, interval));
+    pub fn new(beacon_interval: Option<Duration>, beacon_offset: Duration) -> Self {
+        let first = beacon_interval.map(|interval| Instant::ZERO + interval + beacon_offset);
         Self {
             next_beacon: first.unwrap_or(Instant::MAX),
             tim: Tim::default(),
             group_held: Absences::default(),
         }
     }
-}
-
-/// By how much the beacons of a set follow those of set 0: the fractional part of the golden
-/// ratio times its number, in beacon intervals. Any number of sets is spread over the interval,
-/// and one more moves none of the others.
-fn beacon_offset(bss: BssId, interval: Duration) -> Duration {
-    /// 2^32 times the fractional part of the golden ratio.
-    const GOLDEN_RATIO: u32 = 0x9e37_79b9;
-    let share = u32::from(bss.0).wrapping_mul(GOLDEN_RATIO);
-    let nanos = (u128::from(interval.as_nanos()) * u128::from(share)) >> u32::BITS;
-    Duration::from_nanos(nanos as u64)
 }
 
 /// The association identifier of each station, 1 to 2 007 in its set (9.4.1.8): its place among
@@ -154,25 +142,5 @@ impl Cell {
     /// Finds which access point queues a beacon next.
     pub(super) fn find_next_beacon(&mut self) {
         self.next_beacon = super::earliest(self.bss.iter().map(|bss| bss.next_beacon));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The first set keeps the instants that it has alone, and of 20 sets no two begin within a
-    /// hundredth of the interval.
-    #[test]
-    fn beacons_are_spread_over_the_interval() {
-        let interval = Duration::from_micros(102_400);
-        assert_eq!(beacon_offset(BssId(0), interval), Duration::ZERO);
-        let mut offsets: Vec<_> = (0..20).map(|bss| beacon_offset(BssId(bss), interval)).collect();
-        offsets.sort_unstable();
-        offsets.push(interval);
-        for pair in offsets.windows(2) {
-            assert!(pair[1] - pair[0] > interval / 100, "{pair:?}");
-        }
-        assert!(beacon_offset(BssId(u16::MAX), Duration::from_secs(67)) < Duration::from_secs(67));
     }
 }

@@ -162,6 +162,8 @@ pub struct StationConfig {
     pub role: Role,
     /// The basic service set that it belongs to. It sends to stations of this set only.
     pub bss: BssId,
+    /// An access point's: how much later than one beacon interval its first beacon is.
+    pub beacon_offset: Duration,
     /// Channel access parameters, by [`AccessCategory`](lasthop_packet::AccessCategory) index.
     pub access: [EdcaParameters; 4],
     /// Queue above the MAC, one of these for each access category.
@@ -228,6 +230,7 @@ impl StationConfig {
             address: MacAddr::local(0),
             role,
             bss: BssId::default(),
+            beacon_offset: Duration::ZERO,
             access: [EdcaParameters::BEST_EFFORT; 4],
             queue: QueueConfig::MAC80211,
             driver_queue: DriverLimit::None,

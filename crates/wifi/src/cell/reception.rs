@@ -89,8 +89,8 @@ impl Cell {
                 self.receive_answer(flight, receiver);
             }
             (Carried::MultiStationBlockAck, _) => self.receive_multi_station_block_ack(flight),
-            (Carried::TriggeredBlockAck { acked, .. }, Address::Station(receiver)) => {
-                self.receive_triggered(flight, receiver, acked);
+            (Carried::TriggeredBlockAck { .. }, Address::Station(receiver)) => {
+                self.receive_triggered(flight, receiver);
             }
             (carried, Address::Station(receiver)) => {
                 let decoded = self.decodes_control(flight, receiver);
@@ -113,7 +113,8 @@ impl Cell {
                         self.follow(receiver, Sequel::Payload);
                     }
                     Carried::Ack if decoded => self.exchange_succeeded(receiver, &Bitmap::FIRST),
-                    Carried::BlockAck { acked } if decoded => {
+                    Carried::BlockAck if decoded => {
+                        let acked = self.stations[flight.transmitter.index()].acknowledging;
                         self.exchange_succeeded(receiver, &acked);
                     }
                     _ => self.exchange_failed(receiver),
@@ -282,7 +283,10 @@ impl Cell {
             }
             let response = exchange.response.expect("frames to one station are answered");
             let carried = match response.block_ack {
-                true => Carried::BlockAck { acked: decoded },
+                true => {
+                    self.stations[receiver.index()].acknowledging = decoded;
+                    Carried::BlockAck
+                }
                 false => Carried::Ack,
             };
             let sequel = Sequel::Response {

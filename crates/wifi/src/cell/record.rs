@@ -146,9 +146,7 @@ impl Cell {
             Carried::Rts => FrameKind::Rts,
             Carried::Cts => FrameKind::Cts,
             Carried::Ack => FrameKind::Ack,
-            Carried::BlockAck { .. } | Carried::TriggeredBlockAck { .. } => {
-                self.block_ack_kind(flight)
-            }
+            Carried::BlockAck | Carried::TriggeredBlockAck { .. } => self.block_ack_kind(flight),
             Carried::Payload
             | Carried::MultiUser { .. }
             | Carried::Trigger

@@ -41,6 +41,9 @@ pub(super) struct Station {
     pub uplink: Option<Box<Uplink>>,
     /// How it answers a Trigger frame; with what, `exchange` says.
     pub answer: Option<Box<Answer>>,
+    /// What its next Block Ack acknowledges, or the one that it is sending: bit n is MPDU n of
+    /// the exchange it answers.
+    pub acknowledging: Bitmap,
     /// Bytes of MSDUs that it held in the category of its last PPDU with data when that began:
     /// counted only where an access point solicits uplink PPDUs.
     pub buffered: u64,

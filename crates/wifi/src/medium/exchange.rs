@@ -227,7 +227,8 @@ impl Medium {
                     Carried::Ack if is_decoded => {
                         self.exchange_over(receiver, Some(Bitmap::FIRST));
                     }
-                    Carried::BlockAck { acked } if is_decoded => {
+                    Carried::BlockAck if is_decoded => {
+                        let acked = self.radios[transmitter.index()].acknowledging;
                         self.exchange_over(receiver, Some(acked));
                     }
                     _ => self.exchange_over(receiver, None),
@@ -361,7 +362,10 @@ impl Medium {
             }
         }
         let carried = match response.block_ack {
-            true => Carried::BlockAck { acked },
+            true => {
+                self.radios[receiver.index()].acknowledging = acked;
+                Carried::BlockAck
+            }
             false => Carried::Ack,
         };
         let end = now + response.duration;

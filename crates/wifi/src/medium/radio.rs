@@ -6,6 +6,7 @@ use super::{Frame, RadioStats, STAGES, Stage};
 use crate::air::{Rates, spacing_bytes};
 use crate::cell::{EdcaParameters, StationConfig};
 use crate::mac::backoff::Backoff;
+use crate::mac::block_ack::Bitmap;
 use crate::mac::contention::ContenderId;
 use crate::mac::sizes;
 use alloc::collections::VecDeque;
@@ -26,6 +27,8 @@ pub(super) struct Radio {
     seed: Seed,
     accesses: [Option<Access>; ACCESSES],
     pub exchange: Option<Exchange>,
+    /// What the Block Ack that it is sending acknowledges: bit n is frame n.
+    pub acknowledging: Bitmap,
     pub stats: RadioStats,
 }
 
@@ -58,6 +61,7 @@ impl Radio {
             seed,
             accesses: [const { None }; ACCESSES],
             exchange: None,
+            acknowledging: Bitmap::EMPTY,
             stats: RadioStats::default(),
         }
     }

@@ -164,8 +164,7 @@ fn target_wake(table: &RawPowerSave, name: &str, problems: &mut Problems) -> Opt
         is_sound = false;
     }
     // By the name, so that neither the order of stations nor others move it.
-    let share = u128::from(Identity::of(name).hash()) * u128::from(wake_interval.as_micros());
-    let spread = Duration::from_micros((share >> 32) as u64);
+    let spread = Identity::of(name).offset_within(wake_interval);
     is_sound.then_some(TwtConfig {
         wake_interval,
         wake_duration,

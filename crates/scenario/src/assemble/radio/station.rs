@@ -68,6 +68,8 @@ pub(super) fn config(
             _ => lasthop_wifi::cell::Role::Station,
         },
         bss,
+        // For sets with a name it is set once all are known.
+        beacon_offset: Duration::ZERO,
         access: edca(raw, qos, common, problems),
         queue: queue::config(&raw.queue, QueueConfig::MAC80211, problems),
         driver_queue: driver_queue(raw, problems),

@@ -137,9 +137,10 @@ impl Cell {
                 self.stations[sender.index()].multi_user = Some(several);
                 match answering[..] {
                     [(station, acked)] => {
+                        self.stations[station.index()].acknowledging = acked;
                         let sequel = Sequel::Response {
                             to: sender,
-                            carried: Carried::BlockAck { acked },
+                            carried: Carried::BlockAck,
                             rate: response.rate,
                             psdu_bytes: response.psdu_bytes,
                             duration: response.duration,
@@ -271,9 +272,10 @@ impl Cell {
             self.start_response_timeout(sender);
         }
         for &(station, acked) in answering {
+            self.stations[station.index()].acknowledging = acked;
             let sequel = Sequel::Response {
                 to: sender,
-                carried: Carried::TriggeredBlockAck { acked, header: triggered.header },
+                carried: Carried::TriggeredBlockAck { header: triggered.header },
                 rate: triggered.rate,
                 psdu_bytes: 0,
                 duration: triggered.duration,
@@ -284,12 +286,7 @@ impl Cell {
     }
 
     /// A trigger-based PPDU with a Block Ack ended.
-    pub(in super::super) fn receive_triggered(
-        &mut self,
-        flight: &Flight,
-        receiver: StationId,
-        acked: Bitmap,
-    ) {
+    pub(in super::super) fn receive_triggered(&mut self, flight: &Flight, receiver: StationId) {
         let several = self.stations[receiver.index()].multi_user.as_ref();
         let several = several.expect("it waits for Block Acks");
         let place = several.place(flight.transmitter).expect("only those answer that were asked");
@@ -306,6 +303,7 @@ impl Cell {
                 ppdu.psdus[0].ru = ru;
             }
         }
+        let acked = self.stations[flight.transmitter.index()].acknowledging;
         let several = self.stations[receiver.index()].multi_user.as_mut();
         let several = several.expect("it waits for Block Acks");
         several.answers_due -= 1;

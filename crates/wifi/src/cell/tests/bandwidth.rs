@@ -7,6 +7,7 @@ use super::*;
 use crate::cell::{BandwidthAccess, OperatingChannel};
 use crate::event::{Event, FrameKind, Ppdu};
 use crate::phy::Subchannel;
+use crate::station::BssId;
 use proptest::prelude::*;
 
 const NEIGHBOUR: StationId = StationId(2);

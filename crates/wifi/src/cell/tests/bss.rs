@@ -2,6 +2,7 @@
 
 use super::away::ms;
 use super::*;
+use crate::BssId;
 use crate::event::{Event, FrameKind};
 use crate::mac::power_save::{PowerSaveConfig, Retrieval};
 use crate::mac::rate::RateControlConfig;
@@ -23,6 +24,7 @@ pub(super) fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellC
         for place in 0..=*stations {
             let station = &mut config.stations[number];
             station.bss = BssId(bss);
+            station.beacon_offset = beacon_offset(bss, config.beacon_interval);
             station.role = if place == 0 { Role::AccessPoint } else { Role::Station };
             number += 1;
         }
@@ -34,6 +36,13 @@ pub(super) fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellC
     });
     config.capture_margin = None;
     config
+}
+
+/// Beacons that are spread over the interval by the golden ratio.
+fn beacon_offset(set: u16, interval: Option<Duration>) -> Duration {
+    let share = u32::from(set).wrapping_mul(0x9e37_79b9);
+    let interval = interval.unwrap_or_default();
+    Duration::from_nanos((u128::from(interval.as_nanos()) * u128::from(share) >> 32) as u64)
 }
 
 /// Every station to its access point.

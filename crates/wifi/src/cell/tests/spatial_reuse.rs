@@ -5,6 +5,7 @@
 use super::bss::{DEAF, SECOND, access_point, conserves, delivered, sets, trajectory, uplink};
 use super::ofdma::he;
 use super::*;
+use crate::BssId;
 use crate::event::{Event, FrameKind, Ppdu};
 use alloc::collections::BTreeSet;
 use proptest::prelude::*;

@@ -150,10 +150,12 @@ impl Cell {
         config: OfdmaConfig,
     ) -> Option<Uplink> {
         let channel = self.channel(access_point, config);
-        let stations = self.reachable(access_point, channel);
-        let reports = self.access(access_point, edcaf).reports.as_ref()?;
-        let last = reports.last_polled;
-        let behind = stations.iter().position(|station| Some(*station) > last).unwrap_or(0);
+        let mut stations = self.reachable(access_point, channel);
+        let last = self.access(access_point, edcaf).reports.as_ref()?.last_polled;
+        let rank = |station: &StationId| self.stations[station.index()].rank;
+        stations.sort_unstable_by_key(rank);
+        let last = last.as_ref().map(rank);
+        let behind = stations.iter().position(|station| Some(rank(station)) > last).unwrap_or(0);
         let (before, after) = stations.split_at(behind);
         let turns: Vec<StationId> = after.iter().chain(before).copied().collect();
         let (size, count) = equal_units(channel, turns.len().min(config.stations_max.into()))?;
