@@ -5,8 +5,8 @@ use crate::{Progress, RunError, observe};
 use lasthop_scenario::Scenario;
 use lasthop_trace::{AirInfo, Columns, Files, NodeFrames, Recorder, RunDocument, Tables};
 use lasthop_units::Duration;
-use lasthop_wifi::cell::Role;
-use lasthop_wifi::phy::Band;
+use lasthop_wifi::cell::{Role, StationConfig};
+use lasthop_wifi::phy::Subchannel;
 
 /// Returns the files of a run. `events`: the file of events, too; `captures`: captures
 /// on the air and at nodes, too, with these frames; those that are made up are cut at
@@ -21,16 +21,20 @@ pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) ->
     }
 }
 
-/// Returns the parameters of a capture on the air; `None` without a cell. The model has
-/// no channel numbers, and a capture needs one: the usual first one of the band.
+/// Returns the parameters of a capture on the air; `None` without a cell. Without a channel in
+/// the scenario it is the usual first one of the band.
 pub fn air(scenario: &Scenario) -> Option<AirInfo> {
     let cell = scenario.network.cell.as_ref()?;
     let access_point = cell.stations.iter().find(|station| station.role == Role::AccessPoint);
+    let primary = |station: &StationConfig| cell.channel_of(station.bss).primary;
+    let channels: Vec<u8> =
+        cell.stations.iter().map(|station| primary(station).number(cell.band)).collect();
     Some(AirInfo {
         band: cell.band,
-        channel: match cell.band {
-            Band::Ghz2_4 | Band::Ghz6 => 1,
-            Band::Ghz5 => 36,
+        channel: access_point.map_or(Subchannel::default(), primary).number(cell.band),
+        channels: match channels.iter().all(|channel| *channel == channels[0]) {
+            true => Vec::new(),
+            false => channels,
         },
         ssid: scenario.name.clone(),
         beacon_interval: cell.beacon_interval.unwrap_or(Duration::ZERO),

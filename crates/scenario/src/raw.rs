@@ -87,6 +87,13 @@ pub(crate) enum RequestKind {
     AfterDrop,
 }
 
+/// What stations do when a secondary channel is busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BandwidthKind {
+    Dynamic,
+    Static,
+}
+
 /// When a receiver delivers what comes in an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RxInterruptKind {
@@ -386,6 +393,7 @@ choices! {
         "host" => Self::Host,
         "relay" => Self::Relay,
     }
+    BandwidthKind { "dynamic" => Self::Dynamic, "static" => Self::Static }
     FadingKind { "none" => Self::None, "rayleigh" => Self::Rayleigh, "rician" => Self::Rician }
     PathLossKind { "log-distance" => Self::LogDistance, "free-space" => Self::FreeSpace }
     QueueKind {
@@ -1112,19 +1120,27 @@ tables! {
     }
 
     /// A basic service set: what its access point announces to the nodes that name it by bss.
-    /// 802.11ax only.
     RawCell {
         /// Its name, as in bss of its nodes.
         option name: Name = "the set of all nodes that have no bss";
-        /// Its BSS colour, by which stations know at the end of HE-SIG-A that a PPDU is of
-        /// another set; 0 for none. Two sets with the same colour take each other's PPDUs for
+        /// The number of its primary channel of 20 MHz: where its beacons are, and around which
+        /// PPDUs of 40, 80 and 160 MHz lie. A PPDU is sensed, decoded and minded by those whose
+        /// primary channel it covers, and disturbs what it overlaps with. Sets may be so far
+        /// apart that they have nothing in common. At 2.4 GHz 1, 6 and 11, or 1, 5, 9 and 13.
+        option channel: Whole<1, 233> = "36 at 5 GHz, else 1";
+        /// What its nodes do that gain the primary channel while a secondary one is busy (PPDUs
+        /// of others at -72 dBm or more within the last 25 us): "dynamic" sends to as much of
+        /// the channel as is idle, at the same MCS, "static" begins a new backoff until all is.
+        value bandwidth: BandwidthKind = "dynamic";
+        /// Its BSS colour with 802.11ax, by which stations know at the end of HE-SIG-A that a
+        /// PPDU is of another set; 0 for none. Two sets with the same colour take each other's PPDUs for
         /// their own until they have decoded a frame.
         option colour: Whole<0, 63> = "the lowest, from 1 on, that is given to no set and no neighbour: first the set without a name, then by name, then neighbours by name; beyond 63 sets they repeat";
         /// Spatial reuse by OBSS-PD.
         table spatial_reuse: RawSpatialReuse;
     }
 
-    /// Spatial reuse by OBSS-PD: a node of the set that receives an HE PPDU of another colour
+    /// Spatial reuse by OBSS-PD (802.11ax): a node of the set that receives an HE PPDU of another colour
     /// below the level goes on with its backoff, and sends, while that PPDU is on the air. Until
     /// the end of its next transmission opportunity it sends with 21 dBm (25 dBm of an access point
     /// with more than two streams) less what the level is above -82 dBm, if tx_power is more.
@@ -1163,8 +1179,13 @@ tables! {
         /// web pages and bulk transfers; before 802.11n there is one packet in each.
         value ppdu_duration: Duration = "2ms";
         /// Its MCS, with 802.11n (0 to 31, which says the streams, too), 802.11ac (0 to 9) and
-        /// 802.11ax (0 to 11); width and guard interval are the channel's.
+        /// 802.11ax (0 to 11); the guard interval is the channel's.
         option mcs: Whole<0, 31> = "16-QAM 3/4 with two streams: 12 with 802.11n, else 4";
+        /// The number of its primary channel, as of a [[cell]].
+        option channel: Whole<1, 233> = "that of the nodes without a bss, or of the first node's set";
+        /// How wide its PPDUs are. On a channel beside the primary one of others, 20 MHz is
+        /// what makes a secondary channel of theirs busy and no more.
+        option width: ChannelWidth = "the channel's";
         /// Its streams with 802.11ac and 802.11ax.
         option streams: Whole<1, 8> = "2";
         /// Its BSS colour with 802.11ax, 0 for none. It does not reuse the air itself.

@@ -3,7 +3,8 @@
 
 use lasthop_scenario::{Scenario, parse};
 use lasthop_units::Dbm;
-use lasthop_wifi::cell::{CellConfig, ObssPd};
+use lasthop_wifi::cell::{BandwidthAccess, CellConfig, ObssPd};
+use lasthop_wifi::phy::{Band, ChannelWidth};
 
 /// Two sets, the one without a name second, and neighbours.
 const FLATS: &str = r#"
@@ -109,6 +110,109 @@ fn a_set_reuses_the_air() {
     for said in ["", "spatial_reuse = \"off\"", "spatial_reuse = { level = \"off\" }"] {
         let scenario = scenario(&format!("[[cell]]\nname = \"upstairs\"\n{said}\n"));
         assert!(cell(&scenario).stations.iter().all(|it| it.obss_pd.is_none()));
+    }
+}
+
+/// By node of the file: number of the primary channel, and how its set uses what is beside it.
+fn channels(scenario: &Scenario) -> Vec<(u8, BandwidthAccess)> {
+    let cell = cell(scenario);
+    let of = |bss| {
+        let channel = cell.channel_of(bss);
+        (channel.primary.number(cell.band), channel.access)
+    };
+    cell.stations.iter().map(|station| of(station.bss)).collect()
+}
+
+/// Sets are where they say, or on the band's first channel; a neighbour is where the set without
+/// a name is. Nobody's channel is as all on the first one.
+#[test]
+fn sets_are_on_channels() {
+    use BandwidthAccess::{Dynamic, Static};
+    const NEAR: &str = "[[neighbour]]\nname = \"n\"\nlevel = \"-70dBm\"\nbusy = 0.1\n";
+    assert!(cell(&scenario(NEAR)).channels.is_empty());
+    for (text, first, upstairs, neighbour) in [
+        (format!("[[cell]]\nchannel = 149\n{NEAR}"), (149, Dynamic), (36, Dynamic), 149),
+        (format!("[[cell]]\nchannel = 44\n{NEAR}channel = 40\n"), (44, Dynamic), (36, Dynamic), 40),
+        (
+            format!("[[cell]]\nname = \"upstairs\"\nchannel = 165\nbandwidth = \"static\"\n{NEAR}"),
+            (36, Dynamic),
+            (165, Static),
+            36,
+        ),
+        (format!("{NEAR}channel = 64\nwidth = \"20MHz\"\n"), (36, Dynamic), (36, Dynamic), 64),
+    ] {
+        let scenario = scenario(&text);
+        let expected = [[upstairs; 3].to_vec(), [first; 2].to_vec(), vec![(neighbour, Dynamic); 2]];
+        assert_eq!(channels(&scenario), expected.concat(), "{text}");
+        assert!(scenario.warnings().is_empty(), "{:?}", scenario.warnings());
+    }
+    let wide = FLATS.replace("[channel]", "[channel]\nwidth = \"80MHz\"");
+    let text = format!("{wide}{NEAR}channel = 44\nwidth = \"20MHz\"\nmcs = 7\n");
+    let scenario = parse("flats.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let widths = cell(&scenario).stations.iter().map(|station| station.capabilities.width());
+    let (own, theirs) = (ChannelWidth::Mhz80, ChannelWidth::Mhz20);
+    assert_eq!(widths.collect::<Vec<_>>(), [vec![own; 5], vec![theirs; 2]].concat());
+    assert_eq!(cell(&scenario).band, Band::Ghz5);
+}
+
+#[test]
+fn channels_that_cannot_be() {
+    let at = |channel: &str| FLATS.replace("[channel]", &format!("[channel]\n{channel}"));
+    let near = "[[neighbour]]\nname = \"n\"\nlevel = \"-70dBm\"\nbusy = 0.1\n";
+    for (channel, text, expected) in [
+        (
+            "",
+            "[[cell]]\nchannel = 38".to_owned(),
+            "cell.0.channel: 5GHz has the channels 36, 40, 44, 48, 52, 56, 60, 64, 100, 104, 108, 112, \
+             116, 120, 124, 128, 132, 136, 140, 144, 149, 153, 157, 161, 165, not 38",
+        ),
+        (
+            "band = \"2.4GHz\"",
+            format!("{near}channel = 3"),
+            "neighbour.n.channel: 2.4GHz has the channels 1, 5, 6, 9, 11, 13, not 3",
+        ),
+        (
+            "band = \"6GHz\"",
+            "[[cell]]\nchannel = 36".to_owned(),
+            "6GHz has the channels 1, 5, 9, .. 233, not 36",
+        ),
+        ("", format!("{near}channel = 0"), "expected a whole number from 1 to 233"),
+        (
+            "width = \"80MHz\"",
+            "[[cell]]\nchannel = 165".to_owned(),
+            "cell.0.channel: channel 165 is part of none that is wider than 20MHz, and nodes of this \
+             set have 80MHz; give them less, or take one of 36, 40",
+        ),
+        (
+            "width = \"160MHz\"",
+            format!("[[cell]]\nchannel = 36\n{near}channel = 149"),
+            "neighbour.n.channel: channel 149 is part of none that is wider than 80MHz",
+        ),
+        (
+            "band = \"2.4GHz\"",
+            format!("[[cell]]\nchannel = 6\n{near}channel = 5"),
+            "channels that overlap in part are not modelled",
+        ),
+        (
+            "band = \"2.4GHz\"\nwidth = \"40MHz\"",
+            format!("{near}channel = 11\nwidth = \"20MHz\""),
+            "channels that overlap in part are not modelled",
+        ),
+        (
+            "",
+            "[[cell]]\nbandwidth = \"wide\"".to_owned(),
+            "cell.0.bandwidth: expected \"dynamic\" or \"static\"",
+        ),
+        (
+            "",
+            format!("{near}width = \"40MHz\""),
+            "expected at most 20MHz, the channel's width and 802.11ax's",
+        ),
+    ] {
+        let text = format!("{}{text}", at(channel));
+        let error = parse("flats.toml", &text, &[]).expect_err("an error").to_string();
+        assert!(error.contains(expected), "{text}: {error}");
+        assert!(error.contains("flats.toml:"), "{error}");
     }
 }
 

@@ -39,6 +39,8 @@ pub struct AirInfo {
     pub band: Band,
     /// Number of the primary channel, such as 6 or 36.
     pub channel: u8,
+    /// The same of each station, by [`StationId`], where they differ; else empty.
+    pub channels: Vec<u8>,
     /// Name of the network; truncated to 32 bytes.
     pub ssid: String,
     /// Time between beacons, announced in time units of 1 024 us.
@@ -75,6 +77,8 @@ pub(crate) struct AirWriter {
     maker: Maker,
     band: Band,
     channel: Channel,
+    /// By station, where they differ.
+    channels: Vec<Channel>,
     ampdus: u32,
     /// Room for radiotap headers: of the last frame of a PSDU, and before it of the others.
     radiotap: [Vec<u8>; 2],
@@ -88,6 +92,8 @@ struct Maker {
     capabilities: u16,
     /// The elements of a beacon before the TIM, and after it.
     elements: [Vec<u8>; 2],
+    /// By station, where their channels differ: those of its beacons, if it sends some.
+    elements_of: Vec<Option<[Vec<u8>; 2]>>,
     probe: Vec<u8>,
     /// Bytes of a made-up frame that are made at least; headers always are.
     bytes_made: usize,
@@ -144,20 +150,30 @@ impl AirWriter {
         let interval_tu = info.beacon_interval.as_micros() / 1_024;
         let capture = Capture::new(target, LinkType::Radiotap, "air", snap_bytes)?;
         let snap_bytes = snap_bytes.map_or(usize::MAX, |bytes| bytes as usize);
-        let maker = Maker {
+        let mut maker = Maker {
             interval_tu: u16::try_from(interval_tu).unwrap_or(u16::MAX),
             capabilities: Beacon::ESS | short_slots,
             elements: beacon_elements(info),
+            elements_of: vec![None; info.channels.len()],
             probe: probe_elements(info),
             bytes_made: snap_bytes,
             snap_bytes,
         };
         let channel = Channel::from_number(info.band, info.channel);
+        let channels = info.channels.iter();
+        let channels = channels.map(|&number| Channel::from_number(info.band, number)).collect();
+        for (own, &channel) in maker.elements_of.iter_mut().zip(&info.channels) {
+            if channel != info.channel {
+                let info = AirInfo { channel, channels: Vec::new(), ..info.clone() };
+                *own = Some(beacon_elements(&info));
+            }
+        }
         Ok(Self {
             capture,
             maker,
             band: info.band,
             channel,
+            channels,
             ampdus: 0,
             radiotap: Default::default(),
             data: true,
@@ -175,9 +191,11 @@ impl AirWriter {
 
     /// Writes the MPDUs of a PPDU.
     pub(crate) fn ppdu(&mut self, ppdu: &Ppdu, contents: Contents<'_>) -> Result<(), OutputError> {
+        let own = self.channels.get(usize::from(ppdu.transmitter.0)).copied();
+        let channel = own.unwrap_or(self.channel);
         for (place, psdu) in ppdu.psdus.iter().enumerate() {
             let start = ppdu.start + psdu.rate.preamble_and_header(self.band);
-            let mut header = radiotap::Repr::received(start, psdu.rate, self.channel, psdu.signal);
+            let mut header = radiotap::Repr::received(start, psdu.rate, channel, psdu.signal);
             if let Some(ru) = psdu.ru {
                 let is_downlink = contents.names.is_access_point(ppdu.transmitter);
                 header = header.on_unit(
@@ -361,11 +379,12 @@ impl Maker {
                 let (bitmap_offset, bitmap) = partial_virtual_bitmap(&frame.announced);
                 let bitmap = &bitmap;
                 let tim = Tim { dtim_count, dtim_period, group_traffic, bitmap_offset, bitmap };
-                let mut elements = self.elements[0].clone();
+                let [before, behind] = self.elements(ppdu.transmitter);
+                let mut elements = before.clone();
                 elements::Repr::Tim(tim)
                     .emit(&mut elements)
                     .expect("2 007 stations fit into 251 octets");
-                elements.extend_from_slice(&self.elements[1]);
+                elements.extend_from_slice(behind);
                 let beacon = self.beacon(ppdu, &elements);
                 link.management(management::Body::Beacon(beacon)).emit_mpdu(out);
             }
@@ -375,7 +394,7 @@ impl Maker {
                 link.management(request).emit_mpdu(out);
             }
             FrameKind::ProbeResponse => {
-                let elements = self.elements.concat();
+                let elements = self.elements(ppdu.transmitter).concat();
                 let beacon = self.beacon(ppdu, &elements);
                 link.management(management::Body::ProbeResponse(beacon)).emit_mpdu(out);
             }
@@ -410,6 +429,12 @@ impl Maker {
             }
         }
         0
+    }
+
+    /// What an access point announces.
+    fn elements(&self, access_point: StationId) -> &[Vec<u8>; 2] {
+        let own = self.elements_of.get(usize::from(access_point.0)).and_then(Option::as_ref);
+        own.unwrap_or(&self.elements)
     }
 
     /// Returns the body of a beacon or a Probe Response with these elements.

@@ -3,6 +3,7 @@
 //! heads of columns.
 
 mod airtime;
+pub mod bandwidth;
 mod contention;
 mod kernel;
 pub mod later;
@@ -53,6 +54,7 @@ pub const ALL: [Chapter; 32] = [
     ("802.11ax, downlink OFDMA", later::ofdma),
     ("802.11ax, uplink OFDMA", uplink::ofdma),
     ("802.11ax, spatial reuse", reuse::table),
+    ("802.11ac, dynamic bandwidth", bandwidth::table),
     ("rate control", rates::table),
     ("tcp, ns-3", tcp::table),
     ("tcp, ns-3, long wire", tcp::long_wire),

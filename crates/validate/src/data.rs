@@ -45,6 +45,8 @@ pub const AX_OFDMA_UL: &str = include_str!("../data/ax_ofdma_ul.csv");
 pub const AX_OFDMA_DL: &str = include_str!("../data/ax_ofdma_dl.csv");
 /// Goodput of two sets of 802.11ax, with OBSS-PD and without.
 pub const AX_SPATIAL_REUSE: &str = include_str!("../data/ax_spatial_reuse.csv");
+/// Goodputs and widths of a set of 802.11ac with another one on a secondary channel.
+pub const AC_BANDWIDTH: &str = include_str!("../data/ac_bandwidth.csv");
 /// What a packet costs ns-3, 802.11ac and 802.11ax.
 pub const AX_SCALE: &str = include_str!("../data/ax_scale.csv");
 /// Curves of PER over SNR of 802.11ax's rates, of the convolutional code.

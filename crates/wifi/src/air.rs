@@ -12,6 +12,7 @@
 //! As interference, and to stations that overhear it, it has the power that is in force
 //! when the last PPDU began.
 
+mod channels;
 mod overhear;
 mod overlaps;
 mod pairs;
@@ -32,7 +33,7 @@ pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
 
 use crate::cell::{AdjustError, CellConfig, CellError, Links};
-use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange};
+use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange, Subchannel};
 use crate::station::{Address, StationId};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -255,8 +256,10 @@ pub(crate) struct Air {
     phys: Option<Vec<Phy>>,
     /// Who ignores which PPDUs (spatial reuse).
     ignored: Vec<Ignored>,
-    /// Interferers that follow each other are not added up (spatial reuse).
+    /// Interferers that follow each other are not added up (spatial reuse, other channels).
     is_timed: bool,
+    /// By station: its primary channel; empty if all have the same.
+    primaries: Vec<Subchannel>,
 }
 
 /// Mean levels of a transmitter at a receiver.
@@ -351,7 +354,9 @@ impl Air {
             candidates: Vec::new(),
             phys: phys(config),
             ignored: Vec::new(),
-            is_timed: config.stations.iter().any(|station| station.obss_pd.is_some()),
+            is_timed: config.stations.iter().any(|station| station.obss_pd.is_some())
+                || config.has_several_channels(),
+            primaries: channels::primaries(config),
         })
     }
 
@@ -367,7 +372,14 @@ impl Air {
         senses
     }
 
-    pub fn begin(&mut self, mut flight: Flight) {
+    /// Puts a PPDU on the air.
+    pub fn begin(&mut self, flight: Flight) {
+        let width = flight.width(self.width);
+        self.begin_over(flight, width);
+    }
+
+    /// The same of a PPDU that occupies so much: more than its rate says if it is a duplicate.
+    pub fn begin_over(&mut self, mut flight: Flight, width: ChannelWidth) {
         while let Some((change, from, to)) =
             self.changes.pop_if(|(change, ..)| change.at <= flight.start)
         {
@@ -379,7 +391,7 @@ impl Air {
             end: flight.end,
             header_end: flight.header_end(self.band),
             answers: flight.answers(),
-            width: flight.width(self.width),
+            width,
             reduction: flight.reduction,
         };
         let others = self.flights.iter_mut();
@@ -494,14 +506,15 @@ impl Air {
     ) -> bool {
         !flight.overlaps.is_none()
             && self.interference(flight).any(|other| {
-                other.start < until && other.end > from && self.meets(&other, receiver)
+                other.start < until && other.end > from && self.meets(flight, &other, receiver)
             })
     }
 
-    /// Whether there is something of another PPDU at `receiver`.
-    fn meets(&self, other: &Interference, receiver: StationId) -> bool {
+    /// Whether there is something of another PPDU at `receiver`, where it receives this one.
+    fn meets(&self, flight: &Flight, other: &Interference, receiver: StationId) -> bool {
         let floor_mw = FLOOR * self.noise_mw[receiver.index()];
-        other.transmitter == receiver || self.power_of(other, receiver) >= floor_mw
+        other.transmitter == receiver
+            || self.power_of(other, receiver) >= floor_mw && self.falls_on(flight, other)
     }
 
     /// The mean power of another PPDU at `receiver`.
@@ -516,7 +529,7 @@ impl Air {
         !flight.overlaps.is_none()
             && self
                 .interference(flight)
-                .any(|other| listeners.iter().any(|&listener| self.meets(&other, listener)))
+                .any(|other| listeners.iter().any(|&at| self.meets(flight, &other, at)))
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -560,6 +573,7 @@ impl Air {
             let theirs_mw = self.power_of(&other, receiver);
             other.transmitter != receiver
                 && (!self.is_sensed(theirs_mw)
+                    || !self.covers(other.transmitter, other.width, receiver)
                     || lead_needed(other.order, self.capture_margin).has(power_mw, theirs_mw)
                     || self.ignores(receiver, &other, flight.start))
         })
@@ -568,7 +582,8 @@ impl Air {
     /// Returns whether another PPDU arrived at `receiver` while this one was on the air.
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         self.interference(flight).any(|other| {
-            other.transmitter == receiver || self.is_sensed(self.power_of(&other, receiver))
+            other.transmitter == receiver
+                || self.is_sensed(self.power_of(&other, receiver)) && self.falls_on(flight, &other)
         })
     }
 
@@ -683,7 +698,8 @@ impl Air {
         }
         let others = self.interference(flight);
         let overlapping = others
-            .filter(|other| other.start < until && other.end > from && self.meets(other, receiver));
+            .filter(|other| other.start < until && other.end > from)
+            .filter(|other| self.meets(flight, other, receiver));
         match flight.rate.width() < self.width {
             false => overlapping.map(|other| self.power_of(&other, receiver)).sum(),
             true => overlapping.map(|other| self.disturbs_mw(flight, &other, receiver)).sum(),

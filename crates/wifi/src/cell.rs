@@ -25,6 +25,7 @@
 //! | `uplink` | Trigger frames, and what several stations send at once (uplink OFDMA) |
 //! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
 //! | `bss` | basic service sets: whose access point is who |
+//! | `bandwidth` | sets on different channels, and how wide a PPDU may be (dynamic bandwidth) |
 //! | `navs`, `spatial_reuse` | of which set a PPDU is (colours), two NAVs, OBSS-PD |
 //! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
 //! | `service` | service periods of stations that stay in power save mode (U-APSD, TWT) |
@@ -36,6 +37,7 @@ mod access;
 mod adjust;
 mod arrival;
 mod away;
+mod bandwidth;
 mod bss;
 mod config;
 mod content;
@@ -62,6 +64,7 @@ mod uplink;
 mod waits;
 
 pub use adjust::{AdjustError, Adjustment};
+pub use bandwidth::{BandwidthAccess, OperatingChannel};
 pub use config::{
     Aggregation, BlockAck, BlockAckRequestPolicy, CellConfig, EdcaParameters, PairConfig, Role,
     RxInterrupt, StationConfig,
@@ -81,12 +84,13 @@ use crate::mac::contention::{ContenderId, Contention};
 use crate::mac::originator::Originator;
 use crate::mac::service_period::ServicePeriodConfig;
 use crate::mac::sizes;
-use crate::phy::{Band, ErrorModel, Rate, Timing};
+use crate::phy::{Band, ChannelWidth, ErrorModel, Rate, Timing};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use absence::Away;
 use alloc::vec::Vec;
 use arrival::Arrival;
+use bandwidth::Bandwidth;
 use bss::{Bss, BssFacts};
 use edcaf::Edcaf;
 use frames::Context;
@@ -218,6 +222,8 @@ pub struct Cell {
     navs: Vec<Navs>,
     /// Boxed, because most cells have none.
     spatial_reuse: Option<alloc::boxed::Box<SpatialReuse>>,
+    /// Where there are several channels.
+    bandwidth: Option<alloc::boxed::Box<Bandwidth>>,
     rates: Rates,
     outbox: Outbox,
     /// Kept to save allocations.
@@ -317,6 +323,9 @@ pub enum CellError {
     /// Spatial reuse without the PHY that has it.
     #[error("spatial reuse needs rates of 802.11ax")]
     SpatialReuseWithoutHe,
+    /// A channel that is wider than where it is.
+    #[error("station {0} is wider than the widest channel that its primary channel is part of")]
+    NoSuchChannel(u16),
     /// A client that would send to several stations at once.
     #[error("only an access point sends to several stations at once (MU-MIMO)")]
     StationSendsMuMimo,
@@ -395,11 +404,9 @@ impl Cell {
             config.stations.iter().any(|s| s.ofdma.is_some_and(|o| o.uplink.is_some()));
         let navs = Navs::of(config, has_uplink, sets.len());
         let spatial_reuse = SpatialReuse::of(config)?.map(alloc::boxed::Box::new);
+        let timing = timing_of(config);
+        let bandwidth = Bandwidth::of(config, &sets, timing)?.map(alloc::boxed::Box::new);
         let ranks = ranks(&config.stations)?;
-        let timing = match (Timing::of(config.standard, config.band), config.band) {
-            (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
-            (timing, _) => timing,
-        };
         let rates = Rates::new(config);
         let lowest = rates.lowest();
         let air = Air::new(config, seed)?;
@@ -448,6 +455,7 @@ impl Cell {
                 held_since: Instant::ZERO,
                 room_announced: false,
                 deaf_until: Instant::ZERO,
+                width_max: ChannelWidth::Mhz160,
                 away: Away::new(station).map(alloc::boxed::Box::new),
                 last_data: Instant::ZERO,
             })
@@ -481,6 +489,7 @@ impl Cell {
             next_uplink: Instant::MAX,
             navs,
             spatial_reuse,
+            bandwidth,
             stations,
             contention,
             owners: Vec::new(),
@@ -791,6 +800,13 @@ impl Machine for Cell {
                 self.schedule();
             }
         }
+    }
+}
+
+fn timing_of(config: &CellConfig) -> Timing {
+    match (Timing::of(config.standard, config.band), config.band) {
+        (timing, Band::Ghz2_4) if config.independent => timing.with_long_slot(),
+        (timing, _) => timing,
     }
 }
 

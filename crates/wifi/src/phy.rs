@@ -5,7 +5,7 @@
 //! each receives of MU-MIMO, [`Feedback`] what it costs to sound for it; [`Timing`] and
 //! [`ControlRates`] are what the MAC derives its intervals and its control
 //! responses from; a [`Link`] is which SNR there is, and [`ErrorModel`] what
-//! becomes of a frame at it.
+//! becomes of a frame at it; a [`Subchannel`] is where in the band a channel is.
 
 mod airtime;
 mod basic;
@@ -17,6 +17,7 @@ mod mu_mimo;
 mod rate;
 mod ru;
 mod sounding;
+mod subchannel;
 mod timing;
 mod vht;
 mod vht_mu;
@@ -33,5 +34,6 @@ pub use rate::{
 };
 pub use ru::{Ru, RuSize};
 pub use sounding::{Feedback, Grouping, he_ndp};
+pub use subchannel::Subchannel;
 pub use timing::{Standard, Timing};
 pub use vht_mu::{VHT_MU_USERS_MAX, VhtMuError, VhtMuPpdu, VhtMuUser, vht_ndp};

@@ -151,6 +151,7 @@ fn with_rate(
         _ => raw.streams.as_ref().map_or(2, |at| at.value.0),
     };
     settings.streams.value = Whole(streams);
+    settings.width = raw.width.as_ref().map(|at| At { value: at.value, place: at.place.clone() });
     settings.tx_power.value = TX_POWER;
     settings
 }

@@ -1,12 +1,13 @@
 //! The channel, and the cell made of it.
 //!
 //! `station` is what each node does on the air, `generations` which standard it follows,
-//! `cells` what the nodes of a set have in common, `absence` when one leaves the channel,
+//! `cells` what the nodes of a set have in common, `channels` where in the band it is, `absence` when one leaves the channel,
 //! `power_save` when it dozes, `retry` how it gives up early, `links` what each pair of them
 //! hears of each other.
 
 mod absence;
 mod cells;
+mod channels;
 mod generations;
 mod links;
 mod modes;
@@ -91,7 +92,8 @@ pub(crate) fn cell(
     if let Some(interval) = channel.beacon_interval.value.0 {
         spread_beacons(&wifi, interval, &mut stations);
     }
-    let colours = cells::apply(raw, &wifi, &sets, &mut stations, problems);
+    let (colours, channels) =
+        cells::apply(raw, &wifi, &sets, (common.band, &mut stations), problems);
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);
@@ -120,6 +122,7 @@ pub(crate) fn cell(
         capture_margin: channel.capture_margin.value.0,
         independent: channel.independent.value,
         colours,
+        channels,
         stations,
         links: Arc::new(links),
         record_events: false,

@@ -156,7 +156,8 @@ impl<'a> Phy<'a> {
     /// The secondary channel of 20 MHz is above the primary one.
     fn is_secondary_above(&self) -> bool {
         match self.band {
-            Band::Ghz2_4 => self.primary <= 7,
+            // 1 with 5, and 9 with 13.
+            Band::Ghz2_4 => self.primary == 9 || self.primary <= 7 && self.primary != 5,
             Band::Ghz5 | Band::Ghz6 => self.centre(ChannelWidth::Mhz40) > self.primary,
         }
     }

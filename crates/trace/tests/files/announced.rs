@@ -156,3 +156,23 @@ fn beacons_of_802_11ax() {
     ];
     check("ax-6", (Band::Ghz6, 37), he(2, ChannelWidth::Mhz160), &expected);
 }
+
+/// Where sets are on different channels, each frame is on its transmitter's, and a beacon
+/// announces that of its access point.
+#[test]
+fn every_transmitter_has_its_channel() {
+    let rates = RateSet::ht(1, ChannelWidth::Mhz20, false).rates;
+    let channels = [vec![44], vec![36; 15]].concat();
+    let info = AirInfo { band: Band::Ghz5, channel: 36, channels, rates, ..scene::air() };
+    let files = Files { air: Some(info), ..scene::files() };
+    let path = scene::scratch("announced-channels");
+    scene::record(&path, &files, scene::play);
+    let asked = ["wlan.fc.type_subtype", "radiotap.channel.freq", "wlan.ht.info.primarychannel"];
+    let Some(rows) = fields(&path.join("air.pcapng"), &asked) else { return };
+    let beacons: Vec<_> = rows.iter().filter(|row| row[0] == "0x0008").collect();
+    assert!(!beacons.is_empty());
+    for beacon in beacons {
+        assert_eq!((&*beacon[1], number(&beacon[2])), ("5220", Some(44)));
+    }
+    assert!(rows.iter().any(|row| row[1] == "5180"), "stations are on channel 36");
+}

@@ -103,6 +103,7 @@ pub fn air() -> AirInfo {
     AirInfo {
         band: Band::Ghz2_4,
         channel: 6,
+        channels: Vec::new(),
         ssid: "lasthop test".into(),
         beacon_interval: Duration::from_micros(102_400),
         basic_rates: dsss.to_vec(),

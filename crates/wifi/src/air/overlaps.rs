@@ -148,6 +148,11 @@ impl Overlapping {
         is_last.then_some((overlaps.first, self.next_number(), own.start))
     }
 
+    /// What a PPDU occupies that did not come off the air, or is asked about right then.
+    pub fn width_of(&self, overlaps: &Overlaps) -> Option<ChannelWidth> {
+        self.begun.get(self.place(overlaps.number)).map(|begun| begun.width)
+    }
+
     fn place(&self, number: u64) -> usize {
         (number - self.base) as usize
     }

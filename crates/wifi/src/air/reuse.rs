@@ -7,7 +7,7 @@
 
 use super::{Air, Flight, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
 use super::{Interference, Level, Threshold};
-use crate::phy::UNTIL_SIGNAL_A;
+use crate::phy::{ChannelWidth, UNTIL_SIGNAL_A};
 use crate::station::{Address, StationId};
 use lasthop_units::{Db, Dbm, Instant};
 
@@ -64,16 +64,19 @@ impl Flight {
 }
 
 impl Air {
-    /// The stations that sense a PPDU of `transmitter` with this power, itself left out.
+    /// The stations that sense a PPDU of `transmitter` with this power and this width on their
+    /// primary channels, itself left out.
     pub fn sensing(
         &self,
         transmitter: StationId,
         reduction: Reduction,
+        width: ChannelWidth,
     ) -> impl Iterator<Item = StationId> {
         let usual = self.listeners[transmitter.index()].iter().copied();
         usual.filter(move |&listener| {
-            reduction == Reduction::NONE
-                || self.power_mw(transmitter, listener) * reduction.factor >= self.carrier_sense_mw
+            (reduction == Reduction::NONE
+                || self.power_mw(transmitter, listener) * reduction.factor >= self.carrier_sense_mw)
+                && self.covers(transmitter, width, listener)
         })
     }
 
@@ -128,12 +131,17 @@ impl Air {
         let is_there = |other: &Interference, at: Instant| other.start <= at && other.end > at;
         let at = |at: Instant| -> f64 {
             let others = self.interference(flight).filter(|other| is_there(other, at));
-            let others = others.filter(|other| self.meets(other, receiver));
+            let others = others.filter(|other| self.meets(flight, other, receiver));
             others.map(|other| self.disturbs_mw(flight, &other, receiver)).sum()
         };
         let starts = self.interference(flight).map(|other| other.start);
         let starts = starts.filter(|start| *start > from && *start < until);
         starts.map(at).fold(at(from), f64::max)
+    }
+
+    /// The mean power in mW of a transmitter at another station.
+    pub fn level_mw(&self, from: StationId, reduction: Reduction, to: StationId) -> f64 {
+        self.power_mw(from, to) * reduction.factor
     }
 
     /// The mean power in mW of a PPDU at `listener`.

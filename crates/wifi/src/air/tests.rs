@@ -553,7 +553,7 @@ fn less_power_is_less_everywhere() {
     let loss = air.interference_loss(&second, B, at(100), at(300));
     assert!((loss / (1.0 + 10f64.powf(3.1)) - 1.0).abs() < 1e-9);
     // -74 dBm less 9 dB are below -82 dBm.
-    let sensing = |reduction| air.sensing(A, reduction).collect::<Vec<_>>();
+    let sensing = |reduction| air.sensing(A, reduction, ChannelWidth::Mhz20).collect::<Vec<_>>();
     assert_eq!(sensing(Reduction::NONE), [B, C, D]);
     assert_eq!(sensing(reduction), [B, C]);
     assert_eq!(sensing(Reduction::of(Db(7.99))), [B, C, D]);

@@ -129,6 +129,9 @@ impl Cell {
             self.contention.set_backoff(winner, slots);
         } else {
             let limit = access.parameters.txop_limit;
+            if self.bandwidth.is_some() && !self.takes_what_is_idle(station, edcaf, winner) {
+                return;
+            }
             self.start_exchange(station, edcaf, self.now + limit);
         }
     }

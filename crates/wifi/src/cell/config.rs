@@ -1,6 +1,7 @@
 //! What a cell is made of: the channel, its stations, and what each of them
 //! does. Plain values; `scenario` makes them from TOML and fills the defaults.
 
+use super::bandwidth::OperatingChannel;
 use super::links::Links;
 use super::mu_mimo::MuMimoConfig;
 use super::multi_user::OfdmaConfig;
@@ -55,6 +56,10 @@ pub struct CellConfig {
     /// BSS colours by [`BssId`]: 1 to 63, or 0 for a set that has none. Sets beyond the end have
     /// one more than their number, modulo 63. Only HE PPDUs show them.
     pub colours: Vec<u8>,
+    /// Where the sets are by [`BssId`], and how they use what is beside their primary channels.
+    /// Sets beyond the end are on the band's first channel. Links are given over the widest
+    /// channel that is in use, wherever it is.
+    pub channels: Vec<OperatingChannel>,
     /// The stations; the index is the [`StationId`]. Exactly one of each basic service set is
     /// its access point.
     pub stations: Vec<StationConfig>,
@@ -104,10 +109,23 @@ impl CellConfig {
             capture_margin: Some(Db(5.0)),
             independent: false,
             colours: Vec::new(),
+            channels: Vec::new(),
             stations,
             links,
             record_events: false,
         }
+    }
+
+    /// Where a set is.
+    pub fn channel_of(&self, bss: BssId) -> OperatingChannel {
+        self.channels.get(bss.index()).copied().unwrap_or_default()
+    }
+
+    /// Not all stations have the same primary channel.
+    pub(crate) fn has_several_channels(&self) -> bool {
+        let primary = |station: &StationConfig| self.channel_of(station.bss).primary;
+        let first = self.stations.first().map(primary);
+        self.stations.iter().any(|station| Some(primary(station)) != first)
     }
 
     /// Lets `change` change each link; they are copied first if a copy of the configuration

@@ -52,10 +52,13 @@ impl Cell {
             let duration = self.rates.ppdu_duration(rate, psdu_bytes);
             let reserves_until =
                 now + duration + sifs + clear + sifs + exchange.duration + response;
-            self.stations[station.index()].link_stats(exchange.peer).rts += 1;
+            let peer = exchange.peer;
+            let state = &mut self.stations[station.index()];
+            state.link_stats(peer).rts += 1;
+            state.exchange = Some(exchange);
             self.transmit(Flight {
                 transmitter: station,
-                receiver: exchange.peer,
+                receiver: peer,
                 start: now,
                 end: now + duration,
                 rate,
@@ -65,11 +68,11 @@ impl Cell {
                 overlaps: Overlaps::NONE,
                 reduction: Reduction::NONE,
             });
-            self.stations[station.index()].exchange = Some(exchange);
         } else {
             self.stations[station.index()].exchange = Some(exchange);
             self.send_payload(station);
         }
+        self.stay_within(station);
         self.contention.hold(station, Instant::MAX);
     }
 

@@ -111,7 +111,9 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() {
+                    if (self.config.ofdma.is_some() || self.config.mu_mimo.is_some())
+                        && self.config.capabilities.width() <= self.width_max
+                    {
                         if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
                             return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                         }
@@ -245,7 +247,10 @@ impl Station {
         };
         let originator = &mut self.edcaf(edcaf).originators[index];
         let chosen = originator.choose_rate(now, snr);
-        let (rate, single) = chosen.unwrap_or((cx.settings.group_rate, false));
+        let (mut rate, single) = chosen.unwrap_or((cx.settings.group_rate, false));
+        if rate.width() > self.width_max {
+            rate = rate.narrowed(self.width_max);
+        }
         if cx.outbox.records {
             self.record_rate(cx, edcaf, index);
         }
@@ -307,6 +312,40 @@ impl Station {
             ends_service: false,
             in_space: false,
         })
+    }
+
+    /// Makes an exchange that was built, and not sent, as narrow as it has to be: as many of its
+    /// MPDUs as take no longer, one at least.
+    pub fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) {
+        let Content::Data { mpdus, .. } = exchange.content else { return };
+        let rate = exchange.rate.narrowed(self.width_max);
+        let bytes_max = cx.rates.psdu_within(rate, exchange.duration, exchange.psdu_bytes);
+        let spacing_bytes = spacing_bytes(rate, self.config.aggregation.mpdu_start_spacing);
+        let access = self.edcaf(exchange.edcaf);
+        let Some(index) = access.originator(exchange.peer) else { return };
+        let originator = &access.originators[index];
+        let (mut count, mut total, mut padded) = (0, 0, 0);
+        for mpdu in originator.pending.iter().take(mpdus) {
+            let bytes = u32::from(mpdu.bytes);
+            let with = padded + sizes::AMPDU_DELIMITER + bytes;
+            if with > bytes_max {
+                break;
+            }
+            padded += sizes::ampdu_subframe(bytes, spacing_bytes);
+            (count, total) = (count + 1, with);
+        }
+        let aggregated = count > 1;
+        if !aggregated {
+            let alone = originator.pending.front().map_or(0, |mpdu| u32::from(mpdu.bytes));
+            let delimiter = if rate.always_aggregates() { sizes::AMPDU_DELIMITER } else { 0 };
+            (count, total) = (1, alone + delimiter);
+        }
+        let window = originator.agreement.window().filter(|_| aggregated);
+        exchange.content = Content::Data { mpdus: count, aggregated };
+        exchange.rate = rate;
+        exchange.psdu_bytes = total;
+        exchange.duration = cx.rates.ppdu_duration(rate, total);
+        exchange.response = Some(cx.rates.response(rate, window));
     }
 
     /// Builds A-MPDUs from what waits, until the hardware has two for the peer.

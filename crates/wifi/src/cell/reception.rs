@@ -98,11 +98,20 @@ impl Cell {
                     self.record_control(flight, decoded);
                 }
                 match carried {
-                    Carried::Rts if decoded && self.may_clear(receiver, flight.transmitter) => {
+                    Carried::Rts
+                        if decoded
+                            && self.may_clear(receiver, flight.transmitter)
+                            && self.clears(flight, receiver) =>
+                    {
                         self.answer_rts(flight, receiver);
                     }
                     Carried::Rts => self.start_response_timeout(flight.transmitter),
-                    Carried::Cts if decoded => self.follow(receiver, Sequel::Payload),
+                    Carried::Cts if decoded => {
+                        if self.bandwidth.is_some() {
+                            self.narrow_payload(receiver);
+                        }
+                        self.follow(receiver, Sequel::Payload);
+                    }
                     Carried::Ack if decoded => self.exchange_succeeded(receiver, &Bitmap::FIRST),
                     Carried::BlockAck if decoded => {
                         let acked = self.stations[flight.transmitter.index()].acknowledging;
@@ -563,7 +572,7 @@ impl Cell {
             // The NAV ends with the PPDU, and there is no EIFS to cut short.
             return;
         }
-        if flight.carried.is_of_several() || !navs.is_empty() {
+        if flight.carried.is_of_several() || !navs.is_empty() || self.spatial_reuse.is_some() {
             return self.overhear_outside(flight);
         }
         air.overhear(flight, |listener, overheard| match overheard {

@@ -61,6 +61,8 @@ impl ObssPd {
 /// What is ignored, and who sends with less power.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpatialReuse {
+    /// Some station ignores PPDUs; otherwise there are only several channels.
+    ignores: bool,
     /// By station: its level and the power that goes with it.
     rules: Vec<Option<(Dbm, Reduction)>>,
     /// The PPDUs on the air.
@@ -84,7 +86,8 @@ struct Sensed {
 }
 
 impl SpatialReuse {
-    /// Of the stations of a cell, if some do it.
+    /// Of the stations of a cell, if some do it, or if PPDUs make the medium busy for some and
+    /// not for others that hear them because they are on other channels.
     ///
     /// # Errors
     /// If one of them has no rates of 802.11ax.
@@ -95,7 +98,9 @@ impl SpatialReuse {
         }
         let stations = config.stations.len();
         let rule = |obss_pd: &ObssPd| (obss_pd.level, Reduction::of(obss_pd.reduction()));
-        Ok((reusing.count() > 0).then(|| Self {
+        let ignores = reusing.count() > 0;
+        Ok((ignores || config.has_several_channels()).then(|| Self {
+            ignores,
             rules: config.stations.iter().map(|it| it.obss_pd.as_ref().map(rule)).collect(),
             sensed: Vec::new(),
             reductions: alloc::vec![Reduction::NONE; stations],
@@ -148,19 +153,24 @@ impl Cell {
     /// Puts a PPDU on the air with the power that its transmitter may use.
     #[inline(never)]
     pub(super) fn transmit_reusing(&mut self, mut flight: Flight) {
+        let occupied = self.occupies(&flight);
         let Self { air, contention, spatial_reuse, .. } = self;
         let Some(reuse) = spatial_reuse else { return };
         let transmitter = flight.transmitter;
         flight.reduction = reuse.reductions[transmitter.index()];
         let mut busy_for = alloc::vec![transmitter];
-        busy_for.extend(air.sensing(transmitter, flight.reduction));
+        let width = occupied.unwrap_or(flight.rate.width());
+        busy_for.extend(air.sensing(transmitter, flight.reduction, width));
         for &station in &busy_for {
             contention.becomes_busy(station, flight.start);
         }
-        if let Some(end) = flight.signal_field_end() {
+        if let Some(end) = flight.signal_field_end().filter(|_| reuse.ignores) {
             reuse.next_signal_field = reuse.next_signal_field.min(end);
         }
-        air.begin(flight);
+        match occupied {
+            Some(width) => air.begin_over(flight, width),
+            None => air.begin(flight),
+        }
         let begun = air.flights().last().expect("it just began");
         let number = begun.overlaps.number();
         reuse.sensed.push(Sensed { number, transmitter, busy_for, ignoring: Vec::new() });
@@ -173,6 +183,9 @@ impl Cell {
         let now = self.now;
         let Self { air, contention, spatial_reuse, .. } = self;
         let Some(reuse) = spatial_reuse else { return };
+        if !reuse.ignores {
+            return;
+        }
         let mut missed = Vec::new();
         for flight in air.flights() {
             for &listener in reuse.busy_for(flight) {
@@ -197,8 +210,11 @@ impl Cell {
     /// A PPDU has ended, and those for whom it kept the medium busy have noticed.
     pub(super) fn transmission_over(&mut self, flight: &Flight) {
         let now = self.now;
-        let Self { contention, spatial_reuse, stations, .. } = self;
+        let Self { contention, spatial_reuse, stations, air, bandwidth, .. } = self;
         let Some(reuse) = spatial_reuse else { return };
+        if let Some(bandwidth) = bandwidth {
+            bandwidth.ended(flight, air.occupied(flight));
+        }
         let number = flight.overlaps.number();
         let place = reuse.sensed.iter().position(|sensed| sensed.number == number);
         let Sensed { busy_for, ignoring, .. } =
@@ -251,7 +267,9 @@ impl Cell {
             air.ignore(listener, number, now);
             contention.becomes_idle(listener, now);
         }
-        reuse.next_signal_field = air.next_signal_field(now);
+        if reuse.ignores {
+            reuse.next_signal_field = air.next_signal_field(now);
+        }
         self.find_next_uplink();
     }
 
@@ -279,7 +297,9 @@ impl Cell {
     /// `listener` decoded a frame that is not for it.
     fn mind(&mut self, flight: &Flight, listener: StationId) {
         let sets = (self.bss_of(listener), self.bss_of(flight.transmitter));
-        let navs = &mut self.navs[listener.index()];
+        let Some(navs) = self.navs.get_mut(listener.index()) else {
+            return self.contention.reserve(listener, flight.reserves_until);
+        };
         let origin = navs.origin(sets, &self.settings.bss, flight);
         let Some(reuse) = &mut self.spatial_reuse else { return };
         let power_mw = self.air.received_mw(flight, listener);

@@ -12,7 +12,7 @@ use super::recipient::RecipientState;
 use super::uplink::{Answer, Uplink};
 use crate::mac::adaptive_mtu::{AdaptiveMtu, PpduLimits};
 use crate::mac::block_ack::Bitmap;
-use crate::phy::Band;
+use crate::phy::{Band, ChannelWidth};
 use crate::station::{Address, StationId};
 use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
@@ -66,6 +66,8 @@ pub(super) struct Station {
     pub room_announced: bool,
     /// It receives no PPDU that began before this instant, because it is or was away.
     pub deaf_until: Instant,
+    /// The widest PPDU that its TXOP may have: what was idle when that began.
+    pub width_max: ChannelWidth,
     /// Its background scans, or its power save.
     pub away: Option<Box<Away>>,
     /// When it last sent or received data.

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod away;
+mod bandwidth;
 mod bss;
 mod doze;
 mod fingerprint;

@@ -215,6 +215,19 @@ impl Contention {
         self.refresh(id);
     }
 
+    /// The contender gained the medium at `now`, finds that it may not use it, and begins a
+    /// backoff of `slots`, as if its backoff had ended while the medium was busy (10.23.2.5): it
+    /// counts from the next slot boundary on. It stays armed.
+    pub fn back_off(&mut self, id: ContenderId, slots: u32, now: Instant) {
+        let slot = self.slot;
+        let contender = self.contender_mut(id);
+        contender.backoff = slots;
+        contender.counts_from = now.saturating_add(slot);
+        contender.access_at = contender.counts_from.saturating_add(slot * u64::from(slots));
+        let due = contender.due();
+        self.set_due(id, due);
+    }
+
     /// Returns whether the contender has something to send.
     pub fn is_armed(&self, id: ContenderId) -> bool {
         self.contender(id).armed

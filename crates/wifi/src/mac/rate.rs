@@ -340,6 +340,11 @@ impl RateControl {
         self.kind = Kind::Fixed(Fixed::new(rate));
     }
 
+    /// It never changes.
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.kind, Kind::Fixed(_))
+    }
+
     /// What Minstrel-HT knows and chose; `None` of the other algorithms.
     pub fn minstrel_statistics(&self) -> Option<MinstrelStatistics> {
         match &self.kind {

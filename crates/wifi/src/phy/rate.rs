@@ -517,6 +517,28 @@ impl Rate {
         }
     }
 
+    /// The same on a channel no wider than `most`: MCS, streams and guard interval stay. Where
+    /// VHT does not have that MCS, it is the next lower one that exists.
+    #[must_use]
+    pub fn narrowed(self, most: ChannelWidth) -> Self {
+        if self.width() <= most {
+            return self;
+        }
+        match self {
+            Self::Ht { mcs, guard_interval, .. } => Self::Ht { mcs, width: most, guard_interval },
+            Self::Vht { mcs, streams, guard_interval, .. } => {
+                let lower = (0..=mcs).rev();
+                let mut lower =
+                    lower.filter_map(|mcs| Self::vht(mcs, streams, most, guard_interval));
+                lower.next().unwrap_or(self)
+            }
+            Self::He { mcs, streams, guard_interval, dcm, .. } => {
+                Self::He { mcs, streams, width: most, guard_interval, dcm }
+            }
+            _ => self,
+        }
+    }
+
     /// What the symbols of an HE rate carry; `None` for all others.
     pub(super) const fn he_coding(self) -> Option<HeCoding> {
         match self {

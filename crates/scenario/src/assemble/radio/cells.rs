@@ -2,25 +2,25 @@
 //! none one that is not in use, as access points choose it, and levels of spatial reuse (IEEE
 //! 802.11ax-2021, 26.10.2), in dBm.
 
-use super::WifiNode;
+use super::{WifiNode, channels};
 use crate::error::Problems;
 use crate::raw::{RawCell, RawScenario};
 use crate::scalar::{At, Whole};
 use lasthop_units::Dbm;
 use lasthop_wifi::BssId;
-use lasthop_wifi::cell::{ObssPd, StationConfig};
-use lasthop_wifi::phy::Standard;
+use lasthop_wifi::cell::{ObssPd, OperatingChannel, StationConfig};
+use lasthop_wifi::phy::{Band, Standard};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Gives each node what its set says; the colours, by [`BssId`], are empty where no PPDU shows
-/// them.
+/// them, and the channels if nobody says one.
 pub(super) fn apply(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
     sets: &[BssId],
-    stations: &mut [StationConfig],
+    (band, stations): (Band, &mut [StationConfig]),
     problems: &mut Problems,
-) -> Vec<u8> {
+) -> (Vec<u8>, Vec<OperatingChannel>) {
     let of_names: BTreeMap<Option<&str>, BssId> =
         wifi.iter().map(|(_, node)| node.bss()).zip(sets.iter().copied()).collect();
     let cells = cells(raw, &of_names, problems);
@@ -47,10 +47,11 @@ pub(super) fn apply(
             problems.push(&colour.place, format!("a BSS colour needs 802.11ax, not {standard}"));
         }
     }
-    match standard {
+    let colours = match standard {
         Standard::Dot11ax => colours(raw, &of_names, &cells),
         _ => Vec::new(),
-    }
+    };
+    (colours, channels::of_sets(raw, &of_names, &cells, (band, &*stations), problems))
 }
 
 /// The cells of the file by set; notes those that are of no set, or of one that has another.

@@ -210,10 +210,9 @@ impl Cell {
             return self.sounding_over(station);
         }
         sounding.step = Step::Poll(next);
-        let Self { air, contention, .. } = self;
         let at = match is_reported {
             true => self.now + sifs,
-            false if air.carries_any(|other| contention.senses(station, other)) => {
+            false if self.air.carries_any(|other| self.senses(station, other)) => {
                 return self.sounding_over(station);
             }
             false => self.now,

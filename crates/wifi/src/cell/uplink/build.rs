@@ -96,7 +96,11 @@ impl Cell {
         edcaf: usize,
         opportunity_end: Instant,
     ) -> Option<Exchange> {
-        let config = self.stations[station.index()].config.ofdma?;
+        let state = &self.stations[station.index()];
+        let config = state.config.ofdma?;
+        if state.width_max < state.config.capabilities.width() {
+            return None;
+        }
         let reports = self.access(station, edcaf).reports.as_mut()?;
         if !reports.wants() {
             return None;

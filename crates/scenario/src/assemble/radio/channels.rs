@@ -1,0 +1,130 @@
+//! `channel` and `bandwidth` of `[[cell]]` and `[[neighbour]]`: where in its band each set is (IEEE
+//! 802.11-2020, annex E). Numbers are those of primary channels of 20 MHz. Left out: channels
+//! that overlap in part, of which 2.4 GHz is full.
+
+use crate::error::{Place, Problems};
+use crate::raw::{BandwidthKind, RawCell, RawScenario};
+use crate::scalar::{At, Whole};
+use lasthop_wifi::BssId;
+use lasthop_wifi::cell::{BandwidthAccess, OperatingChannel, StationConfig};
+use lasthop_wifi::phy::{Band, ChannelWidth, Subchannel};
+use std::collections::BTreeMap;
+
+/// A number that is given.
+type Given = At<Whole<1, 233>>;
+
+/// The channels by [`BssId`]; empty if nobody says anything of them.
+pub(super) fn of_sets(
+    raw: &RawScenario,
+    of_names: &BTreeMap<Option<&str>, BssId>,
+    cells: &BTreeMap<BssId, &RawCell>,
+    (band, stations): (Band, &[StationConfig]),
+    problems: &mut Problems,
+) -> Vec<OperatingChannel> {
+    let mut given: BTreeMap<BssId, &Given> = BTreeMap::new();
+    for (&set, cell) in cells {
+        given.extend(cell.channel.as_ref().map(|at| (set, at)));
+    }
+    for neighbour in &raw.neighbour {
+        let name = format!("{}:", neighbour.name.value.0);
+        let set = of_names.get(&Some(name.as_str()));
+        match (set, &neighbour.channel) {
+            (Some(&set), Some(at)) => _ = given.insert(set, at),
+            // One that is off says what exists, too.
+            (None, Some(at)) => _ = primary(at, band, problems),
+            (_, None) => {}
+        }
+    }
+    let is_said = |cell: &&RawCell| cell.bandwidth.value != BandwidthKind::Dynamic;
+    if given.is_empty() && !cells.values().any(is_said) {
+        return Vec::new();
+    }
+    let mut found: BTreeMap<BssId, Subchannel> = BTreeMap::new();
+    for (&set, at) in &given {
+        let Some(primary) = primary(at, band, problems) else { continue };
+        check_width(&at.place, (band, primary), (set, stations), problems);
+        found.insert(set, primary);
+    }
+    if band == Band::Ghz2_4 {
+        check_overlaps(&given, stations, problems);
+    }
+    let first = found.get(&BssId::default()).copied().unwrap_or_default();
+    for neighbour in raw.neighbour.iter().filter(|neighbour| neighbour.channel.is_none()) {
+        let name = format!("{}:", neighbour.name.value.0);
+        if let Some(&set) = of_names.get(&Some(name.as_str())) {
+            check_width(&neighbour.here, (band, first), (set, stations), problems);
+        }
+    }
+    let mut channels = vec![OperatingChannel::default(); of_names.len()];
+    for (name, &set) in of_names {
+        // Those of neighbours have names that no node can have.
+        let is_neighbour = name.is_some_and(|name| name.ends_with(':'));
+        let usual = if is_neighbour { first } else { Subchannel::default() };
+        let access = match cells.get(&set).map(|cell| cell.bandwidth.value) {
+            None | Some(BandwidthKind::Dynamic) => BandwidthAccess::Dynamic,
+            Some(BandwidthKind::Static) => BandwidthAccess::Static,
+        };
+        let primary = found.get(&set).copied().unwrap_or(usual);
+        channels[set.index()] = OperatingChannel { primary, access };
+    }
+    channels
+}
+
+/// Notes a number that the band does not have.
+fn primary(at: &Given, band: Band, problems: &mut Problems) -> Option<Subchannel> {
+    let number: u8 = at.value.get();
+    let found = Subchannel::of(band, number);
+    if found.is_none() {
+        let known: Vec<String> = match band {
+            Band::Ghz6 => ["1", "5", "9", ".. 233"].map(str::to_owned).to_vec(),
+            _ => Subchannel::numbers(band).map(|number| number.to_string()).collect(),
+        };
+        let message = format!("{band} has the channels {}, not {number}", known.join(", "));
+        problems.push(&at.place, message);
+    }
+    found
+}
+
+/// Notes a channel that is not part of one as wide as the nodes of its set.
+fn check_width(
+    place: &Place,
+    (band, primary): (Band, Subchannel),
+    (set, stations): (BssId, &[StationConfig]),
+    problems: &mut Problems,
+) {
+    let widths = stations.iter().filter(|it| it.bss == set).map(|it| it.capabilities.width());
+    let most = primary.widest(band);
+    if let Some(width) = widths.max().filter(|width| *width > most) {
+        let is_fit =
+            |number: &u8| Subchannel::of(band, *number).is_some_and(|it| it.widest(band) >= width);
+        let fit: Vec<String> =
+            Subchannel::numbers(band).filter(is_fit).map(|number| number.to_string()).collect();
+        let message = format!(
+            "channel {} is part of none that is wider than {most}, and nodes of this set have \
+             {width}; give them less, or take one of {}",
+            primary.number(band),
+            fit.join(", ")
+        );
+        problems.push(place, message);
+    }
+}
+
+/// Notes channels of 2.4 GHz that overlap in part.
+fn check_overlaps(
+    given: &BTreeMap<BssId, &Given>,
+    stations: &[StationConfig],
+    problems: &mut Problems,
+) {
+    let number = |at: &Given| at.value.get::<u8>();
+    let is_wide = stations.iter().any(|it| it.capabilities.width() > ChannelWidth::Mhz20);
+    let is_on_grid = |number: u8| matches!(number, 5 | 9 | 13);
+    let other: Option<&Place> =
+        given.values().find(|at| is_on_grid(number(at))).map(|at| &at.place);
+    for at in given.values().filter(|at| matches!(number(at), 6 | 11)) {
+        if is_wide || other.is_some() {
+            let message = "channels that overlap in part are not modelled: take 1, 6 and 11, all \
+                           of 20MHz, or 1, 5, 9 and 13";
+            problems.push(&at.place, message);
+        }
+    }
+}

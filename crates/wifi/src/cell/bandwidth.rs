@@ -1,0 +1,298 @@
+//! Sets on different channels, and how wide a PPDU may be: what a station senses beside its primary
+//! channel (IEEE 802.11-2020, 21.3.18.5.4; IEEE 802.11ax-2021, 27.3.20.6.4) and the PPDUs it may
+//! begin a TXOP with (10.23.2.5; of 802.11n 11.15.9).
+//!
+//! A PPDU that does not cover a station's primary channel is within one of its secondary channels
+//! (20, 40, 80 MHz). That is busy while it receives one at -72 dBm or more, -69 dBm if that is
+//! 80 MHz wide, and -62 dBm before 802.11ac (clauses not seen; ns-3 has the former, too). A
+//! secondary channel is used that was idle for PIFS, at 2.4 GHz for DIFS, before the TXOP begins.
+//! In a TXOP no PPDU is wider than the one before. Responses, RTS and CTS are duplicates as wide
+//! as the PPDU of the exchange (10.6.6.6); all other frames without HT have 20 MHz, those for and
+//! of several stations the whole channel. An RTS asks how much is idle at its receiver, which says it
+//! by the width of its CTS (10.3.2.9). Left out: sums of several PPDUs, the time that it takes
+//! to detect one, what is not Wi-Fi, punctured PPDUs.
+
+use super::bss::BssFacts;
+use super::config::CellConfig;
+use super::edcaf::Work;
+use super::station::BEACON_EDCAF;
+use super::{Cell, CellError};
+use crate::air::{Air, Carried, Flight, Reduction, is_below};
+use crate::capabilities::Generation;
+use crate::mac::contention::ContenderId;
+use crate::phy::{Band, ChannelWidth, Rate, Subchannel, Timing};
+use crate::station::{Address, StationId};
+use alloc::vec::Vec;
+use lasthop_units::{Dbm, Duration, Instant};
+
+/// What is received on a secondary channel at this level makes it busy.
+const SECONDARY: Dbm = Dbm(-72.0);
+/// The same of a PPDU of 80 MHz.
+const SECONDARY_80_MHZ: Dbm = Dbm(-69.0);
+/// The same of an HT station, which detects energy there.
+const SECONDARY_HT: Dbm = Dbm(-62.0);
+
+/// An RTS of 20 bytes at 6 Mb/s is 20 us and eight symbols long, and signal extension.
+const LONGEST_RTS: Duration = Duration::from_micros(20 + 8 * 4 + 6);
+
+/// Where a basic service set is in its band, and how it uses what is beside its primary channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct OperatingChannel {
+    /// Where its beacons are, and all PPDUs of 20 MHz. Wider ones are in the channel of their width
+    /// that this is part of.
+    pub primary: Subchannel,
+    /// What its stations do when a secondary channel is busy.
+    pub access: BandwidthAccess,
+}
+
+/// What a station does that gains its primary channel while a secondary one is busy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BandwidthAccess {
+    /// It sends to as wide a channel as is idle.
+    #[default]
+    Dynamic,
+    /// It begins a new backoff, its contention window as it is, until the whole channel is idle
+    /// that the receiver has, too.
+    Static,
+}
+
+/// What stations sense beside their primary channels.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Bandwidth {
+    stations: Vec<Wide>,
+    /// For how long a secondary channel is idle before it is used.
+    interval: Duration,
+    /// PPDUs that ended no longer ago than that, before an RTS began.
+    ended: Vec<Ended>,
+}
+
+/// A station as far as channels go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wide {
+    primary: Subchannel,
+    width: ChannelWidth,
+    /// That of its access point.
+    width_of_set: ChannelWidth,
+    access: BandwidthAccess,
+    is_ht: bool,
+}
+
+/// A PPDU that came off the air.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ended {
+    transmitter: StationId,
+    width: ChannelWidth,
+    reduction: Reduction,
+    start: Instant,
+    end: Instant,
+}
+
+impl Bandwidth {
+    /// Of the stations of a cell, if they have several primary channels.
+    ///
+    /// # Errors
+    /// If one of them is wider than the channels of its band are there.
+    pub fn of(
+        config: &CellConfig,
+        sets: &[BssFacts],
+        timing: Timing,
+    ) -> Result<Option<Self>, CellError> {
+        if config.channels.is_empty() {
+            return Ok(None);
+        }
+        let mut stations = Vec::with_capacity(config.stations.len());
+        for (index, station) in config.stations.iter().enumerate() {
+            let OperatingChannel { primary, access } = config.channel_of(station.bss);
+            let width = station.capabilities.width();
+            if width > primary.widest(config.band) {
+                return Err(CellError::NoSuchChannel(index as u16));
+            }
+            let access_point = sets[station.bss.index()].access_point;
+            let width_of_set = config.stations[access_point.index()].capabilities.width();
+            let is_ht = station.capabilities.generation() < Generation::Vht;
+            stations.push(Wide { primary, width, width_of_set, access, is_ht });
+        }
+        let interval = if config.band == Band::Ghz2_4 { timing.difs() } else { timing.pifs() };
+        let all = Self { stations, interval, ended: Vec::new() };
+        Ok(config.has_several_channels().then_some(all))
+    }
+
+    /// The widest channel around its primary one that was idle for `station` up to `now`, or up
+    /// to when the longest RTS that ends now began.
+    fn idle(&self, air: &Air, station: StationId, now: Instant) -> ChannelWidth {
+        let own = self.stations[station.index()];
+        let mut widest = own.width;
+        let mut narrow = |Ended { transmitter, width, reduction, .. }: Ended| {
+            let other = self.stations[transmitter.index()].primary;
+            let threshold = match width {
+                _ if own.is_ht => SECONDARY_HT,
+                ChannelWidth::Mhz80 => SECONDARY_80_MHZ,
+                _ => SECONDARY,
+            };
+            if transmitter == station
+                || own.primary.shares(other, width)
+                || is_below(air.level_mw(transmitter, reduction, station), threshold)
+            {
+                return;
+            }
+            while own.primary.shares(other, widest) {
+                widest = narrower(widest);
+            }
+        };
+        for flight in air.flights().filter(|flight| flight.start < now) {
+            narrow(Ended::new(flight, air.occupied(flight)));
+        }
+        for &ended in &self.ended {
+            if ended.start < now && ended.end.saturating_add(self.interval) > now {
+                narrow(ended);
+            }
+        }
+        widest
+    }
+
+    /// A PPDU has come off the air.
+    pub fn ended(&mut self, flight: &Flight, width: ChannelWidth) {
+        let now = flight.end;
+        let kept = self.interval + LONGEST_RTS;
+        self.ended.retain(|it| it.end.saturating_add(kept) > now);
+        self.ended.push(Ended::new(flight, width));
+    }
+}
+
+impl Ended {
+    fn new(flight: &Flight, width: ChannelWidth) -> Self {
+        let &Flight { transmitter, reduction, start, end, .. } = flight;
+        Self { transmitter, width, reduction, start, end }
+    }
+}
+
+/// Half as wide, 20 MHz at least.
+fn narrower(width: ChannelWidth) -> ChannelWidth {
+    match width {
+        ChannelWidth::Mhz160 => ChannelWidth::Mhz80,
+        ChannelWidth::Mhz80 => ChannelWidth::Mhz40,
+        ChannelWidth::Mhz40 | ChannelWidth::Mhz20 => ChannelWidth::Mhz20,
+    }
+}
+
+impl Cell {
+    /// What a PPDU that begins occupies; `None` if all have the same primary channel.
+    pub(super) fn occupies(&self, flight: &Flight) -> Option<ChannelWidth> {
+        let wide = self.bandwidth.as_ref()?.stations[flight.transmitter.index()];
+        let of_exchange = |station: StationId| {
+            let state = &self.stations[station.index()];
+            match (&state.exchange, &state.multi_user) {
+                (_, Some(_)) => wide.width_of_set,
+                (Some(exchange), None) => exchange.rate.width(),
+                (None, None) => ChannelWidth::Mhz20,
+            }
+        };
+        let is_duplicated = matches!(flight.rate, Rate::Ofdm(_) | Rate::ErpOfdm(_));
+        Some(match (flight.carried, flight.receiver) {
+            _ if flight.carried.is_of_several() => wide.width_of_set,
+            (Carried::Rts, _) if is_duplicated => of_exchange(flight.transmitter),
+            (Carried::Cts, Address::Station(of)) if is_duplicated => {
+                of_exchange(of).min(self.stations[of.index()].width_max)
+            }
+            (Carried::Ack | Carried::BlockAck, Address::Station(of)) if is_duplicated => {
+                of_exchange(of)
+            }
+            _ => flight.rate.width(),
+        })
+    }
+
+    /// `edcaf`, which gained its primary channel, may begin with what is idle; otherwise it begins
+    /// another backoff.
+    #[inline(never)]
+    pub(super) fn takes_what_is_idle(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+        contender: ContenderId,
+    ) -> bool {
+        let Some(bandwidth) = &self.bandwidth else { return true };
+        let idle = bandwidth.idle(&self.air, station, self.now);
+        let wide = bandwidth.stations[station.index()];
+        let needed = if idle < wide.width { self.needed_width(station, edcaf, wide) } else { idle };
+        if idle < needed {
+            let slots = self.access(station, edcaf).backoff.draw();
+            self.contention.back_off(contender, slots, self.now);
+            return false;
+        }
+        self.stations[station.index()].width_max = idle;
+        true
+    }
+
+    /// The least width that `edcaf` goes on with.
+    fn needed_width(&mut self, station: StationId, edcaf: usize, wide: Wide) -> ChannelWidth {
+        if edcaf == BEACON_EDCAF {
+            return ChannelWidth::Mhz20;
+        }
+        let access = self.access(station, edcaf);
+        match access.next_work() {
+            // Only Trigger frames are left, for PPDUs over the whole channel.
+            None => wide.width,
+            Some(Work::Data(peer @ Address::Station(_)))
+                if wide.access == BandwidthAccess::Static =>
+            {
+                let shared = access.originator(peer).map(|index| {
+                    let originator = &access.originators[index];
+                    let widths = originator.shared.rates.iter().map(|rate| rate.width());
+                    let main = originator.rate_control.as_ref().map(|it| it.main_rate().width());
+                    // A fixed rate may be narrower than what both can, or than any in the set.
+                    let is_fixed = originator.rate_control.as_ref().is_some_and(|it| it.is_fixed());
+                    main.filter(|_| is_fixed).or(widths.max())
+                });
+                shared.flatten().unwrap_or(wide.width).min(wide.width)
+            }
+            Some(_) => ChannelWidth::Mhz20,
+        }
+    }
+
+    /// `receiver` decoded an RTS and answers it as far as its NAV goes: as wide as its own
+    /// channel was idle before the RTS, or not at all if less than the whole is no use
+    /// (10.3.2.9). Stations of 802.11n signal no bandwidth.
+    pub(super) fn clears(&mut self, flight: &Flight, receiver: StationId) -> bool {
+        let Some(bandwidth) = &self.bandwidth else { return true };
+        let sender = flight.transmitter;
+        let [wide, theirs] = [sender, receiver].map(|it| bandwidth.stations[it.index()]);
+        if wide.is_ht || theirs.is_ht {
+            return true;
+        }
+        let idle = bandwidth.idle(&self.air, receiver, flight.start);
+        if idle >= self.air.occupied(flight) {
+            return true;
+        }
+        let state = &mut self.stations[sender.index()];
+        if wide.access == BandwidthAccess::Static {
+            return false;
+        }
+        state.width_max = state.width_max.min(idle);
+        true
+    }
+
+    /// A CTS came, perhaps narrower than its RTS: the payload takes no more, and no longer than
+    /// the RTS has said but for one MPDU.
+    pub(super) fn narrow_payload(&mut self, station: StationId) {
+        let width_max = self.stations[station.index()].width_max;
+        let Some(mut exchange) = self.stations[station.index()].exchange.take() else { return };
+        if exchange.rate.width() > width_max {
+            let (state, mut cx) = self.at(station);
+            state.narrow(&mut cx, &mut exchange);
+        }
+        self.stations[station.index()].exchange = Some(exchange);
+    }
+
+    /// A PPDU of the station's TXOP begins: later ones are no wider.
+    #[inline]
+    pub(super) fn stay_within(&mut self, station: StationId) {
+        if self.bandwidth.is_some() {
+            let state = &mut self.stations[station.index()];
+            if let (Some(exchange), None, None, None) =
+                (&state.exchange, &state.multi_user, &state.sounding, &state.uplink)
+            {
+                state.width_max = state.width_max.min(exchange.rate.width());
+            }
+        }
+    }
+}

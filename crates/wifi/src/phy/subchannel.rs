@@ -1,0 +1,169 @@
+//! Where channels are: a band's 20 MHz channels by number (IEEE 802.11-2020, annex E), and which
+//! of them a wider one consists of. 40, 80 and 160 MHz channels are aligned groups of two, four
+//! and eight (21.3.14, 19.3.15; IEEE 802.11ax-2021, 27.3.23), so that any two of them are one
+//! inside the other, or apart.
+//!
+//! At 2.4 GHz there are 1, 6 and 11, and 1, 5, 9 and 13, of which the first and the last two
+//! make 40 MHz; channels that overlap in part are left out. So are 169 to 177 at 5 GHz.
+
+use super::{Band, ChannelWidth};
+
+/// A 20 MHz channel by its place in its band: who shares a wider channel differs in the last
+/// bits only, one for 40 MHz, two for 80 and three for 160.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Subchannel(u8);
+
+/// Places of 5 GHz: the first one's number, and how many channels follow it. Each begins a
+/// group of eight.
+const GHZ5: [(u8, u8, u8); 3] = [(0, 36, 8), (8, 100, 12), (24, 149, 5)];
+/// The number of the last channel at 6 GHz.
+const GHZ6_LAST: u8 = 233;
+/// Places and numbers of 2.4 GHz.
+const GHZ2_4: [(u8, u8); 6] = [(0, 1), (1, 5), (2, 9), (3, 13), (8, 6), (16, 11)];
+
+impl Subchannel {
+    /// The channel with this number, if the band has it.
+    pub fn of(band: Band, number: u8) -> Option<Self> {
+        match band {
+            Band::Ghz2_4 => {
+                let known = GHZ2_4.iter().find(|(_, known)| *known == number);
+                known.map(|(place, _)| Self(*place))
+            }
+            Band::Ghz5 => GHZ5.iter().find_map(|&(place, first, count)| {
+                let above = number.checked_sub(first)?;
+                (above % 4 == 0 && above / 4 < count).then(|| Self(place + above / 4))
+            }),
+            Band::Ghz6 => (number % 4 == 1 && number <= GHZ6_LAST).then(|| Self((number - 1) / 4)),
+        }
+    }
+
+    /// All channels of a band, by their numbers.
+    pub fn numbers(band: Band) -> impl Iterator<Item = u8> {
+        (1..=GHZ6_LAST).filter(move |number| Self::of(band, *number).is_some())
+    }
+
+    /// Its number; that of the band's first one if the band does not have it.
+    pub fn number(self, band: Band) -> u8 {
+        let mut numbers = Self::numbers(band);
+        let first = if band == Band::Ghz5 { GHZ5[0].1 } else { 1 };
+        numbers.find(|number| Self::of(band, *number) == Some(self)).unwrap_or(first)
+    }
+
+    /// The widest channel that it is part of.
+    pub fn widest(self, band: Band) -> ChannelWidth {
+        let is_there =
+            |place: u8| Self::numbers(band).any(|it| Self::of(band, it) == Some(Self(place)));
+        let whole = |width: &ChannelWidth| {
+            let first = self.0 >> halvings(*width) << halvings(*width);
+            (first..first + (1 << halvings(*width))).all(is_there)
+        };
+        let most = if band == Band::Ghz2_4 { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz160 };
+        let mut widths = ChannelWidth::ALL.into_iter().rev().filter(|width| *width <= most);
+        widths.find(whole).unwrap_or(ChannelWidth::Mhz20)
+    }
+
+    /// Whether the channel of this width that it is part of contains `other`, too.
+    #[inline]
+    pub const fn shares(self, other: Self, width: ChannelWidth) -> bool {
+        self.0 >> halvings(width) == other.0 >> halvings(width)
+    }
+}
+
+/// How often a width can be halved down to 20 MHz.
+const fn halvings(width: ChannelWidth) -> u32 {
+    match width {
+        ChannelWidth::Mhz20 => 0,
+        ChannelWidth::Mhz40 => 1,
+        ChannelWidth::Mhz80 => 2,
+        ChannelWidth::Mhz160 => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// The groups of annex E: by their lowest and highest channels.
+    #[test]
+    fn wider_channels_are_those_of_annex_e() {
+        use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
+        type Groups = (Band, ChannelWidth, &'static [(u8, u8)]);
+        let groups: [Groups; 7] = [
+            (Band::Ghz5, Mhz160, &[(36, 64), (100, 128)]),
+            (
+                Band::Ghz5,
+                Mhz80,
+                &[(36, 48), (52, 64), (100, 112), (116, 128), (132, 144), (149, 161)],
+            ),
+            (
+                Band::Ghz5,
+                Mhz40,
+                &[
+                    (36, 40),
+                    (44, 48),
+                    (52, 56),
+                    (60, 64),
+                    (100, 104),
+                    (108, 112),
+                    (116, 120),
+                    (124, 128),
+                    (132, 136),
+                    (140, 144),
+                    (149, 153),
+                    (157, 161),
+                ],
+            ),
+            (Band::Ghz2_4, Mhz40, &[(1, 5), (9, 13)]),
+            (
+                Band::Ghz6,
+                Mhz160,
+                &[(1, 29), (33, 61), (65, 93), (97, 125), (129, 157), (161, 189), (193, 221)],
+            ),
+            (Band::Ghz2_4, Mhz20, &[(1, 1), (5, 5), (6, 6), (9, 9), (11, 11), (13, 13)]),
+            (Band::Ghz5, Mhz20, &[(165, 165)]),
+        ];
+        for (band, width, expected) in groups {
+            let is_of = |number: u8, (first, last): (u8, u8)| {
+                let is_on_grid = band != Band::Ghz2_4 || width == Mhz20 || number % 4 == 1;
+                (first..=last).contains(&number) && is_on_grid
+            };
+            let all: Vec<u8> = Subchannel::numbers(band).collect();
+            for &group in expected {
+                let members: Vec<u8> = all.iter().copied().filter(|it| is_of(*it, group)).collect();
+                assert_eq!(members.len() as u64 * 20_000_000, width.as_hz());
+                for &one in &members {
+                    let place = Subchannel::of(band, one).expect("it exists");
+                    for &other in &all {
+                        let there = Subchannel::of(band, other).expect("it exists");
+                        let is_in = is_of(other, group);
+                        assert_eq!(place.shares(there, width), is_in, "{one} {other} {width}");
+                    }
+                }
+            }
+        }
+        let widest = |band, number| Subchannel::of(band, number).map(|it| it.widest(band));
+        for (number, width) in
+            [(36, Mhz160), (64, Mhz160), (132, Mhz80), (144, Mhz80), (149, Mhz80), (165, Mhz20)]
+        {
+            assert_eq!(widest(Band::Ghz5, number), Some(width), "{number}");
+        }
+        for (number, width) in [(1, Mhz40), (6, Mhz20), (13, Mhz40)] {
+            assert_eq!(widest(Band::Ghz2_4, number), Some(width), "{number}");
+        }
+        for (number, width) in [(221, Mhz160), (225, Mhz40), (229, Mhz40), (233, Mhz20)] {
+            assert_eq!(widest(Band::Ghz6, number), Some(width), "{number}");
+        }
+        for (band, none) in [(Band::Ghz5, 38), (Band::Ghz5, 68), (Band::Ghz6, 2), (Band::Ghz2_4, 3)]
+        {
+            assert_eq!(Subchannel::of(band, none), None);
+        }
+        for band in [Band::Ghz2_4, Band::Ghz5, Band::Ghz6] {
+            for number in Subchannel::numbers(band) {
+                assert_eq!(Subchannel::of(band, number).map(|it| it.number(band)), Some(number));
+            }
+        }
+        assert_eq!(Subchannel::numbers(Band::Ghz5).count(), 25);
+        assert_eq!(Subchannel::numbers(Band::Ghz6).count(), 59);
+    }
+}
