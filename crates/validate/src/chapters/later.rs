@@ -220,7 +220,7 @@ pub(super) fn contention() -> Table {
             "Whether all send has to be looked at. Where the load begins before all stations of ns-3 are \
              associated, some stay silent after that, with full queues: of 50 with A-MPDUs of 16 000 bytes, \
              22 of which were associated by then and all in the end, nine never send, and there are \
-             107.4 Mb/s. With the load two seconds after the last Block Ack agreement all send, and there are \
+             107.4 Mb/s. With the load a second after the last Block Ack agreement all send, and there are \
              102.6 +- 0.4 (six runs of 6 s). Ours has 102.1."
                 .into(),
         ],
