@@ -45,6 +45,8 @@ pub const AX_OFDMA_UL: &str = include_str!("../data/ax_ofdma_ul.csv");
 pub const AX_OFDMA_DL: &str = include_str!("../data/ax_ofdma_dl.csv");
 /// Goodput of two sets of 802.11ax, with OBSS-PD and without.
 pub const AX_SPATIAL_REUSE: &str = include_str!("../data/ax_spatial_reuse.csv");
+/// The same with OBSS-PD, and energy detection from -62 dBm on after a reception, too.
+pub const AX_SPATIAL_REUSE_ENERGY: &str = include_str!("../data/ax_spatial_reuse_energy.csv");
 /// Longer and more runs of some rows of the files for 802.11ax.
 pub const AX_LONGER: &str = include_str!("../data/ax_longer.csv");
 /// Curves of PER over SNR of 802.11ax's rates, of the convolutional code.
