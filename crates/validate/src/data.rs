@@ -45,10 +45,14 @@ pub const AX_OFDMA_UL: &str = include_str!("../data/ax_ofdma_ul.csv");
 pub const AX_OFDMA_DL: &str = include_str!("../data/ax_ofdma_dl.csv");
 /// Goodput of two sets of 802.11ax, with OBSS-PD and without.
 pub const AX_SPATIAL_REUSE: &str = include_str!("../data/ax_spatial_reuse.csv");
+/// The same with OBSS-PD, and energy detection from -62 dBm on after a reception, too.
+pub const AX_SPATIAL_REUSE_ENERGY: &str = include_str!("../data/ax_spatial_reuse_energy.csv");
 /// Goodputs and widths of a set of 802.11ac with another one on a secondary channel.
 pub const AC_BANDWIDTH: &str = include_str!("../data/ac_bandwidth.csv");
 /// What a packet costs ns-3, 802.11ac and 802.11ax.
 pub const AX_SCALE: &str = include_str!("../data/ax_scale.csv");
+/// Longer and more runs of some rows of the files for 802.11ax.
+pub const AX_LONGER: &str = include_str!("../data/ax_longer.csv");
 /// Curves of PER over SNR of 802.11ax's rates, of the convolutional code.
 pub const AX_PER_TABLES: &str = include_str!("../data/ax_per_tables.csv");
 
@@ -233,6 +237,20 @@ fn straight_lines(rows: &[PerRow]) -> Vec<PerRow> {
     }
     all.extend(rows.last());
     all
+}
+
+/// The longer runs of a row of a file for 802.11ax, which are of that kind and have the same value
+/// in all columns with these names.
+pub fn longer(kind: &str, record: &Record, columns: &[&str]) -> Vec<Record> {
+    let is_same = |run: &Record| columns.iter().all(|name| run.text(name) == record.text(name));
+    let runs = records(AX_LONGER).into_iter();
+    runs.filter(|run| run.text("label") == kind && is_same(run)).collect()
+}
+
+/// The mean of a column; `None` of no rows.
+pub fn mean(records: &[Record], column: &str) -> Option<f64> {
+    let sum: f64 = records.iter().map(|record| record.number(column)).sum();
+    (!records.is_empty()).then(|| sum / records.len() as f64)
 }
 
 /// Returns the curve as ns-3's TableBasedErrorRateModel interpolates it. Our points are

@@ -17,11 +17,12 @@ pub(super) fn ofdma() -> Table {
                one stream; the sum of their goodput. *EDCA*: no OFDMA. *Basic*: Basic Trigger frames, \
                *BSRP*: a BSRP Trigger frame ahead of each. *MU EDCA*: AIFSN 0 and the longest timer. \
                *Spread*: the standard deviation of our runs that are as short as ns-3's one, which took \
-               a second. Target: goodput of all within 5 %."
+               a second. *Longer*: the mean of three to six runs of 10 s of ns-3's, which is judged where \
+               there is one. Target: goodput of all within 5 %."
             .into(),
         columns: vec![
-            "stations", "to", "triggers", "MU EDCA", "downlink", "Mb/s", "spread", "ns-3", "ratio", "of them up",
-            "ns-3", "ns-3's fairness",
+            "stations", "to", "triggers", "MU EDCA", "downlink", "Mb/s", "spread", "ns-3", "longer",
+            "ratio", "of them up", "ns-3", "ns-3's fairness",
         ],
         rows: data::records(AX_OFDMA_UL).iter().map(row).collect(),
         notes: vec![
@@ -30,11 +31,26 @@ pub(super) fn ofdma() -> Table {
              0.9), those with downlink on RUs of 106 tones, where it loses Block Acks, and one in which \
              it asks for 10 000 bytes each time, for lack of a queue size."
                 .into(),
-            "Where both send full PPDUs, a trigger-based one has as many MPDUs in ns-3 as here (71, 35 and \
-             15 with 2, 4 and 8 stations) and takes as long. ns-3 has queue sizes in QoS Null frames only \
-             and forgets them after 20 ms: 41 to 49 of its 80 to 204 Basic Trigger frames in a second \
-             bring no data. That explains about 1 % of what two rows lie above ns-3's by (0.33 ms for \
-             each such frame); the rest is not known."
+            "A second says little where stations contend: eight such runs of ns-3 had 258 to 289 Mb/s (2 \
+             stations, Basic) and 239 to 269 (4). Where both send full PPDUs, a trigger-based one has as many \
+             MPDUs in ns-3 as here (71, 35 and 15 with 2, 4 and 8 stations) and takes as long."
+                .into(),
+            "What is out is due to how ns-3's access point comes to send Trigger frames, which the \
+             standard leaves open. With nothing to send it asks for access on a timer \
+             (`AccessReqInterval`): with 0.5 ms its exchanges begin every 6.0 ms to the microsecond, 0.36 ms \
+             of idle channel behind each Block Ack, and there are 230.7 Mb/s in 163 PPDUs a second from \
+             each of the 8 stations, as in the row. And it has queue sizes in QoS Null frames only and \
+             forgets them after 20 ms, so that a fifth of its Basic Trigger frames bring no data. With a timer \
+             of 10 us there are 239.2, and with sizes that are remembered for 300 ms 243.1 (Trigger frames at \
+             6 Mb/s), or 246.6 (at 24 Mb/s, as here): ours is 1.4 % below. Its Multi-STA Block Ack takes \
+             32 or 36 us if all arrived (acknowledgement of all MPDUs without a bitmap), ours 80 us and \
+             more."
+                .into(),
+            "With that timer of 10 us, sizes remembered for 300 ms and without MU EDCA, 4 stations have \
+             250.8 Mb/s there (one run of 10 s), and the access point 76 instead of 51 accesses a second: the NAV \
+             that its Trigger frame sets ends 48 us behind that short Block Ack, which is reckoned with \
+             a bitmap, and holds the stations back but not itself. Of 371 accesses of stations behind one, 76 came \
+             91 us later, 43 + 48. That it is the whole difference was not shown."
                 .into(),
         ],
     }
@@ -70,6 +86,13 @@ fn row(record: &Record) -> Row {
     let ours = run_once(&setting);
     let spread = spread(&setting, Duration::from_secs(record.whole("sim_s").into()));
     let theirs = record.number("goodput_mbps");
+    // Those that were in doubt have no MU EDCA.
+    let longer = match has_mu_edca {
+        true => Vec::new(),
+        false => data::longer(record.text("label"), record, &["n_sta", "max_ampdu", "ba_window"]),
+    };
+    let longer = data::mean(&longer, "goodput_mbps");
+    let judge = longer.unwrap_or(theirs);
     let cells = vec![
         setting.stations.to_string(),
         if direction == Direction::Both { "both" } else { "up" }.into(),
@@ -88,10 +111,11 @@ fn row(record: &Record) -> Row {
         format!("{:.2}", ours.goodput_mbps),
         format!("{:.1} %", 100.0 * spread),
         format!("{theirs:.2}"),
-        ratio(ours.goodput_mbps, theirs),
+        longer.map_or("-".into(), |longer| format!("{longer:.2}")),
+        ratio(ours.goodput_mbps, judge),
         format!("{:.2}", ours.uplink_mbps),
         record.text("goodput_ul_mbps").into(),
         record.text("fairness_jain").into(),
     ];
-    (cells, Verdict::of(is_within(ours.goodput_mbps, theirs, TARGET)))
+    (cells, Verdict::of(is_within(ours.goodput_mbps, judge, TARGET)))
 }

@@ -3,9 +3,10 @@
 //! the end of HE-SIG-A on, where AIFS begins, and of a decoded frame of another set without a
 //! colour what it reserves. Then it sends with less power until the end of its next transmission
 //! opportunity. A PPDU whose preamble it missed is energy to it, and busy from -62 dBm on
-//! (27.3.20.6, clause not seen; ns-3 does so). Stations without OBSS-PD wait for all that they
-//! sense. Left out: SRG levels, parametrised spatial reuse, Spatial Reuse fields that forbid it,
-//! levels that adapt, the sum of several PPDUs' energy.
+//! (IEEE 802.11-2020, 17.3.10.6, of OFDM; 802.11ax-2021, 27.3.20.6, clause not seen; ns-3 takes
+//! -82 dBm at the end of a reception). Stations without OBSS-PD wait for all that they sense. Left
+//! out: SRG levels, parametrised spatial reuse, Spatial Reuse fields that forbid it, levels that
+//! adapt, the sum of several PPDUs' energy.
 
 use super::config::{CellConfig, Role};
 use super::navs::{Origin, by_colour};
