@@ -319,11 +319,13 @@ impl Station {
     pub fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) {
         let Content::Data { mpdus, .. } = exchange.content else { return };
         let rate = exchange.rate.narrowed(self.width_max);
-        let bytes_max = cx.rates.psdu_within(rate, exchange.duration, exchange.psdu_bytes);
         let spacing_bytes = spacing_bytes(rate, self.config.aggregation.mpdu_start_spacing);
         let access = self.edcaf(exchange.edcaf);
         let Some(index) = access.originator(exchange.peer) else { return };
         let originator = &access.originators[index];
+        let padding = originator.shared.packet_padding;
+        let (duration_max, bytes_max) = (exchange.duration, exchange.psdu_bytes);
+        let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
         let (mut count, mut total, mut padded) = (0, 0, 0);
         for mpdu in originator.pending.iter().take(mpdus) {
             let bytes = u32::from(mpdu.bytes);
@@ -344,7 +346,7 @@ impl Station {
         exchange.content = Content::Data { mpdus: count, aggregated };
         exchange.rate = rate;
         exchange.psdu_bytes = total;
-        exchange.duration = cx.rates.ppdu_duration(rate, total);
+        exchange.duration = cx.rates.padded_ppdu_duration(rate, total, padding);
         exchange.response = Some(cx.rates.response(rate, window));
     }
 
