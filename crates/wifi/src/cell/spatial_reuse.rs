@@ -5,7 +5,8 @@
 //! opportunity. A PPDU whose preamble it missed is energy to it, and busy from -62 dBm on
 //! (27.3.20.6, clause not seen; ns-3 does so). Stations without OBSS-PD wait for all that they
 //! sense. Left out: SRG levels, parametrised spatial reuse, Spatial Reuse fields that forbid it,
-//! levels that adapt, the sum of several PPDUs' energy.
+//! levels that adapt, the sum of several PPDUs' energy. For whom a PPDU makes the medium busy is
+//! kept here also where sets are on different channels (`bandwidth`).
 
 use super::config::{CellConfig, Role};
 use super::navs::{Origin, by_colour};
