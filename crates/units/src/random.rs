@@ -58,7 +58,7 @@ impl Identity {
     /// not act together: spread evenly, also where names are alike.
     pub fn offset_within(self, interval: Duration) -> Duration {
         let share = Xoshiro256PlusPlus::seed_from_u64(self.0).next_u64();
-        let micros = u128::from(interval.as_micros()) * u128::from(share) >> u64::BITS;
+        let micros = (u128::from(interval.as_micros()) * u128::from(share)) >> u64::BITS;
         Duration::from_micros(micros as u64)
     }
 

@@ -6,7 +6,8 @@
 //! (IEEE 802.11-2020, 17.3.10.6, of OFDM; 802.11ax-2021, 27.3.20.6, clause not seen; ns-3 takes
 //! -82 dBm at the end of a reception). Stations without OBSS-PD wait for all that they sense. Left
 //! out: SRG levels, parametrised spatial reuse, Spatial Reuse fields that forbid it, levels that
-//! adapt, the sum of several PPDUs' energy.
+//! adapt, the sum of several PPDUs' energy. For whom a PPDU makes the medium busy is kept here
+//! also where sets are on different channels (`bandwidth`).
 
 use super::config::{CellConfig, Role};
 use super::navs::{Origin, by_colour};

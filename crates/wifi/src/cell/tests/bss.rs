@@ -42,7 +42,7 @@ pub(super) fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellC
 fn beacon_offset(set: u16, interval: Option<Duration>) -> Duration {
     let share = u32::from(set).wrapping_mul(0x9e37_79b9);
     let interval = interval.unwrap_or_default();
-    Duration::from_nanos((u128::from(interval.as_nanos()) * u128::from(share) >> 32) as u64)
+    Duration::from_nanos(((u128::from(interval.as_nanos()) * u128::from(share)) >> 32) as u64)
 }
 
 /// Every station to its access point.
