@@ -247,7 +247,7 @@ impl Cell {
         if !period.is_open || !may_end(config, period) || !is_empty && period.left != Some(0) {
             return;
         }
-        let is_unscheduled = period.until.is_none();
+        let is_unscheduled = matches!(config, ServicePeriodConfig::Unscheduled(_));
         let ends = |frame: &Management| {
             frame.action == Action::EndOfServicePeriod && frame.peer == station
         };
