@@ -231,7 +231,9 @@ impl Absences {
             }
         };
         self.heard = Some((frame.at_ns, frame.number));
-        self.unanswered_ns = frame.is_null().then_some(frame.at_ns);
+        // An answer to a trigger is none to the announcement.
+        let is_trigger = matches!(&self.state, State::Away(absence) if absence.polls > 0);
+        self.unanswered_ns = (frame.is_null() && !is_trigger).then_some(frame.at_ns);
         if frame.has_payload() {
             self.data_ns = Some(frame.at_ns);
         }

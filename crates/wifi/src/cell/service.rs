@@ -195,7 +195,9 @@ impl Cell {
     /// A frame for a station was given up in its unscheduled service period: it dozes. It took
     /// EOSP without being heard, or stopped asking for the period.
     pub(super) fn given_up_in_service(&mut self, station: StationId) {
-        if self.period(station).is_some_and(|period| period.until.is_none()) {
+        let is_unscheduled =
+            matches!(self.service_config(station), Some(ServicePeriodConfig::Unscheduled(_)));
+        if is_unscheduled && self.is_in_service(station) {
             self.end_service(station);
         }
     }
@@ -247,7 +249,7 @@ impl Cell {
         if !period.is_open || !may_end(config, period) || !is_empty && period.left != Some(0) {
             return;
         }
-        let is_unscheduled = period.until.is_none();
+        let is_unscheduled = matches!(config, ServicePeriodConfig::Unscheduled(_));
         let ends = |frame: &Management| {
             frame.action == Action::EndOfServicePeriod && frame.peer == station
         };

@@ -328,6 +328,78 @@ fn saturate_each(cell: &mut Cell, senders: &[(StationId, Address)], time: Durati
     }
 }
 
+/// With OFDMA as well, where the access point knows that channels change fast: in space as long as
+/// reports are fresh, on RUs when they are old, soundings between. Every exchange is accounted
+/// for: HE-SIG-A 32 us, HE-SIG-B compressed (52 bits for two of four users in a content channel) or
+/// with RUs (79 bits), HE-STF, an HE-LTF for each stream or one; MU-BAR; Block Acks on RUs of 242
+/// tones.
+#[test]
+fn beside_ofdma_each_exchange_is_its_own() {
+    let (n, mpdus) = (4, 3);
+    let mut config = spatial(n, true, 7, mpdus);
+    let acknowledgement = OfdmaAcknowledgement::MuBlockAckRequest;
+    *mimo(&mut config) = MuMimoConfig { acknowledgement, doppler_hz: 8.0, ..*mimo(&mut config) };
+    config.stations[AP.index()].ofdma = ofdma(n, 7, mpdus, acknowledgement).stations[0].ofdma;
+    let (ppdus, delivered) = downlink(&config, 20, 1_500, Duration::from_millis(500));
+    let nanos = |ppdu: &Ppdu| (ppdu.end - ppdu.start).as_nanos();
+    let psdu_bytes = 2 * 1_544 + 4 + 1_538;
+    let bits = |rate: Rate, carriers: u64| {
+        // Coded bits of a subcarrier, by MCS, in sixths of data bits.
+        let sixths = [3, 6, 9, 12, 18, 24, 27, 30];
+        carriers * sixths[usize::from(rate.mcs().expect("of HE"))] / 6
+    };
+    let (mut in_space, mut on_units, mut settled) = (0, 0, 0);
+    for (index, first) in ppdus.iter().enumerate().filter(|(_, ppdu)| ppdu.psdus.len() == n) {
+        let Some(after) = ppdus.get(index + 1..index + 2 + n) else { break };
+        if first.psdus.iter().any(|psdu| psdu.bytes != psdu_bytes || psdu.collided) {
+            continue;
+        }
+        let sizes: Vec<_> = first.psdus.iter().map(|psdu| psdu.ru.map(|ru| ru.size())).collect();
+        let receivers: alloc::collections::BTreeSet<_> =
+            first.psdus.iter().map(|psdu| psdu.receiver).collect();
+        assert_eq!(receivers.len(), n);
+        let slowest = first.psdus.iter().map(|psdu| psdu.rate).min_by_key(|rate| rate.mcs());
+        let slowest = slowest.expect("some");
+        let data = 16 + 8 * u64::from(psdu_bytes);
+        if sizes.iter().all(|size| *size == Some(RuSize::Tones996)) {
+            in_space += 1;
+            let signal_b = if slowest.mcs() == Some(0) { 2 } else { 1 };
+            let header = 32_000 + 4_000 * signal_b + 4_000 + 4 * 7_200;
+            // LDPC may need a segment more, which may begin a symbol.
+            let symbols = data.div_ceil(bits(slowest, 980));
+            let expected = [symbols, symbols + 1].map(|symbols| header + 13_600 * symbols);
+            assert!(expected.contains(&nanos(first)), "{} {slowest}", nanos(first));
+        } else {
+            on_units += 1;
+            assert!(sizes.iter().all(|size| *size == Some(RuSize::Tones242)));
+            assert_eq!(slowest.mcs(), Some(7));
+            assert_eq!(nanos(first), 47_200 + 13_600 * symbols(234, 5, psdu_bytes.into()));
+        }
+        let trigger = &after[0];
+        assert_eq!((trigger.start - first.end).as_nanos(), SIFS);
+        // As robust as the slowest needs: at 6, 12 or 24 Mb/s.
+        let per_symbol = [24, 48, 48].get(usize::from(slowest.mcs().expect("of HE")));
+        let symbols = (16 + 8 * (28 + 9 * n as u64) + 6).div_ceil(*per_symbol.unwrap_or(&96));
+        assert_eq!(nanos(trigger), 20_000 + 4_000 * symbols);
+        let answer = bits(slowest, 234).min(bits(he_of(5), 234));
+        for ppdu in &after[1..] {
+            assert_eq!((ppdu.start - trigger.end).as_nanos(), SIFS);
+            let symbols = (16 + 8 * 60 + 6u64).div_ceil(answer);
+            assert_eq!(nanos(ppdu), 48_000 + 14_400 * symbols, "{slowest}");
+            assert_eq!(ppdu.psdus[0].ru.map(|ru| ru.size()), Some(RuSize::Tones242));
+        }
+        settled += first.frames().filter(|frame| frame.received).count() as u64;
+    }
+    let soundings = ppdus.iter().filter(|ppdu| is_announcement(ppdu)).count();
+    assert!(in_space > 50 && on_units > 50 && soundings > 10, "{in_space} {on_units} {soundings}");
+    // The others were in PPDUs for fewer, or with fewer MPDUs after losses.
+    assert!(2 * settled > delivered, "{delivered} {settled}");
+}
+
+fn he_of(mcs: u8) -> Rate {
+    super::ofdma::he(mcs, WIDTH)
+}
+
 /// Two packets for each of two stations every 25 ms: sounding takes more of the air than is saved.
 #[test]
 fn it_does_not_pay_where_queues_are_short() {

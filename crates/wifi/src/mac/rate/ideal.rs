@@ -77,9 +77,9 @@ impl Table {
     fn short_enough(&self, place: usize, bytes: u16) -> Rate {
         let bytes = DELIMITER + u32::from(bytes);
         let is_short = |rate: Rate| rate.ppdu_duration(bytes, Band::Ghz5) <= PPDU_DURATION_MAX;
-        let later = self.thresholds[place..].iter().map(|threshold| threshold.rate);
+        let mut later = self.thresholds[place..].iter().map(|threshold| threshold.rate);
         let usable = later.clone().find(|rate| is_short(*rate));
-        usable.or(later.last()).expect("a place has a rate")
+        usable.or_else(|| later.next_back()).expect("a place has a rate")
     }
 }
 
