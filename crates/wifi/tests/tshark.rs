@@ -1,6 +1,7 @@
 //! What `wire` writes, read by tshark: frame kinds and fields, FCS, radiotap
 //! with rates and A-MPDU status, a vendor namespace. Without tshark on the path
-//! the tests say so and pass.
+//! the tests say so and pass. Long because every kind of frame and of rate is a table of what
+//! tshark should say of it.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
