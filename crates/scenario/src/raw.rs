@@ -1182,7 +1182,7 @@ tables! {
         /// 802.11ax (0 to 11); the guard interval is the channel's.
         option mcs: Whole<0, 31> = "16-QAM 3/4 with two streams: 12 with 802.11n, else 4";
         /// The number of its primary channel, as of a [[cell]].
-        option channel: Whole<1, 233> = "that of the nodes without a bss, or of the first node's set";
+        option channel: Whole<1, 233> = "that of the nodes without a bss, or of the first set by name";
         /// How wide its PPDUs are. On a channel beside the primary one of others, 20 MHz is
         /// what makes a secondary channel of theirs busy and no more.
         option width: ChannelWidth = "the channel's";

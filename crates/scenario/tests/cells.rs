@@ -155,6 +155,27 @@ fn sets_are_on_channels() {
     assert_eq!(cell(&scenario).band, Band::Ghz5);
 }
 
+/// Without nodes that have no set, a neighbour is where the first set by name is, whichever comes
+/// first in the file.
+#[test]
+fn a_neighbour_is_on_the_channel_of_the_first_set_by_name() {
+    let set = |bss: &str| {
+        format!(
+            "[[node]]\nname = \"ap-{bss}\"\nrole = \"access-point\"\nbss = \"{bss}\"\n\
+             [[node]]\nname = \"sta-{bss}\"\nrole = \"station\"\nbss = \"{bss}\"\n"
+        )
+    };
+    let rest = "[[cell]]\nname = \"left\"\nchannel = 44\n\
+                [[neighbour]]\nname = \"n\"\nlevel = \"-70dBm\"\nbusy = 0.1\n";
+    for (first, second) in [("left", "right"), ("right", "left")] {
+        let text = format!("{}{}{rest}", set(first), set(second));
+        let scenario = parse("sets.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+        let numbers: Vec<u8> = channels(&scenario).iter().map(|(number, _)| *number).collect();
+        let of = |bss: &str| if bss == "left" { 44 } else { 36 };
+        assert_eq!(numbers, [of(first), of(first), of(second), of(second), 44, 44]);
+    }
+}
+
 #[test]
 fn channels_that_cannot_be() {
     let at = |channel: &str| FLATS.replace("[channel]", &format!("[channel]\n{channel}"));

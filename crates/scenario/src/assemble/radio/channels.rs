@@ -48,7 +48,9 @@ pub(super) fn of_sets(
     if band == Band::Ghz2_4 {
         check_overlaps(&given, stations, problems);
     }
-    let first = found.get(&BssId::default()).copied().unwrap_or_default();
+    // The nodes without a bss, or the first set by name.
+    let first = of_names.iter().find(|(name, _)| !is_neighbour(name)).map(|(_, set)| set);
+    let first = first.and_then(|set| found.get(set)).copied().unwrap_or_default();
     for neighbour in raw.neighbour.iter().filter(|neighbour| neighbour.channel.is_none()) {
         let name = format!("{}:", neighbour.name.value.0);
         if let Some(&set) = of_names.get(&Some(name.as_str())) {
@@ -57,9 +59,7 @@ pub(super) fn of_sets(
     }
     let mut channels = vec![OperatingChannel::default(); of_names.len()];
     for (name, &set) in of_names {
-        // Those of neighbours have names that no node can have.
-        let is_neighbour = name.is_some_and(|name| name.ends_with(':'));
-        let usual = if is_neighbour { first } else { Subchannel::default() };
+        let usual = if is_neighbour(name) { first } else { Subchannel::default() };
         let access = match cells.get(&set).map(|cell| cell.bandwidth.value) {
             None | Some(BandwidthKind::Dynamic) => BandwidthAccess::Dynamic,
             Some(BandwidthKind::Static) => BandwidthAccess::Static,
@@ -68,6 +68,11 @@ pub(super) fn of_sets(
         channels[set.index()] = OperatingChannel { primary, access };
     }
     channels
+}
+
+/// Whether a set of this name is a neighbour's: no node of the file can name such.
+fn is_neighbour(name: &Option<&str>) -> bool {
+    name.is_some_and(|name| name.ends_with(':'))
 }
 
 /// Notes a number that the band does not have.
