@@ -1,6 +1,6 @@
 //! A Wi-Fi cell: an access point, its stations, and the air between them, as
 //! one pure machine. Cells of neighbours on the same channel are in the same machine, as
-//! further basic service sets ([`BssId`]).
+//! further basic service sets ([`BssId`](crate::BssId)).
 //!
 //! Packets go in at a station ([`Cell::handle_packet`]) and come out at their
 //! receiver ([`Cell::poll_output`]); in between lie queues, contention, PPDUs,
@@ -198,7 +198,7 @@ pub struct Cell {
     gaps: Vec<(Instant, StationId, usize)>,
     /// The next instant at which some access point queues a beacon.
     next_beacon: Instant,
-    /// By [`BssId`].
+    /// By [`BssId`](crate::BssId).
     bss: Vec<Bss>,
     /// The next step of some station's scan or power save.
     next_absence: Instant,
@@ -240,7 +240,7 @@ struct Settings {
     dtim_period: u8,
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
-    /// By [`BssId`].
+    /// By [`BssId`](crate::BssId).
     bss: Vec<BssFacts>,
     /// By station: whose random streams it draws from, and what it can do.
     peers: Vec<(Identity, Capabilities)>,
