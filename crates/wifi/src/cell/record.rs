@@ -156,22 +156,7 @@ impl Cell {
             | Carried::Triggered { .. }
             | Carried::MultiStationBlockAck => return,
         };
-        let frame = Frame {
-            kind,
-            bytes: flight.psdu_bytes as u16,
-            sequence: SeqNo12::default(),
-            retry: false,
-            duration_us: microseconds(flight.end, flight.reserves_until),
-            received,
-            more_data: false,
-            power_management: false,
-            end_of_service_period: false,
-            packets: Vec::new(),
-            announced: Vec::new(),
-            triggered: Vec::new(),
-            queue_size: None,
-            acknowledged: Vec::new(),
-        };
+        let frame = control_frame(flight, kind, received);
         let collided = match flight.receiver {
             Address::Station(receiver) => self.air.is_disturbed(flight, receiver),
             Address::Group => false,
@@ -237,4 +222,24 @@ impl Cell {
 pub(super) fn microseconds(end: Instant, reserves_until: Instant) -> u16 {
     let reserved: Duration = reserves_until.saturating_since(end);
     reserved.as_nanos().div_ceil(1_000).min(32_767) as u16
+}
+
+/// A control frame that is its PPDU's only one.
+pub(super) fn control_frame(flight: &Flight, kind: FrameKind, received: bool) -> Frame {
+    Frame {
+        kind,
+        bytes: flight.psdu_bytes as u16,
+        sequence: SeqNo12::default(),
+        retry: false,
+        duration_us: microseconds(flight.end, flight.reserves_until),
+        received,
+        more_data: false,
+        power_management: false,
+        end_of_service_period: false,
+        packets: Vec::new(),
+        announced: Vec::new(),
+        triggered: Vec::new(),
+        queue_size: None,
+        acknowledged: Vec::new(),
+    }
 }

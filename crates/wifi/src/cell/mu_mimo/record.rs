@@ -2,7 +2,7 @@
 
 use super::super::Cell;
 use super::super::multi_user::NEXT_TO_IT;
-use super::super::record::microseconds;
+use super::super::record::control_frame;
 use super::{Sounding, Step, report_mpdus};
 use crate::air::Flight;
 use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, TriggeredUser};
@@ -109,20 +109,5 @@ impl Cell {
 
 /// A Beamforming Report Poll; the others change what they have.
 fn frame(flight: &Flight, received: bool) -> Frame {
-    Frame {
-        kind: FrameKind::BeamformingReportPoll,
-        bytes: flight.psdu_bytes as u16,
-        sequence: SeqNo12::default(),
-        retry: false,
-        duration_us: microseconds(flight.end, flight.reserves_until),
-        received,
-        more_data: false,
-        power_management: false,
-        end_of_service_period: false,
-        packets: Vec::new(),
-        announced: Vec::new(),
-        triggered: Vec::new(),
-        queue_size: None,
-        acknowledged: Vec::new(),
-    }
+    control_frame(flight, FrameKind::BeamformingReportPoll, received)
 }

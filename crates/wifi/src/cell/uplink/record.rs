@@ -2,7 +2,7 @@
 
 use super::super::content::{Content, Exchange};
 use super::super::multi_user::NEXT_TO_IT;
-use super::super::record::microseconds;
+use super::super::record::control_frame;
 use super::super::{Cell, category_of};
 use super::{Answer, Phase, Uplink, queue_size_code};
 use crate::air::Flight;
@@ -12,7 +12,6 @@ use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
 use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 use lasthop_units::SeqNo12;
 
 impl Cell {
@@ -44,7 +43,7 @@ impl Cell {
             start: SeqNo12::default(),
         });
         let triggered = triggered.collect();
-        let frame = Frame { triggered, ..control(flight, kind, is_heard) };
+        let frame = Frame { triggered, ..control_frame(flight, kind, is_heard) };
         self.record_to_all(flight, uplink, frame);
     }
 
@@ -64,7 +63,7 @@ impl Cell {
         });
         let acknowledged = records.collect();
         let kind = FrameKind::MultiStationBlockAck;
-        let frame = Frame { acknowledged, ..control(flight, kind, is_heard) };
+        let frame = Frame { acknowledged, ..control_frame(flight, kind, is_heard) };
         self.record_to_all(flight, uplink, frame);
     }
 
@@ -101,7 +100,7 @@ impl Cell {
             Content::BlockAckRequest { start } => {
                 let tid = category_of(edcaf).tid();
                 let kind = FrameKind::BlockAckRequest { tid, start };
-                let frame = control(own, kind, decoded.contains(0));
+                let frame = control_frame(own, kind, decoded.contains(0));
                 let bytes = sizes::BLOCK_ACK_REQUEST as u16;
                 alloc::vec![Frame { bytes, sequence: start, ..frame }]
             }
@@ -121,7 +120,7 @@ impl Cell {
                     Frame {
                         bytes: sizes::QOS_NULL as u16,
                         queue_size: Some(QueueSize { tid, code }),
-                        ..control(own, kind, decoded.contains(bit))
+                        ..control_frame(own, kind, decoded.contains(bit))
                     }
                 };
                 (0..Answer::nulls(phase) as usize).map(null).collect()
@@ -139,24 +138,5 @@ impl Cell {
             collided,
         };
         self.record_psdus(own, alloc::vec![psdu]);
-    }
-}
-
-fn control(flight: &Flight, kind: FrameKind, received: bool) -> Frame {
-    Frame {
-        kind,
-        bytes: flight.psdu_bytes as u16,
-        sequence: SeqNo12::default(),
-        retry: false,
-        duration_us: microseconds(flight.end, flight.reserves_until),
-        received,
-        more_data: false,
-        power_management: false,
-        end_of_service_period: false,
-        packets: Vec::new(),
-        announced: Vec::new(),
-        triggered: Vec::new(),
-        queue_size: None,
-        acknowledged: Vec::new(),
     }
 }
