@@ -184,9 +184,9 @@ pub(super) fn table() -> Table {
     Table {
         title: "802.11ac, dynamic bandwidth",
         text: "An access point sends saturated at a VHT MCS of one stream in 80 or 160 MHz around channel 36, \
-               to a station 1 m away; another one, so many metres beside it, sends MCS 4 on a secondary \
-               channel (its number and its width in MHz), saturated or with packets every so many \
-               microseconds in the mean (Poisson). Goodput of both sets, and the share of the first one's \
+               to a station 1 m away; another one, at the distance in column m, sends MCS 4 on a secondary \
+               channel (its number and its width in MHz), saturated or with packets at a mean \
+               interval in microseconds (Poisson). Goodput of both sets, and the share of the first one's \
                PPDUs that have the whole width. ns-3's figures are means of three runs of 3 s. Nothing was \
                chosen by them. Target: goodputs within 5 %, the share within 0.03."
             .into(),

@@ -87,9 +87,9 @@ impl Beam {
     }
 }
 
-/// A rate is used where it loses so many MPDUs.
+/// The share of MPDUs that a rate may lose to be used.
 const LOSS_MAX: f64 = 0.1;
-/// The fastest channel is so many times as fast as the configuration says: 40 Hz for 0.4.
+/// The fastest channel over the one of the configuration: 40 Hz for 0.4.
 const HASTE_MAX: f64 = 100.0;
 /// Losses up to this share say nothing of a channel's speed: a rate loses [`LOSS_MAX`], and some
 /// PPDUs collide. Others make it e^0.8 times as fast at most; no product's.
@@ -112,8 +112,8 @@ struct Known {
     /// When it was sounded last, with or without success.
     sounded: Instant,
     report: Option<Report>,
-    /// By how much faster its channel changes than the configuration says, as losses tell: 1 at
-    /// least.
+    /// By how much faster its channel changes than the configuration says, estimated from losses:
+    /// 1 at least.
     haste: f64,
 }
 

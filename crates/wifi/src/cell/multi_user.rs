@@ -195,7 +195,7 @@ pub(super) struct Channel {
     pub vht: Option<GuardInterval>,
     /// The longest nominal packet padding of those who are sent to.
     pub padding: PacketPadding,
-    /// That of the access point, which its Trigger frames tell (9.3.1.22: PE Disambiguity and
+    /// That of the access point, which its Trigger frames have (9.3.1.22: PE Disambiguity and
     /// Pre-FEC Padding Factor).
     pub own_padding: PacketPadding,
 }

@@ -2,11 +2,11 @@
 //!
 //! Stations take turns as with OFDMA. Of those whose turn it is, who was not sounded for an
 //! interval is sounded first, with the others that were not for half of one; who did not report
-//! is sent to alone. Of the groups that begin with
-//! the station whose turn it is, the one with the highest sum of bit rates is sent to. A
-//! station's rate is the fastest that loses at most a tenth of MPDUs of 1 600 bytes at the SINR
-//! that its report, its age and the Doppler rate of the place promise, and none faster than rate
-//! control chose for it alone: a stand-in for firmware. The PPDU is sent if it takes less time
+//! is sent to alone. Of the groups that begin with the station whose turn it is, the one with the
+//! highest sum of bit rates is sent to. A station's rate is the fastest that loses at most a tenth of
+//! MPDUs of 1 600 bytes at the SINR that its report, its age and the Doppler rate promise, which is
+//! that of the place or more where losses were many, and none faster than rate control chose for it
+//! alone: a stand-in for firmware. The PPDU is sent if it takes less time
 //! than PPDUs to each alone would, with acknowledgements and the mean contention between them.
 //! A station that acknowledged less than half of it is sent to alone until it is sounded again.
 
@@ -33,7 +33,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant};
 
-/// A rate is used where it loses [`LOSS_MAX`] of MPDUs of so many bytes.
+/// Length of the MPDUs, in bytes, of which a rate may lose [`LOSS_MAX`].
 const LOSS_BYTES: u32 = 1_600;
 
 impl Station {

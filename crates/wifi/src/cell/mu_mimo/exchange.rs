@@ -242,7 +242,7 @@ impl Cell {
     }
 
     /// Users of an MU-MIMO PPDU that acknowledged less than half of it are sent to alone until
-    /// they are sounded again. What was lost tells how fast their channels change: rate control
+    /// they are sounded again. Their losses show how fast their channels change: rate control
     /// of a station alone knows nothing of that.
     pub(in super::super) fn judge_reports(&mut self, station: StationId, users: &[User]) {
         let Some(soundings) = &mut self.stations[station.index()].soundings else { return };
