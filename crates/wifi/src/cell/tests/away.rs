@@ -64,20 +64,24 @@ pub(super) struct Run {
 
 impl Run {
     /// Every `interval` one packet from `from` to `to`, for a time; then another
-    /// second for what is still queued.
+    /// second, and up to ten for what is still queued.
     pub fn new(config: &CellConfig, from: StationId, interval: Duration, time: Duration) -> Self {
         let to = if from == AP { STA } else { AP };
         let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
         let mut run = Self::default();
         let mut ended = BTreeSet::new();
         let end = Instant::ZERO + time;
+        let mut last = end + Duration::from_secs(1);
         let mut next = if interval.is_zero() { end } else { Instant::ZERO };
         loop {
             let wake = cell.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
             let now = wake.min(if next < end { next } else { Instant::MAX });
-            if now > end + Duration::from_secs(1) {
+            let is_done = ended.len() as u64 == run.sent;
+            let drain = Duration::from_secs(if is_done { 1 } else { 10 });
+            if now > end + drain {
                 break;
             }
+            last = last.max(now);
             cell.handle_timeout(now);
             if now == next && next < end {
                 let packet = Packet::new(run.sent, 1500, now);
@@ -106,7 +110,7 @@ impl Run {
             while cell.poll_room().is_some() {}
         }
         assert_eq!(run.delivered + run.dropped.len() as u64, run.sent, "every packet ends once");
-        run.stats = cell.station_stats(end + Duration::from_secs(1), STA).clone();
+        run.stats = cell.station_stats(last, STA).clone();
         run
     }
 

@@ -191,3 +191,22 @@ fn group_frames_are_asleep_until_the_dtim() {
     }
     assert!(heard > 300 && asleep > ms(100) * heard, "{asleep} in {heard}");
 }
+
+/// A cell that loses a fifth of all frames needs longer than the packets came for (found as
+/// "every packet ends once" by [`a_scan_shows_as_away`]).
+#[test]
+fn a_slow_cell_is_emptied() {
+    let null = NullConfig { leave_loss: Probability::ZERO, ..NullConfig::default() };
+    let leftover = Leftover::DropDriver;
+    let mut config = scanning(ScanConfig { flush: ms(1), channels: 1, leftover, null, ..scan() });
+    for station in &mut config.stations {
+        station.retry_limit = 255;
+        station.driver_queue = DriverLimit::Packets(1);
+        station.rts_threshold = Some(500);
+    }
+    config.change_links(|pair| pair.link.loss = Probability::new(0.216));
+    let run = Run::new(&config, AP, Duration::from_micros(500), ms(900));
+    let (last, _) = run.packets.last().expect("some came");
+    assert!(*last > Instant::ZERO + ms(1_900), "{last:?}");
+    check(&run, |parts| parts.away, AROUND * 5);
+}
