@@ -28,7 +28,9 @@ use lasthop_wifi::wire::data::{self, Addresses};
 use lasthop_wifi::wire::elements::{self, Elements, Tim};
 use lasthop_wifi::wire::management::{self, Beacon};
 use lasthop_wifi::wire::radiotap::{self, AmpduStatus, Channel, HeFormat};
-use lasthop_wifi::wire::{AckPolicy, Flags, QosControl, SequenceControl, amsdu, fcs, frame, llc};
+use lasthop_wifi::wire::{
+    AckPolicy, Flags, QosControl, SequenceControl, amsdu, fcs, frame, llc, operating_mode,
+};
 use lasthop_wifi::{Address, StationId};
 use std::io::Write;
 
@@ -418,6 +420,16 @@ impl Maker {
                 };
                 link.management(management::Body::Action(response)).emit_mpdu(out);
             }
+            FrameKind::OperatingMode { mode, by_control: true } => {
+                let frame = link.qos_null(AccessCategory::Voice, operating_mode::control(mode));
+                frame.emit_mpdu(out);
+            }
+            FrameKind::OperatingMode { mode, by_control: false } => {
+                let [category, action] = operating_mode::NOTIFICATION;
+                let bytes = &[action, operating_mode::field(mode)];
+                let notification = action::Repr::Other { category, bytes };
+                link.management(management::Body::Action(notification)).emit_mpdu(out);
+            }
             FrameKind::Delba { tid } => {
                 let delba = action::Repr::Delba {
                     initiator: true,
@@ -608,6 +620,13 @@ impl Link {
     fn null(&self, power_management: bool, qos: Option<QosControl>) -> frame::Repr<'static> {
         let header = self.header(self.addresses(self.receiver, self.transmitter), qos);
         data::Repr { flags: Flags { power_management, ..self.flags }, ..header }.into()
+    }
+
+    /// A QoS Null frame with an HT Control field.
+    fn qos_null(&self, category: AccessCategory, ht_control: u32) -> frame::Repr<'static> {
+        let qos = QosControl { tid: category.tid(), ..QosControl::default() };
+        let header = self.header(self.addresses(self.receiver, self.transmitter), Some(qos));
+        data::Repr { ht_control: Some(ht_control), ..header }.into()
     }
 
     fn ps_poll(&self, aid: u16) -> frame::Repr<'_> {

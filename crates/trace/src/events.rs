@@ -376,7 +376,7 @@ fn int(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-const FRAME_NAMES: [&str; 24] = [
+const FRAME_NAMES: [&str; 25] = [
     "data",
     "qos_data",
     "null",
@@ -400,6 +400,7 @@ const FRAME_NAMES: [&str; 24] = [
     "probe_response",
     "addba_request",
     "addba_response",
+    "operating_mode",
     "delba",
 ];
 
@@ -428,6 +429,7 @@ pub(crate) fn frame_name(kind: FrameKind) -> &'static str {
         FrameKind::ProbeResponse => "probe_response",
         FrameKind::AddbaRequest { .. } => "addba_request",
         FrameKind::AddbaResponse { .. } => "addba_response",
+        FrameKind::OperatingMode { .. } => "operating_mode",
         FrameKind::Delba { .. } => "delba",
     }
 }

@@ -23,7 +23,7 @@ mod subframes;
 mod tests;
 
 pub(crate) use overhear::Overheard;
-use overhear::{Phy, phys};
+use overhear::{Phy, are_equal, phys};
 pub(crate) use overlaps::Overlaps;
 use overlaps::{Begun, Interference, Order, Overlapping};
 use pairs::{Memo, Pair, Pairs};
@@ -253,7 +253,9 @@ pub(crate) struct Air {
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
     /// By station: its PHY, if some have another than the rest.
-    phys: Option<Vec<Phy>>,
+    phys: Vec<Phy>,
+    /// All understand the same.
+    are_phys_equal: bool,
     /// Who ignores which PPDUs (spatial reuse).
     ignored: Vec<Ignored>,
     /// Interferers that follow each other are not added up (spatial reuse, other channels).
@@ -328,6 +330,7 @@ impl Air {
             .enumerate()
             .map(|(from, listeners)| weakest(listeners, links.row(StationId(from as u16))));
         let widths = config.stations.iter().map(|station| station.capabilities.width());
+        let phys = phys(config);
         Ok(Self {
             band: config.band,
             width: widths.max().unwrap_or(ChannelWidth::Mhz20),
@@ -352,7 +355,8 @@ impl Air {
             crowd: None,
             others: Vec::new(),
             candidates: Vec::new(),
-            phys: phys(config),
+            are_phys_equal: are_equal(&phys),
+            phys,
             ignored: Vec::new(),
             is_timed: config.stations.iter().any(|station| station.obss_pd.is_some())
                 || config.has_several_channels(),

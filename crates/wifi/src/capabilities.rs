@@ -124,6 +124,18 @@ impl Capabilities {
         }
     }
 
+    /// The same with no wider rates than `width` and no more streams than these.
+    pub fn within_mode(&self, width: ChannelWidth, streams: u8) -> Self {
+        let mut rates = self.rates.clone();
+        rates.retain(|rate| rate.width() <= width && rate.streams() <= streams);
+        Self { rates, ..self.clone() }
+    }
+
+    /// Most spatial streams of its rates.
+    pub fn streams(&self) -> u8 {
+        self.rates.iter().map(|rate| rate.streams()).max().unwrap_or(1)
+    }
+
     /// Its newest PHY.
     pub fn generation(&self) -> Generation {
         let generations = self.rates.iter().map(|rate| Generation::of(*rate));

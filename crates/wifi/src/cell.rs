@@ -50,6 +50,7 @@ mod mu_mimo;
 mod multi_user;
 mod navs;
 mod occupancy;
+mod operating_mode;
 mod outbox;
 mod reception;
 mod recipient;
@@ -73,6 +74,7 @@ pub use links::Links;
 pub use mu_mimo::MuMimoConfig;
 pub use multi_user::{OfdmaAcknowledgement, OfdmaConfig};
 pub use occupancy::SteadyExchange;
+pub use operating_mode::OperatingMode;
 pub use spatial_reuse::ObssPd;
 pub use uplink::{MuEdcaParameters, UplinkConfig};
 
@@ -208,6 +210,8 @@ pub struct Cell {
     dozing: Vec<StationId>,
     /// Some station has service periods.
     has_services: bool,
+    /// Some station has to say its operating mode again.
+    has_untold: bool,
     /// Service periods that are going on, as access points know them.
     services: Vec<ServicePeriod>,
     /// Stations that deliver what is for others.
@@ -338,6 +342,12 @@ pub enum CellError {
     /// A-MPDUs that are built for one station at a time.
     #[error("A-MPDUs that are built ahead are not for several stations at once (MU-MIMO)")]
     MuMimoBuiltAhead,
+    /// An operating mode of an access point, or beyond what the station can.
+    #[error(
+        "the operating mode is one of a station of 802.11ac or 802.11ax with QoS frames, as its \
+         access point is, and within its width and streams"
+    )]
+    OperatingMode,
     /// A station that dozes and would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,
@@ -392,6 +402,18 @@ impl Cell {
         }
         for station in &config.stations {
             check_service_periods(config, station)?;
+            let is_possible = |mode: OperatingMode| {
+                let access_point = sets[station.bss.index()].access_point;
+                !is_access_point(&station)
+                    && !config.independent
+                    && mode.is_of(&station.capabilities)
+                    && operating_mode::has_modes(
+                        &config.stations[access_point.index()].capabilities,
+                    )
+            };
+            if !station.operating_mode.is_none_or(is_possible) {
+                return Err(CellError::OperatingMode);
+            }
         }
         for (index, station) in config.stations.iter().enumerate() {
             let access_point = sets[station.bss.index()].access_point;
@@ -456,6 +478,7 @@ impl Cell {
                 room_announced: false,
                 deaf_until: Instant::ZERO,
                 width_max: ChannelWidth::Mhz160,
+                modes: None,
                 away: Away::new(station).map(alloc::boxed::Box::new),
                 last_data: Instant::ZERO,
             })
@@ -476,6 +499,7 @@ impl Cell {
             flushing: Vec::new(),
             dozing: Vec::new(),
             has_services: false,
+            has_untold: false,
             services: Vec::new(),
             promiscuous: config
                 .stations
@@ -503,6 +527,7 @@ impl Cell {
             winners: Vec::new(),
         };
         cell.find_next_beacon();
+        cell.begin_modes();
         cell.begin_service_periods();
         cell.find_next_absence();
         cell.start_polling();

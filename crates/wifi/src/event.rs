@@ -3,6 +3,7 @@
 //! passes them to its sink, and `trace` writes them to files. Instants are those of the cell's
 //! clock, lengths are in bytes, FCS included.
 
+use crate::cell::OperatingMode;
 use crate::mac::block_ack::Bitmap;
 use crate::phy::{ChannelWidth, Feedback, HeGuardInterval, Rate, Ru};
 use crate::station::{Address, StationId};
@@ -374,6 +375,14 @@ pub enum FrameKind {
         tid: u8,
         /// Window in MPDUs.
         window: u16,
+    },
+    /// A station tells its access point how it operates.
+    OperatingMode {
+        /// From now on.
+        mode: OperatingMode,
+        /// In an OM Control subfield of a QoS Null frame, as HE stations do, and not in an
+        /// Operating Mode Notification.
+        by_control: bool,
     },
     /// DELBA: the agreement ends.
     Delba {

@@ -67,6 +67,7 @@ pub mod frame;
 mod frame_control;
 pub mod llc;
 pub mod management;
+pub mod operating_mode;
 mod qos;
 pub mod radiotap;
 mod reader;

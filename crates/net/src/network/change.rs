@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use lasthop_packet::NodeId;
 use lasthop_packet::queue::QueueConfig;
 use lasthop_units::{Db, Instant, Probability};
-use lasthop_wifi::cell::{AdjustError, Adjustment};
+use lasthop_wifi::cell::{AdjustError, Adjustment, OperatingMode};
 use lasthop_wifi::mac::scan::ScanConfig;
 
 /// A change while a network runs.
@@ -35,6 +35,13 @@ pub enum Change {
         node: NodeId,
         /// How it scans from now on.
         scan: Option<ScanConfig>,
+    },
+    /// Another operating mode of a station, which tells its access point.
+    OperatingMode {
+        /// The node.
+        node: NodeId,
+        /// What it uses from now on, once that is told.
+        mode: OperatingMode,
     },
     /// How well a node hears another one.
     Link {
@@ -84,6 +91,11 @@ impl Network {
             Change::Scan { node, scan } => {
                 let station = radio(self, node);
                 self.cell.as_mut().expect(cell).change_scan(now, station, scan)?;
+            }
+            Change::OperatingMode { node, mode } => {
+                let station = radio(self, node);
+                let cell = self.cell.as_mut().expect(cell);
+                cell.change_operating_mode(now, station, mode)?;
             }
             Change::Link { from, to, snr, loss } => {
                 let [from, to] = [from, to].map(|node| radio(self, node));

@@ -69,7 +69,7 @@ impl Air {
 
     /// Whether all that sense a PPDU understand its PHY.
     fn all_understand(&self, flight: &Flight) -> bool {
-        self.phys.is_none()
+        self.are_phys_equal
             || self.listeners[flight.transmitter.index()]
                 .iter()
                 .all(|&listener| self.understands(listener, flight.rate))
@@ -77,10 +77,16 @@ impl Air {
 
     /// Whether a station understands more of a PPDU at `rate` than its legacy preamble.
     pub(super) fn understands(&self, station: StationId, rate: Rate) -> bool {
-        self.phys.as_ref().is_none_or(|phys| {
-            let Phy { generation, width } = phys[station.index()];
+        self.are_phys_equal || {
+            let Phy { generation, width } = self.phys[station.index()];
             generation >= Generation::of(rate) && width >= rate.width()
-        })
+        }
+    }
+
+    /// A station understands no wider PPDUs from now on.
+    pub fn receive_within(&mut self, station: StationId, width: ChannelWidth) {
+        self.phys[station.index()].width = width;
+        self.are_phys_equal = are_equal(&self.phys);
     }
 
     /// [`Air::overhear`] of a PPDU that some do not understand: they know from its legacy
@@ -239,12 +245,16 @@ impl Air {
     }
 }
 
-/// The PHY of each station, if they differ.
-pub(super) fn phys(config: &CellConfig) -> Option<Vec<Phy>> {
+/// The PHY of each station.
+pub(super) fn phys(config: &CellConfig) -> Vec<Phy> {
     let phy = |station: &StationConfig| Phy {
         generation: station.capabilities.generation(),
         width: station.capabilities.width(),
     };
-    let all: Vec<Phy> = config.stations.iter().map(phy).collect();
-    all.iter().any(|one| *one != all[0]).then_some(all)
+    config.stations.iter().map(phy).collect()
+}
+
+/// All have the same.
+pub(super) fn are_equal(phys: &[Phy]) -> bool {
+    phys.iter().all(|one| *one == phys[0])
 }

@@ -56,6 +56,9 @@ pub enum AdjustError {
     /// Its delay is not managed, or the target would be zero.
     #[error("the queue has no target that could be this one")]
     QueueTarget,
+    /// An access point, or a mode beyond what the station can.
+    #[error("only a station of 802.11ac or 802.11ax has an operating mode, within what it can")]
+    OperatingMode,
     /// An access point, or a station that saves power.
     #[error("an access point does not scan, nor does a station that saves power")]
     Scan,
@@ -88,10 +91,14 @@ impl Cell {
             }
             Adjustment::Rate(rate) => {
                 station.config.rate_control = RateControlConfig::Fixed { rate };
+                let has_modes = station.modes.is_some();
                 let edcafs = station.edcafs.iter_mut().flatten();
-                let originators = edcafs.flat_map(|edcaf| &mut edcaf.originators);
-                for control in originators.filter_map(|one| one.rate_control.as_mut()) {
+                for originator in edcafs.flat_map(|edcaf| &mut edcaf.originators) {
+                    let Some(control) = &mut originator.rate_control else { continue };
                     control.fix(rate);
+                    if has_modes {
+                        control.keep_within(&originator.shared.rates);
+                    }
                 }
             }
             Adjustment::QueuePackets(packets) => {

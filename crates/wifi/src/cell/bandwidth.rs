@@ -150,6 +150,11 @@ impl Bandwidth {
         widest
     }
 
+    /// A station operates in no more than `width` from now on.
+    pub fn set_width(&mut self, station: StationId, width: ChannelWidth) {
+        self.stations[station.index()].width = width;
+    }
+
     /// A PPDU has come off the air.
     pub fn ended(&mut self, flight: &Flight, width: ChannelWidth) {
         let now = flight.end;

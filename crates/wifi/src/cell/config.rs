@@ -5,6 +5,7 @@ use super::bandwidth::OperatingChannel;
 use super::links::Links;
 use super::mu_mimo::MuMimoConfig;
 use super::multi_user::OfdmaConfig;
+use super::operating_mode::OperatingMode;
 use super::spatial_reuse::ObssPd;
 use crate::capabilities::Capabilities;
 use crate::mac::adaptive_mtu::AdaptiveMtuConfig;
@@ -174,6 +175,8 @@ pub struct StationConfig {
     pub rate_control: RateControlConfig,
     /// What it can send and receive; two stations use what both can.
     pub capabilities: Capabilities,
+    /// What it uses of that, as it tells its access point; `None`: all. A station's only.
+    pub operating_mode: Option<OperatingMode>,
     /// Frames of at least this many bytes (MPDU, or whole A-MPDU) are preceded
     /// by RTS/CTS; never if `None`.
     pub rts_threshold: Option<u32>,
@@ -238,6 +241,7 @@ impl StationConfig {
             aggregation: Aggregation::of(&capabilities),
             block_ack: BlockAck::of(&capabilities),
             capabilities,
+            operating_mode: None,
             rts_threshold: None,
             rx_interrupt: RxInterrupt::Mpdu,
             retry_limit: 7,

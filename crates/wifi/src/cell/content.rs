@@ -1,6 +1,7 @@
 //! A frame exchange and what it is about: data, a Block Ack Request, a management frame or
 //! a beacon (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
 
+use super::operating_mode::OperatingMode;
 use crate::air::Expected;
 use crate::phy::Rate;
 use crate::station::{Address, StationId};
@@ -15,7 +16,7 @@ pub(super) struct Management {
     pub sequence: SeqNo12,
 }
 
-/// What such a frame is: a Block Ack action, a probe, and, although they are
+/// What such a frame is: a Block Ack action, a probe, a notification, and, although they are
 /// data and control frames by their type, Null and PS-Poll.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Action {
@@ -36,12 +37,17 @@ pub(super) enum Action {
     EndOfServicePeriod,
     ProbeRequest,
     ProbeResponse,
+    /// How the station operates from now on.
+    OperatingMode(OperatingMode),
 }
 
 impl Action {
     /// Sent whatever the gate, and to stations that doze, too; at a station outdated when it leaves.
     pub fn is_about_absence(self) -> bool {
-        !matches!(self, Self::AddbaRequest { .. } | Self::AddbaResponse { .. })
+        !matches!(
+            self,
+            Self::AddbaRequest { .. } | Self::AddbaResponse { .. } | Self::OperatingMode(_)
+        )
     }
 }
 

@@ -65,6 +65,17 @@ impl Cell {
         self.doze(station).is_some_and(|doze| doze.phase != before)
     }
 
+    /// A notification waits to be sent: what saves power wakes up for it, if it may send now.
+    pub(super) fn wake_to_notify(&mut self, station: StationId) {
+        match self.stations[station.index()].away.as_deref().map(|away| &away.rhythm) {
+            Some(Rhythm::Doze(_)) => self.doze_input(station, Input::Traffic),
+            Some(Rhythm::Service(_)) => {
+                self.turn_on_to_notify(station);
+            }
+            Some(Rhythm::Scan(_)) | None => {}
+        }
+    }
+
     /// Its Null or PS-Poll was acknowledged or given up.
     pub(super) fn doze_settled(&mut self, station: StationId, answered: bool) {
         let input = if answered { Input::Acknowledged } else { Input::GivenUp };

@@ -231,7 +231,10 @@ impl Cell {
         match content {
             Content::Management(frame) => {
                 self.edcaf(station, edcaf).absent.exchanged(peer, true);
-                self.absence_settled(station, frame.action, true);
+                match frame.action {
+                    Action::OperatingMode(mode) => self.mode_acknowledged(station, mode),
+                    action => self.absence_settled(station, action, true),
+                }
             }
             Content::Beacon => self.open_for_group(self.bss_of(station)),
             _ => {}
@@ -257,7 +260,7 @@ impl Cell {
         if self.has_services {
             self.served(station, &exchange, false);
         }
-        let mut settled = None;
+        let (mut settled, mut given_up_mode) = (None, false);
         if let Content::Management(mut frame) = exchange.content {
             frame.attempts += 1;
             let attempts_max = match frame.action {
@@ -265,10 +268,14 @@ impl Cell {
                 _ => self.stations[station.index()].config.retry_limit,
             };
             // A service period may have ended by the clock.
-            let is_outdated =
-                frame.action == Action::EndOfServicePeriod && !self.is_in_service(frame.peer);
+            let is_outdated = match frame.action {
+                Action::EndOfServicePeriod => !self.is_in_service(frame.peer),
+                _ => self.is_outdated(station, &frame),
+            };
             if frame.attempts < attempts_max && !is_outdated {
                 self.access(station, exchange.edcaf).management.push_front(frame);
+            } else if let Action::OperatingMode(_) = frame.action {
+                given_up_mode = !self.is_outdated(station, &frame);
             } else if frame.action.is_about_absence() {
                 settled = Some(frame.action);
             } else {
@@ -286,6 +293,9 @@ impl Cell {
             if let (Action::EndOfServicePeriod, Content::Management(frame)) = (action, content) {
                 self.end_service(frame.peer);
             }
+        }
+        if given_up_mode {
+            self.mode_given_up(station);
         }
         if self.has_services {
             self.exchange_over_in_power_save(station, (content, edcaf), false);

@@ -21,7 +21,7 @@ use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, PeerId};
 use lasthop_packet::{DropReason, Packet};
-use lasthop_units::{Duration, Identity, Instant};
+use lasthop_units::{Duration, Identity, Instant, Stream};
 
 /// A-MPDUs for a peer that hardware has at a time, the one on the air included.
 const HARDWARE_AMPDUS: usize = 2;
@@ -151,6 +151,10 @@ impl Station {
             Action::ProbeRequest => bss.probe_request_bytes,
             Action::ProbeResponse => bss.beacon_bytes - sizes::TIM,
             Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => sizes::ADDBA,
+            Action::OperatingMode(_) if self.says_by_control(cx.settings, frame.peer) => {
+                sizes::QOS_NULL + sizes::HT_CONTROL
+            }
+            Action::OperatingMode(_) => sizes::OPERATING_MODE_NOTIFICATION,
         };
         let psdu_bytes = alone(rate, psdu_bytes);
         let (peer, response) = match frame.action {
@@ -627,20 +631,27 @@ impl Station {
         let (shared, rate_control) = match peer {
             Address::Group => (Capabilities::default(), None),
             Address::Station(to) => {
-                let (identity, capabilities) = &settings.peers[to.index()];
-                let shared = self.config.capabilities.shared_with(capabilities);
+                let shared = self.shared_with(settings, to);
                 let rates = RateSet::new(shared.rates.iter().copied());
-                let pair = self.config.identity.to(*identity);
-                let identity = pair.to(Identity::numbered(edcaf as u64));
-                let stream = settings.seed.stream_of("cell/rate-control", identity);
+                let stream = self.rate_control_stream(settings, edcaf, to);
                 let config = &self.config.rate_control;
-                let control = RateControl::new(config, &rates, &settings.error_model, stream);
+                let mut control = RateControl::new(config, &rates, &settings.error_model, stream);
+                if self.modes.is_some() {
+                    control.keep_within(&rates.rates);
+                }
                 (shared, Some(control))
             }
         };
         let low_rate_retry = self.config.low_rate_retry;
         let originator = Originator::new(peer, shared, rate_control, low_rate_retry);
         self.edcaf(edcaf).add_originator(originator)
+    }
+
+    /// What rate control towards a peer in one category draws from.
+    pub fn rate_control_stream(&self, settings: &Settings, edcaf: usize, to: StationId) -> Stream {
+        let pair = self.config.identity.to(settings.peers[to.index()].0);
+        let identity = pair.to(Identity::numbered(edcaf as u64));
+        settings.seed.stream_of("cell/rate-control", identity)
     }
 
     /// The ADDBA Request that must go out before data can be aggregated.

@@ -173,7 +173,7 @@ impl Soundings {
     }
 
     /// What it reported is of no use.
-    fn spoil(&mut self, station: StationId) {
+    pub(super) fn spoil(&mut self, station: StationId) {
         let known = self.known.iter_mut().find(|known| known.station == station);
         if let Some(known) = known {
             known.report = None;

@@ -270,6 +270,7 @@ impl Cell {
                     // Every frame has the bit of power management, and all
                     // others have it unset.
                     Action::Null { power_management: false } => {}
+                    Action::OperatingMode(mode) => self.take_mode(receiver, sender, mode),
                     Action::ProbeRequest | Action::ProbeResponse | Action::EndOfServicePeriod => {}
                 },
                 Content::Beacon | Content::Uplink | Content::Sounding | Content::BufferReport => {}
@@ -547,7 +548,12 @@ impl Cell {
             self.record_payload(flight, &exchange, &Bitmap::FIRST, &pending);
         }
         match exchange.content {
-            Content::Beacon => self.hear_beacon(flight, &exchange),
+            Content::Beacon => {
+                self.hear_beacon(flight, &exchange);
+                if self.has_untold {
+                    self.notify_again(sender);
+                }
+            }
             Content::Data { .. } if self.has_dozing(bss) => self.hear_group_frame(bss),
             Content::Management(Management { action: Action::ProbeRequest, .. }) => {
                 let access_point = self.access_point(bss);
@@ -710,7 +716,9 @@ fn keeps_dozing(content: &Content) -> bool {
     let Content::Management(frame) = content else { return false };
     match frame.action {
         Action::Null { power_management } => power_management,
-        Action::AddbaRequest { .. } | Action::AddbaResponse { .. } => false,
+        Action::AddbaRequest { .. } | Action::AddbaResponse { .. } | Action::OperatingMode(_) => {
+            false
+        }
         Action::PsPoll
         | Action::Trigger
         | Action::EndOfServicePeriod

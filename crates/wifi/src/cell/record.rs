@@ -62,6 +62,11 @@ impl Cell {
                         power_management: frame.action == Action::Trigger,
                         access_category: category_of(exchange.edcaf),
                     },
+                    Action::OperatingMode(mode) => {
+                        let by_control = self.stations[flight.transmitter.index()]
+                            .says_by_control(&self.settings, frame.peer);
+                        FrameKind::OperatingMode { mode, by_control }
+                    }
                     Action::ProbeRequest => FrameKind::ProbeRequest,
                     Action::ProbeResponse => FrameKind::ProbeResponse,
                 };

@@ -7,6 +7,7 @@ use super::content::Exchange;
 use super::edcaf::{Edcaf, slot_of};
 use super::mu_mimo::{Sounding, Soundings};
 use super::multi_user::MultiUser;
+use super::operating_mode::Modes;
 use super::outbox::Outbox;
 use super::recipient::RecipientState;
 use super::uplink::{Answer, Uplink};
@@ -68,6 +69,8 @@ pub(super) struct Station {
     pub deaf_until: Instant,
     /// The widest PPDU that its TXOP may have: what was idle when that began.
     pub width_max: ChannelWidth,
+    /// How it operates and how others do, if any of them ever said so.
+    pub modes: Option<Box<Modes>>,
     /// Its background scans, or its power save.
     pub away: Option<Box<Away>>,
     /// When it last sent or received data.

@@ -10,6 +10,7 @@ mod modes;
 mod mu_mimo;
 mod ofdma;
 mod offer;
+mod operating_mode;
 mod padding;
 mod response;
 mod retry_out;

@@ -130,6 +130,12 @@ impl Originator {
         }
     }
 
+    /// The peer and the sender share this from now on: rates are chosen anew.
+    pub fn renew(&mut self, shared: Capabilities) {
+        self.shared = shared;
+        self.chain = None;
+    }
+
     /// Number of A-MPDUs that are built and not yet taken.
     pub fn number_built(&self) -> usize {
         self.built.len()

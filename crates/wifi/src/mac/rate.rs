@@ -335,6 +335,35 @@ impl RateControl {
         }
     }
 
+    /// The peer has these rates from now on. What was learned is forgotten, as by Linux'
+    /// `rate_control_rate_update`, but for when firmware's stand-in learns more.
+    ///
+    /// # Panics
+    /// As [`RateControl::new`].
+    pub fn renew(
+        &mut self,
+        config: &RateControlConfig,
+        rates: &RateSet,
+        error_model: &ErrorModel,
+        stream: Stream,
+    ) {
+        let Self { kind: new, .. } = Self::new(config, rates, error_model, stream);
+        match (&mut self.kind, new) {
+            (Kind::Firmware(old), Kind::Firmware(new)) => old.renew(*new),
+            (old, new) => *old = new,
+        }
+        self.keep_within(&rates.rates);
+    }
+
+    /// A fixed rate is no wider and has no more streams than these have; its MCS stays.
+    pub fn keep_within(&mut self, rates: &[Rate]) {
+        let width = rates.iter().map(|rate| rate.width()).max();
+        let streams = rates.iter().map(|rate| rate.streams()).max();
+        if let (Kind::Fixed(_), Some(width), Some(streams)) = (&self.kind, width, streams) {
+            self.fix(self.main_rate().within((width, streams)));
+        }
+    }
+
     /// From now on this rate, and no other.
     pub fn fix(&mut self, rate: Rate) {
         self.kind = Kind::Fixed(Fixed::new(rate));

@@ -66,6 +66,10 @@ pub const fn station_record(bits: u16) -> u32 {
 }
 /// ADDBA Request and Response: management header, nine bytes of body (9.6.4.2, 9.6.4.3).
 pub const ADDBA: u32 = 24 + 9 + FCS;
+/// Operating Mode Notification: management header, category, action, operating mode (9.6.22.4).
+pub const OPERATING_MODE_NOTIFICATION: u32 = 24 + 3 + FCS;
+/// HT Control of a QoS frame (9.2.4.6).
+pub const HT_CONTROL: u32 = 4;
 /// Beacon of a DSSS or OFDM cell: header, fixed fields, SSID of seven letters,
 /// rates, DS parameters, TIM, and for ERP its information and extended rates.
 pub const BEACON: u32 = 24 + 12 + 9 + 10 + 3 + 6 + 9 + FCS;

@@ -539,6 +539,25 @@ impl Rate {
         }
     }
 
+    /// The same on a channel no wider and with no more streams than these, as
+    /// [`narrowed`](Self::narrowed). Of 802.11ac and ax; others stay.
+    #[must_use]
+    pub fn within(self, (width, streams_max): (ChannelWidth, u8)) -> Self {
+        match self.narrowed(width) {
+            Self::Vht { mcs, streams, width, guard_interval } => {
+                let streams = streams.min(streams_max);
+                let mut lower = (0..=mcs).rev();
+                let lower = lower.find_map(|mcs| Self::vht(mcs, streams, width, guard_interval));
+                lower.unwrap_or(self)
+            }
+            Self::He { mcs, streams, width, guard_interval, dcm } => {
+                let streams = streams.min(streams_max);
+                Self::He { mcs, streams, width, guard_interval, dcm }
+            }
+            other => other,
+        }
+    }
+
     /// What the symbols of an HE rate carry; `None` for all others.
     pub(super) const fn he_coding(self) -> Option<HeCoding> {
         match self {

@@ -109,9 +109,11 @@ impl Cell {
 
     /// A packet waits to be sent. Whether the station turns its radio on for it.
     pub(in super::super) fn turn_on_to_send(&mut self, station: StationId) -> bool {
-        if self.stations[station.index()].held_packets == 0 {
-            return false;
-        }
+        self.stations[station.index()].held_packets > 0 && self.turn_on_to_notify(station)
+    }
+
+    /// A frame waits to be sent. Whether the station turns its radio on for it.
+    pub(in super::super) fn turn_on_to_notify(&mut self, station: StationId) -> bool {
         let Some(service) = self.service(station) else { return false };
         let may_send = service.until.is_some() || service.config.has_unscheduled();
         if !may_send || service.is_on {

@@ -316,11 +316,14 @@ impl Cell {
         let bss = self.bss_of(access_point);
         let can = |state: &&Station| {
             let capabilities = &state.config.capabilities;
+            let mode = self.known_mode(state.id);
+            let width = mode.map_or_else(|| capabilities.width(), |mode| mode.width);
             state.id != access_point
                 && state.config.bss == bss
                 && capabilities.is_he()
                 && capabilities.qos
-                && capabilities.width() == channel.width
+                && width == channel.width
+                && mode.is_none_or(|mode| mode.uplink_ofdma)
                 && !self.dozing.contains(&state.id)
         };
         self.stations.iter().filter(can).map(|state| state.id).collect()

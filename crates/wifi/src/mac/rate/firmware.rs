@@ -52,6 +52,13 @@ impl Firmware {
     }
 }
 
+impl Firmware {
+    /// It chooses among the rates of another one; when it learns more and by what error stays.
+    pub(super) fn renew(&mut self, other: Self) {
+        (self.ideal, self.current) = (other.ideal, other.current);
+    }
+}
+
 impl Algorithm for Firmware {
     fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain {
         if now >= self.next_update {
