@@ -17,7 +17,7 @@ use lasthop_packet::NodeId;
 use lasthop_packet::queue::QueueConfig;
 use lasthop_units::Instant;
 use lasthop_wifi::StationId;
-use lasthop_wifi::cell::{Adjustment, CellConfig, StationConfig};
+use lasthop_wifi::cell::{Adjustment, CellConfig, OperatingMode, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +31,8 @@ const PAIRS_MAX: usize = 20_000_000;
 /// What may change while a scenario runs.
 const ALLOWED: &str = "this cannot change while it runs; what can: snr and loss of a [[link]], \
                        position and tx_power of a node, rate, delay, jitter, loss and queue of a \
-                       [[wire]], and queue, scan, a fixed rate, cw_min and cw_max of a node";
+                       [[wire]], and queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
+                       node";
 
 /// Keys and values of a `[[change]]`. A key in quotes is a path as `--set` has it, and its value
 /// is taken whole; other tables stand for what is in them.
@@ -124,6 +125,9 @@ pub(crate) struct Evolved {
     replaced: BTreeMap<String, Vec<Entry>>,
 }
 
+/// Tables of a node that "off" takes out.
+const ENDED_BY_OFF: [&str; 2] = ["scan", "operating_mode"];
+
 /// What a link is given by: one of these.
 const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
 
@@ -195,8 +199,9 @@ impl Evolved {
     /// of what a link is given by, what is set takes the place of the rest, and the loss "off"
     /// brings that back.
     fn put(&mut self, path: &str, node: &Node) -> Result<(), String> {
-        if path.ends_with(".scan") && node.as_str() == Some("off") {
-            return self.end_scans(path);
+        let table = path.rsplit('.').next().filter(|key| ENDED_BY_OFF.contains(key));
+        if let Some(key) = table.filter(|_| node.as_str() == Some("off")) {
+            return self.take_out(path, key);
         }
         let link = path.strip_prefix("link.").and_then(|rest| rest.rsplit_once('.'));
         let Some((label, key)) = link.filter(|(_, key)| LINK_GIVEN.contains(key)) else {
@@ -228,15 +233,15 @@ impl Evolved {
         set::put(path, node, &mut self.tree)
     }
 
-    /// Takes the key at `path` out, which tells how a node scans.
-    fn end_scans(&mut self, path: &str) -> Result<(), String> {
-        if self.tree.child("node_defaults").and_then(|it| it.child("scan")).is_some() {
-            return Err("[node_defaults] has scans, which a node cannot end".into());
+    /// Takes a table of nodes out, which `path` leads to.
+    fn take_out(&mut self, path: &str, key: &str) -> Result<(), String> {
+        if self.tree.child("node_defaults").and_then(|it| it.child(key)).is_some() {
+            return Err(format!("[node_defaults] has {key}, which a node cannot end"));
         }
         for steps in set::resolve(&self.tree, path)? {
             let Some((_, node)) = steps.split_last() else { continue };
             if let Some(Node { value: Value::Table(entries), .. }) = set::at(&mut self.tree, node) {
-                entries.retain(|entry| entry.key != "scan");
+                entries.retain(|entry| entry.key != key);
             }
         }
         Ok(())
@@ -378,6 +383,11 @@ fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &
     {
         changes.push(Change::Radio { node, what: Adjustment::Rate(rate) });
         now.rate_control = then.rate_control.clone();
+    }
+    if now.operating_mode != then.operating_mode {
+        let mode = then.operating_mode.unwrap_or_else(|| OperatingMode::of(&then.capabilities));
+        changes.push(Change::OperatingMode { node, mode });
+        now.operating_mode = then.operating_mode;
     }
     if now.scan != then.scan {
         changes.push(Change::Scan { node, scan: then.scan });

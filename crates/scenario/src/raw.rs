@@ -701,6 +701,10 @@ tables! {
         /// Power save of a station: it dozes when nothing happens, or but for service
         /// periods. Not together with scan.
         option_table power_save: RawPowerSave = "none: it is always awake, as on mains power";
+        /// What a station of 802.11ac or 802.11ax uses of what it can, as it tells its access
+        /// point when it associates. When a [[change]] sets it, it tells so by a frame, as a phone
+        /// does that begins to save power, and the access point goes by it from then on.
+        option_table operating_mode: RawOperatingMode = "none: all that it can";
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
@@ -944,6 +948,18 @@ tables! {
         option indices: Vec<Whole<0, 254>> = "[2, 5, 8]";
         /// Weight of an MPDU's data rate in the smoothed one, in 256ths.
         option smoothing: Probability = "0.25";
+    }
+
+    /// The operating mode of a station. A rate_control of kind "fixed" keeps its MCS in it.
+    RawOperatingMode {
+        /// The widest PPDU that it receives and sends.
+        option width: ChannelWidth = "the node's width";
+        /// Most streams that it receives.
+        option streams: Whole<1, 8> = "the node's streams";
+        /// Most streams that it sends.
+        option transmit_streams: Whole<1, 8> = "the node's streams";
+        /// It answers Trigger frames that ask for data; only 802.11ax has them.
+        value uplink_ofdma: bool = true;
     }
 
     /// Power save of a station.
@@ -1535,9 +1551,10 @@ tables! {
     /// of a link for what ends from then on; a queue that is replaced keeps its packets, in the
     /// order in which they came. It may be snr and loss of a `[[link]]`, position and tx_power
     /// of a node (who senses whom stays); rate, delay, jitter, loss and queue of a `[[wire]]`;
-    /// queue, scan, a fixed rate, and cw_min and cw_max of a node. The scan `"off"` ends scans
-    /// after the absence that has begun; a first scan whose start is over begins at once, and
-    /// one that is changed keeps its rhythm. Flows have start and stop of their own.
+    /// queue, scan, operating_mode, a fixed rate, and cw_min and cw_max of a node. The scan
+    /// `"off"` ends scans after the absence that has begun; a first scan whose start is over
+    /// begins at once, and one that is changed keeps its rhythm. The operating_mode `"off"` is
+    /// all that the node can. Flows have start and stop of their own.
     RawChange {
         /// When, after the beginning and before the end.
         required at: Duration;

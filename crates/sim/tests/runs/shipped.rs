@@ -178,6 +178,25 @@ fn a_far_sensor_needs_extended_range() {
     }
 }
 
+/// Where air time is shared evenly, who saves power pays alone. From 4 to 8 s it does.
+#[test]
+fn an_operating_mode_costs_others_what_the_queue_lets_it() {
+    // Each second's megabits of the phone and of the laptop.
+    let goodput = |sets: &[&str]| {
+        let until = |seconds: u64| {
+            let flows = Story::of("operating-mode", sets, SECOND * seconds).flows;
+            [0, 1].map(|flow: usize| flows[flow].bytes as f64 * 8e-6)
+        };
+        let (four, five, seven) = (until(4), until(5), until(7));
+        [0, 1].map(|flow: usize| (four[flow] / 4.0, (seven[flow] - five[flow]) / 2.0))
+    };
+    let [(phone, saving), (laptop, beside)] = goodput(&[]);
+    assert!(saving < phone * 0.2, "{phone} and {saving}");
+    assert!(beside > laptop * 0.95, "{laptop} and {beside}");
+    let [(phone, saving), (laptop, beside)] = goodput(&["node.ap.queue.airtime_fairness=false"]);
+    assert!(saving < phone * 0.25 && beside < laptop * 0.75, "{laptop} and {beside}");
+}
+
 #[test]
 fn a_queue_without_management_delays_everybody() {
     let longest = |sets: &[&str]| {

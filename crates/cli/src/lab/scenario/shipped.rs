@@ -23,7 +23,7 @@ macro_rules! shipped {
 }
 
 /// All of them, in the order of their names; static, so that their text is in the program once.
-pub static ALL: [Shipped; 61] = [
+pub static ALL: [Shipped; 62] = [
     shipped!("apartment"),
     shipped!("apq"),
     shipped!("apq/adapting"),
@@ -62,6 +62,7 @@ pub static ALL: [Shipped; 61] = [
     shipped!("jumbo/fig5"),
     shipped!("jumbo/fig7"),
     shipped!("link"),
+    shipped!("operating-mode"),
     shipped!("phone-call"),
     shipped!("places/apartment-block"),
     shipped!("places/cafe"),

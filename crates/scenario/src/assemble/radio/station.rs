@@ -2,8 +2,8 @@
 
 use super::generations::rates_of;
 use super::{
-    Common, WifiNode, absence, legacy_rate, modes, mu_mimo, not_a_rate, not_negative, power_save,
-    rates, retry,
+    Common, WifiNode, absence, legacy_rate, modes, mu_mimo, not_a_rate, not_negative,
+    operating_mode, power_save, rates, retry,
 };
 use super::{Expanded, Place, Problems, Role, is_written, positive, queue};
 use crate::raw::{
@@ -60,6 +60,9 @@ pub(super) fn config(
         },
     };
     positive(&raw.block_ack.reorder_timeout, problems);
+    let operating_mode = raw.operating_mode.as_ref().and_then(|table| {
+        operating_mode::config(table, node.role(), &capabilities, common, problems)
+    });
     let saves = power_save::config(raw, (node.role(), &node.name, qos), common, problems);
     StationConfig {
         identity: Identity::of(&node.name),
@@ -81,6 +84,7 @@ pub(super) fn config(
         rts_threshold: raw.rts_threshold.value.0.map(Whole::get),
         aggregation: aggregation(raw, &capabilities, block_ack.window, common, problems),
         capabilities,
+        operating_mode,
         block_ack,
         rx_interrupt: match raw.rx_interrupt.value {
             RxInterruptKind::Mpdu => RxInterrupt::Mpdu,
