@@ -10,6 +10,7 @@ use lasthop_net::cable::Jitter;
 use lasthop_net::loss::Loss;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Db, Duration, Probability};
+use lasthop_wifi::Capabilities;
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Role as CellRole, StationConfig};
 
@@ -32,6 +33,8 @@ const SCANS: [&str; 3] = [
     "{ start = \"0s\", period = \"10s\", channels = 5 }",
     "{ start = \"0s\", period = \"120s\" }",
 ];
+/// The operating modes that are offered: all that a station can, and what phones save power with.
+const MODES: [&str; 2] = ["off", "{ width = \"20MHz\", streams = 1 }"];
 /// How many packets a queue holds.
 const PACKETS_MAX: f64 = 2_000.0;
 
@@ -77,6 +80,7 @@ pub(crate) fn of(evolved: &Evolved) -> Vec<Knob> {
     links(evolved, &mut knobs);
     queues(evolved, &mut knobs);
     scans(evolved, &mut knobs);
+    operating_modes(evolved, &mut knobs);
     wires(evolved, &mut knobs);
     knobs
 }
@@ -202,16 +206,44 @@ fn queues(evolved: &Evolved, knobs: &mut Vec<Knob>) {
     }
 }
 
-fn scans(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+/// The stations that are offered, with their names.
+fn stations(evolved: &Evolved) -> Vec<(String, &StationConfig)> {
     let scenario = evolved.scenario();
-    let Some(cell) = &scenario.network.cell else { return };
-    let names = elements(evolved, "node").into_iter().filter_map(|(name, _)| {
+    let Some(cell) = &scenario.network.cell else { return Vec::new() };
+    let named = elements(evolved, "node").into_iter().filter_map(|(name, _)| {
         let node = scenario.node(&name)?;
         let is_station = scenario.nodes[node.index()].role == Role::Station;
         let station = scenario.network.nodes[node.index()].station.filter(|_| is_station)?;
         Some((name, &cell.stations[station.index()]))
     });
-    for (name, station) in names.take(STATIONS_MAX) {
+    named.take(STATIONS_MAX).collect()
+}
+
+fn operating_modes(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+    let Some(cell) = &evolved.scenario().network.cell else { return };
+    let has_modes = |station: &StationConfig| {
+        let Capabilities { qos, .. } = station.capabilities;
+        qos && (station.capabilities.is_vht() || station.capabilities.is_he())
+    };
+    for (name, station) in stations(evolved) {
+        let is_its = |other: &&StationConfig| {
+            other.role == CellRole::AccessPoint && other.bss == station.bss
+        };
+        let is_told = cell.stations.iter().find(is_its).is_some_and(has_modes);
+        if cell.independent || !has_modes(station) || !is_told {
+            continue;
+        }
+        let value = station.operating_mode.map_or(MODES[0].to_owned(), |mode| {
+            format!("{{ width = \"{}\", streams = {} }}", mode.width, mode.receive_streams)
+        });
+        let (path, label) =
+            (format!("node.{name}.operating_mode"), format!("operating mode of {name}"));
+        knobs.push(choice(path, label, value, &MODES));
+    }
+}
+
+fn scans(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+    for (name, station) in stations(evolved) {
         if station.power_save.is_some() || station.service_periods.is_some() {
             continue;
         }

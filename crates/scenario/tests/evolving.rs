@@ -9,6 +9,9 @@ const SCENARIO: &str = r#"
 name = "hop"
 duration = "10s"
 
+[channel]
+standard = "802.11ac"
+
 [[node]]
 name = "ap"
 role = "access-point"
@@ -133,7 +136,12 @@ fn without_changes_the_text_is_the_file() {
 fn knobs_offer_what_can_be_set() {
     let knobs = evolving().knobs(Duration::ZERO);
     let paths: Vec<_> = knobs.iter().map(|knob| &*knob.path).collect();
-    for path in ["link.laptop-ap.loss", "link.laptop-ap.snr", "link.ap-phone.loss"] {
+    for path in [
+        "link.laptop-ap.loss",
+        "link.laptop-ap.snr",
+        "link.ap-phone.loss",
+        "node.phone.operating_mode",
+    ] {
         assert!(paths.contains(&path), "{paths:?}");
     }
     for knob in knobs {
@@ -172,6 +180,9 @@ fn setting() -> impl Strategy<Value = String> {
         prop_oneof!["drop-tail", "codel", "fq-codel"]
             .prop_map(|kind| format!("node.*.queue.kind={kind}")),
         (1u32..500).prop_map(|packets| format!("node.laptop.queue.packets={packets}")),
+        prop_oneof![Just("off"), Just("{ streams = 1 }")]
+            .prop_map(|mode| format!("node.phone.operating_mode={mode}")),
+        (1u32..=2).prop_map(|streams| format!("node.phone.operating_mode.streams={streams}")),
     ]
 }
 
