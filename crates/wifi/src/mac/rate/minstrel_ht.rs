@@ -12,7 +12,7 @@
 //! Unlike Linux: time is not rounded to ticks; a cell reports every PPDU for itself, not a
 //! chain at a time; the random order of probes belongs to one pair, not to the host; list
 //! entries lost when sample lists are compacted are kept. No RTS for later stages, nor the
-//! tries that they lose by it, no VHT, no limits for A-MSDUs, no spatial-multiplexing power
+//! tries that they lose by it, no limits for A-MSDUs, no spatial-multiplexing power
 //! save.
 
 mod retry;
