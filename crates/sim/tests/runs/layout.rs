@@ -454,7 +454,8 @@ rate = "300kb/s"
 }
 
 /// Three sets of 802.11ax that hear each other: older and narrower stations, uplink and downlink
-/// OFDMA, MU-MIMO, power save by service periods, spatial reuse.
+/// OFDMA, MU-MIMO, power save by service periods, spatial reuse, operating modes that several
+/// stations change at once.
 fn cells() -> Layout {
     let head = r#"
         duration = "500ms"
@@ -468,6 +469,21 @@ fn cells() -> Layout {
         [[cell]]
         name = "downstairs"
         spatial_reuse = "-72dBm"
+        [[change]]
+        at = "150ms"
+        [change.set]
+        node.laptop.operating_mode = { width = "20MHz", streams = 1 }
+        node.tablet.operating_mode = { streams = 1, uplink_ofdma = false }
+        node.upstairs-laptop.operating_mode = { width = "20MHz" }
+        node.upstairs-tablet.operating_mode = { width = "20MHz" }
+        node.upstairs-phone.operating_mode = { streams = 1 }
+        node.downstairs-tablet.operating_mode = { transmit_streams = 1 }
+        [[change]]
+        at = "300ms"
+        [change.set]
+        node.laptop.operating_mode = "off"
+        node.upstairs-tablet.operating_mode = "off"
+        node.downstairs-laptop.operating_mode = { width = "20MHz", streams = 1 }
     "#;
     let mut body = String::new();
     for (bss, x, keys) in [
