@@ -7,10 +7,11 @@
 //! 80 MHz wide, and -62 dBm before 802.11ac (clauses not seen; ns-3 has the former, too). A
 //! secondary channel is used that was idle for PIFS, at 2.4 GHz for DIFS, before the TXOP begins.
 //! In a TXOP no PPDU is wider than the one before. Responses, RTS and CTS are duplicates as wide
-//! as the PPDU of the exchange (10.6.6.6); all other frames without HT have 20 MHz, those for and
-//! of several stations the whole channel. An RTS asks how much is idle at its receiver, which says it
-//! by the width of its CTS (10.3.2.9). Left out: sums of several PPDUs, the time that it takes
-//! to detect one, what is not Wi-Fi, punctured PPDUs.
+//! as the PPDU of the exchange (10.6.6.6), and so are the Trigger frame and the answers behind an HE
+//! MU PPDU of OFDMA, which is as wide as what is idle; all other frames without HT have 20 MHz,
+//! MU-MIMO, its sounding and uplink OFDMA the whole channel. An RTS asks how much is idle at its
+//! receiver, which says it by the width of its CTS (10.3.2.9). Left out: sums of several PPDUs, the
+//! time that it takes to detect one, what is not Wi-Fi, punctured PPDUs.
 
 use super::bss::BssFacts;
 use super::config::CellConfig;
@@ -187,13 +188,17 @@ impl Cell {
         let of_exchange = |station: StationId| {
             let state = &self.stations[station.index()];
             match (&state.exchange, &state.multi_user) {
-                (_, Some(_)) => wide.width_of_set,
+                (_, Some(several)) => several.rate.width(),
                 (Some(exchange), None) => exchange.rate.width(),
                 (None, None) => ChannelWidth::Mhz20,
             }
         };
         let is_duplicated = matches!(flight.rate, Rate::Ofdm(_) | Rate::ErpOfdm(_));
         Some(match (flight.carried, flight.receiver) {
+            (Carried::MultiUser { .. } | Carried::TriggeredBlockAck { .. }, _) => {
+                flight.rate.width()
+            }
+            (Carried::Trigger, _) => of_exchange(flight.transmitter),
             _ if flight.carried.is_of_several() => wide.width_of_set,
             (Carried::Rts, _) if is_duplicated => of_exchange(flight.transmitter),
             (Carried::Cts, Address::Station(of)) if is_duplicated => {
@@ -293,11 +298,14 @@ impl Cell {
     pub(super) fn stay_within(&mut self, station: StationId) {
         if self.bandwidth.is_some() {
             let state = &mut self.stations[station.index()];
-            if let (Some(exchange), None, None, None) =
-                (&state.exchange, &state.multi_user, &state.sounding, &state.uplink)
-            {
-                state.width_max = state.width_max.min(exchange.rate.width());
-            }
+            let width = match (&state.exchange, &state.multi_user) {
+                (_, Some(several)) => several.rate.width(),
+                (Some(exchange), None) if state.sounding.is_none() && state.uplink.is_none() => {
+                    exchange.rate.width()
+                }
+                _ => return,
+            };
+            state.width_max = state.width_max.min(width);
         }
     }
 }

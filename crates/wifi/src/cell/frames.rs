@@ -111,15 +111,16 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    if (self.config.ofdma.is_some() || self.config.mu_mimo.is_some())
-                        && self.config.capabilities.width() <= self.width_max
-                    {
+                    let is_whole = self.config.capabilities.width() <= self.width_max;
+                    if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() && is_whole {
                         if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
                             return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                         }
-                        let several = self.build_spatial(cx, air, edcaf, peer, opportunity_end);
-                        if several.is_some() {
-                            return several;
+                        if is_whole {
+                            let several = self.build_spatial(cx, air, edcaf, peer, opportunity_end);
+                            if several.is_some() {
+                                return several;
+                            }
                         }
                         let several = self.build_multi_user(cx, air, edcaf, peer, opportunity_end);
                         if several.is_some() {

@@ -31,7 +31,8 @@ pub(in super::super) struct Candidate {
     /// Index of the originator.
     pub originator: usize,
     pub station: StationId,
-    /// As rate control chose it, for the whole channel; with MU-MIMO no faster.
+    /// As rate control chose it, for the whole channel or what is idle of it; with MU-MIMO no
+    /// faster.
     pub rate: Rate,
     pub mcs: u8,
     pub streams: u8,
@@ -74,7 +75,7 @@ impl Station {
         let config = self.config.ofdma?;
         let channel = Channel {
             band: cx.settings.band,
-            width: self.config.capabilities.width(),
+            width: self.config.capabilities.width().min(self.width_max),
             guard_interval: config.guard_interval,
             vht: None,
             padding: PacketPadding::None,
@@ -212,6 +213,7 @@ impl Station {
         let snr = air.last_snr(self.id, station);
         let state = &mut self.edcaf(edcaf).originators[originator];
         let (rate, is_probe) = state.choose_rate(cx.now, snr)?;
+        let rate = rate.narrowed(channel.width);
         let window = state.agreement.window();
         // Giving up may have made a Block Ack Request due.
         let is_due = state.block_ack_request_due;
@@ -369,7 +371,7 @@ const TRIGGER_PADDING: u32 = {
 };
 
 /// It can be sent to with others: there is something, an agreement that no request must go
-/// ahead for, and rate control chose a rate of the whole channel.
+/// ahead for, and rate control chose a rate of the whole channel, or of more than is idle of it.
 fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
     let peer = originator.peer;
     let queued =
@@ -377,7 +379,7 @@ fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
     let rate = originator.rate_control.as_ref().map(RateControl::main_rate);
     originator.agreement.window().is_some()
         && !originator.block_ack_request_due
-        && rate.is_some_and(|rate| is_of(rate, channel))
+        && rate.is_some_and(|rate| is_of(rate.narrowed(channel.width), channel))
         && !access.absent.is_dozing(peer)
         && (!originator.pending.is_empty() || originator.has_window() && queued() > 0)
 }

@@ -3,6 +3,7 @@
 //! a second look at the events of random cells.
 
 use super::bss::{DEAF, trajectory, uplink};
+use super::ofdma::{ALL, he, ofdm_24, symbols};
 use super::*;
 use crate::cell::{BandwidthAccess, OperatingChannel};
 use crate::event::{Event, FrameKind, Ppdu};
@@ -417,6 +418,119 @@ fn the_width_does_not_grow_in_a_txop() {
     assert!(own[last..].iter().all(|ppdu| width(ppdu) == Mhz80));
 }
 
+/// Sets as of [`sets`], of 802.11ax, of which the access points send to two stations at once: 0, 1
+/// and 4 are one, 2, 3 and 5 the other.
+fn pairs(of: [(u8, ChannelWidth); 2], level: Dbm, how: OfdmaAcknowledgement) -> CellConfig {
+    let [one, other] = of.map(|(number, width)| (number, he(7, width)));
+    let mut config = sets(&[one, other, one], level, 1_600);
+    config.standard = Standard::Dot11ax;
+    config.channels.truncate(2);
+    config.stations[4].role = Role::Station;
+    config.stations[4].bss = BssId(0);
+    let identity = config.stations[5].identity;
+    config.stations[5] = StationConfig { identity, bss: BssId(1), ..config.stations[3].clone() };
+    let set = |station: StationId| [0, 0, 1, 1, 0, 1][station.index()];
+    config.change_links(|pair| {
+        let is_inside = set(pair.from) == set(pair.to);
+        pair.link.snr = if is_inside { Db(45.0) } else { level - pair.link.noise };
+    });
+    for access_point in [0, 2] {
+        config.stations[access_point].ofdma = Some(OfdmaConfig {
+            stations_max: 2,
+            acknowledgement: how,
+            guard_interval: crate::phy::HeGuardInterval::Ns800Ltf2x,
+            uplink: None,
+        });
+    }
+    config
+}
+
+/// HE MU PPDUs are as wide as what is idle, and so is what follows them. One MPDU of 1 538 bytes
+/// with its delimiter to each of two stations: RUs of 484, 242 and 106 tones in 80, 40 and 20 MHz.
+#[test]
+fn a_ppdu_to_several_takes_what_is_idle() {
+    use ChannelWidth::{Mhz20, Mhz40, Mhz80};
+    let at = |us_: u64| Instant::ZERO + us(us_);
+    for (how, (neighbour, idle, subcarriers)) in ALL.into_iter().flat_map(|how| {
+        [(40, Mhz20, 102), (44, Mhz40, 234), (48, Mhz40, 234), (52, Mhz80, 468)].map(|it| (how, it))
+    }) {
+        let config = pairs([(36, Mhz80), (neighbour, Mhz20)], Dbm(-60.0), how);
+        let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+        // First the agreements; then the neighbour begins, alone to one station.
+        let begin = at(30_000);
+        let packets = [
+            (at(1_000), AP, 1),
+            (at(3_000), AP, 4),
+            (at(5_000), NEIGHBOUR, 3),
+            (begin, NEIGHBOUR, 3),
+            (begin + us(50), AP, 1),
+            (begin + us(50), AP, 4),
+        ];
+        let mut all: Vec<Ppdu> = Vec::new();
+        let mut packets = packets.into_iter().peekable();
+        loop {
+            let due = cell.due();
+            match packets.next_if(|(at, ..)| *at <= due) {
+                Some((at, from, to)) => {
+                    // Two that come at once are there before anything is sent.
+                    if cell.due() < at {
+                        cell.handle_timeout(at);
+                    }
+                    let packet = Packet::new(0, 1_500, at);
+                    cell.handle_packet(at, from, Address::Station(StationId(to)), packet);
+                }
+                None if due < Instant::MAX => cell.handle_timeout(due),
+                None => break,
+            }
+            while let Some(event) = cell.poll_event() {
+                if let Event::Ppdu(ppdu) = event {
+                    all.push(ppdu);
+                }
+            }
+        }
+        let first = all.iter().position(|ppdu| ppdu.transmitter == AP && ppdu.start >= begin);
+        let sent = &all[first.expect("it sends")];
+        assert_eq!((sent.start, sent.psdus.len()), (begin + us(50), 2), "{neighbour} {how:?}");
+        // With a Trigger frame of 37 bytes in each PSDU: padding and another delimiter.
+        let psdu = match how {
+            OfdmaAcknowledgement::Aggregated => 4 + 1_538 + 2 + 4 + 37,
+            _ => 4 + 1_538,
+        };
+        let header = 32_000 + 4_000 + 4_000 + 7_200;
+        let expected = Duration::from_nanos(header + 13_600 * symbols(subcarriers, 5, psdu));
+        assert_eq!(sent.end - sent.start, expected, "{neighbour} {how:?}");
+        assert!(sent.psdus.iter().all(|psdu| psdu.rate.width() == idle));
+        let behind: Vec<_> = all
+            .iter()
+            .filter(|ppdu| ppdu.start >= sent.end && ![2, 3, 5].contains(&ppdu.transmitter.0))
+            .collect();
+        let (answers, asked) = match how {
+            OfdmaAcknowledgement::BlockAckRequest => (&behind[..0], sent.end),
+            OfdmaAcknowledgement::MuBlockAckRequest => {
+                let trigger = behind[0];
+                let kind = trigger.psdus[0].frames[0].kind;
+                assert!(
+                    matches!(kind, FrameKind::MuBlockAckRequest { width, .. } if width == idle),
+                    "{kind:?}"
+                );
+                assert_eq!(trigger.start, sent.end + us(16));
+                (&behind[1..3], trigger.end)
+            }
+            OfdmaAcknowledgement::Aggregated => (&behind[..2], sent.end),
+        };
+        for answer in answers {
+            assert_eq!((answer.start, width(answer)), (asked + us(16), idle));
+            assert!(answer.psdus[0].ru.is_some());
+        }
+        assert_eq!(ofdm_24(14), 28);
+        let delivered = |to: u16| {
+            let link = cell.link_stats(AP, Address::Station(StationId(to))).expect("it sent");
+            (link.mpdus_acked, link.mpdu_retries)
+        };
+        assert_eq!([1, 4].map(delivered), [(2, 0); 2]);
+    }
+}
+
 /// Channels as bits, by the numbers of annex E.
 fn bits(number: u8, width: ChannelWidth) -> u8 {
     let place = (number - 36) / 4;
@@ -558,5 +672,65 @@ proptest! {
             })
             .collect();
         prop_assert_eq!(acked(&config, seed, &senders), acked(&reversed, seed, &back));
+    }
+
+    /// The same of PPDUs to several stations, and of those that follow in their TXOPs: no data of a
+    /// set on what it sensed data on within PIFS.
+    #[test]
+    fn no_ppdu_to_several_covers_what_was_busy(
+        (one, other) in (0u8..4, 0u8..4),
+        (how, txop) in (0usize..3, any::<bool>()),
+        seed in 0u64..1_000,
+        narrow in any::<bool>(),
+    ) {
+        use ChannelWidth::{Mhz20, Mhz80};
+        let widths = [Mhz80, if narrow { Mhz20 } else { Mhz80 }];
+        let of = [(36 + 4 * one, widths[0]), (36 + 4 * other, widths[1])];
+        let mut config = pairs(of, Dbm(-60.0), ALL[how]);
+        if txop {
+            for access in &mut config.stations[0].access {
+                access.txop_limit = us(4_096);
+            }
+        }
+        let mut cell = Cell::new(&config, Seed::new(1, seed)).expect("a sound cell");
+        let mut seen = Vec::new();
+        let mut tag = 0;
+        let mut now = Instant::ZERO;
+        while now < Instant::ZERO + us(80_000) {
+            for (from, both) in [(0, [1, 4]), (2, [3, 5])] {
+                let from = StationId(from);
+                if cell.held_packets(from) < 12 {
+                    for to in both.map(|to| Address::Station(StationId(to))) {
+                        cell.handle_packet(now, from, to, Packet::new(tag, 1_500, now));
+                        tag += 1;
+                    }
+                }
+            }
+            while cell.poll_output().is_some() {}
+            while let Some(event) = cell.poll_event() {
+                if let Event::Ppdu(ppdu) = event {
+                    seen.push(ppdu);
+                }
+            }
+            now = cell.due();
+            cell.handle_timeout(now);
+        }
+        // Two stations are sent to at once, also while they share their 80 MHz with others.
+        let is_mu = |ppdu: &&Ppdu| ppdu.psdus.len() == 2;
+        prop_assert!(seen.iter().filter(is_mu).count() > 20, "{} PPDUs", seen.len());
+        let set = |ppdu: &Ppdu| usize::from(ppdu.transmitter == NEIGHBOUR);
+        let data: Vec<&Ppdu> = seen.iter().filter(|ppdu| is_data(ppdu)).collect();
+        for own in &data {
+            let (number, _) = of[set(own)];
+            let primary = bits(number, Mhz20);
+            let busy = data.iter().filter(|other| {
+                set(other) != set(own)
+                    && bits(of[set(other)].0, width(other)) & primary == 0
+                    && other.start < own.start
+                    && other.end + us(25) > own.start
+            });
+            let busy = busy.fold(0, |all, other| all | bits(of[set(other)].0, width(other)));
+            prop_assert_eq!(bits(number, width(own)) & busy, 0, "{:?}", own.start);
+        }
     }
 }
