@@ -180,6 +180,13 @@ impl Cell {
         self.arm(station, edcaf);
     }
 
+    /// A service period goes on: there is nothing to ask for.
+    fn drop_trigger(&mut self, station: StationId) {
+        for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
+            access.management.retain(|frame| frame.action != Action::Trigger);
+        }
+    }
+
     /// The access point acknowledged a frame that begins a service period.
     fn begin_service(&mut self, station: StationId) {
         let now = self.now;
@@ -273,8 +280,18 @@ impl Cell {
             if more {
                 self.queue_about_absence(station, Action::PsPoll);
             }
-        } else if service.overdue < Instant::MAX {
-            service.overdue = now + OVERDUE;
+        } else if service.until.is_none()
+            && service.config.has_unscheduled()
+            && service.config.delivers(edcaf)
+        {
+            // The access point took a trigger, whether or not its acknowledgement came.
+            (service.is_served, service.overdue) = (true, now + OVERDUE);
+            let is_on = service.is_on;
+            self.drop_trigger(station);
+            if !is_on {
+                // It was about to leave.
+                self.turn_on(station);
+            }
         }
         self.find_next_absence();
         self.rest(station);
