@@ -185,7 +185,12 @@ impl Cell {
                     Some(exchange) => {
                         self.launch(station, Exchange { requesting: false, ..exchange });
                     }
-                    None => self.end_opportunity(station, edcaf),
+                    None => {
+                        self.end_opportunity(station, edcaf);
+                        if self.has_services {
+                            self.nothing_to_send(station);
+                        }
+                    }
                 },
             }
         }
@@ -222,10 +227,10 @@ impl Cell {
         }
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
-        state.answered(&mut cx, &exchange, acked);
+        let settled = state.answered(&mut cx, &exchange, acked);
         let Exchange { content, edcaf, peer, .. } = exchange;
         if self.has_services {
-            self.served(station, &exchange, true);
+            self.served(&exchange, true, settled);
         }
         self.exchange_over(station, exchange, true);
         match content {
@@ -252,12 +257,12 @@ impl Cell {
         }
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
-        state.unanswered(&mut cx, &exchange);
+        let settled = state.unanswered(&mut cx, &exchange);
         let (content, edcaf) = (exchange.content, exchange.edcaf);
         if self.has_services {
-            self.served(station, &exchange, false);
+            self.served(&exchange, false, settled);
         }
-        let mut settled = None;
+        let mut about_absence = None;
         if let Content::Management(mut frame) = exchange.content {
             frame.attempts += 1;
             let attempts_max = match frame.action {
@@ -270,7 +275,7 @@ impl Cell {
             if frame.attempts < attempts_max && !is_outdated {
                 self.access(station, exchange.edcaf).management.push_front(frame);
             } else if frame.action.is_about_absence() {
-                settled = Some(frame.action);
+                about_absence = Some(frame.action);
             } else {
                 self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
@@ -281,7 +286,7 @@ impl Cell {
         }
         self.access(station, exchange.edcaf).backoff.widen();
         self.exchange_over(station, exchange, false);
-        if let Some(action) = settled {
+        if let Some(action) = about_absence {
             self.absence_settled(station, action, false);
             if let (Action::EndOfServicePeriod, Content::Management(frame)) = (action, content) {
                 self.end_service(frame.peer);

@@ -65,7 +65,11 @@ impl Cell {
                     Action::ProbeRequest => FrameKind::ProbeRequest,
                     Action::ProbeResponse => FrameKind::ProbeResponse,
                 };
-                alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
+                let of = (flight.transmitter, exchange.edcaf);
+                let more_data = frame.action == Action::EndOfServicePeriod
+                    && self.more_data(of, exchange.peer, false);
+                let retry = frame.attempts > 0;
+                alloc::vec![Frame { more_data, ..plain(kind, frame.sequence, retry) }]
             }
             Content::Uplink | Content::Sounding | Content::BufferReport => {
                 unreachable!("they are recorded frame by frame")
