@@ -242,7 +242,7 @@ impl Cell {
             _ => {}
         }
         if self.has_services {
-            self.exchange_over_in_power_save(station, (content, edcaf), true);
+            self.exchange_over_in_power_save(station, (content, edcaf), true, settled);
         }
     }
 
@@ -293,7 +293,7 @@ impl Cell {
             }
         }
         if self.has_services {
-            self.exchange_over_in_power_save(station, (content, edcaf), false);
+            self.exchange_over_in_power_save(station, (content, edcaf), false, settled);
         }
     }
 

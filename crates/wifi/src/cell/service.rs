@@ -246,6 +246,7 @@ impl Cell {
         station: StationId,
         (content, edcaf): (Content, usize),
         success: bool,
+        settled: Settled,
     ) {
         if let (Content::Management(frame), true) = (content, success)
             && frame.action == Action::EndOfServicePeriod
@@ -253,7 +254,7 @@ impl Cell {
             self.end_service(frame.peer);
         }
         if self.has_service_periods(station) {
-            self.sent_in_power_save(station, (content, edcaf), success);
+            self.sent_in_power_save(station, (content, edcaf), success, settled);
         } else {
             self.close_services(station);
         }

@@ -14,6 +14,7 @@ mod padding;
 mod response;
 mod retry_out;
 mod service;
+mod service_mpdus;
 mod snr_changes;
 mod spatial_reuse;
 mod turns;
