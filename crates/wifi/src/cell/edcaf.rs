@@ -291,6 +291,21 @@ impl Edcaf {
             + (pending + self.management.iter().filter(waits).count()) as u32
     }
 
+    /// Packets in driver and hardware for stations that cannot be reached: hardware gives those
+    /// back (mac80211's `tx_filtered`), and they take no room from others.
+    pub fn filtered_packets(&self) -> u32 {
+        if self.absent.dozing.is_empty() {
+            return 0;
+        }
+        let dozing = self.absent.dozing.iter().map(|station| Address::Station(*station));
+        let peers = dozing.filter(|peer| self.absent.holds(*peer));
+        let of = |peer: Address| {
+            let originator = self.originator(peer).map(|index| self.originators[index].held());
+            self.driver.len_packets_for(peer.into()) + originator.map_or(0, |held| held.packets)
+        };
+        peers.map(of).sum()
+    }
+
     /// The same of what may go out in a service period, a Block Ack Request among them: without it
     /// what has come would wait behind a gap.
     pub fn deliverable_for(&self, peer: Address) -> u32 {

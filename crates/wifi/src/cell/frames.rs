@@ -551,6 +551,7 @@ impl Station {
     #[inline(never)]
     fn fill_used_driver(&mut self, cx: &mut Context<'_>, edcaf: usize) {
         let now = cx.now;
+        let filtered = self.edcaf(edcaf).filtered_packets();
         loop {
             let access = self.edcaf(edcaf);
             // Packets in flight count against a limit in packets: the ring
@@ -560,7 +561,9 @@ impl Station {
             let room = |peer: PeerId| match driver.limit() {
                 _ if absent.holds(peer.into()) => false,
                 DriverLimit::None => false,
-                DriverLimit::Packets(limit) => driver.len_packets() + access.held.packets < limit,
+                DriverLimit::Packets(limit) => {
+                    driver.len_packets() + access.held.packets < limit + filtered
+                }
                 DriverLimit::Airtime(_) => driver.has_room(peer),
             };
             let Some(peer) = access.queue.next_peer_where(room) else { break };

@@ -330,6 +330,8 @@ impl Cell {
         }
         if period.until.is_some() {
             self.fall_asleep(station);
+        } else {
+            self.give_room(access_point);
         }
     }
 

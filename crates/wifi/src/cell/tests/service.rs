@@ -91,6 +91,8 @@ pub(super) struct Log {
     pub events: Vec<Event>,
     /// Sender, when it was delivered, and the packet.
     pub packets: Vec<(StationId, Instant, Packet)>,
+    /// By tag.
+    pub receivers: Vec<StationId>,
     pub dropped: u64,
     pub sent: u64,
     pub stats: Vec<StationStats>,
@@ -102,6 +104,7 @@ impl Log {
         let mut log = Self {
             events: Vec::new(),
             packets: Vec::new(),
+            receivers: Vec::new(),
             dropped: 0,
             sent: 0,
             stats: Vec::new(),
@@ -124,6 +127,7 @@ impl Log {
                 };
                 cell.handle_packet(now, flow.ends.0, Address::Station(flow.ends.1), packet);
                 senders.push(flow.ends.0);
+                log.receivers.push(flow.ends.1);
                 log.sent += 1;
                 *next = if now + flow.interval < at(flow.until) {
                     now + flow.interval

@@ -279,3 +279,34 @@ fn periods_end_when_everything_has_come() {
     }
     assert!(aggregates > 2_000, "{aggregates}");
 }
+
+/// What a station leaves behind in the driver when its service period is over takes no room from
+/// others.
+#[test]
+fn others_do_not_wait_for_who_dozes() {
+    for (seed, packets) in (0..20).flat_map(|seed| [1, 4, 12].map(|packets| (seed, packets))) {
+        let mut config = phones(Standard::Dot11ax, 2, unscheduled(Some(4)));
+        config.stations[2].service_periods = None;
+        config.stations.iter_mut().for_each(|station| station.retry_limit = 3);
+        config.stations[0].driver_queue = DriverLimit::Packets(packets);
+        config.change_links(|pair| {
+            if [pair.from, pair.to].contains(&STA) {
+                pair.link.loss = Probability::new(0.5);
+            }
+        });
+        let other = StationId(2);
+        let flows = [
+            Flow { until: ms(1_000), ..flow(AP, STA, ms(5), ms(4)) },
+            Flow { until: ms(1_000), ..flow(STA, AP, ms(6 + seed), ms(90)) },
+            Flow { until: ms(1_000), ..flow(AP, other, ms(7), ms(3)) },
+        ];
+        let log = Log::of(&config, &flows, ms(30_000));
+        assert_eq!(log.packets.len() as u64 + log.dropped, log.sent);
+        let ends = |packet: &lasthop_packet::Packet| log.receivers[packet.tag as usize];
+        let to_other = log.packets.iter().filter(|(_, _, packet)| ends(packet) == other);
+        let delays = to_other.map(|(_, came, packet)| *came - packet.created);
+        let longest = delays.max().expect("some come");
+        // Some PPDUs of the other one, and their repetitions, go ahead.
+        assert!(longest < ms(15), "{seed} {packets}: {longest}");
+    }
+}
