@@ -180,6 +180,7 @@ impl Cell {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         }
     }

@@ -90,6 +90,7 @@ impl Cell {
         if !self.services.is_empty()
             && let Some(mut exchange) = self.stations[station.index()].exchange.take()
         {
+            exchange.more_data = self.more_data_left(station, &exchange);
             exchange.ends_service = self.ends_service(station, &exchange);
             self.stations[station.index()].exchange = Some(exchange);
         }

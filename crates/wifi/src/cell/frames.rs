@@ -174,6 +174,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: frame.action == Action::EndOfServicePeriod,
+            more_data: None,
             in_space: false,
         }
     }
@@ -220,6 +221,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         }
     }
@@ -323,6 +325,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         })
     }

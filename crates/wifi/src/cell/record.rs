@@ -65,11 +65,7 @@ impl Cell {
                     Action::ProbeRequest => FrameKind::ProbeRequest,
                     Action::ProbeResponse => FrameKind::ProbeResponse,
                 };
-                let of = (flight.transmitter, exchange.edcaf);
-                let more_data = frame.action == Action::EndOfServicePeriod
-                    && self.more_data(of, exchange.peer, false);
-                let retry = frame.attempts > 0;
-                alloc::vec![Frame { more_data, ..plain(kind, frame.sequence, retry) }]
+                alloc::vec![plain(kind, frame.sequence, frame.attempts > 0)]
             }
             Content::Uplink | Content::Sounding | Content::BufferReport => {
                 unreachable!("they are recorded frame by frame")
@@ -91,6 +87,7 @@ impl Cell {
             let is_saving = self.has_service_periods(flight.transmitter);
             for frame in &mut frames {
                 frame.end_of_service_period = exchange.ends_service;
+                frame.more_data = exchange.more_data.unwrap_or(frame.more_data);
                 frame.power_management |= is_managed && is_saving;
             }
         }

@@ -76,6 +76,22 @@ impl Cell {
         }
     }
 
+    /// The More Data bit of a frame that is about to be sent to a station with service periods:
+    /// whether more than what is in it is held.
+    pub(super) fn more_data_left(&self, sender: StationId, exchange: &Exchange) -> Option<bool> {
+        let Address::Station(station) = exchange.peer else { return None };
+        self.service_config(station)?;
+        let leaves = match exchange.content {
+            Content::Data { mpdus, .. } => mpdus as u32,
+            Content::Management(_) => 0,
+            _ => return None,
+        };
+        let of = self.more_data_of(station, exchange.edcaf)?;
+        let bss = self.bss_of(sender);
+        let held = (0..EDCAFS).filter(|edcaf| of[*edcaf]);
+        Some(held.map(|edcaf| self.held(bss, edcaf, exchange.peer)).sum::<u32>() > leaves)
+    }
+
     /// Whether a beacon announces what an EDCAF holds for a dozing station (11.2.3.6): if not
     /// all categories are delivery-enabled, of the others only.
     pub(super) fn is_announced(&self, station: StationId, edcaf: usize) -> bool {

@@ -325,6 +325,7 @@ impl Station {
                     opportunity_end,
                     collided: false,
                     ends_service: false,
+                    more_data: None,
                     in_space: one.beam.is_some(),
                 },
                 mpdus,

@@ -310,3 +310,30 @@ fn others_do_not_wait_for_who_dozes() {
         assert!(longest < ms(15), "{seed} {packets}: {longest}");
     }
 }
+
+/// More Data says what was held when the frame began, not what came while it was on the air.
+#[test]
+fn more_data_is_what_was_held() {
+    for frames_max in LENGTHS {
+        let config = phones(Standard::Dot11ax, 1, unscheduled(frames_max));
+        let video = Flow { bytes: 1_200, ..flow(AP, STA, ms(8), us(911)) };
+        let log = Log::of(&config, &[video, flow(STA, AP, ms(1), ms(20))], ms(5_000));
+        assert_eq!((log.packets.len() as u64, log.dropped), (log.sent, 0));
+        let to_station: Vec<_> = log.packets.iter().filter(|packet| packet.0 == AP).collect();
+        let mut meanwhile = 0;
+        for ppdu in log.ppdus().filter(|ppdu| ppdu.transmitter == AP) {
+            let frame = &ppdu.psdus[0].frames[0];
+            if !matches!(frame.kind, FrameKind::QosData { .. } | FrameKind::QosNull { .. }) {
+                continue;
+            }
+            let mut held = to_station
+                .iter()
+                .filter(|(_, came, packet)| packet.created <= ppdu.start && *came > ppdu.end);
+            assert_eq!(frame.more_data, held.next().is_some(), "{:?}", ppdu.start);
+            let came = |created| created > ppdu.start && created <= ppdu.end;
+            let is_tight = frame.end_of_service_period && !frame.more_data;
+            meanwhile += u32::from(is_tight && to_station.iter().any(|p| came(p.2.created)));
+        }
+        assert!(meanwhile > 5 || frames_max.is_some(), "{meanwhile}");
+    }
+}
