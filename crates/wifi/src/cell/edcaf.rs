@@ -306,8 +306,8 @@ impl Edcaf {
         peers.map(of).sum()
     }
 
-    /// The same of what may go out in a service period, a Block Ack Request among them: without it
-    /// what has come would wait behind a gap.
+    /// What [`Self::held_for`] counts, and a Block Ack Request that is due: without it, what has
+    /// come would wait behind a gap.
     pub fn deliverable_for(&self, peer: Address) -> u32 {
         let is_due = |index: usize| self.originators[index].block_ack_request_due;
         self.held_for(peer) + u32::from(self.originator(peer).is_some_and(is_due))
