@@ -749,8 +749,8 @@ impl Cell {
     /// A station and what it works with.
     #[inline]
     fn at(&mut self, station: StationId) -> (&mut Station, Context<'_>) {
-        let Self { now, settings, rates, outbox, stations, .. } = self;
-        (&mut stations[station.index()], Context { now: *now, settings, rates, outbox })
+        let Self { now, settings, rates, outbox, services, stations, .. } = self;
+        (&mut stations[station.index()], Context { now: *now, settings, rates, outbox, services })
     }
 
     /// The EDCAF, which has been used before.

@@ -132,7 +132,7 @@ const FINGERPRINTS: [(&str, (u64, u64, u64)); 8] = [
     ("fading", (5_317, 98, 0xff5a_e091_3775_02db)),
     ("scan", (11_447, 1, 0x1610_23a7_63fb_0ea3)),
     ("doze", (52, 0, 0x2290_7e12_3f11_d124)),
-    ("phone-call", (600, 0, 0x1767_8e4d_0b3e_27d0)),
+    ("phone-call", (600, 0, 0xdc1b_1a3c_86b5_9144)),
     ("twt", (184, 0, 0xe73b_99fe_e35c_cb1a)),
 ];
 

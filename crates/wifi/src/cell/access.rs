@@ -159,8 +159,8 @@ impl Cell {
         edcaf: usize,
         opportunity_end: Instant,
     ) -> Option<Exchange> {
-        let Self { now, settings, rates, outbox, stations, air, .. } = self;
-        let mut cx = Context { now: *now, settings, rates, outbox };
+        let Self { now, settings, rates, outbox, services, stations, air, .. } = self;
+        let mut cx = Context { now: *now, settings, rates, outbox, services };
         stations[station.index()].build(&mut cx, air, edcaf, opportunity_end)
     }
 
@@ -180,6 +180,7 @@ impl Cell {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         }
     }

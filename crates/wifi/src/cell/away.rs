@@ -263,6 +263,20 @@ impl Cell {
                 state.trim_buffer(&mut cx, edcaf, Address::Station(station));
             }
         }
+        self.give_room(access_point);
+    }
+
+    /// What an access point's drivers hold for a station that cannot be reached any more takes no
+    /// room from others.
+    pub(super) fn give_room(&mut self, access_point: StationId) {
+        for edcaf in 0..EDCAFS {
+            let access = &self.stations[access_point.index()].edcafs[edcaf];
+            if access.as_ref().is_some_and(|access| access.driver.is_used()) {
+                let (state, mut cx) = self.at(access_point);
+                state.fill_driver(&mut cx, edcaf);
+                self.arm(access_point, edcaf);
+            }
+        }
     }
 
     /// The access point learns that `station` can be reached.

@@ -70,6 +70,8 @@ pub(super) struct Exchange {
     pub collided: bool,
     /// Its frame ends a service period (EOSP).
     pub ends_service: bool,
+    /// Its More Data bit as it leaves, while some service period goes on.
+    pub more_data: Option<bool>,
     /// Sent with MU-MIMO: what became of it says nothing to rate control.
     pub in_space: bool,
 }

@@ -124,6 +124,16 @@ impl Absent {
         }
     }
 
+    /// `station` dozes, but is in a service period.
+    pub fn is_served(&self, station: StationId) -> bool {
+        self.served.iter().any(|(served, _)| *served == station)
+    }
+
+    /// The service period of `station` is over, or nothing more is sent in it.
+    pub fn leave_service(&mut self, station: StationId) {
+        self.served.retain(|(served, _)| *served != station);
+    }
+
     /// `peer` cannot be reached, unless it asked for a frame.
     pub fn is_dozing(&self, peer: Address) -> bool {
         matches!(peer, Address::Station(station) if self.dozing.contains(&station))
@@ -279,6 +289,28 @@ impl Edcaf {
         self.queue.len_packets_for(peer.into())
             + self.driver.len_packets_for(peer.into())
             + (pending + self.management.iter().filter(waits).count()) as u32
+    }
+
+    /// Packets in driver and hardware for stations that cannot be reached: hardware gives those
+    /// back (mac80211's `tx_filtered`), and they take no room from others.
+    pub fn filtered_packets(&self) -> u32 {
+        if self.absent.dozing.is_empty() {
+            return 0;
+        }
+        let dozing = self.absent.dozing.iter().map(|station| Address::Station(*station));
+        let peers = dozing.filter(|peer| self.absent.holds(*peer));
+        let of = |peer: Address| {
+            let originator = self.originator(peer).map(|index| self.originators[index].held());
+            self.driver.len_packets_for(peer.into()) + originator.map_or(0, |held| held.packets)
+        };
+        peers.map(of).sum()
+    }
+
+    /// What [`Self::held_for`] counts, and a Block Ack Request that is due: without it, what has
+    /// come would wait behind a gap.
+    pub fn deliverable_for(&self, peer: Address) -> u32 {
+        let is_due = |index: usize| self.originators[index].block_ack_request_due;
+        self.held_for(peer) + u32::from(self.originator(peer).is_some_and(is_due))
     }
 
     /// Whom to send to next.

@@ -90,6 +90,7 @@ impl Cell {
         if !self.services.is_empty()
             && let Some(mut exchange) = self.stations[station.index()].exchange.take()
         {
+            exchange.more_data = self.more_data_left(station, &exchange);
             exchange.ends_service = self.ends_service(station, &exchange);
             self.stations[station.index()].exchange = Some(exchange);
         }
@@ -185,7 +186,12 @@ impl Cell {
                     Some(exchange) => {
                         self.launch(station, Exchange { requesting: false, ..exchange });
                     }
-                    None => self.end_opportunity(station, edcaf),
+                    None => {
+                        self.end_opportunity(station, edcaf);
+                        if self.has_services {
+                            self.nothing_to_send(station);
+                        }
+                    }
                 },
             }
         }
@@ -222,10 +228,10 @@ impl Cell {
         }
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
-        state.answered(&mut cx, &exchange, acked);
+        let settled = state.answered(&mut cx, &exchange, acked);
         let Exchange { content, edcaf, peer, .. } = exchange;
         if self.has_services {
-            self.served(station, &exchange, true);
+            self.served(&exchange, true, settled);
         }
         self.exchange_over(station, exchange, true);
         match content {
@@ -240,7 +246,7 @@ impl Cell {
             _ => {}
         }
         if self.has_services {
-            self.exchange_over_in_power_save(station, (content, edcaf), true);
+            self.exchange_over_in_power_save(station, (content, edcaf), true, settled);
         }
     }
 
@@ -255,12 +261,12 @@ impl Cell {
         }
         let Some(exchange) = self.stations[station.index()].exchange.take() else { return };
         let (state, mut cx) = self.at(station);
-        state.unanswered(&mut cx, &exchange);
+        let settled = state.unanswered(&mut cx, &exchange);
         let (content, edcaf) = (exchange.content, exchange.edcaf);
         if self.has_services {
-            self.served(station, &exchange, false);
+            self.served(&exchange, false, settled);
         }
-        let (mut settled, mut given_up_mode) = (None, false);
+        let (mut about_absence, mut given_up_mode) = (None, false);
         if let Content::Management(mut frame) = exchange.content {
             frame.attempts += 1;
             let attempts_max = match frame.action {
@@ -277,7 +283,7 @@ impl Cell {
             } else if let Action::OperatingMode(_) = frame.action {
                 given_up_mode = !self.is_outdated(station, &frame);
             } else if frame.action.is_about_absence() {
-                settled = Some(frame.action);
+                about_absence = Some(frame.action);
             } else {
                 self.edcaf(station, exchange.edcaf).absent.exchanged(exchange.peer, true);
                 self.management_given_up(station, exchange.edcaf, frame.peer, frame.action);
@@ -288,7 +294,7 @@ impl Cell {
         }
         self.access(station, exchange.edcaf).backoff.widen();
         self.exchange_over(station, exchange, false);
-        if let Some(action) = settled {
+        if let Some(action) = about_absence {
             self.absence_settled(station, action, false);
             if let (Action::EndOfServicePeriod, Content::Management(frame)) = (action, content) {
                 self.end_service(frame.peer);
@@ -298,7 +304,7 @@ impl Cell {
             self.mode_given_up(station);
         }
         if self.has_services {
-            self.exchange_over_in_power_save(station, (content, edcaf), false);
+            self.exchange_over_in_power_save(station, (content, edcaf), false, settled);
         }
     }
 

@@ -7,6 +7,7 @@
 use super::content::{Action, Content, Exchange, Management};
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
+use super::service::ServicePeriod;
 use super::station::Station;
 use super::{Aggregation, Settings, StationConfig, category_of};
 use crate::air::{Air, Rates, alone, spacing_bytes};
@@ -32,6 +33,8 @@ pub(super) struct Context<'a> {
     pub settings: &'a Settings,
     pub rates: &'a mut Rates,
     pub outbox: &'a mut Outbox,
+    /// Service periods that are going on.
+    pub services: &'a mut [ServicePeriod],
 }
 
 impl Station {
@@ -176,6 +179,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: frame.action == Action::EndOfServicePeriod,
+            more_data: None,
             in_space: false,
         }
     }
@@ -222,6 +226,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         }
     }
@@ -236,12 +241,18 @@ impl Station {
     ) -> Option<Exchange> {
         let now = cx.now;
         let index = self.originator(cx.settings, edcaf, peer);
-        if let Some(frame) = self.wanted_agreement(now, edcaf, index) {
+        let mut mpdus_max = self.mpdus_for(cx, edcaf, peer);
+        if mpdus_max > 0
+            && let Some(frame) = self.wanted_agreement(cx, edcaf, index)
+        {
             return Some(self.build_management(cx, edcaf, frame, opportunity_end));
         }
-        self.expire(cx, edcaf, index);
-        if self.edcaf(edcaf).originators[index].pending.is_empty()
-            && self.pull(cx, edcaf, index, u32::MAX).is_none()
+        if self.expire(cx, edcaf, index) {
+            mpdus_max = self.mpdus_for(cx, edcaf, peer);
+        }
+        if mpdus_max == 0
+            || self.edcaf(edcaf).originators[index].pending.is_empty()
+                && self.pull(cx, edcaf, index, u32::MAX).is_none()
         {
             self.edcaf(edcaf).keep_turn(peer);
             return None;
@@ -261,14 +272,11 @@ impl Station {
         }
         let aggregation = self.config.aggregation;
         let txop_limit = self.config.access[edcaf].txop_limit;
-        let access = self.edcaf(edcaf);
-        // A PS-Poll asks for a single frame.
-        let asked_for = access.absent.is_dozing(peer);
-        let originator = &mut access.originators[index];
+        let originator = &mut self.edcaf(edcaf).originators[index];
         let agreed = originator.agreement.window();
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
         if let Some(window) = agreed
-            && !asked_for
+            && mpdus_max > 1
             && !single
             && psdu_bytes <= originator.shared.ampdu_mpdu_bytes_max
         {
@@ -283,8 +291,11 @@ impl Station {
             let padding = originator.shared.packet_padding;
             let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
             let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
-            let mut frames_max = usize::from(aggregation.ampdu_frames_max);
-            if aggregation.built_ahead {
+            let mut frames_max = mpdus_max.min(aggregation.ampdu_frames_max.into());
+            let is_dozing = self.edcaf(edcaf).absent.is_dozing(peer);
+            let originator = &mut self.edcaf(edcaf).originators[index];
+            // Nothing is built ahead for who dozes.
+            if aggregation.built_ahead && !is_dozing {
                 frames_max = originator.take_built().map_or(frames_max, |n| n.min(frames_max));
             }
             let limits = (bytes_max, spacing_bytes, frames_max);
@@ -292,6 +303,10 @@ impl Station {
             // drivers make them; in VHT and HE it is made to fit.
             let fill = rate.always_aggregates();
             (mpdus, psdu_bytes) = self.aggregate(cx, edcaf, index, limits, fill);
+            if is_dozing && mpdus > 1 {
+                let whole = (mpdus, psdu_bytes);
+                (mpdus, psdu_bytes) = self.without_last((edcaf, index), whole, spacing_bytes);
+            }
         }
         let aggregated = mpdus > 1;
         if !aggregated && rate.always_aggregates() {
@@ -315,6 +330,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         })
     }
@@ -543,6 +559,7 @@ impl Station {
     #[inline(never)]
     fn fill_used_driver(&mut self, cx: &mut Context<'_>, edcaf: usize) {
         let now = cx.now;
+        let filtered = self.edcaf(edcaf).filtered_packets();
         loop {
             let access = self.edcaf(edcaf);
             // Packets in flight count against a limit in packets: the ring
@@ -552,7 +569,9 @@ impl Station {
             let room = |peer: PeerId| match driver.limit() {
                 _ if absent.holds(peer.into()) => false,
                 DriverLimit::None => false,
-                DriverLimit::Packets(limit) => driver.len_packets() + access.held.packets < limit,
+                DriverLimit::Packets(limit) => {
+                    driver.len_packets() + access.held.packets < limit + filtered
+                }
                 DriverLimit::Airtime(_) => driver.has_room(peer),
             };
             let Some(peer) = access.queue.next_peer_where(room) else { break };
@@ -588,10 +607,10 @@ impl Station {
         Duration::from_nanos(bits / rate.bitrate().as_bps())
     }
 
-    /// Gives up the pending MPDUs whose lifetime is over.
-    pub fn expire(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) {
+    /// Gives up the pending MPDUs whose lifetime is over; whether MPDUs have one.
+    pub fn expire(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) -> bool {
         if self.config.msdu_lifetime.is_none() {
-            return;
+            return false;
         }
         let now = cx.now;
         let config = &self.config;
@@ -599,12 +618,13 @@ impl Station {
         let originator = &mut access.originators[index];
         let (before, peer) = (originator.held(), originator.peer);
         let mut expired = Vec::new();
-        let mut mpdus = 0;
+        let (mut mpdus, mut mpdus_sent) = (0, 0);
         originator.expire(
             |arrived| is_expired(config, now, arrived),
             &mut cx.outbox.released,
             |mpdu| {
                 mpdus += 1;
+                mpdus_sent += u32::from(mpdu.transmissions > 0);
                 if !mpdu.taken {
                     expired.extend_from_slice(mpdu.msdus.packets());
                 }
@@ -614,9 +634,13 @@ impl Station {
         let packets = access.let_go(before, after);
         self.hold(now, 0, packets);
         self.link_stats(peer).mpdus_lost += mpdus;
+        if let Some(period) = cx.services.iter_mut().find(|period| period.is_for(peer)) {
+            period.count(mpdus_sent);
+        }
         for packet in expired {
             cx.outbox.drop_packet(now, self.id, packet, DropReason::Lifetime);
         }
+        true
     }
 
     /// Index of the originator towards `peer`, made when first used.
@@ -656,7 +680,13 @@ impl Station {
     }
 
     /// The ADDBA Request that must go out before data can be aggregated.
-    fn wanted_agreement(&mut self, now: Instant, edcaf: usize, index: usize) -> Option<Management> {
+    fn wanted_agreement(
+        &mut self,
+        cx: &Context<'_>,
+        edcaf: usize,
+        index: usize,
+    ) -> Option<Management> {
+        let now = cx.now;
         let aggregation = &self.config.aggregation;
         let aggregates = aggregation.ampdu_bytes_max > 0 && aggregation.ampdu_frames_max > 1;
         let window = self.config.block_ack.window;
@@ -665,7 +695,13 @@ impl Station {
         let window = window.min(originator.shared.block_ack_window_max);
         let Address::Station(peer) = originator.peer else { return None };
         if access.absent.dozing.contains(&peer) {
-            return None;
+            // In a service period, but not as its last frame: it has no EOSP.
+            let is_its = |period: &&ServicePeriod| period.is_for(Address::Station(peer));
+            let period = cx.services.iter().find(is_its);
+            let has_several_left = period.is_some_and(ServicePeriod::has_several_left);
+            if !access.absent.is_served(peer) || !has_several_left {
+                return None;
+            }
         }
         let asks = match originator.agreement {
             Agreement::None => true,

@@ -314,7 +314,10 @@ impl Cell {
                 };
                 if let Some(more) = more {
                     let edcaf = exchange.edcaf;
-                    let more = self.more_data((sender, edcaf), exchange.peer, more);
+                    let more = match exchange.more_data {
+                        Some(more) => more,
+                        None => self.more_data((sender, edcaf), exchange.peer, more),
+                    };
                     self.frame_came(receiver, edcaf, (exchange.ends_service, more));
                 }
             }

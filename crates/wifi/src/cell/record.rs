@@ -92,6 +92,7 @@ impl Cell {
             let is_saving = self.has_service_periods(flight.transmitter);
             for frame in &mut frames {
                 frame.end_of_service_period = exchange.ends_service;
+                frame.more_data = exchange.more_data.unwrap_or(frame.more_data);
                 frame.power_management |= is_managed && is_saving;
             }
         }

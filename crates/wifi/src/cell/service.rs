@@ -1,21 +1,24 @@
 //! Service periods at the access point (IEEE 802.11-2020, 11.2.3; IEEE 802.11ax-2021, 26.8):
 //! which stations it may send to although they are in power save mode, how much, until when, and
-//! the frame that ends the period (EOSP). What the stations do is in `station`.
+//! the frame that ends the period (EOSP). What the stations do is in `station`, how many MPDUs a
+//! PPDU may have in `mpdus`.
 //!
-//! An unscheduled period lets single frames of delivery-enabled categories out, as PS-Poll does;
-//! during that of a TWT agreement a station is as any other. EOSP is in a frame that is alone in
-//! its PPDU; behind A-MPDUs, of which some may be lost, and if nothing is held, it comes in a QoS
-//! Null frame. A period is over when EOSP was acknowledged or given up, as in Linux' mac80211,
-//! which goes by the status of that frame; an unscheduled one also when another frame was given
-//! up, which is a bound of ours: packets that keep coming would be sent to a station that dozes
-//! until it is heard again. An exchange that has begun in a TWT's period is carried to its end,
-//! later than the period's.
+//! An unscheduled period lets frames of delivery-enabled categories out, as PS-Poll does; during
+//! that of a TWT agreement a station is as any other. EOSP is in a frame that is alone in its
+//! PPDU; if nothing is held, and behind the A-MPDUs of a TWT's period, it comes in a QoS Null
+//! frame. A period is over when EOSP was acknowledged or given up, as in Linux' mac80211, which
+//! goes by the status of that frame; an unscheduled one also when nothing answered and another
+//! frame was given up, which is a bound of ours: packets that keep coming would be sent to a
+//! station that dozes until it is heard again. An exchange that has begun in a TWT's period is
+//! carried to its end, later than the period's.
 
+mod mpdus;
 mod station;
 
 use super::Cell;
 use super::absence::EDCAFS;
 use super::content::{Action, Content, Exchange, Management};
+use super::settle::Settled;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig};
 use crate::station::{Address, BssId, StationId};
 use lasthop_units::{Instant, SeqNo12};
@@ -32,6 +35,23 @@ pub(super) struct ServicePeriod {
     until: Option<Instant>,
     /// The station said that it is awake, or was sent to: it waits for EOSP.
     is_open: bool,
+}
+
+impl ServicePeriod {
+    pub fn is_for(&self, peer: Address) -> bool {
+        peer == Address::Station(self.station)
+    }
+
+    /// More than one frame may still be sent.
+    pub fn has_several_left(&self) -> bool {
+        self.left.is_none_or(|left| left > 1)
+    }
+
+    /// So many frames of it were acknowledged or given up.
+    pub fn count(&mut self, frames: u32) {
+        self.left =
+            self.left.map(|left| left.saturating_sub(u8::try_from(frames).unwrap_or(u8::MAX)));
+    }
 }
 
 impl Cell {
@@ -56,6 +76,22 @@ impl Cell {
         }
     }
 
+    /// The More Data bit of a frame that is about to be sent to a station with service periods:
+    /// whether more than what is in it is held.
+    pub(super) fn more_data_left(&self, sender: StationId, exchange: &Exchange) -> Option<bool> {
+        let Address::Station(station) = exchange.peer else { return None };
+        self.service_config(station)?;
+        let leaves = match exchange.content {
+            Content::Data { mpdus, .. } => mpdus as u32,
+            Content::Management(_) => 0,
+            _ => return None,
+        };
+        let of = self.more_data_of(station, exchange.edcaf)?;
+        let bss = self.bss_of(sender);
+        let held = (0..EDCAFS).filter(|edcaf| of[*edcaf]);
+        Some(held.map(|edcaf| self.held(bss, edcaf, exchange.peer)).sum::<u32>() > leaves)
+    }
+
     /// Whether a beacon announces what an EDCAF holds for a dozing station (11.2.3.6): if not
     /// all categories are delivery-enabled, of the others only.
     pub(super) fn is_announced(&self, station: StationId, edcaf: usize) -> bool {
@@ -71,8 +107,10 @@ impl Cell {
     /// Frames and packets that the access point of `bss` may send to a station in its service
     /// periods.
     fn deliverable(&self, bss: BssId, station: StationId, config: ServicePeriodConfig) -> u32 {
+        let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
         let delivered = (0..EDCAFS).filter(|edcaf| config.delivers(*edcaf));
-        delivered.map(|edcaf| self.held(bss, edcaf, Address::Station(station))).sum()
+        let accesses = delivered.filter_map(|edcaf| edcafs[edcaf].as_ref());
+        accesses.map(|access| access.deliverable_for(Address::Station(station))).sum()
     }
 
     fn period(&mut self, station: StationId) -> Option<&mut ServicePeriod> {
@@ -144,7 +182,8 @@ impl Cell {
     }
 
     /// Whether the frame that an access point is about to send ends the service period of its
-    /// receiver: it is alone in its PPDU, and the last one.
+    /// receiver: it is alone in its PPDU, and the last one. The last one of an unscheduled period it
+    /// stays when it is repeated: what arrives meanwhile waits for the next period.
     pub(super) fn ends_service(&mut self, access_point: StationId, exchange: &Exchange) -> bool {
         let (Content::Data { mpdus, .. }, Address::Station(station)) =
             (exchange.content, exchange.peer)
@@ -158,7 +197,20 @@ impl Cell {
             return false;
         }
         period.is_open = true;
-        mpdus == 1 && may_end(config, period) && (held == 1 || period.left == Some(1))
+        let is_last = held == 1 || period.left == Some(1);
+        if mpdus != 1 || !may_end(config, period) || !is_last {
+            return false;
+        }
+        if period.until.is_none() {
+            period.left = Some(1);
+            let edcafs = self.stations[access_point.index()].edcafs.iter_mut();
+            for (_, access) in edcafs.enumerate().filter(|(edcaf, _)| *edcaf != exchange.edcaf) {
+                if let Some(access) = access {
+                    access.absent.leave_service(station);
+                }
+            }
+        }
+        true
     }
 
     /// A PPDU for several stations is on the air.
@@ -168,27 +220,29 @@ impl Cell {
         }
     }
 
-    /// An exchange of an access point with one station is over.
-    pub(super) fn served(&mut self, access_point: StationId, exchange: &Exchange, success: bool) {
+    /// An exchange of an access point with one station is over. Each MSDU, A-MSDU and management
+    /// frame counts once, when it is acknowledged or given up; nobody counts what is sent again
+    /// (9.4.1.17).
+    pub(super) fn served(&mut self, exchange: &Exchange, success: bool, settled: Settled) {
         let Address::Station(station) = exchange.peer else { return };
         let Some(config) = self.service_config(station) else { return };
-        let Content::Data { .. } = exchange.content else { return };
-        let is_given_up = || {
-            let access = self.stations[access_point.index()].edcafs[exchange.edcaf].as_ref();
-            access.is_none_or(|access| {
-                let originator = access.originator(exchange.peer);
-                originator.is_none_or(|index| access.originators[index].pending.is_empty())
-            })
-        };
-        let is_settled = success || is_given_up();
+        if !config.delivers(exchange.edcaf) {
+            return;
+        }
         let Some(period) = self.period(station) else { return };
-        if is_settled && config.delivers(exchange.edcaf) {
-            period.left = period.left.map(|left| left.saturating_sub(1));
-            if exchange.ends_service {
-                self.end_service(station);
-            } else if !success {
-                self.given_up_in_service(station);
+        match exchange.content {
+            Content::Data { .. } | Content::BlockAckRequest { .. } => {
+                period.count(settled.mpdus);
+                if exchange.ends_service && (success || settled.is_given_up) {
+                    self.end_service(station);
+                } else if !success && settled.is_given_up {
+                    self.given_up_in_service(station);
+                }
             }
+            Content::Management(frame) if !frame.action.is_about_absence() => {
+                period.count(u32::from(success));
+            }
+            _ => {}
         }
     }
 
@@ -208,6 +262,7 @@ impl Cell {
         station: StationId,
         (content, edcaf): (Content, usize),
         success: bool,
+        settled: Settled,
     ) {
         if let (Content::Management(frame), true) = (content, success)
             && frame.action == Action::EndOfServicePeriod
@@ -215,7 +270,7 @@ impl Cell {
             self.end_service(frame.peer);
         }
         if self.has_service_periods(station) {
-            self.sent_in_power_save(station, (content, edcaf), success);
+            self.sent_in_power_save(station, (content, edcaf), success, settled);
         } else {
             self.close_services(station);
         }
@@ -270,7 +325,7 @@ impl Cell {
         if is_unscheduled {
             // What comes now waits for the next period: after EOSP the station dozes.
             for access in self.stations[access_point.index()].edcafs.iter_mut().flatten() {
-                access.absent.served.retain(|(served, _)| *served != station);
+                access.absent.leave_service(station);
             }
         }
         self.arm(access_point, edcaf);
@@ -284,13 +339,15 @@ impl Cell {
         let period = self.services.swap_remove(index);
         let access_point = self.access_point_of(station);
         for access in self.stations[access_point.index()].edcafs.iter_mut().flatten() {
-            access.absent.served.retain(|(served, _)| *served != station);
+            access.absent.leave_service(station);
             access.management.retain(|frame| {
                 frame.action != Action::EndOfServicePeriod || frame.peer != station
             });
         }
         if period.until.is_some() {
             self.fall_asleep(station);
+        } else {
+            self.give_room(access_point);
         }
     }
 

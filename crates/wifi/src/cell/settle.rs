@@ -12,15 +12,35 @@ use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_packet::DropReason;
 
+/// What an exchange settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Settled {
+    /// MPDUs that were acknowledged or given up.
+    pub mpdus: u32,
+    /// Some MPDU was given up, or a Block Ack Request.
+    pub is_given_up: bool,
+}
+
 impl Station {
     /// The exchange brought what it was for; bit n of `acked` is MPDU n.
-    pub fn answered(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
-        self.settle_answered(cx, exchange, acked);
+    pub fn answered(
+        &mut self,
+        cx: &mut Context<'_>,
+        exchange: &Exchange,
+        acked: &Bitmap,
+    ) -> Settled {
+        let settled = self.settle_answered(cx, exchange, acked);
         self.edcaf(exchange.edcaf).backoff.reset();
+        settled
     }
 
     /// Does what [`Self::answered`] does, but for the contention window.
-    pub fn settle_answered(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
+    pub fn settle_answered(
+        &mut self,
+        cx: &mut Context<'_>,
+        exchange: &Exchange,
+        acked: &Bitmap,
+    ) -> Settled {
         match exchange.content {
             Content::Data { mpdus, .. } => self.settle(cx, exchange, mpdus, acked, true),
             Content::BlockAckRequest { .. } => self.settle_request(cx, exchange, acked),
@@ -29,20 +49,20 @@ impl Station {
             | Content::Beacon
             | Content::Uplink
             | Content::Sounding
-            | Content::BufferReport => {}
+            | Content::BufferReport => Settled::default(),
         }
     }
 
     /// The exchange brought no response: what that means for data and for requests of
     /// Block Acks.
-    pub fn unanswered(&mut self, cx: &mut Context<'_>, exchange: &Exchange) {
+    pub fn unanswered(&mut self, cx: &mut Context<'_>, exchange: &Exchange) -> Settled {
         match exchange.content {
             Content::Data { mpdus, aggregated } => {
                 let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
                 if exchange.requesting {
                     self.edcaf(exchange.edcaf).originators[index].request_failed(mpdus);
                 }
-                self.settle(cx, exchange, mpdus, &Bitmap::EMPTY, false);
+                let settled = self.settle(cx, exchange, mpdus, &Bitmap::EMPTY, false);
                 if aggregated
                     && !exchange.requesting
                     && self.config.block_ack.request == BlockAckRequestPolicy::AfterMissing
@@ -50,6 +70,7 @@ impl Station {
                     let originator = &mut self.edcaf(exchange.edcaf).originators[index];
                     originator.block_ack_request_due = true;
                 }
+                settled
             }
             Content::BlockAckRequest { .. } => {
                 let retry_limit = self.config.retry_limit;
@@ -62,12 +83,13 @@ impl Station {
                     originator.block_ack_request_due = false;
                     originator.block_ack_request_attempts = 0;
                 }
+                Settled { mpdus: 0, is_given_up: given_up }
             }
             Content::Management(_)
             | Content::Beacon
             | Content::Uplink
             | Content::Sounding
-            | Content::BufferReport => {}
+            | Content::BufferReport => Settled::default(),
         }
     }
 
@@ -87,7 +109,7 @@ impl Station {
         mpdus: usize,
         acked: &Bitmap,
         answered: bool,
-    ) {
+    ) -> Settled {
         let now = cx.now;
         let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
         let retry_limit = self.config.retry_limit;
@@ -153,10 +175,16 @@ impl Station {
             }
         }
         self.go_on(cx, exchange, packets);
+        Settled { mpdus: number_acked + lost_mpdus as u32, is_given_up: lost_mpdus > 0 }
     }
 
     /// Settles all pending MPDUs by the Block Ack that answers a request.
-    fn settle_request(&mut self, cx: &mut Context<'_>, exchange: &Exchange, acked: &Bitmap) {
+    fn settle_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        exchange: &Exchange,
+        acked: &Bitmap,
+    ) -> Settled {
         let now = cx.now;
         let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
         let access = self.edcaf(exchange.edcaf);
@@ -175,6 +203,7 @@ impl Station {
         self.hold(now, 0, packets);
         self.link_stats(exchange.peer).mpdus_acked += u64::from(number_acked);
         self.go_on(cx, exchange, packets);
+        Settled { mpdus: number_acked, is_given_up: false }
     }
 
     /// `packets` fewer are held: others take their place.

@@ -15,6 +15,7 @@ mod padding;
 mod response;
 mod retry_out;
 mod service;
+mod service_mpdus;
 mod snr_changes;
 mod spatial_reuse;
 mod turns;

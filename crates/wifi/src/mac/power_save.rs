@@ -6,7 +6,7 @@
 //! each beacon of its listen interval. If the TIM announces packets for it, it
 //! either asks for them one by one with PS-Poll frames, or wakes up with a Null
 //! with PM = 0. It wakes up to send, too. After a DTIM it stays for the group
-//! frames. Left out: U-APSD, SMPS, waking early because clocks drift, what
+//! frames. Left out: U-APSD (in `service_period`), SMPS, waking early because clocks drift, what
 //! happens when several beacons in a row are missed.
 
 use alloc::vec::Vec;

@@ -278,6 +278,7 @@ impl Station {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         })
     }

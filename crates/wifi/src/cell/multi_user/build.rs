@@ -327,6 +327,7 @@ impl Station {
                     opportunity_end,
                     collided: false,
                     ends_service: false,
+                    more_data: None,
                     in_space: one.beam.is_some(),
                 },
                 mpdus,

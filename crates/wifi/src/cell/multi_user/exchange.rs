@@ -360,8 +360,8 @@ impl Cell {
         for user in &several.users {
             let (state, mut cx) = self.at(station);
             match (&user.acked, user.asked) {
-                (Some(acked), _) => state.answered(&mut cx, &user.exchange, acked),
-                (None, true) => state.unanswered(&mut cx, &user.exchange),
+                (Some(acked), _) => _ = state.answered(&mut cx, &user.exchange, acked),
+                (None, true) => _ = state.unanswered(&mut cx, &user.exchange),
                 (None, false) => state.not_asked(&mut cx, &user.exchange, user.mpdus),
             }
         }

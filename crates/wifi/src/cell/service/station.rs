@@ -11,6 +11,7 @@ use super::super::Cell;
 use super::super::absence::{EDCAFS, Rhythm};
 use super::super::content::{Action, Content, Management};
 use super::super::edcaf::Gate;
+use super::super::settle::Settled;
 use crate::mac::originator::Agreement;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig, TwtUplink};
 use crate::station::{Address, BssId, StationId};
@@ -28,6 +29,9 @@ pub(in super::super) struct Service {
     is_on: bool,
     /// It waits for the end of a service period.
     is_served: bool,
+    /// Data that begin a service period were not acknowledged, and no EOSP came since: whether the
+    /// access point took them, the answer to a Block Ack Request says.
+    may_be_served: bool,
     /// It waits for a beacon, or for the group frames behind it.
     listens: bool,
     /// It sent a PS-Poll, and what that asked for did not come yet.
@@ -55,6 +59,7 @@ impl Service {
             config,
             is_on: false,
             is_served: false,
+            may_be_served: false,
             listens: false,
             polls: false,
             beacons_left,
@@ -182,6 +187,13 @@ impl Cell {
         self.arm(station, edcaf);
     }
 
+    /// A service period goes on: there is nothing to ask for.
+    fn drop_trigger(&mut self, station: StationId) {
+        for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
+            access.management.retain(|frame| frame.action != Action::Trigger);
+        }
+    }
+
     /// The access point acknowledged a frame that begins a service period.
     fn begin_service(&mut self, station: StationId) {
         let now = self.now;
@@ -190,7 +202,7 @@ impl Cell {
             // Its Ack came when the period was over.
             return;
         }
-        service.is_served = true;
+        (service.is_served, service.may_be_served) = (true, false);
         if service.until.is_none() {
             service.overdue = now + OVERDUE;
         }
@@ -229,10 +241,20 @@ impl Cell {
         station: StationId,
         (content, edcaf): (Content, usize),
         success: bool,
+        settled: Settled,
     ) {
         let Some(service) = self.service(station) else { return };
         match content {
-            Content::Data { .. } if success && service.config.triggers(edcaf) => {
+            Content::Data { .. } if service.config.triggers(edcaf) => match success {
+                true => self.begin_service(station),
+                false => service.may_be_served |= !service.is_served,
+            },
+            Content::BlockAckRequest { .. }
+                if success
+                    && settled.mpdus > 0
+                    && service.may_be_served
+                    && service.config.triggers(edcaf) =>
+            {
                 self.begin_service(station);
             }
             // The answer is held for it, and comes in a service period.
@@ -266,6 +288,7 @@ impl Cell {
         let Some(service) = self.service(station) else { return };
         if ends_service {
             (service.is_served, service.overdue) = (false, Instant::MAX);
+            service.may_be_served = false;
             let is_unscheduled = service.until.is_none() && service.config.has_unscheduled();
             if more && is_unscheduled || awaits_agreement {
                 self.queue_trigger(station);
@@ -275,8 +298,18 @@ impl Cell {
             if more {
                 self.queue_about_absence(station, Action::PsPoll);
             }
-        } else if service.overdue < Instant::MAX {
-            service.overdue = now + OVERDUE;
+        } else if service.until.is_none()
+            && service.config.has_unscheduled()
+            && service.config.delivers(edcaf)
+        {
+            // The access point took a trigger, whether or not its acknowledgement came.
+            (service.is_served, service.overdue) = (true, now + OVERDUE);
+            let is_on = service.is_on;
+            self.drop_trigger(station);
+            if !is_on {
+                // It was about to leave.
+                self.turn_on(station);
+            }
         }
         self.find_next_absence();
         self.rest(station);

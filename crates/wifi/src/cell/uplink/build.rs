@@ -137,6 +137,7 @@ impl Cell {
             opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         })
     }
@@ -440,6 +441,7 @@ impl Station {
             opportunity_end: uplink.opportunity_end,
             collided: false,
             ends_service: false,
+            more_data: None,
             in_space: false,
         };
         (exchange, answer)

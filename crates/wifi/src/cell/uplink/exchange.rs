@@ -385,7 +385,7 @@ impl Cell {
         match &acked {
             Some(acked) => state.settle_answered(&mut cx, &exchange, acked),
             None => state.unanswered(&mut cx, &exchange),
-        }
+        };
         if is_data(&exchange) && acked.is_some_and(|acked| !acked.is_empty()) {
             self.contend_less(station, exchange.edcaf);
             self.sent_when_asked(station);
