@@ -319,6 +319,10 @@ impl Cell {
                         None => self.more_data((sender, edcaf), exchange.peer, more),
                     };
                     self.frame_came(receiver, edcaf, (exchange.ends_service, more));
+                } else if matches!(exchange.content, Content::BlockAckRequest { .. })
+                    && self.has_service_periods(receiver)
+                {
+                    self.request_came_in_power_save(receiver, exchange.edcaf);
                 }
             }
         } else if let Content::Data { mpdus, .. } = exchange.content

@@ -283,7 +283,6 @@ impl Cell {
         edcaf: usize,
         (ends_service, more): (bool, bool),
     ) {
-        let now = self.now;
         let awaits_agreement = self.awaits_agreement(station);
         let Some(service) = self.service(station) else { return };
         if ends_service {
@@ -298,19 +297,38 @@ impl Cell {
             if more {
                 self.queue_about_absence(station, Action::PsPoll);
             }
-        } else if service.until.is_none()
-            && service.config.has_unscheduled()
-            && service.config.delivers(edcaf)
-        {
-            // The access point took a trigger, whether or not its acknowledgement came.
-            (service.is_served, service.overdue) = (true, now + OVERDUE);
-            let is_on = service.is_on;
-            self.drop_trigger(station);
-            if !is_on {
-                // It was about to leave.
-                self.turn_on(station);
-            }
+        } else {
+            self.is_served_by(station, edcaf);
         }
+        self.find_next_absence();
+        self.rest(station);
+    }
+
+    /// The access point sent something of a service period in this category: it took a trigger,
+    /// whether or not its acknowledgement came.
+    fn is_served_by(&mut self, station: StationId, edcaf: usize) {
+        let now = self.now;
+        let Some(service) = self.service(station) else { return };
+        let is_unscheduled = service.until.is_none() && service.config.has_unscheduled();
+        if !is_unscheduled || !service.config.delivers(edcaf) {
+            return;
+        }
+        (service.is_served, service.overdue) = (true, now + OVERDUE);
+        let is_on = service.is_on;
+        self.drop_trigger(station);
+        if !is_on {
+            // It was about to leave.
+            self.turn_on(station);
+        }
+    }
+
+    /// The access point asked for a Block Ack, which it does in service periods.
+    pub(in super::super) fn request_came_in_power_save(
+        &mut self,
+        station: StationId,
+        edcaf: usize,
+    ) {
+        self.is_served_by(station, edcaf);
         self.find_next_absence();
         self.rest(station);
     }

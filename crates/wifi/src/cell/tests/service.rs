@@ -211,7 +211,9 @@ impl Log {
                     for frame in own.flat_map(|p| &p.frames).filter(|frame| frame.received) {
                         match frame.kind {
                             _ if frame.end_of_service_period => since = None,
-                            FrameKind::QosData { .. } => since = Some(ppdu.end),
+                            FrameKind::QosData { .. } | FrameKind::BlockAckRequest { .. } => {
+                                since = Some(ppdu.end);
+                            }
                             _ => {}
                         }
                     }
@@ -740,8 +742,7 @@ fn config() -> impl Strategy<Value = ServicePeriodConfig> {
         })
     });
     let bits = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    // In shorter ones windows that losses widened leave hardly any time to send.
-    let twt = (5u64..80, 6u64..30, 0u64..100, bits).prop_map(|(interval, length, first, bits)| {
+    let twt = (5u64..80, 3u64..30, 0u64..100, bits).prop_map(|(interval, length, first, bits)| {
         let (announced, ends_early, at_once, listens_to_dtim) = bits;
         ServicePeriodConfig::TargetWake(TwtConfig {
             wake_interval: ms(interval),
@@ -764,8 +765,8 @@ proptest! {
     #[test]
     fn nothing_waits_without_end(
         services in prop::collection::vec(prop_oneof![4 => config().prop_map(Some), 1 => Just(None)], 1..4),
-        loss in prop_oneof![Just(0.0), 0.0..0.5],
-        retry_limit in 2u8..8,
+        loss in prop_oneof![Just(0.0), 0.0..0.6],
+        retry_limit in 1u8..8,
         (down, up) in (5u64..90, 5u64..400),
         driver in prop_oneof![
             Just(DriverLimit::None),
@@ -808,8 +809,9 @@ proptest! {
         for n in 1..=number {
             let service = services[usize::from(n) - 1];
             let is_unscheduled = matches!(service, Some(ServicePeriodConfig::Unscheduled(_)));
-            // An A-MPDU, and the Block Ack Requests behind it.
-            let attempts = u32::from(retry_limit) + u32::from(aggregates);
+            // Those of a frame, the last one perhaps in an A-MPDU, and of the Block Ack Request
+            // behind that.
+            let attempts = u32::from(retry_limit) * (1 + u32::from(aggregates));
             let attempts = is_unscheduled.then_some(attempts);
             prop_assert_eq!(log.in_vain_beyond(StationId(n), attempts), []);
             if is_unscheduled {
