@@ -116,7 +116,9 @@ impl Station {
                     lost.extend_from_slice(mpdu.msdus.packets());
                 }
             });
-        match answered {
+        // One of several stations answers for a PSDU of which it got nothing, too: the next one
+        // has to be more robust.
+        match answered && number_acked > 0 {
             true => originator.succeeded(),
             false => originator.failed(lost_mpdus > 0),
         }
