@@ -48,7 +48,13 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
         flow.mean.contention > CONTENTION_MEAN_MS && !links_of(run, flow).any(is_failing)
     };
     let waiting = delay::worst(flows.iter().filter(waits), |parts| parts.contention);
-    let many = senders.len() > 1 && ppdus(run) >= PPDUS_MIN;
+    let neighbours: Vec<&str> = run
+        .neighbours
+        .iter()
+        .filter(|(_, neighbour)| neighbour.airtime_fraction > 0.0)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let many = senders.len() + neighbours.len() > 1 && ppdus(run) >= PPDUS_MIN;
     if !many || (share < COLLIDED && waiting.is_none()) {
         return None;
     }
@@ -56,12 +62,20 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
     let waits = waiting.map_or(String::new(), |flow| {
         format!("; packets of {} wait {} for the channel", flow.name, ms(flow.mean.contention))
     });
+    let own = match senders.len() {
+        1 => "1 node".to_owned(),
+        number => format!("{number} nodes"),
+    };
+    let others = match neighbours[..] {
+        [] => String::new(),
+        [name] => format!(" and the neighbour {name}"),
+        _ => format!(" and the neighbours {}", neighbours.join(", ")),
+    };
     Some(Finding {
         kind: Kind::Contention,
         sentence: format!(
-            "{} nodes share the channel, and {} of the airtime of data goes into PPDUs that \
+            "{own}{others} share the channel, and {} of the airtime of data goes into PPDUs that \
              overlap with another one at their receiver{waits}",
-            senders.len(),
             percent(share),
         ),
         weight: costs

@@ -97,7 +97,11 @@ impl Station {
     /// asked before anything is sent to it again.
     pub fn not_asked(&mut self, cx: &mut Context<'_>, exchange: &Exchange, mpdus: usize) {
         let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
-        self.edcaf(exchange.edcaf).originators[index].block_ack_request_due = true;
+        let originator = &mut self.edcaf(exchange.edcaf).originators[index];
+        originator.block_ack_request_due = true;
+        if !exchange.in_space {
+            originator.failed(false);
+        }
         self.link_stats(exchange.peer).mpdus_failed += mpdus as u64;
     }
 
@@ -138,7 +142,9 @@ impl Station {
                     lost.extend_from_slice(mpdu.msdus.packets());
                 }
             });
-        match answered {
+        // One of several stations answers for a PSDU of which it got nothing, too: the next one
+        // has to be more robust. What is lost in space says nothing of the station alone.
+        match answered && (number_acked > 0 || exchange.in_space) {
             true => originator.succeeded(),
             false => originator.failed(lost_mpdus > 0),
         }
@@ -189,15 +195,13 @@ impl Station {
         let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
         let access = self.edcaf(exchange.edcaf);
         let originator = &mut access.originators[index];
-        originator.block_ack_request_due = false;
-        originator.block_ack_request_attempts = 0;
-        originator.succeeded();
         let before = originator.held();
         // What is still missing was counted as an attempt when it was sent.
         let all = originator.pending.len().min(Bitmap::BITS);
         let never = AttemptsMax::all(u8::MAX);
         let released = &mut cx.outbox.released;
         let number_acked = originator.settle(all, acked, never, released, |_| {});
+        originator.request_answered(number_acked > 0);
         let after = originator.held();
         let packets = access.let_go(before, after);
         self.hold(now, 0, packets);

@@ -389,6 +389,20 @@ impl Originator {
         self.failures = if given_up { 0 } else { self.failures + 1 };
     }
 
+    /// Takes note of the answer to a Block Ack Request. If it acknowledged nothing, what it was
+    /// asked about failed: firmware stays at its place in the retry chain, that of before the
+    /// request. Linux' drivers look up the rates anew when they send an A-MPDU again.
+    pub fn request_answered(&mut self, acknowledged: bool) {
+        let asked_in_vain = u32::from(self.block_ack_request_attempts);
+        let goes_on = self.rate_control.as_ref().is_some_and(RateControl::is_firmware);
+        self.failures = match goes_on && !acknowledged {
+            true => self.failures.saturating_sub(asked_in_vain),
+            false => 0,
+        };
+        self.block_ack_request_due = false;
+        self.block_ack_request_attempts = 0;
+    }
+
     /// The sequence number of the next MPDU, at which an ADDBA Request starts the agreement.
     pub fn next_sequence(&self) -> SeqNo12 {
         self.next_sequence

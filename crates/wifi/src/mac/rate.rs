@@ -288,6 +288,11 @@ impl RateControl {
         control
     }
 
+    /// It is the stand-in for firmware.
+    pub const fn is_firmware(&self) -> bool {
+        matches!(self.kind, Kind::Firmware(_))
+    }
+
     /// The rates for the PPDU about to be built; to be asked once for each,
     /// because the answer may use up a probe. `snr` is what the receiver
     /// measured last, as the error model takes it.

@@ -3,7 +3,7 @@
 //! nanosecond; packets, whatever is lost.
 
 use super::*;
-use crate::event::{Event, FrameKind, Ppdu};
+use crate::event::{Event, Frame, FrameKind, Ppdu};
 use crate::phy::{HeGuardInterval, RuSize};
 use lasthop_packet::DropReason;
 use proptest::prelude::*;
@@ -293,6 +293,48 @@ fn a_missing_block_ack_is_one_stations_loss() {
         }
         assert!(two.mpdus_failed > 30 && two.block_ack_requests > 10, "{two:?}");
     }
+}
+
+/// A station that is asked by a Trigger frame answers also if it got nothing of its PSDU, which
+/// is no success: what was lost four times is sent at the rate for 6 dB less, as to one station
+/// alone, where nobody answers.
+#[test]
+fn what_is_lost_again_and_again_is_sent_more_robustly() {
+    let mut slower = 0;
+    for acknowledgement in ALL {
+        let mut config = ofdma(4, 7, 3, acknowledgement);
+        config.change_links(|pair| pair.link.snr = Db(20.0));
+        let (update_interval, deviation) = (Duration::from_millis(50), Db(3.0));
+        let rates: Vec<Rate> = Rate::all_he(ChannelWidth::Mhz80, GI, 1).collect();
+        for station in &mut config.stations {
+            station.capabilities = crate::Capabilities::new(rates.clone(), true);
+        }
+        config.stations[AP.index()].rate_control =
+            RateControlConfig::Firmware { update_interval, deviation };
+        // As good as nothing is given up, which would begin a new chain.
+        config.stations[AP.index()].retry_limit = 255;
+        let (ppdus, _) = downlink(&config, 20, 1_500, Duration::from_secs(2));
+        // By station: the PSDUs in a row of which nothing arrived, and the rate of the first.
+        let mut lost = [(0, None); 5];
+        for psdu in ppdus.iter().flat_map(|ppdu| &ppdu.psdus) {
+            let Address::Station(station) = psdu.receiver else { continue };
+            let is_data = |frame: &&Frame| matches!(frame.kind, FrameKind::QosData { .. });
+            let mut data = psdu.frames.iter().filter(is_data).peekable();
+            if station == AP || data.peek().is_none() {
+                continue;
+            }
+            let (times, first) = &mut lost[station.index()];
+            let rate = *first.get_or_insert(psdu.rate);
+            if (4..20).contains(times) {
+                assert!(psdu.rate.bitrate() < rate.bitrate(), "{acknowledgement:?} {psdu:?}");
+                slower += 1;
+            } else if *times == 0 {
+                *first = Some(psdu.rate);
+            }
+            *times = if data.any(|frame| frame.received) { 0 } else { *times + 1 };
+        }
+    }
+    assert!(slower > 10, "{slower}");
 }
 
 /// A Trigger frame says whom it asks, and on what.
