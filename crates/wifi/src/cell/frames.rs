@@ -114,18 +114,8 @@ impl Station {
                     return Some(self.build_request(cx, edcaf, peer, opportunity_end));
                 }
                 Work::Data(peer) => {
-                    let is_whole = self.config.capabilities.width() <= self.width_max;
-                    if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() && is_whole {
-                        if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
-                            return Some(self.build_request(cx, edcaf, peer, opportunity_end));
-                        }
-                        if is_whole {
-                            let several = self.build_spatial(cx, air, edcaf, peer, opportunity_end);
-                            if several.is_some() {
-                                return several;
-                            }
-                        }
-                        let several = self.build_multi_user(cx, air, edcaf, peer, opportunity_end);
+                    if self.config.ofdma.is_some() || self.config.mu_mimo.is_some() {
+                        let several = self.build_several(cx, air, edcaf, peer, opportunity_end);
                         if several.is_some() {
                             return several;
                         }
@@ -136,6 +126,31 @@ impl Station {
                     }
                 }
             }
+        }
+    }
+
+    /// Builds what goes to several stations, or the request that has to go ahead.
+    #[inline(never)]
+    fn build_several(
+        &mut self,
+        cx: &mut Context<'_>,
+        air: &Air,
+        edcaf: usize,
+        peer: Address,
+        opportunity_end: Instant,
+    ) -> Option<Exchange> {
+        let is_whole = self.config.capabilities.width() <= self.width_max;
+        if self.config.ofdma.is_none() && !is_whole {
+            return None;
+        }
+        if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
+            return Some(self.build_request(cx, edcaf, peer, opportunity_end));
+        }
+        let in_space =
+            is_whole.then(|| self.build_spatial(cx, air, edcaf, peer, opportunity_end)).flatten();
+        match in_space {
+            None => self.build_multi_user(cx, air, edcaf, peer, opportunity_end),
+            several => several,
         }
     }
 
