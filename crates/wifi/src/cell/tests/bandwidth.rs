@@ -514,6 +514,8 @@ fn a_ppdu_to_several_takes_what_is_idle() {
                     "{kind:?}"
                 );
                 assert_eq!(trigger.start, sent.end + us(16));
+                // Of two users, 28 + 2 * 9 bytes.
+                assert_eq!(trigger.end, trigger.start + us(ofdm_24(46)));
                 (&behind[1..3], trigger.end)
             }
             OfdmaAcknowledgement::Aggregated => (&behind[..2], sent.end),
@@ -522,7 +524,6 @@ fn a_ppdu_to_several_takes_what_is_idle() {
             assert_eq!((answer.start, width(answer)), (asked + us(16), idle));
             assert!(answer.psdus[0].ru.is_some());
         }
-        assert_eq!(ofdm_24(14), 28);
         let delivered = |to: u16| {
             let link = cell.link_stats(AP, Address::Station(StationId(to))).expect("it sent");
             (link.mpdus_acked, link.mpdu_retries)
