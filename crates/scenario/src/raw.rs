@@ -701,9 +701,9 @@ tables! {
         /// Power save of a station: it dozes when nothing happens, or but for service
         /// periods. Not together with scan.
         option_table power_save: RawPowerSave = "none: it is always awake, as on mains power";
-        /// What a station of 802.11ac or 802.11ax uses of what it can, as it tells its access
-        /// point when it associates. When a [[change]] sets it, it tells so by a frame, as a phone
-        /// does that begins to save power, and the access point goes by it from then on.
+        /// What a station of 802.11ac or 802.11ax uses of what it can, as it announces when it
+        /// associates. When a [[change]] sets it, it notifies its access point by a frame, as a
+        /// phone does that begins to save power, and that goes by it from then on.
         option_table operating_mode: RawOperatingMode = "none: all that it can";
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.

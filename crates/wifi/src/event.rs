@@ -376,7 +376,7 @@ pub enum FrameKind {
         /// Window in MPDUs.
         window: u16,
     },
-    /// A station tells its access point how it operates.
+    /// A station notifies its access point of how it operates.
     OperatingMode {
         /// From now on.
         mode: OperatingMode,

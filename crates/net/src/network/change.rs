@@ -36,11 +36,11 @@ pub enum Change {
         /// How it scans from now on.
         scan: Option<ScanConfig>,
     },
-    /// Another operating mode of a station, which tells its access point.
+    /// Another operating mode of a station, which notifies its access point.
     OperatingMode {
         /// The node.
         node: NodeId,
-        /// What it uses from now on, once that is told.
+        /// What it uses once the access point has acknowledged the notification.
         mode: OperatingMode,
     },
     /// How well a node hears another one.

@@ -14,7 +14,7 @@ use lasthop_wifi::{Capabilities, StationId};
 
 const WIDTHS: [ChannelWidth; 4] = ChannelWidth::ALL;
 
-/// Each width with each number of streams, told 10 ms apart.
+/// Each width with each number of streams, 10 ms apart.
 fn modes() -> Vec<OperatingMode> {
     let of = |width| {
         (1..=4).map(move |streams| OperatingMode {
@@ -73,8 +73,8 @@ fn read(
     // Acks are between.
     assert_eq!(lines.len(), 2 * modes().len());
     assert!(lines.iter().all(|line| line[2] == "1" && line[3].is_empty()), "{lines:?}");
-    let told = lines.into_iter().filter(|line| line[0] != "0x001d");
-    Some(told.collect())
+    let notifications = lines.into_iter().filter(|line| line[0] != "0x001d");
+    Some(notifications.collect())
 }
 
 fn number(text: &str) -> u32 {

@@ -266,8 +266,8 @@ impl Cell {
         self.give_room(access_point);
     }
 
-    /// What an access point's drivers hold for a station that cannot be reached any more takes no
-    /// room from others.
+    /// What an access point's drivers hold for a station that cannot be reached any more does not
+    /// count towards their limit.
     pub(super) fn give_room(&mut self, access_point: StationId) {
         for edcaf in 0..EDCAFS {
             let access = &self.stations[access_point.index()].edcafs[edcaf];

@@ -175,7 +175,7 @@ pub struct StationConfig {
     pub rate_control: RateControlConfig,
     /// What it can send and receive; two stations use what both can.
     pub capabilities: Capabilities,
-    /// What it uses of that, as it tells its access point; `None`: all. A station's only.
+    /// What it uses of that, as it notifies its access point; `None`: all. A station's only.
     pub operating_mode: Option<OperatingMode>,
     /// Frames of at least this many bytes (MPDU, or whole A-MPDU) are preceded
     /// by RTS/CTS; never if `None`.

@@ -292,7 +292,7 @@ impl Edcaf {
     }
 
     /// Packets in driver and hardware for stations that cannot be reached: hardware gives those
-    /// back (mac80211's `tx_filtered`), and they take no room from others.
+    /// back (mac80211's `tx_filtered`), and they do not count towards the limit.
     pub fn filtered_packets(&self) -> u32 {
         if self.absent.dozing.is_empty() {
             return 0;

@@ -99,7 +99,7 @@ impl Station {
         own.shared_with(theirs_now.as_ref().unwrap_or(theirs))
     }
 
-    /// It tells `peer` how it operates by an OM Control subfield.
+    /// It notifies `peer` by an OM Control subfield.
     pub fn says_by_control(&self, settings: &Settings, peer: StationId) -> bool {
         self.config.capabilities.is_he() && settings.peers[peer.index()].1.is_he()
     }
@@ -126,7 +126,7 @@ impl Station {
 const NOTIFICATION: usize = AccessCategory::Voice.index();
 
 impl Cell {
-    /// From `now` on a station shall have another mode: it tells its access point.
+    /// From `now` on a station shall have another mode: it notifies its access point.
     ///
     /// # Errors
     /// If it is the access point, or has not what the mode says ([`OperatingMode::is_of`]), if
@@ -154,7 +154,7 @@ impl Cell {
         Ok(())
     }
 
-    /// The station tells its access point how it operates.
+    /// The station notifies its access point of how it operates.
     fn notify(&mut self, station: StationId) {
         let peer = self.access_point_of(station);
         let state = &mut self.stations[station.index()];
@@ -256,7 +256,7 @@ impl Cell {
         }
     }
 
-    /// The mode that `station` told its access point, if it told one.
+    /// The mode that `station` notified its access point of, if there was one.
     pub(super) fn known_mode(&self, station: StationId) -> Option<OperatingMode> {
         let access_point = self.access_point_of(station);
         self.stations[access_point.index()].modes.as_ref()?.of_peer(station)

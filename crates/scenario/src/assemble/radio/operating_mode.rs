@@ -55,7 +55,7 @@ pub(super) fn config(
     (problems.len() == before).then_some(mode)
 }
 
-/// Its access point knows what it tells.
+/// Its access point understands notifications.
 pub(super) fn check(
     wifi: &[WifiNode<'_>],
     own: &[Common],
@@ -65,7 +65,7 @@ pub(super) fn check(
     for (_, node) in wifi {
         let Some(table) = &node.raw.settings.operating_mode else { continue };
         if channel.independent.value {
-            let message = "operating modes are told to an access point, and this cell has none";
+            let message = "operating modes are between a station and its access point, and this cell has none";
             problems.push(&table.here, message);
         }
         let is_its = |(_, other): &&WifiNode<'_>| {
