@@ -44,6 +44,8 @@ pub(super) struct Edcaf {
     /// The last PPDU was for several stations, and may have passed over those that a Block Ack
     /// Request is due for.
     passed_over: bool,
+    /// Whom [`Self::request_passed_over`] chose last.
+    last_requested: Option<Address>,
     /// Packets in the originators' hands.
     pub held: Held,
     /// When the packet that was taken last left the upper queue.
@@ -207,6 +209,7 @@ impl Edcaf {
             repeats_next: false,
             repeats: 0,
             passed_over: false,
+            last_requested: None,
             held: Held::NONE,
             dequeued: Instant::ZERO,
             gate: Gate::Open,
@@ -363,7 +366,11 @@ impl Edcaf {
             return None;
         }
         let is_due = |o: &&Originator| o.block_ack_request_due && self.waits(o);
-        self.originators.iter().find(is_due).map(|originator| originator.peer)
+        let last = self.last_requested.and_then(|peer| self.originator(peer));
+        let (before, after) = self.originators.split_at(last.map_or(0, |index| index + 1));
+        let next = after.iter().chain(before).find(is_due).map(|originator| originator.peer);
+        self.last_requested = next.or(self.last_requested);
+        next
     }
 
     /// Data is sent to several, of whom `peer` is one.

@@ -299,7 +299,7 @@ fn several_stations_at_once() {
     use super::ofdma::ofdma;
     use crate::cell::OfdmaAcknowledgement::{Aggregated, BlockAckRequest, MuBlockAckRequest};
     let all = [
-        (BlockAckRequest, 0x89b8_8188_c5e4_084a),
+        (BlockAckRequest, 0x26db_84e4_e88f_a36d),
         (MuBlockAckRequest, 0xeebe_2f49_f58f_6d25),
         (Aggregated, 0x10e1_5a15_36f1_2d15),
     ];

@@ -269,6 +269,8 @@ fn it_gains_where_channels_stand_still() {
 /// usual, and as good as none for good. Half of them were lost when it did not.
 #[test]
 fn it_learns_how_fast_channels_change() {
+    // One run differs from the mean by up to 0.09.
+    const RUNS: u32 = 8;
     for (is_he, control) in [
         (false, RateControlConfig::minstrel_ht()),
         (false, RateControlConfig::ideal()),
@@ -285,7 +287,6 @@ fn it_learns_how_fast_channels_change() {
             station.capabilities = Capabilities::new(rates.clone(), true);
             station.rate_control = control.clone();
         }
-        let mut cell = Cell::new(&config, Seed::new(3, 0)).expect("a sound cell");
         // Two floods, and a third station that also sends.
         let stations: Vec<StationId> = (1..=3).map(StationId).collect();
         let senders: Vec<(StationId, Address)> = stations
@@ -293,13 +294,17 @@ fn it_learns_how_fast_channels_change() {
             .map(|&to| (AP, Address::Station(to)))
             .chain([(StationId(3), Address::Station(AP))])
             .collect();
-        saturate_each(&mut cell, &senders, Duration::from_secs(2));
-        for &to in &stations {
-            let stats = cell.link_stats(AP, Address::Station(to)).expect("it sent");
-            let failed = stats.mpdus_failed as f64 / stats.mpdus as f64;
-            assert!(failed < 0.33, "HE {is_he}, {to:?}: {failed}");
-            assert!(stats.mpdus_lost * 1_000 < stats.mpdus, "{to:?}: {}", stats.mpdus_lost);
+        let mut failed = [0.0; 3];
+        for run in 0..RUNS {
+            let mut cell = Cell::new(&config, Seed::new(3, run.into())).expect("a sound cell");
+            saturate_each(&mut cell, &senders, Duration::from_secs(2));
+            for (&to, failed) in stations.iter().zip(&mut failed) {
+                let stats = cell.link_stats(AP, Address::Station(to)).expect("it sent");
+                *failed += stats.mpdus_failed as f64 / stats.mpdus as f64 / f64::from(RUNS);
+                assert!(stats.mpdus_lost * 1_000 < stats.mpdus, "{to:?}: {}", stats.mpdus_lost);
+            }
         }
+        assert!(failed.iter().all(|&failed| failed < 0.27), "HE {is_he}: {failed:?}");
     }
 }
 

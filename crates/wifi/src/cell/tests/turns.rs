@@ -64,3 +64,35 @@ fn a_queue_starves_nobody() {
         }
     }
 }
+
+/// Stations whose Block Acks are missing are asked in turn, between PPDUs for several: nobody
+/// is back among the receivers of these sooner than others.
+#[test]
+fn block_ack_requests_go_round() {
+    use super::ofdma::{ALL, ofdma};
+    for acknowledgement in ALL {
+        for loss in [0.1, 0.5] {
+            for queue in [QueueConfig::RFC_8289, QueueConfig::MAC80211] {
+                let mut config = ofdma(5, 3, 64, acknowledgement);
+                config.stations[AP.index()].queue = queue;
+                config.stations[AP.index()].ofdma.as_mut().expect("it has").stations_max = 4;
+                assert_eq!(
+                    config.stations[AP.index()].block_ack.request,
+                    BlockAckRequestPolicy::AfterMissing
+                );
+                // Block Acks are lost, not data.
+                config.change_links(|pair| {
+                    if pair.from != AP {
+                        pair.link.loss = Probability::new(loss);
+                    }
+                });
+                let each = delivered(&config, 5, Duration::from_secs(5));
+                let mean = each.iter().sum::<u64>() / 5;
+                assert!(
+                    each.iter().all(|one| one.abs_diff(mean) * 10 <= mean),
+                    "{acknowledgement:?} {queue:?}, {loss}: {each:?}"
+                );
+            }
+        }
+    }
+}
