@@ -139,6 +139,13 @@ impl Rates {
         facts.psdu_within.1
     }
 
+    /// RTS and CTS ahead of a frame at `rate`, without the SIFS behind each.
+    pub fn protection(&mut self, rate: Rate) -> Duration {
+        let facts = self.of(rate);
+        let (rate, clear) = (facts.response, facts.ack);
+        self.ppdu_duration(rate, alone(rate, sizes::RTS)) + clear
+    }
+
     /// The response to a frame at `rate`: a Block Ack under an agreement over so many MPDUs,
     /// or an Ack.
     pub fn response(&mut self, rate: Rate, block_ack: Option<u16>) -> Expected {

@@ -9,6 +9,7 @@ use crate::air::{Carried, Flight, Overlaps, Reduction, alone};
 use crate::event::Event;
 use crate::mac::block_ack::{Bitmap, Recipient};
 use crate::mac::originator::Agreement;
+use crate::mac::rate::RateControl;
 use crate::mac::retry_out::PseudoRetryOut;
 use crate::mac::sizes;
 use crate::phy::PacketPadding;
@@ -182,6 +183,10 @@ impl Cell {
                 Sequel::Answer => self.send_answer(station),
                 Sequel::MultiStationBlockAck => self.send_multi_station_block_ack(station),
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
+                    // The rate that was chosen is too slow, or another peer's: later.
+                    Some(exchange) if !self.is_within(&exchange) => {
+                        self.end_opportunity(station, edcaf);
+                    }
                     // RTS and CTS protect the opportunity at its start.
                     Some(exchange) => {
                         self.launch(station, Exchange { requesting: false, ..exchange });
@@ -356,9 +361,24 @@ impl Cell {
             access.queue.peek_len_for(peer.into()).map(|b| sizes::mpdu(b.into(), true))
         });
         let bytes = bytes.unwrap_or(sizes::ADDBA);
-        let payload = self.rates.padded_ppdu_duration(last.rate, bytes, padding);
+        // What comes behind a Block Ack Request or a management frame is sent faster than that.
+        let rate = match last.content {
+            Content::Data { .. } => last.rate,
+            _ => originator
+                .and_then(|one| one.rate_control.as_ref())
+                .map_or(last.rate, RateControl::main_rate),
+        };
+        let payload = self.rates.padded_ppdu_duration(rate, bytes, padding);
         let response = last.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         self.now + sifs + payload + response <= last.opportunity_end
+    }
+
+    /// Whether what was built ends within its transmission opportunity, if it starts now.
+    fn is_within(&self, exchange: &Exchange) -> bool {
+        let sifs = self.settings.timing.sifs;
+        let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
+        !matches!(exchange.content, Content::Data { .. } | Content::BlockAckRequest { .. })
+            || self.now + exchange.duration + response <= exchange.opportunity_end
     }
 
     /// The originator learns that its ADDBA Request was accepted.

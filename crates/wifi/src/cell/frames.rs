@@ -287,6 +287,7 @@ impl Station {
         }
         let aggregation = self.config.aggregation;
         let txop_limit = self.config.access[edcaf].txop_limit;
+        let protects = self.config.rts_threshold.is_some();
         let originator = &mut self.edcaf(edcaf).originators[index];
         let agreed = originator.agreement.window();
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
@@ -298,8 +299,12 @@ impl Station {
             let mut duration_max = aggregation.ampdu_duration_max;
             if !txop_limit.is_zero() {
                 let block_ack = cx.rates.response(rate, Some(window)).duration;
-                let response = block_ack + cx.settings.timing.sifs;
-                let left = opportunity_end.saturating_since(now).saturating_sub(response);
+                let mut around = block_ack + cx.settings.timing.sifs;
+                // RTS and CTS are sent at the opportunity's start.
+                if protects && opportunity_end == now + txop_limit {
+                    around += cx.rates.protection(rate) + cx.settings.timing.sifs * 2;
+                }
+                let left = opportunity_end.saturating_since(now).saturating_sub(around);
                 duration_max = duration_max.min(left);
             }
             let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);

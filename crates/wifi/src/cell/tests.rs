@@ -11,6 +11,7 @@ mod mu_mimo;
 mod ofdma;
 mod offer;
 mod operating_mode;
+mod opportunity;
 mod padding;
 mod response;
 mod retry_out;

@@ -1,0 +1,159 @@
+//! Transmission opportunities of several exchanges (IEEE 802.11-2020, 10.23.2.8 and 10.23.2.9):
+//! what is on the air, from the first frame to the last response.
+
+use super::ofdma::ALL;
+use super::*;
+use crate::event::{FrameKind, Ppdu};
+use proptest::prelude::*;
+
+const SIFS: Duration = Duration::from_micros(16);
+
+/// Of the access point's transmission opportunities, those that ended in `time`: each frame and
+/// response of it, SIFS after the one before. Nobody else contends; the stations' queues are kept
+/// full.
+fn opportunities(config: &CellConfig, bytes: u16, time: Duration) -> Vec<Vec<Ppdu>> {
+    let ppdus = super::ofdma::downlink(config, 200, bytes, time).0;
+    let mut all: Vec<Vec<Ppdu>> = Vec::new();
+    for ppdu in ppdus {
+        match all.last_mut() {
+            Some(last) if last.last().is_some_and(|l| l.end + SIFS == ppdu.start) => {
+                last.push(ppdu);
+            }
+            _ => all.push(vec![ppdu]),
+        }
+    }
+    all.pop();
+    all
+}
+
+fn is_data(ppdu: &Ppdu) -> bool {
+    ppdu.frames().any(|frame| matches!(frame.kind, FrameKind::QosData { .. }))
+}
+
+fn is_request(ppdu: &Ppdu) -> bool {
+    ppdu.frames().any(|frame| matches!(frame.kind, FrameKind::BlockAckRequest { .. }))
+}
+
+/// Of each PPDU its start, its end, whose it is, its first frame and how many it has.
+fn shown(opportunity: &[Ppdu]) -> Vec<alloc::string::String> {
+    let begin = opportunity[0].start;
+    let one = |ppdu: &Ppdu| {
+        let (start, end) = (ppdu.start - begin, ppdu.end - begin);
+        let mut kinds = ppdu.frames().map(|frame| frame.kind);
+        let (first, more) = (kinds.next(), kinds.count());
+        alloc::format!("{start} to {end}: {:?}, {first:?} and {more}", ppdu.transmitter)
+    };
+    opportunity.iter().map(one).collect()
+}
+
+/// What the cases differ in.
+#[derive(Clone, Debug)]
+struct Case {
+    /// 802.11ax; else 802.11n.
+    is_he: bool,
+    limit_us: u64,
+    /// Of the links, in dB: what is left at the ideal rate.
+    snrs: [f64; 3],
+    loss: f64,
+    ampdu_bytes: u32,
+    amsdu_bytes: u16,
+    rts: bool,
+    /// OFDMA, if 802.11ax.
+    several: Option<OfdmaAcknowledgement>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let several = prop_oneof![Just(None), prop::sample::select(ALL.to_vec()).prop_map(Some)];
+    let lengths =
+        (prop::sample::select(vec![0, 8_000, 65_535]), prop::sample::select(vec![0, 7_935]));
+    let snrs = prop::array::uniform3(8.0..45.0);
+    (any::<bool>(), 16u64..200, snrs, 0.0..0.4, lengths, any::<bool>(), several).prop_map(
+        |(is_he, limit, snrs, loss, (ampdu_bytes, amsdu_bytes), rts, several)| {
+            let several = several.filter(|_| is_he);
+            let limit_us = 32 * limit;
+            Case { is_he, limit_us, snrs, loss, ampdu_bytes, amsdu_bytes, rts, several }
+        },
+    )
+}
+
+fn config(case: &Case) -> CellConfig {
+    let width = ChannelWidth::Mhz40;
+    let gi = crate::phy::HeGuardInterval::Ns800Ltf2x;
+    let rates: Vec<Rate> = match case.is_he {
+        true => Rate::all_he(width, gi, 1).collect(),
+        false => (0..8).map(|index| mcs(index, width, GuardInterval::Long)).collect(),
+    };
+    let mut config = cell(3, rates[0], width, case.ampdu_bytes);
+    if case.is_he {
+        config.standard = Standard::Dot11ax;
+    }
+    config.beacon_interval = None;
+    for station in &mut config.stations {
+        station.capabilities = Capabilities::new(rates.clone(), true);
+        station.rate_control = RateControlConfig::ideal();
+        station.aggregation.amsdu_bytes_max = case.amsdu_bytes;
+        station.rts_threshold = case.rts.then_some(0);
+        station.retry_limit = 255;
+        for access in &mut station.access {
+            access.txop_limit = Duration::from_micros(case.limit_us);
+        }
+    }
+    config.stations[AP.index()].queue = QueueConfig::DropTail { limit: Limit::Packets(5_000) };
+    config.stations[AP.index()].ofdma = case.several.map(|acknowledgement| OfdmaConfig {
+        stations_max: 3,
+        acknowledgement,
+        guard_interval: gi,
+        uplink: None,
+    });
+    config.change_links(|pair| {
+        let station = pair.from.0.max(pair.to.0);
+        pair.link.snr = Db(case.snrs[usize::from(station.max(1) - 1)]);
+        if pair.from != AP {
+            pair.link.loss = Probability::new(case.loss);
+        }
+    });
+    config
+}
+
+proptest! {
+    /// Whatever the rates of the stations: an opportunity of several exchanges is no longer than
+    /// the limit, nor is an A-MPDU of several MPDUs with its RTS and its response.
+    #[test]
+    fn none_is_longer_than_its_limit(case in cases()) {
+        let limit = Duration::from_micros(case.limit_us);
+        for opportunity in opportunities(&config(&case), 1_500, Duration::from_millis(60)) {
+            let time = opportunity[opportunity.len() - 1].end - opportunity[0].start;
+            let exchanges = opportunity.iter().filter(|ppdu| is_data(ppdu) || is_request(ppdu));
+            let mpdus = opportunity.iter().filter(|p| is_data(p)).map(|p| p.frames().count());
+            let one = exchanges.count() <= 1 && mpdus.sum::<usize>() <= 1;
+            prop_assert!(one || time <= limit, "{time} of {limit}: {:?}", shown(&opportunity));
+        }
+    }
+}
+
+/// What follows a Block Ack Request is at the rate of data: an A-MSDU that fits is sent.
+#[test]
+fn data_follows_a_block_ack_request() {
+    let case = Case {
+        is_he: true,
+        limit_us: 1_504,
+        snrs: [40.0; 3],
+        loss: 0.3,
+        ampdu_bytes: 65_535,
+        amsdu_bytes: 7_935,
+        rts: false,
+        several: None,
+    };
+    let all = opportunities(&config(&case), 1_500, Duration::from_secs(1));
+    let mut asked = 0;
+    for opportunity in all {
+        if let [request, answer, rest @ ..] = &opportunity[..]
+            && is_request(request)
+            && answer.frames().all(|frame| frame.received)
+        {
+            assert!(rest.iter().any(is_data), "{:?}", shown(&opportunity));
+            asked += 1;
+        }
+    }
+    assert!(asked > 100, "{asked}");
+}
