@@ -98,7 +98,7 @@ pub(crate) fn cell(
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);
-    power_save::check(&wifi, channel, problems);
+    power_save::check(&wifi, &own, channel, problems);
     absence::check_independent(&wifi, channel, problems);
     operating_mode::check(&wifi, &own, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);

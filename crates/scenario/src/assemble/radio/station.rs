@@ -43,7 +43,7 @@ pub(super) fn config(
     problems: &mut Problems,
 ) -> StationConfig {
     let raw = &node.raw.settings;
-    let qos = raw.qos.as_ref().map_or(common.standard.has_block_ack(), |qos| qos.value);
+    let qos = node.has_qos(common.standard);
     check_streams_of_standard(raw, common, problems);
     let streams = raw.streams.value.get::<u8>().min(common.standard.streams_max());
     let mut all = rates_of(common, streams, used);
