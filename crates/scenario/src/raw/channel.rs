@@ -120,8 +120,8 @@ tables! {
         value capture_margin: OrOff<Db> = "5dB";
         /// An independent cell (IBSS), as ad-hoc and mesh networks use: stations send
         /// to each other without the access point, which is then no more than the node
-        /// that sends the beacons, and slots at 2.4 GHz last 20 us. Without scans and
-        /// power save.
+        /// that sends the beacons, and slots at 2.4 GHz last 20 us. Without scans, power
+        /// save, OFDMA and MU-MIMO.
         value independent: bool = false;
         /// How the signal fades with distance.
         table path_loss: RawPathLoss;

@@ -58,7 +58,7 @@ tables! {
         /// Antennas of the access point, as many as its streams at least: most streams of all
         /// stations in a PPDU. The more there are beyond these, the stronger each is.
         option antennas: Whole<2, 8> = "4, or the node's streams if these are more";
-        /// Most streams of one station, at most those of its rate.
+        /// Most streams of one station, at most those of its rate and the node's.
         value streams: Whole<1, 4> = 1;
         /// How stations acknowledge, as with OFDMA. 802.11ac has "bar" only.
         option acknowledgement: OfdmaAcknowledgementKind = "\"bar\" with 802.11ac, \"mu-bar\" with 802.11ax";
@@ -107,7 +107,8 @@ tables! {
     /// How a station contends in an access category from each acknowledgement of data that it
     /// was asked for until the timer ends.
     RawMuEdcaParameters {
-        /// Slots of the arbitration interframe space after SIFS, 2 to 15; 0: it does not contend.
+        /// Slots of the arbitration interframe space after SIFS, 2 to 15; 0: it does not contend,
+        /// whatever the windows are.
         value aifsn: Whole<0, 15> = 0;
         /// Smallest contention window in slots, 2^n - 1.
         value cw_min: Whole<0, 32_767> = 15;
