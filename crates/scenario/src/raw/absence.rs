@@ -87,7 +87,7 @@ choices! {
 
 tables! {
     /// Background scans. For each channel the station stops its queue, lets the
-    /// driver send what it holds, tells the access point with a Null frame
+    /// driver send what it holds, announces to the access point by a Null frame
     /// that it is gone, is away, and comes back with another Null. The defaults
     /// are those of Linux: NetworkManager's period, mac80211's software scan.
     RawScan {
@@ -152,11 +152,10 @@ tables! {
 
     /// Power save of a station.
     RawPowerSave {
-        /// "legacy": the station tells the access point with a Null frame that it dozes, wakes
-        /// for beacons, and fetches what they announce; the defaults are those of Linux'
-        /// mac80211. "u-apsd" (WMM power save): it stays in power save mode, and its own frames
-        /// begin service periods, in which the access point sends what it holds. "twt", with
-        /// 802.11ax: an individual agreement, by which it wakes up at fixed times.
+        /// "legacy": the station announces by a Null frame that it dozes, wakes for beacons, and
+        /// fetches what they announce; the defaults are those of Linux' mac80211. "u-apsd" (WMM
+        /// power save): it stays in power save mode, and its own frames begin service periods, in
+        /// which the access point sends what it holds. "twt", with 802.11ax: an individual agreement, by which it wakes up at fixed times.
         value kind: PowerSaveKind = "legacy";
         /// It dozes after so long without traffic (legacy).
         option idle: Duration = "100ms";
@@ -185,7 +184,7 @@ tables! {
         option wake_duration: Duration = "8.192ms";
         /// The first target wake time (twt).
         option first_wake: Duration = "within the first interval, by a hash of the node's name, so that stations wake at different times";
-        /// The station tells that it is awake with a frame of its own before the access point
+        /// The station announces that it is awake by a frame of its own before the access point
         /// sends (twt), a QoS Null frame if it has nothing else. Otherwise the access point takes
         /// that for granted.
         option announced: bool = "true";

@@ -342,9 +342,9 @@ fn told_at(ppdu: &Ppdu) -> bool {
     told(ppdu).is_some()
 }
 
-/// Who saves power wakes up to tell, or tells in its next service period.
+/// Who saves power wakes up to notify, or notifies in its next service period.
 #[test]
-fn a_station_that_saves_power_tells_it() {
+fn a_station_that_saves_power_notifies() {
     let unscheduled = UnscheduledConfig {
         delivery_enabled: [true; 4],
         trigger_enabled: [true; 4],
