@@ -1,9 +1,10 @@
 //! The channel, and the cell made of it.
 //!
-//! `station` is what each node does on the air, `generations` which standard it follows,
-//! `cells` what the nodes of a set have in common, `channels` where in the band it is, `absence` when one leaves the channel,
-//! `power_save` when it dozes, `operating_mode` what it uses of what it can, `mu_mimo` and `multi_user` what it sends to several, `retry` how it gives up early, `links` what each pair of them
-//! hears of each other.
+//! `station` is what each node does on the air, `generations` which standard it follows, `modes`
+//! what it has of 802.11ax, `mu_mimo` and `multi_user` what it sends to several; `cells` what the
+//! nodes of a set have in common, `channels` where in the band it is; `absence` when one leaves the
+//! channel, `power_save` when it dozes, `operating_mode` what it uses of what it can; `retry` how
+//! it gives up early, `links` what each pair of them hears of each other.
 
 mod absence;
 mod cells;
