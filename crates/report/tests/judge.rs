@@ -2,12 +2,11 @@
 //! one half was there when thresholds were chosen and the other half judges them. A
 //! healthy scenario has no finding.
 
+mod common;
+
 use lasthop_report::finding::findings;
-use lasthop_run::{names, recording, simulate};
-use lasthop_trace::Recorder;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::{fs, thread};
 
@@ -59,12 +58,9 @@ fn grid() -> Vec<Case> {
 
 /// The kinds of the findings of a case, in their order.
 fn found(case: &Case) -> Vec<&'static str> {
-    let text = data(&format!("{}.toml", case.base));
-    let scenario = lasthop_scenario::parse(&case.base, &text, &case.sets)
-        .unwrap_or_else(|error| panic!("{} {:?}: {error}", case.base, case.sets));
-    let recorder = Recorder::new(names(&scenario), recording(&scenario));
-    let run = simulate(&scenario, 0, recorder, &mut |_| ControlFlow::Continue(()));
-    findings(&run.expect("it runs")).iter().map(|finding| finding.kind.as_str()).collect()
+    let name = format!("{}.toml", case.base);
+    let run = common::run(&name, &data(&name), &case.sets);
+    findings(&run).iter().map(|finding| finding.kind.as_str()).collect()
 }
 
 /// How many cases of a half there are, and the lines of those that are judged wrongly.

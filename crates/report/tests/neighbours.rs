@@ -2,10 +2,9 @@
 //! whose PPDUs overlap at the station as often as the neighbour is on the air (an account of the
 //! scenario, not of the model), and one that is off.
 
+mod common;
+
 use lasthop_report::finding::{Finding, Kind, findings};
-use lasthop_run::{names, recording, simulate};
-use lasthop_trace::Recorder;
-use std::ops::ControlFlow;
 
 /// An access point that does not hear the neighbour sends to a station that does.
 const HIDDEN: &str = r#"
@@ -36,10 +35,7 @@ rate = "20Mb/s"
 
 fn found(sets: &[&str]) -> Vec<Finding> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    let scenario = lasthop_scenario::parse("hidden", HIDDEN, &sets).expect("it is valid");
-    let recorder = Recorder::new(names(&scenario), recording(&scenario));
-    let run = simulate(&scenario, 0, recorder, &mut |_| ControlFlow::Continue(()));
-    findings(&run.expect("it runs"))
+    findings(&common::run("hidden.toml", HIDDEN, &sets))
 }
 
 #[test]

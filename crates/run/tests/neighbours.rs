@@ -3,26 +3,18 @@
 //! spoils at a receiver whose sender does not hear it; and that one who is not heard changes
 //! nothing.
 
+mod common;
+
+use common::{run, scenario};
 use lasthop_hosts::Sink;
 use lasthop_hosts::sink::Frames;
 use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
-use lasthop_run::{names, observe, recording, simulate};
+use lasthop_run::observe;
 use lasthop_scenario::Scenario;
-use lasthop_trace::{Recorder, RunDocument};
 use lasthop_units::Instant;
 use lasthop_wifi::StationId;
 use lasthop_wifi::event::{Event, Ppdu};
 use std::ops::ControlFlow;
-
-fn scenario(text: &str, sets: &[&str]) -> Scenario {
-    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
-    lasthop_scenario::parse("neighbours.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"))
-}
-
-fn run(scenario: &Scenario) -> RunDocument {
-    let recorder = Recorder::new(names(scenario), recording(scenario));
-    simulate(scenario, 0, recorder, &mut |_| ControlFlow::Continue(())).expect("it runs")
-}
 
 /// One idle cell, of which only its beacons are heard, and a neighbour.
 const ALONE: &str = r#"

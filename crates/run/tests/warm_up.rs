@@ -1,9 +1,9 @@
 //! Shares of time in a run's document, which must not depend on how much of the run is
 //! warm-up.
 
-use lasthop_run::{names, recording, simulate};
-use lasthop_trace::{Recorder, RunDocument};
-use std::ops::ControlFlow;
+mod common;
+
+use common::{run, scenario};
 
 /// A station that always has something to send, and one that dozes half of the time.
 const SCENARIO: &str = r#"
@@ -30,17 +30,10 @@ kind = "udp"
 rate = "saturated"
 "#;
 
-fn run(set: &str) -> RunDocument {
-    let scenario = lasthop_scenario::parse("warm-up.toml", SCENARIO, &[set.to_owned()]);
-    let scenario = scenario.expect("it is valid");
-    let recorder = Recorder::new(names(&scenario), recording(&scenario));
-    simulate(&scenario, 0, recorder, &mut |_| ControlFlow::Continue(())).expect("it runs")
-}
-
 #[test]
 fn a_steady_share_of_the_time_is_the_same_with_a_warm_up() {
     let shares = |set| {
-        let run = run(set);
+        let run = run(&scenario(SCENARIO, &[set]));
         let absences = run.nodes["dozing"].absences.expect("it dozes");
         [
             run.nodes["sta"].airtime_fraction,

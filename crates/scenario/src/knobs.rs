@@ -10,7 +10,6 @@ use lasthop_net::cable::Jitter;
 use lasthop_net::loss::Loss;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Db, Duration, Probability};
-use lasthop_wifi::Capabilities;
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Role as CellRole, StationConfig};
 
@@ -207,33 +206,25 @@ fn queues(evolved: &Evolved, knobs: &mut Vec<Knob>) {
 }
 
 /// The stations that are offered, with their names.
-fn stations(evolved: &Evolved) -> Vec<(String, &StationConfig)> {
+fn stations(evolved: &Evolved) -> Vec<(String, StationId)> {
     let scenario = evolved.scenario();
-    let Some(cell) = &scenario.network.cell else { return Vec::new() };
     let named = elements(evolved, "node").into_iter().filter_map(|(name, _)| {
         let node = scenario.node(&name)?;
         let is_station = scenario.nodes[node.index()].role == Role::Station;
         let station = scenario.network.nodes[node.index()].station.filter(|_| is_station)?;
-        Some((name, &cell.stations[station.index()]))
+        Some((name, station))
     });
     named.take(STATIONS_MAX).collect()
 }
 
 fn operating_modes(evolved: &Evolved, knobs: &mut Vec<Knob>) {
     let Some(cell) = &evolved.scenario().network.cell else { return };
-    let has_modes = |station: &StationConfig| {
-        let Capabilities { qos, .. } = station.capabilities;
-        qos && (station.capabilities.is_vht() || station.capabilities.is_he())
-    };
     for (name, station) in stations(evolved) {
-        let is_its = |other: &&StationConfig| {
-            other.role == CellRole::AccessPoint && other.bss == station.bss
-        };
-        let is_told = cell.stations.iter().find(is_its).is_some_and(has_modes);
-        if cell.independent || !has_modes(station) || !is_told {
+        if !cell.has_operating_modes(station) {
             continue;
         }
-        let value = station.operating_mode.map_or(MODES[0].to_owned(), |mode| {
+        let mode = cell.stations[station.index()].operating_mode;
+        let value = mode.map_or(MODES[0].to_owned(), |mode| {
             format!("{{ width = \"{}\", streams = {} }}", mode.width, mode.receive_streams)
         });
         let (path, label) =
@@ -243,7 +234,9 @@ fn operating_modes(evolved: &Evolved, knobs: &mut Vec<Knob>) {
 }
 
 fn scans(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+    let Some(cell) = &evolved.scenario().network.cell else { return };
     for (name, station) in stations(evolved) {
+        let station = &cell.stations[station.index()];
         if station.power_save.is_some() || station.service_periods.is_some() {
             continue;
         }

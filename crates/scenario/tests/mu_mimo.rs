@@ -91,6 +91,11 @@ fn what_does_not_exist() {
             "two stations with 3 streams each need 6 antennas, and there are 4",
         ),
         (
+            "802.11ac",
+            "mu_mimo = { streams = 2 }\nstreams = 1",
+            "expected at most its own 1 streams, got 2",
+        ),
+        (
             "802.11ax",
             r#"mu_mimo = { sounding_interval = "500us" }"#,
             "expected 1ms or more, got 500us",

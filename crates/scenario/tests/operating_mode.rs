@@ -2,8 +2,8 @@
 //! there is no such mode.
 
 use lasthop_net::network::Change;
-use lasthop_scenario::{Scenario, parse};
-use lasthop_units::{Duration, Instant};
+use lasthop_scenario::{Evolving, Scenario, parse};
+use lasthop_units::{Duration, Instant, Seed};
 use lasthop_wifi::cell::OperatingMode;
 use lasthop_wifi::phy::ChannelWidth;
 
@@ -41,6 +41,38 @@ fn errors(standard: &str, station: &str, rest: &str) -> String {
 
 fn mode(width: ChannelWidth, receive_streams: u8) -> OperatingMode {
     OperatingMode { width, receive_streams, transmit_streams: 2, uplink_ofdma: true }
+}
+
+/// Somebody who watches is offered modes exactly where a station may have one.
+#[test]
+fn modes_are_offered_where_they_can_be_set() {
+    let cells = [
+        ("802.11ac", "", "", true),
+        ("802.11ax", "", "", true),
+        ("802.11n", "", "", false),
+        ("802.11ax", "standard = \"802.11n\"", "", false),
+        ("802.11ax", "qos = false", "", false),
+        ("802.11ax", "", "standard = \"802.11n\"", false),
+        ("802.11ac", "", "qos = false", false),
+        ("802.11ax", "", "# independent", false),
+    ];
+    for (standard, station, access_point, expected) in cells {
+        let role = format!("role = \"access-point\"\n{access_point}");
+        let mut text = text(standard, station, "").replace("role = \"access-point\"", &role);
+        if standard == "802.11n" {
+            text = text.replace("80MHz", "40MHz");
+        }
+        if access_point == "# independent" {
+            text = text.replace("width", "independent = true, width");
+        }
+        let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+        let evolving = Evolving::new("test.toml", &scenario, Seed::new(1, 0)).expect("a text");
+        let knobs = evolving.knobs(Duration::ZERO);
+        let is_offered = knobs.iter().any(|knob| knob.path == "node.phone.operating_mode");
+        let set = "node.phone.operating_mode={ width = \"20MHz\", streams = 1 }".to_owned();
+        let is_possible = parse("test.toml", &text, &[set]).is_ok();
+        assert_eq!((is_offered, is_possible), (expected, expected), "{text}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a station can send and receive, as it tells the others when it associates (IEEE
+//! What a station can send and receive, as it announces when it associates (IEEE
 //! 802.11-2020, 9.4.1.4, 9.4.2.3 and 9.4.2.55). Two stations use what both can.
 //!
 //! Lengths are in bytes. Its bandwidths, spatial streams and guard intervals are those of

@@ -242,6 +242,7 @@ struct Settings {
     group_rate: Rate,
     beacon_interval: Option<Duration>,
     dtim_period: u8,
+    independent: bool,
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
     /// By [`BssId`](crate::BssId).
@@ -400,16 +401,11 @@ impl Cell {
                 return Err(CellError::DozesWithoutBeacons);
             }
         }
-        for station in &config.stations {
+        for (index, station) in config.stations.iter().enumerate() {
             check_service_periods(config, station)?;
             let is_possible = |mode: OperatingMode| {
-                let access_point = sets[station.bss.index()].access_point;
-                !is_access_point(&station)
-                    && !config.independent
+                config.has_operating_modes(StationId(index as u16))
                     && mode.is_of(&station.capabilities)
-                    && operating_mode::has_modes(
-                        &config.stations[access_point.index()].capabilities,
-                    )
             };
             if !station.operating_mode.is_none_or(is_possible) {
                 return Err(CellError::OperatingMode);
@@ -444,6 +440,7 @@ impl Cell {
             group_rate: config.group_rate.unwrap_or(lowest),
             beacon_interval: config.beacon_interval,
             dtim_period: config.dtim_period,
+            independent: config.independent,
             bss: sets,
             peers: config
                 .stations

@@ -9,7 +9,7 @@
 //! | [`originator`] | MPDUs on their way to one peer |
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
-//! | [`power_save`] | when a station dozes, and what a beacon tells it |
+//! | [`power_save`] | when a station dozes, and what a beacon announces to it |
 //! | [`service_period`] | what a station in power save mode agreed on: U-APSD, TWT |
 //! | [`retry_out`] | giving MPDUs up at the receiver |
 //! | [`scan`] | when a station leaves its channel |

@@ -4,15 +4,15 @@
 //! have been looked at since: a verdict needs new draws. The truths are kept in
 //! `data/drawn.json`; `the_truths_are_kept` makes them anew.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod draw;
 mod truth;
 
 use draw::Draw;
 use lasthop_report::finding::findings;
-use lasthop_run::{names, recording, simulate};
-use lasthop_trace::{Recorder, RunDocument};
+use lasthop_trace::RunDocument;
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::{env, fs, thread};
 use truth::{Truth, truth};
@@ -22,10 +22,7 @@ const DRAWS: u64 = 780;
 
 /// Runs a scenario.
 fn run(text: &str) -> RunDocument {
-    let scenario = lasthop_scenario::parse("drawn.toml", text, &[])
-        .unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let recorder = Recorder::new(names(&scenario), recording(&scenario));
-    simulate(&scenario, 0, recorder, &mut |_| ControlFlow::Continue(())).expect("it runs")
+    common::run("drawn.toml", text, &[])
 }
 
 fn kept() -> PathBuf {

@@ -7,6 +7,7 @@ use crate::raw::{RawNode, RawNodeSettings, RawScenario};
 use crate::scalar::one_of;
 use crate::table::{Keys, Table};
 use crate::tree::{Node, Value};
+use lasthop_wifi::phy::Standard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -34,6 +35,12 @@ impl Expanded<'_> {
     /// The name of its basic service set, if it has one.
     pub fn bss(&self) -> Option<&str> {
         self.raw.bss.as_ref().map(|at| at.value.0.as_str())
+    }
+
+    /// Whether it has QoS frames; `standard` is its own.
+    pub fn has_qos(&self, standard: Standard) -> bool {
+        let qos = self.raw.settings.qos.as_ref();
+        qos.map_or(standard.has_block_ack(), |qos| qos.value)
     }
 
     /// Whether two nodes with a radio are in one basic service set.

@@ -1,9 +1,10 @@
 //! The channel, and the cell made of it.
 //!
-//! `station` is what each node does on the air, `generations` which standard it follows,
-//! `cells` what the nodes of a set have in common, `channels` where in the band it is, `absence` when one leaves the channel,
-//! `power_save` when it dozes, `operating_mode` what it uses of what it can, `retry` how it gives up early, `links` what each pair of them
-//! hears of each other.
+//! `station` is what each node does on the air, `generations` which standard it follows, `modes`
+//! what it has of 802.11ax, `mu_mimo` and `multi_user` what it sends to several; `cells` what the
+//! nodes of a set have in common, `channels` where in the band it is; `absence` when one leaves the
+//! channel, `power_save` when it dozes, `operating_mode` what it uses of what it can; `retry` how
+//! it gives up early, `links` what each pair of them hears of each other.
 
 mod absence;
 mod cells;
@@ -12,6 +13,7 @@ mod generations;
 mod links;
 mod modes;
 mod mu_mimo;
+mod multi_user;
 mod operating_mode;
 mod power_save;
 mod retry;
@@ -98,9 +100,10 @@ pub(crate) fn cell(
     station::check_addresses(&wifi, &stations, problems);
     station::check_streams(&wifi, &own, problems);
     generations::check_fixed_rates(&wifi, &own, &stations, problems);
-    power_save::check(&wifi, channel, problems);
+    power_save::check(&wifi, &own, channel, problems);
     absence::check_independent(&wifi, channel, problems);
     operating_mode::check(&wifi, &own, channel, problems);
+    multi_user::check(&wifi, &stations, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
     let group_rate = channel.group_rate.as_ref().and_then(|rate| {
         legacy_rate(rate.value, &common).ok_or_else(|| not_a_rate(rate, &common, problems)).ok()

@@ -162,7 +162,7 @@ impl Cell {
         edcafs.iter().flatten().map(|access| access.absent.group_left).sum()
     }
 
-    /// A beacon was sent: who was to hear it, and what does it tell him?
+    /// A beacon was sent: who was to receive it, and what does it announce to them?
     pub(super) fn hear_beacon(&mut self, flight: &Flight, exchange: &Exchange) {
         let bss = self.bss_of(flight.transmitter);
         for index in 0..self.stations.len() {

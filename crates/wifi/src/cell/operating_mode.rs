@@ -8,6 +8,7 @@
 //! was given up is said again after the next beacon. Left out: modes of access points, OM Control
 //! in frames with data, SM power save and channel widths of 802.11n.
 
+use super::config::{CellConfig, Role, StationConfig};
 use super::content::{Action, Management};
 use super::frames::Context;
 use super::station::Station;
@@ -59,8 +60,30 @@ impl OperatingMode {
 }
 
 /// It knows what an operating mode is.
-pub(super) fn has_modes(capabilities: &Capabilities) -> bool {
+fn has_modes(capabilities: &Capabilities) -> bool {
     (capabilities.is_vht() || capabilities.is_he()) && capabilities.qos
+}
+
+/// A station with its own capabilities has operating modes under its access point, with theirs:
+/// both know what that is. In an independent cell nobody is an access point.
+fn has_modes_under(own: &Capabilities, theirs: &Capabilities, independent: bool) -> bool {
+    !independent && has_modes(own) && has_modes(theirs)
+}
+
+impl CellConfig {
+    /// Whether a station may notify its access point of an [`OperatingMode`]: it is not the access
+    /// point itself, both are of 802.11ac or 802.11ax with QoS frames, and the cell is not an
+    /// independent one.
+    pub fn has_operating_modes(&self, station: StationId) -> bool {
+        let own = &self.stations[station.index()];
+        let is_its =
+            |other: &&StationConfig| other.role == Role::AccessPoint && other.bss == own.bss;
+        own.role == Role::Station
+            && self.stations.iter().find(is_its).is_some_and(|access_point| {
+                let theirs = &access_point.capabilities;
+                has_modes_under(&own.capabilities, theirs, self.independent)
+            })
+    }
 }
 
 /// What a station knows of modes, its own and others'.
@@ -144,7 +167,8 @@ impl Cell {
         let sent = own.within_mode(mode.width, mode.transmit_streams).shared_with(theirs);
         let received = theirs.shared_with(&own.within_mode(mode.width, mode.receive_streams));
         let has_rates = !sent.rates.is_empty() && !received.rates.is_empty();
-        if station == access_point || !mode.is_of(own) || !has_modes(theirs) || !has_rates {
+        let has_modes = has_modes_under(own, theirs, self.settings.independent);
+        if station == access_point || !has_modes || !mode.is_of(own) || !has_rates {
             return Err(AdjustError::OperatingMode);
         }
         self.now = now;

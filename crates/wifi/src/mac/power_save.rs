@@ -137,7 +137,7 @@ impl Phase {
             (Self::Listening, Input::LastGroupFrame) => (Self::Dozing, Action::Doze),
             (Self::Polling, Input::MoreFrames) => (Self::Polling, Action::Poll),
             (Self::Polling, Input::LastFrame) => (Self::Dozing, Action::Doze),
-            // The next beacon tells whether to try again.
+            // The next beacon announces whether something is still held.
             (Self::Polling, Input::GivenUp) => (Self::Listening, Action::Nothing),
             (Self::Waking, Input::Acknowledged | Input::GivenUp) => (Self::Awake, Action::Open),
             (phase, _) => (phase, Action::Nothing),

@@ -28,6 +28,9 @@ pub(super) fn apply(
     for cell in &raw.cell {
         check(cell, raw, problems);
     }
+    if standard == Standard::Dot11ax {
+        check_generation(&cells, stations, problems);
+    }
     for (index, station) in stations.iter_mut().enumerate() {
         let level = cells.get(&sets[index]).and_then(|cell| level_of(cell));
         let settings = &wifi[index].1.raw.settings;
@@ -125,6 +128,28 @@ fn check(cell: &RawCell, raw: &RawScenario, problems: &mut Problems) {
     if raw.channel.independent.value {
         let message = "an independent cell has no other set whose PPDUs it could ignore";
         problems.push(&level.place, message);
+    }
+}
+
+/// Notes what only nodes of 802.11ax have, of sets without such.
+fn check_generation(
+    cells: &BTreeMap<BssId, &RawCell>,
+    stations: &[StationConfig],
+    problems: &mut Problems,
+) {
+    for (&set, cell) in cells {
+        let mut members = stations.iter().filter(|it| it.bss == set);
+        if members.any(|it| it.capabilities.is_he()) {
+            continue;
+        }
+        if let Some(colour) = cell.colour.as_ref().filter(|colour| colour.value.0 > 0) {
+            let message = "a BSS colour needs 802.11ax, and no node of this set has it";
+            problems.push(&colour.place, message);
+        }
+        if level_of(cell).is_some() {
+            let message = "spatial reuse needs 802.11ax, and no node of this set has it";
+            problems.push(&cell.spatial_reuse.level.place, message);
+        }
     }
 }
 

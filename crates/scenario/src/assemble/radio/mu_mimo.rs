@@ -51,6 +51,10 @@ pub(super) fn config(
         problems.push(&at.place, message);
     }
     let streams_max = raw.streams.value.get();
+    if streams_max > own {
+        let message = format!("expected at most its own {own} streams, got {streams_max}");
+        problems.push(&raw.streams.place, message);
+    }
     if 2 * streams_max > antennas {
         let message = format!(
             "two stations with {streams_max} streams each need {} antennas, and there are {antennas}",

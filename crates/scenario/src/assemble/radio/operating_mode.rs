@@ -77,6 +77,9 @@ pub(super) fn check(
             let name = &wifi[index].1.name;
             let message = format!("its access point {name:?} has {standard} and knows no modes");
             problems.push(&table.here, message);
+        } else if !wifi[index].1.has_qos(standard) {
+            let message = "operating modes need QoS frames, and qos of the access point is false";
+            problems.push(&table.here, message);
         }
     }
 }

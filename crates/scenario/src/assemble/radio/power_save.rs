@@ -180,9 +180,14 @@ fn target_wake(table: &RawPowerSave, name: &str, problems: &mut Problems) -> Opt
 }
 
 /// Who dozes wakes up for beacons, and its access point ends service periods.
-pub(super) fn check(wifi: &[WifiNode<'_>], channel: &RawChannel, problems: &mut Problems) {
+pub(super) fn check(
+    wifi: &[WifiNode<'_>],
+    all: &[Common],
+    channel: &RawChannel,
+    problems: &mut Problems,
+) {
     let has_beacons = channel.beacon_interval.value.0.is_some();
-    for (_, node) in wifi {
+    for ((_, node), own) in wifi.iter().zip(all) {
         let Some(table) = &node.raw.settings.power_save else { continue };
         let needs_none = table.kind.value == PowerSaveKind::TargetWake
             && table.dtim.as_ref().is_some_and(|at| !at.value);
@@ -196,13 +201,20 @@ pub(super) fn check(wifi: &[WifiNode<'_>], channel: &RawChannel, problems: &mut 
             };
             problems.push(&table.here, message);
         }
-        let has_qos = |raw: &RawNodeSettings| raw.qos.as_ref().is_none_or(|at| at.value);
-        let mut access_points =
-            wifi.iter().filter(|(_, it)| it.role() == Role::AccessPoint && it.shares_bss(node));
-        if table.kind.value != PowerSaveKind::Legacy
-            && access_points.any(|(_, it)| !has_qos(&it.raw.settings))
-        {
+        let is_its = |(_, it): &WifiNode<'_>| it.role() == Role::AccessPoint && it.shares_bss(node);
+        let Some(index) = wifi.iter().position(is_its) else { continue };
+        let (access_point, standard) = (wifi[index].1, all[index].standard);
+        if table.kind.value != PowerSaveKind::Legacy && !access_point.has_qos(standard) {
             let message = "service periods need QoS frames, and qos of the access point is false";
+            problems.push(&table.here, message);
+        } else if table.kind.value == PowerSaveKind::TargetWake
+            && own.standard == Standard::Dot11ax
+            && standard != Standard::Dot11ax
+        {
+            let name = &access_point.name;
+            let message = format!(
+                "target wake times need 802.11ax, and its access point {name:?} has {standard}"
+            );
             problems.push(&table.here, message);
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn config(
     problems: &mut Problems,
 ) -> StationConfig {
     let raw = &node.raw.settings;
-    let qos = raw.qos.as_ref().map_or(common.standard.has_block_ack(), |qos| qos.value);
+    let qos = node.has_qos(common.standard);
     check_streams_of_standard(raw, common, problems);
     let streams = raw.streams.value.get::<u8>().min(common.standard.streams_max());
     let mut all = rates_of(common, streams, used);
@@ -182,6 +182,14 @@ fn mu_edca_of(raw: &RawMuEdcaParameters, problems: &mut Problems) -> MuEdcaParam
     }
     check_window(cw_min, problems);
     check_window(cw_max, problems);
+    if aifsn.value.0 == 0 && !is_written(&aifsn.place) {
+        let window = [&cw_min.place, &cw_max.place].into_iter().find(|place| is_written(place));
+        if let Some(place) = window {
+            let message = "with aifsn = 0, which is the default, a station does not contend and \
+                           has no window; say which aifsn: 2 to 15, or 0";
+            problems.push(place, message);
+        }
+    }
     if cw_min.value.0 > cw_max.value.0 {
         let (min, max) = (cw_min.value.0, cw_max.value.0);
         problems.push(&cw_max.place, format!("cw_min of {min} is above cw_max of {max}"));
@@ -395,10 +403,13 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
             problems.push(&mcs.place, message);
             lowest
         }
-        (None, Some(at)) => legacy_rate(at.value, common).unwrap_or_else(|| {
-            not_a_rate(at, common, problems);
-            lowest
-        }),
+        (None, Some(at)) => {
+            check_keys_of_mcs(raw, common, problems);
+            legacy_rate(at.value, common).unwrap_or_else(|| {
+                not_a_rate(at, common, problems);
+                lowest
+            })
+        }
         (Some(_), Some(at)) => {
             problems.push(&at.place, "a fixed rate is given by mcs or by rate, not by both");
             lowest
@@ -412,6 +423,20 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
             problems.push(&control.here, format!("which fixed rate? add for example {example}"));
             lowest
         }
+    }
+}
+
+/// Notes what only a rate with an MCS has; of older standards it is noted already.
+fn check_keys_of_mcs(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
+    let control = &raw.rate_control;
+    let is_he = common.standard == Standard::Dot11ax;
+    let streams =
+        control.streams.as_ref().filter(|_| is_he || common.standard == Standard::Dot11ac);
+    let dcm = control.dcm.as_ref().filter(|at| at.value && is_he);
+    let far = control.extended_range.as_ref().filter(|_| is_he);
+    let places = [streams.map(|at| &at.place), dcm.map(|at| &at.place), far.map(|at| &at.place)];
+    for place in places.into_iter().flatten() {
+        problems.push(place, "this key is of rates that are given by mcs, not by rate");
     }
 }
 

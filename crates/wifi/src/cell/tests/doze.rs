@@ -249,7 +249,7 @@ fn a_lost_null_is_made_good_by_an_addba_request() {
     let answers = |kind: &&FrameKind| matches!(kind, FrameKind::AddbaResponse { .. });
     assert_eq!(frames.iter().filter(answers).count(), 1);
     let nulls = frames.iter().filter(|kind| matches!(kind, FrameKind::Null { .. })).count();
-    assert_eq!(nulls, 2, "no beacon need tell it");
+    assert_eq!(nulls, 2, "no beacon has to announce it");
     let delivered = delivered.expect("it is delivered");
     assert!(delivered < Instant::ZERO + SECOND / 2, "{delivered:?}");
 }

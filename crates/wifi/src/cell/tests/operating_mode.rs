@@ -342,9 +342,9 @@ fn told_at(ppdu: &Ppdu) -> bool {
     told(ppdu).is_some()
 }
 
-/// Who saves power wakes up to tell, or tells in its next service period.
+/// Who saves power wakes up to notify, or notifies in its next service period.
 #[test]
-fn a_station_that_saves_power_tells_it() {
+fn a_station_that_saves_power_notifies() {
     let unscheduled = UnscheduledConfig {
         delivery_enabled: [true; 4],
         trigger_enabled: [true; 4],
@@ -427,6 +427,56 @@ fn modes_that_cannot_be_are_refused() {
         ht.change_operating_mode(Instant::ZERO, STA, least),
         Err(AdjustError::OperatingMode)
     );
+}
+
+/// The cells in which a station has modes, as the error of a cell and of a change say it.
+#[test]
+fn who_has_modes() {
+    let (vht, he) = (wide(1, false), wide(1, true));
+    let change = |config: &CellConfig, change: &dyn Fn(&mut CellConfig)| {
+        let mut config = config.clone();
+        change(&mut config);
+        config
+    };
+    let without_qos = |station: StationId| {
+        change(&vht, &move |config| {
+            config.stations[station.index()].capabilities.qos = false;
+        })
+    };
+    let older = |station: StationId| {
+        change(&he, &move |config| {
+            let rates = RateSet::ht(2, ChannelWidth::Mhz40, false).rates;
+            config.stations[station.index()].capabilities = Capabilities::new(rates, true);
+        })
+    };
+    let both = RateSet::ht(2, ChannelWidth::Mhz40, false).rates.into_iter();
+    let both: Vec<Rate> = both.chain(RateSet::vht(2, ChannelWidth::Mhz80, false).rates).collect();
+    let beside_older = |station: StationId| {
+        change(&older(station), &|config| {
+            let other = if station == AP { STA } else { AP };
+            config.stations[other.index()].capabilities = Capabilities::new(both.clone(), true);
+        })
+    };
+    for (name, config, has_modes) in [
+        ("802.11ac", vht.clone(), true),
+        ("802.11ax", he.clone(), true),
+        ("independent", change(&he, &|config| config.independent = true), false),
+        ("access point without QoS", without_qos(AP), false),
+        ("station without QoS", without_qos(STA), false),
+        ("older station", beside_older(STA), false),
+        ("older access point", beside_older(AP), false),
+    ] {
+        assert_eq!(config.has_operating_modes(STA), has_modes, "{name}");
+        assert!(!config.has_operating_modes(AP), "{name}");
+        let least = OperatingMode { transmit_streams: 1, ..mode(ChannelWidth::Mhz20, 1) };
+        let mut running = Cell::new(&config, Seed::new(4, 0)).expect("a sound cell");
+        let changed = running.change_operating_mode(Instant::ZERO, STA, least);
+        assert_eq!(changed.is_ok(), has_modes, "{name}");
+        let begun = change(&config, &|config| {
+            config.stations[STA.index()].operating_mode = Some(least);
+        });
+        assert_eq!(Cell::new(&begun, Seed::new(4, 0)).is_ok(), has_modes, "{name}");
+    }
 }
 
 fn any_mode() -> impl Strategy<Value = OperatingMode> {

@@ -1,5 +1,5 @@
 //! Layouts of control frames written down by hand from the standard, and what their records
-//! say; tshark judges the same in `tests/tshark.rs`, as far as it knows them.
+//! say; tshark judges the same in `tests/tshark`, as far as it knows them.
 
 use super::*;
 use crate::phy::{ChannelWidth, HeGuardInterval, Ru, RuSize};

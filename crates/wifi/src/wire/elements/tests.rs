@@ -1,5 +1,5 @@
 //! Elements that are read on demand: bytes written down by hand from the standard, and lies
-//! about lengths. tshark judges the same in `tests/tshark.rs`.
+//! about lengths. tshark judges the same in `tests/tshark`.
 
 use super::*;
 use alloc::string::ToString;

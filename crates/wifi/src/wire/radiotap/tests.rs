@@ -1,7 +1,7 @@
 //! Rates of the standards' tables (HT and VHT: IEEE 802.11-2020, 19.5 and 21.5; HE: IEEE
 //! 802.11ax-2021, 27.5; EHT: IEEE 802.11be-2024, 36.5), in Mb/s to one digit. Those of whole
 //! channels are in Qualcomm's driver, too (qcacld-3.0, wma_utils.c and wma_eht.c); those of HE
-//! resource units tshark has (`tests/tshark.rs`). Then accessors, whose bits are written down
+//! resource units tshark has (`tests/tshark`). Then accessors, whose bits are written down
 //! by hand from radiotap.org; one by one in [`bits`].
 
 mod bits;

@@ -1,0 +1,17 @@
+//! What tests of this crate share: a scenario out of a text and `--set` arguments, and its run
+//! number 0 in virtual time, without files. Both panic with what is wrong.
+
+use lasthop_run::{names, recording, simulate};
+use lasthop_scenario::Scenario;
+use lasthop_trace::{Recorder, RunDocument};
+use std::ops::ControlFlow;
+
+pub fn scenario(text: &str, sets: &[&str]) -> Scenario {
+    let sets: Vec<String> = sets.iter().map(|&set| set.into()).collect();
+    lasthop_scenario::parse("test.toml", text, &sets).unwrap_or_else(|why| panic!("{why}"))
+}
+
+pub fn run(scenario: &Scenario) -> RunDocument {
+    let recorder = Recorder::new(names(scenario), recording(scenario));
+    simulate(scenario, 0, recorder, &mut |_| ControlFlow::Continue(())).expect("it runs")
+}
