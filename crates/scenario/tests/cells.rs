@@ -134,9 +134,9 @@ fn sets_are_on_channels() {
         (format!("[[cell]]\nchannel = 149\n{NEAR}"), (149, Dynamic), (36, Dynamic), 149),
         (format!("[[cell]]\nchannel = 44\n{NEAR}channel = 40\n"), (44, Dynamic), (36, Dynamic), 40),
         (
-            format!("[[cell]]\nname = \"upstairs\"\nchannel = 165\n{NEAR}"),
+            format!("[[cell]]\nname = \"upstairs\"\nchannel = 165\nbandwidth = \"static\"\n{NEAR}"),
             (36, Dynamic),
-            (165, Dynamic),
+            (165, Static),
             36,
         ),
         (format!("{NEAR}channel = 64\nwidth = \"20MHz\"\n"), (36, Dynamic), (36, Dynamic), 64),
@@ -153,10 +153,6 @@ fn sets_are_on_channels() {
     let (own, theirs) = (ChannelWidth::Mhz80, ChannelWidth::Mhz20);
     assert_eq!(widths.collect::<Vec<_>>(), [vec![own; 5], vec![theirs; 2]].concat());
     assert_eq!(cell(&scenario).band, Band::Ghz5);
-    let text =
-        format!("{wide}[[cell]]\nname = \"upstairs\"\nchannel = 161\nbandwidth = \"static\"\n");
-    let scenario = parse("flats.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
-    assert_eq!(channels(&scenario), [vec![(161, Static); 3], vec![(36, Dynamic); 2]].concat());
 }
 
 /// Without nodes that have no set, a neighbour is where the first set by name is, whichever comes

@@ -63,7 +63,6 @@ tables! {
         /// What its nodes do that gain the primary channel while a secondary one is busy (PPDUs
         /// of others at -72 dBm or more within the last 25 us): "dynamic" sends to as much of
         /// the channel as is idle, at the same MCS, "static" begins a new backoff until all is.
-        /// Sets of 20 MHz have no secondary channel, and no "static".
         value bandwidth: BandwidthKind = "dynamic";
         /// Its BSS colour with 802.11ax, by which stations know at the end of HE-SIG-A that a
         /// PPDU is of another set; 0 for none. Two sets with the same colour take each other's PPDUs for

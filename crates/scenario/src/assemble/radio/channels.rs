@@ -35,7 +35,6 @@ pub(super) fn of_sets(
             (_, None) => {}
         }
     }
-    check_bandwidth(cells, stations, problems);
     let is_said = |cell: &&RawCell| cell.bandwidth.value != BandwidthKind::Dynamic;
     if given.is_empty() && !cells.values().any(is_said) {
         return Vec::new();
@@ -112,23 +111,6 @@ fn check_width(
             fit.join(", ")
         );
         problems.push(place, message);
-    }
-}
-
-/// Notes sets that shall wait for secondary channels, and have none.
-fn check_bandwidth(
-    cells: &BTreeMap<BssId, &RawCell>,
-    stations: &[StationConfig],
-    problems: &mut Problems,
-) {
-    for (&set, cell) in cells {
-        let is_wide =
-            |it: &StationConfig| it.bss == set && it.capabilities.width() > ChannelWidth::Mhz20;
-        if cell.bandwidth.value == BandwidthKind::Static && !stations.iter().any(is_wide) {
-            let message = "all nodes of this set have 20MHz and no secondary channel to wait for; \
-                           expected \"dynamic\", or more width";
-            problems.push(&cell.bandwidth.place, message);
-        }
     }
 }
 
