@@ -30,6 +30,10 @@ fn is_data(ppdu: &Ppdu) -> bool {
     ppdu.frames().any(|frame| matches!(frame.kind, FrameKind::QosData { .. }))
 }
 
+fn is_rts(ppdu: &Ppdu) -> bool {
+    ppdu.frames().any(|frame| frame.kind == FrameKind::Rts)
+}
+
 fn is_request(ppdu: &Ppdu) -> bool {
     ppdu.frames().any(|frame| matches!(frame.kind, FrameKind::BlockAckRequest { .. }))
 }
@@ -49,8 +53,7 @@ fn shown(opportunity: &[Ppdu]) -> Vec<alloc::string::String> {
 /// What the cases differ in.
 #[derive(Clone, Debug)]
 struct Case {
-    /// 802.11ax; else 802.11n.
-    is_he: bool,
+    standard: Standard,
     limit_us: u64,
     /// Of the links, in dB: what is left at the ideal rate.
     snrs: [f64; 3],
@@ -58,20 +61,43 @@ struct Case {
     ampdu_bytes: u32,
     amsdu_bytes: u16,
     rts: bool,
-    /// OFDMA, if 802.11ax.
+    /// How PPDUs for several are acknowledged, if there are any.
     several: Option<OfdmaAcknowledgement>,
+    /// They are of MU-MIMO, not of OFDMA.
+    in_space: bool,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
+    let standard = prop::sample::select(vec![
+        (Standard::Dot11n, false),
+        (Standard::Dot11ac, true),
+        (Standard::Dot11ax, false),
+        (Standard::Dot11ax, true),
+    ]);
     let several = prop_oneof![Just(None), prop::sample::select(ALL.to_vec()).prop_map(Some)];
     let lengths =
         (prop::sample::select(vec![0, 8_000, 65_535]), prop::sample::select(vec![0, 7_935]));
     let snrs = prop::array::uniform3(8.0..45.0);
-    (any::<bool>(), 16u64..200, snrs, 0.0..0.4, lengths, any::<bool>(), several).prop_map(
-        |(is_he, limit, snrs, loss, (ampdu_bytes, amsdu_bytes), rts, several)| {
-            let several = several.filter(|_| is_he);
+    let rts = any::<bool>();
+    (standard, 16u64..200, snrs, 0.0..0.4, lengths, rts, several).prop_map(
+        |((standard, in_space), limit, snrs, loss, (ampdu_bytes, amsdu_bytes), rts, several)| {
+            let several = match standard {
+                Standard::Dot11n => None,
+                Standard::Dot11ac => several.map(|_| OfdmaAcknowledgement::BlockAckRequest),
+                _ => several,
+            };
             let limit_us = 32 * limit;
-            Case { is_he, limit_us, snrs, loss, ampdu_bytes, amsdu_bytes, rts, several }
+            Case {
+                standard,
+                limit_us,
+                snrs,
+                loss,
+                ampdu_bytes,
+                amsdu_bytes,
+                rts,
+                several,
+                in_space,
+            }
         },
     )
 }
@@ -79,14 +105,13 @@ fn cases() -> impl Strategy<Value = Case> {
 fn config(case: &Case) -> CellConfig {
     let width = ChannelWidth::Mhz40;
     let gi = crate::phy::HeGuardInterval::Ns800Ltf2x;
-    let rates: Vec<Rate> = match case.is_he {
-        true => Rate::all_he(width, gi, 1).collect(),
-        false => (0..8).map(|index| mcs(index, width, GuardInterval::Long)).collect(),
+    let rates: Vec<Rate> = match case.standard {
+        Standard::Dot11ax => Rate::all_he(width, gi, 1).collect(),
+        Standard::Dot11ac => Rate::all_vht(width, GuardInterval::Long, 1).collect(),
+        _ => (0..8).map(|index| mcs(index, width, GuardInterval::Long)).collect(),
     };
     let mut config = cell(3, rates[0], width, case.ampdu_bytes);
-    if case.is_he {
-        config.standard = Standard::Dot11ax;
-    }
+    config.standard = case.standard;
     config.beacon_interval = None;
     for station in &mut config.stations {
         station.capabilities = Capabilities::new(rates.clone(), true);
@@ -98,12 +123,13 @@ fn config(case: &Case) -> CellConfig {
             access.txop_limit = Duration::from_micros(case.limit_us);
         }
     }
-    config.stations[AP.index()].queue = QueueConfig::DropTail { limit: Limit::Packets(5_000) };
-    config.stations[AP.index()].ofdma = case.several.map(|acknowledgement| OfdmaConfig {
-        stations_max: 3,
-        acknowledgement,
-        guard_interval: gi,
-        uplink: None,
+    let access_point = &mut config.stations[AP.index()];
+    access_point.queue = QueueConfig::DropTail { limit: Limit::Packets(5_000) };
+    access_point.ofdma = case.several.filter(|_| !case.in_space).map(|acknowledgement| {
+        OfdmaConfig { stations_max: 3, acknowledgement, guard_interval: gi, uplink: None }
+    });
+    access_point.mu_mimo = case.several.filter(|_| case.in_space).map(|acknowledgement| {
+        MuMimoConfig { stations_max: 3, acknowledgement, ..MuMimoConfig::new(4) }
     });
     config.change_links(|pair| {
         let station = pair.from.0.max(pair.to.0);
@@ -123,9 +149,9 @@ proptest! {
         let limit = Duration::from_micros(case.limit_us);
         for opportunity in opportunities(&config(&case), 1_500, Duration::from_millis(60)) {
             let time = opportunity[opportunity.len() - 1].end - opportunity[0].start;
-            let exchanges = opportunity.iter().filter(|ppdu| is_data(ppdu) || is_request(ppdu));
+            let is_rest = |ppdu: &&Ppdu| ppdu.transmitter == AP && !is_data(ppdu) && !is_rts(ppdu);
             let mpdus = opportunity.iter().filter(|p| is_data(p)).map(|p| p.frames().count());
-            let one = exchanges.count() <= 1 && mpdus.sum::<usize>() <= 1;
+            let one = mpdus.sum::<usize>() == 1 && !opportunity.iter().any(|p| is_rest(&p));
             prop_assert!(one || time <= limit, "{time} of {limit}: {:?}", shown(&opportunity));
         }
     }
@@ -135,7 +161,7 @@ proptest! {
 #[test]
 fn data_follows_a_block_ack_request() {
     let case = Case {
-        is_he: true,
+        standard: Standard::Dot11ax,
         limit_us: 1_504,
         snrs: [40.0; 3],
         loss: 0.3,
@@ -143,6 +169,7 @@ fn data_follows_a_block_ack_request() {
         amsdu_bytes: 7_935,
         rts: false,
         several: None,
+        in_space: false,
     };
     let all = opportunities(&config(&case), 1_500, Duration::from_secs(1));
     let mut asked = 0;
