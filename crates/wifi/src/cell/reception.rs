@@ -436,6 +436,23 @@ impl Cell {
             agreed,
             waits: &waits,
         };
+        let mut mpdus = mpdus;
+        if mpdus.len() > 1 && agreed {
+            // The first ones, if they come in order.
+            let run = recipient.pass_run(pending, mpdus.clone(), decoded);
+            for mpdu in pending.range_mut(mpdus.start..mpdus.start + run) {
+                if let Some(subframes) = &mut subframes {
+                    now = subframes.next_end(u32::from(mpdu.bytes));
+                }
+                for packet in mpdu.msdus.packets() {
+                    outbox.deliver(now, receiver, packet, |packet| {
+                        mpdu.stamp(packet, flight.start, now, &waits);
+                    });
+                }
+                mpdu.taken = true;
+            }
+            mpdus.start += run;
+        }
         // Most often it is one: an iterator over a part of the deque would cost more.
         for bit in mpdus {
             let mpdu = &mut pending[bit];
@@ -514,6 +531,14 @@ impl Cell {
         let recipient = self.stations[receiver.index()].recipient(sender, exchange.edcaf);
         let Some(block_ack) = &recipient.block_ack else { return decoded };
         let board = block_ack.scoreboard();
+        let mpdus = mpdus.min(pending.len());
+        if let Some(last) = mpdus.checked_sub(1) {
+            // They are in order, so they follow each other if the last is as far as that.
+            let (first, last) = (pending[0].sequence, pending[last].sequence);
+            if usize::from(last.distance_from(first)) == mpdus - 1 {
+                return board.received_from(first, mpdus as u16);
+            }
+        }
         let mut acked = Bitmap::EMPTY;
         for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
             if board.contains(mpdu.sequence) {
