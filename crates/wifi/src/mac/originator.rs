@@ -181,6 +181,15 @@ impl Originator {
         }
     }
 
+    /// How many more MPDUs fit into the window.
+    pub fn window_left(&self) -> usize {
+        let ahead = self.next_sequence.distance_from(self.window_start());
+        match self.agreement {
+            Agreement::Established { window } => usize::from(window.saturating_sub(ahead)),
+            _ => usize::from(self.pending.is_empty()),
+        }
+    }
+
     /// Takes packets over as the next MPDU; they left the upper queue at
     /// `dequeued`, and contention for it began at `contention_start`. Returns what
     /// is held more.
@@ -262,7 +271,8 @@ impl Originator {
     /// Returns how many of them are retransmissions.
     pub fn sent(&mut self, count: usize, start: Instant) -> u64 {
         let mut retries = 0;
-        for mpdu in self.pending.iter_mut().take(count) {
+        let count = count.min(self.pending.len());
+        self.pending.range_mut(..count).for_each(|mpdu| {
             if mpdu.transmissions == 0 {
                 mpdu.first_start = start;
             } else {
@@ -270,7 +280,7 @@ impl Originator {
             }
             mpdu.transmissions = mpdu.transmissions.saturating_add(1);
             mpdu.attempts = mpdu.attempts.saturating_add(1);
-        }
+        });
         retries
     }
 
