@@ -134,25 +134,34 @@ impl<A: Copy> Fifo<A> {
         admits: impl Fn(&Packet, u32, u64) -> bool,
         mut taken: impl FnMut(&Packet),
     ) -> u32 {
+        if count == 0 || !admits(packet, self.packets, self.bytes) {
+            return 0;
+        }
         self.grow_to(peer.index());
         let list = &mut self.lists[peer.index()];
+        if list.packets.is_empty() {
+            list.head = self.heads.len();
+            self.heads.push(Head { number: self.next_number, peer });
+        }
         let bytes = u64::from(packet.bytes);
+        let mut bare = Bare::new(packet, arrived, &mut self.parts);
         let mut pushed = 0;
-        while pushed < count && admits(packet, self.packets, self.bytes) {
+        loop {
             let number = self.next_number;
-            if list.packets.is_empty() {
-                list.head = self.heads.len();
-                self.heads.push(Head { number, peer });
-            }
-            let bare = Bare::new(packet, arrived, &mut self.parts);
             list.packets.push_back(Waiting { number, packet: bare, besides });
             self.next_number += 1;
             self.packets += 1;
             self.bytes += bytes;
             taken(packet);
             (packet.tag, pushed) = (packet.tag + 1, pushed + 1);
+            if pushed == count || !admits(packet, self.packets, self.bytes) {
+                return pushed;
+            }
+            bare = match bare.with_tag(packet.tag) {
+                Some(next) => next,
+                None => Bare::new(packet, arrived, &mut self.parts),
+            };
         }
-        pushed
     }
 
     #[inline]
@@ -186,8 +195,7 @@ impl<A: Copy> Fifo<A> {
         list.left = number;
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes);
-        let (head, next) = (list.head, list.packets.front().map(|next| next.number));
-        self.set_head(head, next);
+        self.first_left(slot);
         Some(take(&packet.into_packet(&mut self.parts), besides))
     }
 
@@ -210,21 +218,21 @@ impl<A: Copy> Fifo<A> {
         self.packets -= popped as u32;
         self.bytes -= bytes;
         if popped > 0 {
-            let (head, next) = (list.head, list.packets.front().map(|next| next.number));
-            self.set_head(head, next);
+            self.first_left(slot);
         }
     }
 
-    /// The first packet of the list with that head is this one now, if it has any.
-    #[inline]
-    fn set_head(&mut self, head: usize, next: Option<u64>) {
-        match next {
-            Some(number) => self.heads[head].number = number,
-            None => {
-                self.heads.swap_remove(head);
-                if let Some(moved) = self.heads.get(head) {
-                    self.lists[moved.peer.index()].head = head;
-                }
+    /// A list that had packets has another first one, or none any more.
+    #[inline(always)]
+    fn first_left(&mut self, slot: usize) {
+        let list = &self.lists[slot];
+        let head = list.head;
+        if let Some(next) = list.packets.front() {
+            self.heads[head].number = next.number;
+        } else {
+            self.heads.swap_remove(head);
+            if let Some(moved) = self.heads.get(head) {
+                self.lists[moved.peer.index()].head = head;
             }
         }
     }

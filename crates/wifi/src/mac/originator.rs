@@ -316,6 +316,10 @@ impl Originator {
         released: &mut VecDeque<Released>,
         mut give_up: impl FnMut(&Mpdu),
     ) -> u32 {
+        if count > 1 && acked.run_from(0, count) == count {
+            self.settle_all(count, released);
+            return count as u32;
+        }
         let mut number_acked = 0;
         let held = &mut self.held;
         let mut done = |mpdu: &Mpdu| {
@@ -352,6 +356,36 @@ impl Originator {
             self.block_ack_request_due = true;
         }
         number_acked
+    }
+
+    /// All of the first `count` MPDUs were acknowledged.
+    #[inline(never)]
+    fn settle_all(&mut self, count: usize, released: &mut VecDeque<Released>) {
+        let mut gone = Held::NONE;
+        let mut last: Option<Released> = None;
+        self.pending.range(..count).for_each(|mpdu| {
+            for packet in mpdu.msdus.packets() {
+                gone.packets += 1;
+                gone.bytes += Bytes::new(u64::from(packet.bytes));
+                let Some(next) = Released::of(packet) else { continue };
+                if last.as_mut().is_some_and(|last| last.merge(&next)) {
+                    continue;
+                }
+                if let Some(last) = last.replace(next) {
+                    last.add_to(released);
+                }
+            }
+        });
+        if let Some(last) = last {
+            last.add_to(released);
+        }
+        self.held.packets -= gone.packets;
+        self.held.bytes = self.held.bytes - gone.bytes;
+        if count == self.pending.len() {
+            self.pending.clear();
+        } else {
+            self.pending.drain(..count);
+        }
     }
 
     /// Gives up the MPDUs that are older than their lifetime, by `expired` of the instant at
