@@ -271,8 +271,7 @@ impl Originator {
     /// Returns how many of them are retransmissions.
     pub fn sent(&mut self, count: usize, start: Instant) -> u64 {
         let mut retries = 0;
-        let count = count.min(self.pending.len());
-        self.pending.range_mut(..count).for_each(|mpdu| {
+        let sent = |mpdu: &mut Mpdu| {
             if mpdu.transmissions == 0 {
                 mpdu.first_start = start;
             } else {
@@ -280,7 +279,14 @@ impl Originator {
             }
             mpdu.transmissions = mpdu.transmissions.saturating_add(1);
             mpdu.attempts = mpdu.attempts.saturating_add(1);
-        });
+        };
+        let pending = &mut self.pending;
+        let most = count.min(pending.len());
+        // One alone is found at once.
+        match count {
+            1 => pending.front_mut().into_iter().for_each(sent),
+            _ => pending.range_mut(..most).for_each(sent),
+        }
         retries
     }
 
