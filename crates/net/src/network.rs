@@ -785,6 +785,7 @@ impl Network {
                     let node = self.node_of[station.index()];
                     if packet.passive {
                         self.outputs.push_back(Output::Arrived { at, node, packet: *packet });
+                        self.collect_passive();
                         continue;
                     }
                     if packet.destination == node {
@@ -822,6 +823,18 @@ impl Network {
                 }
                 CellOutput::GroupSent { packet, .. } => self.remove_copy(packet),
             }
+        }
+    }
+
+    /// Nobody acts on these: they go on as they come. Most often many do at once, or none.
+    #[inline]
+    fn collect_passive(&mut self) {
+        let Self { cell, outputs, node_of, .. } = self;
+        if let Some(cell) = cell.as_mut().filter(|cell| cell.has_packets()) {
+            cell.poll_passive(|at, station, &packet| {
+                let node = node_of[station.index()];
+                outputs.push_back(Output::Arrived { at, node, packet });
+            });
         }
     }
 

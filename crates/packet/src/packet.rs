@@ -327,13 +327,20 @@ impl Released {
     /// Appends the report to `list`, merged with the last one if that is of the
     /// same flow.
     pub fn add_to(self, list: &mut VecDeque<Self>) {
-        match list.back_mut() {
-            Some(last) if last.flow == self.flow && last.source == self.source => {
-                last.packets += self.packets;
-                last.bytes += self.bytes;
-            }
-            _ => list.push_back(self),
+        if !list.back_mut().is_some_and(|last| last.merge(&self)) {
+            list.push_back(self);
         }
+    }
+
+    /// Takes in another report, if it is of the same flow; whether it is.
+    #[inline]
+    pub fn merge(&mut self, other: &Self) -> bool {
+        let is_same = self.flow == other.flow && self.source == other.source;
+        if is_same {
+            self.packets += other.packets;
+            self.bytes += other.bytes;
+        }
+        is_same
     }
 
     /// Appends a report for `packet` to `list`, if its source is to be notified.

@@ -393,27 +393,29 @@ impl Queue {
         }
     }
 
-    /// Takes a copy of `packet` as [`Queue::enqueue_copy`] does if it is accepted; returns
-    /// whether it is.
+    /// Takes copies of `packet`, with tags that count up from its own, as
+    /// [`Queue::enqueue_copy`] does: up to `count`, while they are accepted. `taken` sees each.
+    /// Returns how many; `packet` is the next one then.
     #[inline]
-    pub fn offer_copy(
+    pub fn offer_run(
         &mut self,
         now: Instant,
         peer: PeerId,
-        packet: &Packet,
+        (packet, count): (&mut Packet, u32),
         held_below: Held,
         dropped: &mut Vec<Packet>,
-    ) -> bool {
-        match self {
-            Self::DropTail(queue) => queue.offer(now, peer, packet, held_below),
-            _ => {
-                let is_accepted = self.admits(packet, held_below);
-                if is_accepted {
-                    self.enqueue_copy(now, peer, packet, held_below, dropped);
-                }
-                is_accepted
-            }
+        mut taken: impl FnMut(&Packet),
+    ) -> u32 {
+        if let Self::DropTail(queue) = self {
+            return queue.offer_run(now, peer, (packet, count), held_below, taken);
         }
+        let mut number = 0;
+        while number < count && self.admits(packet, held_below) {
+            self.enqueue_copy(now, peer, packet, held_below, dropped);
+            taken(packet);
+            (packet.tag, number) = (packet.tag + 1, number + 1);
+        }
+        number
     }
 
     /// Whether `packet` would be accepted. FQ-CoDel accepts every packet and drops
@@ -468,6 +470,26 @@ impl Queue {
         match self {
             Self::DropTail(queue) => queue.dequeue_with(peer, take),
             _ => self.dequeue_for(now, peer, dropped).as_ref().map(take),
+        }
+    }
+
+    /// Takes packets for `peer` as [`Queue::dequeue_with`] does, one after the other, until
+    /// `take` returns `false` for one, which is the last, or there are none.
+    #[inline]
+    pub fn dequeue_while(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        dropped: &mut Vec<Packet>,
+        mut take: impl FnMut(&Packet) -> bool,
+    ) {
+        match self {
+            Self::DropTail(queue) => queue.dequeue_while(peer, take),
+            _ => {
+                while let Some(packet) = self.dequeue_for(now, peer, dropped)
+                    && take(&packet)
+                {}
+            }
         }
     }
 

@@ -8,8 +8,8 @@ mod workloads;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use workloads::{
-    TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE, UDP_TWO_HUNDRED, run,
-    scenario,
+    TCP_DOWN, TCP_UP, UDP_AC, UDP_AMPDU, UDP_AX, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE,
+    UDP_TWO_HUNDRED, run, scenario,
 };
 
 fn seconds(criterion: &mut Criterion) {
@@ -17,6 +17,8 @@ fn seconds(criterion: &mut Criterion) {
     for (name, workload) in [
         ("UDP, A-MPDU", UDP_AMPDU),
         ("UDP", UDP_SINGLE),
+        ("UDP, 802.11ac", UDP_AC),
+        ("UDP, 802.11ax", UDP_AX),
         ("UDP, 50 stations", UDP_FIFTY),
         ("UDP, A-MPDU, 50 stations", UDP_FIFTY_AMPDU),
         ("UDP, 200 stations", UDP_TWO_HUNDRED),

@@ -11,13 +11,15 @@ mod workloads;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use lasthop_scenario::Scenario;
 use workloads::{
-    TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE, UDP_TWO_HUNDRED, run,
-    scenario,
+    TCP_DOWN, TCP_UP, UDP_AC, UDP_AMPDU, UDP_AX, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE,
+    UDP_TWO_HUNDRED, run, scenario,
 };
 
 #[library_benchmark]
 #[bench::udp_ampdu(scenario(UDP_AMPDU))]
 #[bench::udp(scenario(UDP_SINGLE))]
+#[bench::udp_ac(scenario(UDP_AC))]
+#[bench::udp_ax(scenario(UDP_AX))]
 #[bench::udp_fifty_stations(scenario(UDP_FIFTY))]
 #[bench::udp_fifty_stations_ampdu(scenario(UDP_FIFTY_AMPDU))]
 #[bench::udp_two_hundred_stations(scenario(UDP_TWO_HUNDRED))]

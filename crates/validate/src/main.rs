@@ -556,7 +556,8 @@ fn speed(options: &SpeedOptions) -> ExitCode {
     });
     let page = match measured {
         Ok(table) => {
-            format!("{SPEED_INTRODUCTION}{}\n{}", table.markdown(), memory::kept().markdown())
+            let [ampdus, heap] = [speed::ampdu_table(), memory::kept()].map(|it| it.markdown());
+            format!("{SPEED_INTRODUCTION}{}\n{ampdus}\n{heap}", table.markdown())
         }
         Err(error) => {
             eprintln!("error: {error}");

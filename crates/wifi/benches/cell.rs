@@ -8,7 +8,7 @@
 mod saturated;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use saturated::{FIFTY_SINGLE, ONE_AMPDU, ONE_SINGLE, Saturated, TEN_AMPDU};
+use saturated::{FIFTY_SINGLE, ONE_AMPDU, ONE_HE, ONE_SINGLE, ONE_VHT, Saturated, TEN_AMPDU};
 
 /// Delivered in one iteration.
 const PACKETS: u64 = 1_000;
@@ -19,6 +19,8 @@ fn cells(criterion: &mut Criterion) {
     for (name, case) in [
         ("1 station, A-MPDU", ONE_AMPDU),
         ("1 station", ONE_SINGLE),
+        ("1 station, 802.11ac", ONE_VHT),
+        ("1 station, 802.11ax", ONE_HE),
         ("10 stations, A-MPDU", TEN_AMPDU),
         ("50 stations", FIFTY_SINGLE),
     ] {

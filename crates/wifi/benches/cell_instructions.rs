@@ -9,11 +9,13 @@
 mod saturated;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
-use saturated::{FIFTY_SINGLE, ONE_AMPDU, ONE_SINGLE, Saturated, TEN_AMPDU};
+use saturated::{FIFTY_SINGLE, ONE_AMPDU, ONE_HE, ONE_SINGLE, ONE_VHT, Saturated, TEN_AMPDU};
 
 #[library_benchmark]
 #[bench::one_station_ampdu(Saturated::new(ONE_AMPDU))]
 #[bench::one_station(Saturated::new(ONE_SINGLE))]
+#[bench::one_station_vht(Saturated::new(ONE_VHT))]
+#[bench::one_station_he(Saturated::new(ONE_HE))]
 #[bench::ten_stations_ampdu(Saturated::new(TEN_AMPDU))]
 #[bench::fifty_stations(Saturated::new(FIFTY_SINGLE))]
 fn deliver(mut saturated: Saturated) -> Saturated {

@@ -598,6 +598,27 @@ impl Cell {
         self.outbox.outputs.pop_front()
     }
 
+    /// Gives the next packets of [`Cell::poll_output`], as far as they were delivered and are
+    /// [`passive`](Packet::passive): with the instant and the station, and without a copy.
+    #[inline(never)]
+    pub fn poll_passive(&mut self, mut take: impl FnMut(Instant, StationId, &Packet)) {
+        let outputs = &mut self.outbox.outputs;
+        let mut number = 0;
+        for output in outputs.iter() {
+            match output {
+                &Output::Delivered { at, station, ref packet } if packet.passive => {
+                    take(at, station, packet);
+                }
+                _ => break,
+            }
+            number += 1;
+        }
+        match number == outputs.len() {
+            true => outputs.clear(),
+            false => drop(outputs.drain(..number)),
+        }
+    }
+
     /// The next event, if events are recorded.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {

@@ -56,7 +56,10 @@ impl RoundRobin {
     #[inline]
     pub fn next(&mut self, quantum: i64, members: &mut impl Members) -> Option<Turn> {
         loop {
-            let place = self.first_where(|member| members.is_eligible(member))?;
+            let place = match self.first() {
+                Some(first) if members.is_eligible(first.member) => first,
+                _ => self.first_where(|member| members.is_eligible(member))?,
+            };
             let deficit = members.deficit(place.member);
             if *deficit <= 0 {
                 *deficit += self.rounds(*deficit, quantum) * quantum;
@@ -72,8 +75,16 @@ impl RoundRobin {
         }
     }
 
-    /// The first member that `eligible` accepts; new ones come before old ones.
+    /// The first member, which most often may take its turn.
     #[inline]
+    fn first(&self) -> Option<Place> {
+        let place =
+            |list: &VecDeque<u32>, new| list.front().map(|&member| Place { member, new, index: 0 });
+        place(&self.new, true).or_else(|| place(&self.old, false))
+    }
+
+    /// The first member that `eligible` accepts; new ones come before old ones.
+    #[inline(never)]
     fn first_where(&self, eligible: impl Fn(u32) -> bool) -> Option<Place> {
         let find = |list: &VecDeque<u32>, new| {
             let index = list.iter().position(|&member| eligible(member))?;
@@ -96,7 +107,11 @@ impl RoundRobin {
         };
     }
 
+    #[inline]
     fn move_to_old(&mut self, place: Place) {
+        if !place.new && place.index + 1 == self.old.len() {
+            return;
+        }
         self.remove(place);
         self.old.push_back(place.member);
     }

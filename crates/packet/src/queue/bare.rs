@@ -85,6 +85,13 @@ impl Bare {
         }
     }
 
+    /// The same of a packet that differs by its tag, if no part of its delay is kept: parts are
+    /// each packet's own.
+    #[inline]
+    pub fn with_tag(&self, tag: u64) -> Option<Self> {
+        (self.parts == NO_PARTS).then_some(Self { tag, ..*self })
+    }
+
     /// The packet, with the parts of its delay, which leave `all`.
     #[inline]
     pub fn into_packet(self, all: &mut Parts) -> Packet {

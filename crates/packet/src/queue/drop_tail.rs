@@ -54,6 +54,23 @@ impl DropTail {
         fits
     }
 
+    /// Takes up to `count` packets like `packet`, as [`Fifo::push_run`] does, while they fit.
+    #[inline]
+    pub(super) fn offer_run(
+        &mut self,
+        now: Instant,
+        peer: PeerId,
+        run: (&mut Packet, u32),
+        held: Held,
+        taken: impl FnMut(&Packet),
+    ) -> u32 {
+        let limit = self.limit;
+        let fits = |packet: &Packet, packets: u32, bytes: u64| {
+            limit.admits(packet, packets + held.packets, bytes + held.bytes.as_u64())
+        };
+        self.fifo.push_run(peer, run, (now, ()), fits, taken)
+    }
+
     pub(super) fn admits(&self, packet: &Packet, held: Held) -> bool {
         self.fifo.admits(self.limit, packet, held)
     }
@@ -78,6 +95,11 @@ impl DropTail {
         take: impl FnOnce(&Packet) -> R,
     ) -> Option<R> {
         self.fifo.pop_with(peer, |packet, ()| take(packet))
+    }
+
+    #[inline]
+    pub(super) fn dequeue_while(&mut self, peer: PeerId, mut take: impl FnMut(&Packet) -> bool) {
+        self.fifo.pop_while(peer, |packet, ()| take(packet));
     }
 
     pub(super) fn dequeue(

@@ -112,8 +112,7 @@ impl<A: Copy> Fifo<A> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, peer: PeerId, packet: &Packet, arrived: Instant, besides: A) {
-        let slot = peer.index();
+    fn grow_to(&mut self, slot: usize) {
         if slot >= self.lists.len() {
             self.lists.resize_with(slot + 1, || List {
                 packets: VecDeque::new(),
@@ -121,6 +120,54 @@ impl<A: Copy> Fifo<A> {
                 left: 0,
             });
         }
+    }
+
+    /// Takes in up to `count` packets like `packet`, with tags that count up from its own, for
+    /// as long as `admits` says so of the packets and bytes that are there; `taken` sees each.
+    /// Returns how many there were; `packet` is the next one then.
+    #[inline]
+    pub(super) fn push_run(
+        &mut self,
+        peer: PeerId,
+        (packet, count): (&mut Packet, u32),
+        (arrived, besides): (Instant, A),
+        admits: impl Fn(&Packet, u32, u64) -> bool,
+        mut taken: impl FnMut(&Packet),
+    ) -> u32 {
+        if count == 0 || !admits(packet, self.packets, self.bytes) {
+            return 0;
+        }
+        self.grow_to(peer.index());
+        let list = &mut self.lists[peer.index()];
+        if list.packets.is_empty() {
+            list.head = self.heads.len();
+            self.heads.push(Head { number: self.next_number, peer });
+        }
+        let bytes = u64::from(packet.bytes);
+        let mut bare = Bare::new(packet, arrived, &mut self.parts);
+        let mut pushed = 0;
+        loop {
+            let number = self.next_number;
+            list.packets.push_back(Waiting { number, packet: bare, besides });
+            self.next_number += 1;
+            self.packets += 1;
+            self.bytes += bytes;
+            taken(packet);
+            (packet.tag, pushed) = (packet.tag + 1, pushed + 1);
+            if pushed == count || !admits(packet, self.packets, self.bytes) {
+                return pushed;
+            }
+            bare = match bare.with_tag(packet.tag) {
+                Some(next) => next,
+                None => Bare::new(packet, arrived, &mut self.parts),
+            };
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, peer: PeerId, packet: &Packet, arrived: Instant, besides: A) {
+        let slot = peer.index();
+        self.grow_to(slot);
         let number = self.next_number;
         self.next_number += 1;
         self.packets += 1;
@@ -148,6 +195,37 @@ impl<A: Copy> Fifo<A> {
         list.left = number;
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes);
+        self.first_left(slot);
+        Some(take(&packet.into_packet(&mut self.parts), besides))
+    }
+
+    /// Removes packets of `peer` from its first on, until `take`, which copies what it takes of
+    /// each, says that it was the last, or there are none.
+    #[inline]
+    pub(super) fn pop_while(&mut self, peer: PeerId, mut take: impl FnMut(&Packet, A) -> bool) {
+        let slot = peer.index();
+        let Some(list) = self.lists.get_mut(slot) else { return };
+        let before = list.packets.len();
+        let mut bytes = 0;
+        while let Some(Waiting { number, packet, besides }) = list.packets.pop_front() {
+            list.left = number;
+            bytes += u64::from(packet.bytes);
+            if !take(&packet.into_packet(&mut self.parts), besides) {
+                break;
+            }
+        }
+        let popped = before - list.packets.len();
+        self.packets -= popped as u32;
+        self.bytes -= bytes;
+        if popped > 0 {
+            self.first_left(slot);
+        }
+    }
+
+    /// A list that had packets has another first one, or none any more.
+    #[inline(always)]
+    fn first_left(&mut self, slot: usize) {
+        let list = &self.lists[slot];
         let head = list.head;
         if let Some(next) = list.packets.front() {
             self.heads[head].number = next.number;
@@ -157,7 +235,6 @@ impl<A: Copy> Fifo<A> {
                 self.lists[moved.peer.index()].head = head;
             }
         }
-        Some(take(&packet.into_packet(&mut self.parts), besides))
     }
 
     /// The receiver of the oldest packet, among the peers that `eligible` accepts.
@@ -205,6 +282,7 @@ mod tests {
             let [queue, away, asleep, contention, retries, air, reorder, wire] =
                 times.map(Duration::from_nanos);
             let (tag, bytes, flow, flow_hash, category) = numbers;
+            let tag = tag / 2;
             Packet {
                 tag,
                 bytes,
@@ -231,7 +309,7 @@ mod tests {
         /// as it was put in, and comes first again if it is put back.
         #[test]
         fn a_fifo_is_a_list_of_packets(
-            operations in proptest::collection::vec((0..5u8, 0..3u32, any_packet()), 0..120),
+            operations in proptest::collection::vec((0..7u8, 0..3u32, any_packet()), 0..120),
         ) {
             let mut fifo = Fifo::new();
             let mut list: Vec<(PeerId, Packet)> = Vec::new();
@@ -243,6 +321,39 @@ mod tests {
                     (0..=2, _) => {
                         fifo.push(peer, &packet, packet.arrived, ());
                         list.push((peer, packet));
+                        last = None;
+                    }
+                    (5, _) => {
+                        let (mut next, mut seen) = (packet, Vec::new());
+                        let limit = fifo.packets() + packet.flow_hash % 4;
+                        let pushed = fifo.push_run(
+                            peer,
+                            (&mut next, 3),
+                            (packet.arrived, ()),
+                            |_, packets, _| packets < limit,
+                            |packet| seen.push(*packet),
+                        );
+                        prop_assert_eq!(pushed, packet.flow_hash % 4);
+                        let tags = packet.tag..packet.tag + u64::from(pushed);
+                        let run: Vec<Packet> = tags.map(|tag| Packet { tag, ..packet }).collect();
+                        prop_assert_eq!(&seen, &run);
+                        list.extend(run.into_iter().map(|packet| (peer, packet)));
+                        last = None;
+                    }
+                    (6, _) => {
+                        let most = 1 + packet.flow_hash as usize % 4;
+                        let mut taken = Vec::new();
+                        fifo.pop_while(peer, |packet, ()| {
+                            taken.push(*packet);
+                            taken.len() < most
+                        });
+                        let own = list.iter().filter(|(of, _)| *of == peer).take(most);
+                        let expected: Vec<Packet> = own.map(|(_, packet)| *packet).collect();
+                        prop_assert_eq!(&taken, &expected);
+                        for _ in expected {
+                            let first = list.iter().position(|(of, _)| *of == peer);
+                            first.map(|index| list.remove(index));
+                        }
                         last = None;
                     }
                     (3, _) | (_, None) => {

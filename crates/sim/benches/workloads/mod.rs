@@ -1,7 +1,8 @@
 //! Workloads of the benchmarks: one simulated second of each. Nothing is recorded.
 
 pub use lasthop_fixtures::workloads::{
-    TCP_DOWN, TCP_UP, UDP_AMPDU, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE, UDP_TWO_HUNDRED,
+    TCP_DOWN, TCP_UP, UDP_AC, UDP_AMPDU, UDP_AX, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE,
+    UDP_TWO_HUNDRED,
 };
 use lasthop_hosts::sink::NoSink;
 use lasthop_scenario::{Scenario, parse};

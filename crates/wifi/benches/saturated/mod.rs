@@ -1,14 +1,16 @@
 //! Saturated cells that both benches run: an access point in the middle,
 //! stations on a circle of 1 m around it, 1500-byte packets, best effort with
 //! AIFSN 3 and CW 15 to 1023, no TXOP limit, queues of 500 packets kept full.
-//! Nobody acts on what arrives, and no event is recorded. A bench counts what it takes to deliver so many more
-//! packets, refilling queues and draining outputs included.
+//! Nobody acts on what arrives, and no event is recorded. A bench counts what it takes to deliver
+//! so many more packets, refilling queues and draining outputs included.
 
 use lasthop_packet::Packet;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Db, Dbm, Identity, Instant, Machine, Meters, Seed};
-use lasthop_wifi::cell::{Aggregation, Cell, CellConfig, Output, PairConfig, Role, StationConfig};
-use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Propagation, Rate, Standard};
+use lasthop_wifi::cell::{Cell, CellConfig, Output, PairConfig, Role, StationConfig};
+use lasthop_wifi::phy::{
+    Band, ChannelWidth, GuardInterval, HeGuardInterval, Propagation, Rate, Standard,
+};
 use lasthop_wifi::{Address, StationId};
 use std::hint::black_box;
 
@@ -20,31 +22,51 @@ const QUEUE_PACKETS: u32 = 500;
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     stations: usize,
-    mcs: u8,
-    width: ChannelWidth,
-    guard_interval: GuardInterval,
-    ampdu_bytes_max: u32,
+    standard: Standard,
+    rate: Rate,
+    /// Whether packets go in A-MPDUs, as long as the standard lets them be.
+    aggregates: bool,
 }
 
-/// The access point sends to one station in A-MPDUs.
+/// The access point sends to one station in A-MPDUs of 42 MPDUs, the most that 65 535 bytes take.
 pub const ONE_AMPDU: Case = Case {
     stations: 1,
-    mcs: 15,
-    width: ChannelWidth::Mhz40,
-    guard_interval: GuardInterval::Short,
-    ampdu_bytes_max: 65_535,
+    standard: Standard::Dot11n,
+    rate: Rate::Ht { mcs: 15, width: ChannelWidth::Mhz40, guard_interval: GuardInterval::Short },
+    aggregates: true,
 };
 /// The same, every packet an exchange of its own.
-pub const ONE_SINGLE: Case = Case { ampdu_bytes_max: 0, ..ONE_AMPDU };
+pub const ONE_SINGLE: Case = Case { aggregates: false, ..ONE_AMPDU };
+/// The access point sends to one station with 802.11ac: 64 MPDUs in a PPDU.
+pub const ONE_VHT: Case = Case {
+    standard: Standard::Dot11ac,
+    rate: Rate::Vht {
+        mcs: 9,
+        streams: 2,
+        width: ChannelWidth::Mhz80,
+        guard_interval: GuardInterval::Short,
+    },
+    ..ONE_AMPDU
+};
+/// The same with 802.11ax: 256 MPDUs in a PPDU.
+pub const ONE_HE: Case = Case {
+    standard: Standard::Dot11ax,
+    rate: Rate::He {
+        mcs: 11,
+        streams: 2,
+        width: ChannelWidth::Mhz80,
+        guard_interval: HeGuardInterval::Ns800Ltf2x,
+        dcm: false,
+    },
+    ..ONE_AMPDU
+};
 /// Ten stations send to the access point in A-MPDUs.
 pub const TEN_AMPDU: Case = Case { stations: 10, ..ONE_AMPDU };
 /// Fifty stations send to the access point: most PPDUs collide.
 pub const FIFTY_SINGLE: Case = Case {
     stations: 50,
-    mcs: 7,
-    width: ChannelWidth::Mhz20,
-    guard_interval: GuardInterval::Long,
-    ampdu_bytes_max: 0,
+    rate: Rate::Ht { mcs: 7, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long },
+    ..ONE_SINGLE
 };
 
 /// A cell in its stride, and the sources that keep it busy.
@@ -100,7 +122,7 @@ impl Saturated {
 }
 
 fn config(case: Case) -> CellConfig {
-    let propagation = Propagation::of(Band::Ghz5, case.width);
+    let propagation = Propagation::of(Band::Ghz5, case.rate.width());
     let place = |station: u16| match station {
         0 => (0.0, 0.0),
         _ => {
@@ -121,15 +143,14 @@ fn config(case: Case) -> CellConfig {
     for (number, station) in (0..).zip(&mut stations) {
         station.identity = Identity::numbered(number);
     }
-    CellConfig::new(Standard::Dot11n, Band::Ghz5, stations, links.collect())
+    CellConfig::new(case.standard, Band::Ghz5, stations, links.collect())
 }
 
 fn station(case: Case, role: Role) -> StationConfig {
-    let Case { mcs, width, guard_interval, .. } = case;
-    let rate = Rate::Ht { mcs, width, guard_interval };
-    StationConfig {
-        queue: QueueConfig::DropTail { limit: Limit::Packets(QUEUE_PACKETS) },
-        aggregation: Aggregation { ampdu_bytes_max: case.ampdu_bytes_max, ..Aggregation::STANDARD },
-        ..StationConfig::fixed(role, Identity::default(), rate)
+    let mut station = StationConfig::fixed(role, Identity::default(), case.rate);
+    station.queue = QueueConfig::DropTail { limit: Limit::Packets(QUEUE_PACKETS) };
+    if !case.aggregates {
+        station.aggregation.ampdu_bytes_max = 0;
     }
+    station
 }

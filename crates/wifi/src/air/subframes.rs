@@ -79,6 +79,17 @@ impl Subframes {
         self.index += 1;
     }
 
+    /// Goes on to the one behind the next `count`, whose MPDUs have `mpdu_bytes` each.
+    pub fn pass_all(&mut self, count: usize, mpdu_bytes: u32) {
+        self.offset += count as u32 * sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
+        self.index += count;
+    }
+
+    /// All end up to `until`.
+    pub fn end_by(&self, until: Instant) -> bool {
+        self.end <= until
+    }
+
     /// Where the next one ends, if its MPDU has `mpdu_bytes`.
     pub fn end_of(&self, mpdu_bytes: u32) -> Instant {
         match self.index + 1 < self.count {

@@ -226,6 +226,27 @@ impl Cell {
         let Some((bytes, success)) = arrival.undisturbed else { return };
         let stream = self.air.reception(flight.transmitter, arrival.receiver);
         let length = |index| pending.get(index).map(|mpdu: &Mpdu| u32::from(mpdu.bytes));
+        if arrival.subframes.end_by(until) && arrival.due <= until {
+            // All that follows is in: when each was is not asked here.
+            let Subframes { index: first, count, .. } = arrival.subframes;
+            let rest = pending.range(first..count.min(pending.len()));
+            let run = rest.take_while(|mpdu| u32::from(mpdu.bytes) == bytes).count();
+            if success >= Probability::ONE {
+                arrival.decoded.insert_all(first..first + run);
+            } else {
+                for bit in first..first + run {
+                    if happens(stream, success) {
+                        arrival.decoded.insert(bit);
+                    }
+                }
+            }
+            arrival.subframes.pass_all(run, bytes);
+            arrival.due = match length(first + run) {
+                Some(next) if first + run < count => arrival.subframes.end_of(next),
+                _ => Instant::MAX,
+            };
+            return;
+        }
         while arrival.due <= until && length(arrival.subframes.index) == Some(bytes) {
             let bit = arrival.subframes.index;
             arrival.subframes.pass(bytes);

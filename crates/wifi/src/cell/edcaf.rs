@@ -492,6 +492,36 @@ impl Edcaf {
         })
     }
 
+    /// Up to `count` packets for originator `index`, as far as its window goes, become MPDUs as
+    /// by [`Self::take_one`], until `takes` refuses the length of one, which stays pending.
+    #[inline]
+    pub fn take_run(
+        &mut self,
+        now: Instant,
+        (index, count): (usize, usize),
+        qos: bool,
+        dropped: &mut Vec<Packet>,
+        mut takes: impl FnMut(u32) -> bool,
+    ) {
+        let Self { queue, originators, held, contends_since, dequeued, .. } = self;
+        let originator = &mut originators[index];
+        let mut left = count.min(originator.window_left());
+        if left == 0 {
+            return;
+        }
+        *dequeued = now;
+        let before = originator.held();
+        queue.dequeue_while(now, originator.peer.into(), dropped, |packet| {
+            let bytes = sizes::mpdu(u32::from(packet.bytes), qos);
+            originator.push_one(packet, bytes, now, *contends_since);
+            left -= 1;
+            takes(bytes) && left > 0
+        });
+        let after = originator.held();
+        held.packets += after.packets - before.packets;
+        held.bytes += after.bytes - before.bytes;
+    }
+
     /// An MPDU of `first` and what follows it for `peer`, as far as an A-MSDU of at
     /// most `amsdu_max` bytes takes it.
     // Most networks send no A-MSDUs, and where this is inlined every MPDU takes longer.

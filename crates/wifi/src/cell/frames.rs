@@ -76,17 +76,13 @@ impl Station {
         to: Address,
         packet: &mut Packet,
         count: u32,
-        mut taken: impl FnMut(&Packet),
+        taken: impl FnMut(&Packet),
     ) -> u32 {
         let now = cx.now;
         let dropped = &mut cx.outbox.dropped;
         let edcaf = self.edcaf(packet.access_category.index());
-        let (held, peer) = (edcaf.held_below(), to.into());
-        let mut number = 0;
-        while number < count && edcaf.queue.offer_copy(now, peer, packet, held, dropped) {
-            taken(packet);
-            (packet.tag, number) = (packet.tag + 1, number + 1);
-        }
+        let held = edcaf.held_below();
+        let number = edcaf.queue.offer_run(now, to.into(), (packet, count), held, dropped, taken);
         let number_dropped = dropped.len();
         self.hold(now, number, number_dropped as u32);
         self.stats.queue_drops += number_dropped as u64;
@@ -449,32 +445,35 @@ impl Station {
         (bytes_max, spacing_bytes, frames_max): (u32, u32, usize),
         fill: bool,
     ) -> (usize, u32) {
-        let (mut total, mut padded) = (0, 0);
-        let mut count = 0;
         let originator = &self.edcaf(edcaf).originators[index];
-        let mpdu_bytes_max = originator.shared.ampdu_mpdu_bytes_max;
         let first = u32::from(originator.pending[0].bytes);
-        while count < frames_max {
-            let originator = &self.edcaf(edcaf).originators[index];
-            let bytes = match originator.pending.get(count) {
-                Some(mpdu) => Some(u32::from(mpdu.bytes)),
-                None if originator.has_window() => {
-                    let left = bytes_max.saturating_sub(padded + sizes::AMPDU_DELIMITER);
-                    self.pull(cx, edcaf, index, if fill { left } else { u32::MAX })
-                }
-                None => None,
-            };
-            let Some(bytes) = bytes else { break };
-            // The last subframe is not padded (9.7.1).
-            let with = padded + sizes::AMPDU_DELIMITER + bytes;
-            if bytes > mpdu_bytes_max || with > bytes_max {
+        let mpdu_bytes_max = originator.shared.ampdu_mpdu_bytes_max;
+        let mut fill_level = Filled { count: 0, bytes: 0, padded: 0 };
+        let limits = (bytes_max, mpdu_bytes_max, spacing_bytes);
+        let mut waiting = originator.pending.iter().take(frames_max);
+        if !waiting.all(|mpdu| fill_level.add(u32::from(mpdu.bytes), limits)) {
+            return fill_level.or_one(first);
+        }
+        let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
+        if access.takes_singly(index, &self.config) {
+            let qos = self.config.capabilities.qos;
+            let left = frames_max.saturating_sub(fill_level.count);
+            access.take_run(cx.now, (index, left), qos, &mut cx.outbox.dropped, |bytes| {
+                fill_level.add(bytes, limits)
+            });
+            if !cx.outbox.dropped.is_empty() {
+                self.drop_dequeued(cx);
+            }
+            return fill_level.or_one(first);
+        }
+        while fill_level.count < frames_max && self.edcaf(edcaf).originators[index].has_window() {
+            let left = bytes_max.saturating_sub(fill_level.padded + sizes::AMPDU_DELIMITER);
+            let pulled = self.pull_any(cx, edcaf, index, if fill { left } else { u32::MAX });
+            if !pulled.is_some_and(|bytes| fill_level.add(bytes, limits)) {
                 break;
             }
-            padded += sizes::ampdu_subframe(bytes, spacing_bytes);
-            total = with;
-            count += 1;
         }
-        if count > 1 { (count, total) } else { (1, first) }
+        fill_level.or_one(first)
     }
 
     /// Takes the next packets for the peer of originator `index` as one MPDU, and
@@ -493,12 +492,18 @@ impl Station {
         let qos = self.config.capabilities.qos;
         let pulled = access.take_one(cx.now, index, qos, &mut cx.outbox.dropped);
         if !cx.outbox.dropped.is_empty() {
-            let number_dropped = cx.outbox.dropped.len();
-            self.hold(cx.now, 0, number_dropped as u32);
-            self.stats.queue_drops += number_dropped as u64;
-            cx.outbox.lose_dropped(cx.now, self.id, DropReason::ActiveQueue);
+            self.drop_dequeued(cx);
         }
         pulled
+    }
+
+    /// Gives up what the queue dropped of what was to leave it.
+    #[cold]
+    fn drop_dequeued(&mut self, cx: &mut Context<'_>) {
+        let number_dropped = cx.outbox.dropped.len();
+        self.hold(cx.now, 0, number_dropped as u32);
+        self.stats.queue_drops += number_dropped as u64;
+        cx.outbox.lose_dropped(cx.now, self.id, DropReason::ActiveQueue);
     }
 
     /// Does what [`Self::pull`] does, also where there is a driver queue, a lifetime, or an
@@ -746,6 +751,38 @@ impl Station {
         if let Some(rate) = changed {
             cx.outbox.events.push_back(Event::RateChanged { at, station, peer, rate });
         }
+    }
+}
+
+/// How far an A-MPDU is filled.
+struct Filled {
+    count: usize,
+    /// Its length, and where the next subframe would begin.
+    bytes: u32,
+    padded: u32,
+}
+
+impl Filled {
+    /// Adds an MPDU of `bytes` if neither it nor the A-MPDU gets too long; whether it was.
+    #[inline]
+    fn add(
+        &mut self,
+        bytes: u32,
+        (bytes_max, mpdu_bytes_max, spacing_bytes): (u32, u32, u32),
+    ) -> bool {
+        // The last subframe is not padded (9.7.1).
+        let with = self.padded + sizes::AMPDU_DELIMITER + bytes;
+        let fits = bytes <= mpdu_bytes_max && with <= bytes_max;
+        if fits {
+            self.padded += sizes::ampdu_subframe(bytes, spacing_bytes);
+            (self.bytes, self.count) = (with, self.count + 1);
+        }
+        fits
+    }
+
+    /// How many MPDUs it has, and its length: one is counted without delimiter.
+    fn or_one(&self, first: u32) -> (usize, u32) {
+        if self.count > 1 { (self.count, self.bytes) } else { (1, first) }
     }
 }
 

@@ -4,6 +4,7 @@
 use super::arrival::Arrival;
 use super::content::{Action, Content, Exchange, Management};
 use super::multi_user::MultiUser;
+use super::outbox::Outbox;
 use super::recipient::{Arrived, Fate, release};
 use super::station::Station;
 use super::uplink::Uplink;
@@ -436,6 +437,13 @@ impl Cell {
             agreed,
             waits: &waits,
         };
+        let mut mpdus = mpdus;
+        if mpdus.len() > 1 && agreed {
+            let run = recipient.pass_run(pending, mpdus.clone(), decoded);
+            let passed = pending.range_mut(mpdus.start..mpdus.start + run);
+            now = take_in_order(passed, &mut subframes, &arrival, outbox);
+            mpdus.start += run;
+        }
         // Most often it is one: an iterator over a part of the deque would cost more.
         for bit in mpdus {
             let mpdu = &mut pending[bit];
@@ -514,6 +522,15 @@ impl Cell {
         let recipient = self.stations[receiver.index()].recipient(sender, exchange.edcaf);
         let Some(block_ack) = &recipient.block_ack else { return decoded };
         let board = block_ack.scoreboard();
+        if mpdus > 1
+            && let Some(first) = pending.front()
+        {
+            // They are in order, so they follow each other if the last is as far as that.
+            let last = mpdus.min(pending.len()) - 1;
+            if usize::from(pending[last].sequence.distance_from(first.sequence)) == last {
+                return board.received_from(first.sequence, last as u16 + 1);
+            }
+        }
         let mut acked = Bitmap::EMPTY;
         for (bit, mpdu) in pending.iter().take(mpdus).enumerate() {
             if board.contains(mpdu.sequence) {
@@ -693,6 +710,29 @@ impl<'a> Taken<'a> {
     fn together(exchange: &Exchange, mpdus: usize, decoded: &'a Bitmap) -> Self {
         Self { edcaf: exchange.edcaf, mpdus: 0..mpdus, decoded, subframes: None }
     }
+}
+
+/// MPDUs that can be delivered at once are, each at the end of its subframe, or all now. Returns
+/// when the last one was.
+#[inline(never)]
+fn take_in_order<'a>(
+    mpdus: impl Iterator<Item = &'a mut Mpdu>,
+    subframes: &mut Option<Subframes>,
+    &Arrived { mut now, start, receiver, waits, .. }: &Arrived<'_>,
+    outbox: &mut Outbox,
+) -> Instant {
+    let mut clock = *subframes;
+    for mpdu in mpdus {
+        if let Some(subframes) = &mut clock {
+            now = subframes.next_end(u32::from(mpdu.bytes));
+        }
+        for packet in mpdu.msdus.packets() {
+            outbox.deliver(now, receiver, packet, |packet| mpdu.stamp(packet, start, now, waits));
+        }
+        mpdu.taken = true;
+    }
+    *subframes = clock;
+    now
 }
 
 /// The exchange with several stations that a PPDU belongs to, of the downlink and of the uplink:

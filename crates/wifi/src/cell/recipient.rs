@@ -6,11 +6,13 @@ use super::category_of;
 use super::outbox::Outbox;
 use crate::event::Event;
 use crate::mac::absence::Waits;
-use crate::mac::block_ack::{Reception, Recipient};
+use crate::mac::block_ack::{Bitmap, Reception, Recipient};
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::retry_out::{Decision, PseudoRetryOut};
 use crate::phy::Rate;
 use crate::station::StationId;
+use alloc::collections::VecDeque;
+use core::ops::Range;
 use lasthop_packet::DropReason;
 use lasthop_units::{Instant, SeqNo12};
 
@@ -81,6 +83,26 @@ impl RecipientState {
     pub fn pass(&mut self, sequence: SeqNo12) -> bool {
         self.retry_out.is_none()
             && self.block_ack.as_mut().is_some_and(|block_ack| block_ack.pass(sequence))
+    }
+
+    /// Takes in the first ones of `mpdus` that were decoded under the agreement, as far as all
+    /// follow each other and can be delivered at once, and returns how many; the others are to be
+    /// taken in one by one.
+    pub fn pass_run(
+        &mut self,
+        pending: &VecDeque<Mpdu>,
+        mpdus: Range<usize>,
+        decoded: &Bitmap,
+    ) -> usize {
+        let Some(block_ack) = self.block_ack.as_mut().filter(|_| self.retry_out.is_none()) else {
+            return 0;
+        };
+        let run = decoded.run_from(mpdus.start, mpdus.len());
+        let Some(last) = run.checked_sub(1) else { return 0 };
+        // They are in order, so they follow each other if the last is as far as that.
+        let [first, last] = [mpdus.start, mpdus.start + last].map(|index| pending[index].sequence);
+        let follow = usize::from(last.distance_from(first)) == run - 1;
+        if follow && block_ack.pass_all(first, run as u16) { run } else { 0 }
     }
 
     /// An MPDU is in, decoded or not: what can be delivered is.

@@ -181,6 +181,15 @@ impl Originator {
         }
     }
 
+    /// How many more MPDUs fit into the window.
+    pub fn window_left(&self) -> usize {
+        let ahead = self.next_sequence.distance_from(self.window_start());
+        match self.agreement {
+            Agreement::Established { window } => usize::from(window.saturating_sub(ahead)),
+            _ => usize::from(self.pending.is_empty()),
+        }
+    }
+
     /// Takes packets over as the next MPDU; they left the upper queue at
     /// `dequeued`, and contention for it began at `contention_start`. Returns what
     /// is held more.
@@ -262,7 +271,7 @@ impl Originator {
     /// Returns how many of them are retransmissions.
     pub fn sent(&mut self, count: usize, start: Instant) -> u64 {
         let mut retries = 0;
-        for mpdu in self.pending.iter_mut().take(count) {
+        let sent = |mpdu: &mut Mpdu| {
             if mpdu.transmissions == 0 {
                 mpdu.first_start = start;
             } else {
@@ -270,6 +279,13 @@ impl Originator {
             }
             mpdu.transmissions = mpdu.transmissions.saturating_add(1);
             mpdu.attempts = mpdu.attempts.saturating_add(1);
+        };
+        let pending = &mut self.pending;
+        let most = count.min(pending.len());
+        // One alone is found at once.
+        match count {
+            1 => pending.front_mut().into_iter().for_each(sent),
+            _ => pending.range_mut(..most).for_each(sent),
         }
         retries
     }
@@ -306,6 +322,10 @@ impl Originator {
         released: &mut VecDeque<Released>,
         mut give_up: impl FnMut(&Mpdu),
     ) -> u32 {
+        if count > 1 && acked.run_from(0, count) == count {
+            self.settle_all(count, released);
+            return count as u32;
+        }
         let mut number_acked = 0;
         let held = &mut self.held;
         let mut done = |mpdu: &Mpdu| {
@@ -342,6 +362,36 @@ impl Originator {
             self.block_ack_request_due = true;
         }
         number_acked
+    }
+
+    /// All of the first `count` MPDUs were acknowledged.
+    #[inline(never)]
+    fn settle_all(&mut self, count: usize, released: &mut VecDeque<Released>) {
+        let mut gone = Held::NONE;
+        let mut last: Option<Released> = None;
+        self.pending.range(..count).for_each(|mpdu| {
+            for packet in mpdu.msdus.packets() {
+                gone.packets += 1;
+                gone.bytes += Bytes::new(u64::from(packet.bytes));
+                let Some(next) = Released::of(packet) else { continue };
+                if last.as_mut().is_some_and(|last| last.merge(&next)) {
+                    continue;
+                }
+                if let Some(last) = last.replace(next) {
+                    last.add_to(released);
+                }
+            }
+        });
+        if let Some(last) = last {
+            last.add_to(released);
+        }
+        self.held.packets -= gone.packets;
+        self.held.bytes = self.held.bytes - gone.bytes;
+        if count == self.pending.len() {
+            self.pending.clear();
+        } else {
+            self.pending.drain(..count);
+        }
     }
 
     /// Gives up the MPDUs that are older than their lifetime, by `expired` of the instant at

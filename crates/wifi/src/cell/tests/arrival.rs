@@ -2,6 +2,7 @@
 //! this changes nothing on the air.
 
 use super::*;
+use crate::phy::HeGuardInterval;
 use alloc::collections::BTreeMap;
 use lasthop_packet::DelayParts;
 
@@ -15,19 +16,23 @@ fn interrupted(mut config: CellConfig, rx_interrupt: RxInterrupt) -> CellConfig 
     config
 }
 
-/// Keeps 100 packets at each sender for 150 ms; also the counters at the end.
+/// Keeps 100 packets at each sender for 150 ms, more with windows of 256; also the counters at
+/// the end.
 fn deliver(
     config: &CellConfig,
     senders: &[(StationId, Address)],
     passive: bool,
 ) -> (Delivered, Vec<LinkStats>) {
     let end = Instant::ZERO + Duration::from_millis(150);
+    let kept = if config.standard == Standard::Dot11ax { 400 } else { 100 };
     let mut cell = Cell::new(config, Seed::new(9, 0)).expect("a sound cell");
     let (mut delivered, mut tag, mut now) = (Delivered::new(), 0, Instant::ZERO);
     loop {
         for &(from, to) in senders {
-            while cell.held_packets(from) < 100 {
-                let packet = Packet::new(tag, 1500 - (tag % 5) as u16 * 250, now);
+            while cell.held_packets(from) < kept {
+                // Alike in groups, and not.
+                let step = if tag % 64 < 32 { tag % 5 } else { tag / 64 % 5 };
+                let packet = Packet::new(tag, 1500 - step as u16 * 250, now);
                 cell.handle_packet(now, from, to, Packet { passive, ..packet });
                 tag += 1;
             }
@@ -60,7 +65,7 @@ fn deliver(
 }
 
 /// One station, many, some that are hidden from each other, losses of each
-/// kind, RTS, retry-out, A-MSDUs and a start spacing.
+/// kind, RTS, retry-out, A-MSDUs, a start spacing, and windows of 256 MPDUs.
 fn grid() -> Vec<(CellConfig, Vec<(StationId, Address)>)> {
     let fast = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
     let slow = mcs(4, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -86,6 +91,20 @@ fn grid() -> Vec<(CellConfig, Vec<(StationId, Address)>)> {
             pair.link.snr = Db(-20.0);
         }
     });
+    let he = |n| {
+        let rate = Rate::he(9, 2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x, false);
+        let rate = rate.expect("it exists");
+        let mut config = cell(n, rate, ChannelWidth::Mhz80, 65_535);
+        config.standard = Standard::Dot11ax;
+        for station in &mut config.stations {
+            station.aggregation = Aggregation::of(&station.capabilities);
+        }
+        config
+    };
+    let nearly = |mut config: CellConfig| {
+        config.change_links(|pair| pair.link.loss = Probability::new(0.002));
+        config
+    };
     weak.change_links(|pair| {
         pair.link.snr = Db(17.5);
         pair.link.fading = crate::phy::Fading::Rayleigh { doppler_hz: 20.0 };
@@ -95,12 +114,16 @@ fn grid() -> Vec<(CellConfig, Vec<(StationId, Address)>)> {
         (one(slow, 65_535), [down.clone(), uplink(1)].concat()),
         (lossy(one(fast, 65_535)), down.clone()),
         (spaced, down.clone()),
-        (bundled, down),
+        (bundled, down.clone()),
         (cell(10, fast, ChannelWidth::Mhz40, 65_535), uplink(10)),
         (lossy(asking), uplink(4)),
         (hidden.clone(), uplink(4)),
         (lossy(hidden), uplink(4)),
         (weak, uplink(3)),
+        (he(1), down.clone()),
+        (nearly(he(1)), [down.clone(), uplink(1)].concat()),
+        (lossy(he(1)), down),
+        (nearly(he(3)), uplink(3)),
     ]
 }
 

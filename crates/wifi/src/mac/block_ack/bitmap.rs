@@ -3,6 +3,7 @@
 //! its MPDU n, in the order of sending.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Up to 1 024 bits, the least significant bit of the first word first. All are 0 at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -64,6 +65,57 @@ impl Bitmap {
         self.words[n / 64] &= !(1 << (n % 64));
     }
 
+    /// Sets the bits of `range`, below [`Bitmap::BITS`], to 1.
+    pub fn insert_all(&mut self, range: Range<usize>) {
+        self.each_word(range, |word, mask| *word |= mask);
+    }
+
+    /// Sets the bits of `range`, below [`Bitmap::BITS`], to 0.
+    pub fn remove_all(&mut self, range: Range<usize>) {
+        self.each_word(range, |word, mask| *word &= !mask);
+    }
+
+    /// Gives each word that holds bits of `range`, and a word in which they are 1.
+    #[inline]
+    fn each_word(&mut self, range: Range<usize>, mut change: impl FnMut(&mut u64, u64)) {
+        let mut from = range.start;
+        while from < range.end {
+            let bits = (64 - from % 64).min(range.end - from);
+            change(&mut self.words[from / 64], ones(bits) << (from % 64));
+            from += bits;
+        }
+    }
+
+    /// How many bits from bit `n` on are 1 without one between them that is not, at most `most`.
+    pub fn run_from(&self, n: usize, most: usize) -> usize {
+        let mut run = 0;
+        while run < most && n + run < Self::BITS {
+            let at = n + run;
+            let ones = (self.words[at / 64] >> (at % 64)).trailing_ones() as usize;
+            run += ones;
+            if ones < 64 - at % 64 {
+                break;
+            }
+        }
+        run.min(most)
+    }
+
+    /// Bit n is bit `start` + n, of a ring of the first `ring` bits (a multiple of 64), for the
+    /// first `count` (at most `ring`).
+    pub fn of_ring(&self, ring: usize, start: usize, count: usize) -> Self {
+        let mut bitmap = Self::EMPTY;
+        let (words, shift) = (ring / 64, start % 64);
+        for (n, word) in bitmap.words.iter_mut().take(count.div_ceil(64)).enumerate() {
+            let at = start / 64 + n;
+            *word = self.words[at % words] >> shift;
+            if shift > 0 {
+                *word |= self.words[(at + 1) % words] << (64 - shift);
+            }
+            *word &= ones((count - 64 * n).min(64));
+        }
+        bitmap
+    }
+
     /// Returns the first `bits` (a multiple of 8) as octets, as on the air.
     pub fn to_octets(&self, bits: u16) -> Vec<u8> {
         let octets = self.words.iter().flat_map(|word| word.to_le_bytes());
@@ -77,6 +129,14 @@ impl Bitmap {
             bitmap.words[index / 8] |= u64::from(*octet) << (index % 8 * 8);
         }
         bitmap
+    }
+}
+
+/// A word whose first `bits`, up to 64, are 1.
+const fn ones(bits: usize) -> u64 {
+    match bits {
+        0 => 0,
+        bits => u64::MAX >> (64 - bits),
     }
 }
 
@@ -114,6 +174,35 @@ mod tests {
             let mut left = numbers;
             left.remove(&removed);
             prop_assert_eq!(&members(&bitmap), &left);
+        }
+    }
+
+    proptest! {
+        /// What is done to ranges and rings is what would be done bit by bit.
+        #[test]
+        fn ranges_are_their_bits(
+            numbers in proptest::collection::btree_set(0usize..1_024, 0..900),
+            ends in (0usize..=1_024, 0usize..=1_024),
+            ring in prop_oneof![Just(64usize), Just(256), Just(512), Just(1_024)],
+            part in (0usize..1_024, 0usize..=1_024),
+        ) {
+            let bitmap: Bitmap = numbers.iter().copied().collect();
+            let range = ends.0.min(ends.1)..ends.0.max(ends.1);
+            let (mut more, mut fewer) = (bitmap, bitmap);
+            more.insert_all(range.clone());
+            fewer.remove_all(range.clone());
+            let (start, count) = (part.0 % ring, part.1.min(ring));
+            let unrolled = bitmap.of_ring(ring, start, count);
+            for n in 0..1_024 {
+                let (is_in, was) = (range.contains(&n), numbers.contains(&n));
+                prop_assert_eq!(more.contains(n), was || is_in);
+                prop_assert_eq!(fewer.contains(n), was && !is_in);
+                let is_there = n < count && numbers.contains(&((start + n) % ring));
+                prop_assert_eq!(unrolled.contains(n), is_there);
+            }
+            let run = (range.start..1_024).take_while(|n| more.contains(*n)).count();
+            prop_assert_eq!(more.run_from(range.start, 1_024), run);
+            prop_assert_eq!(more.run_from(range.start, count), run.min(count));
         }
     }
 

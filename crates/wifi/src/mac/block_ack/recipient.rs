@@ -81,6 +81,18 @@ impl Recipient {
         true
     }
 
+    /// Does what [`Recipient::pass`] does for `count` MPDUs from `first` on, if that can be done
+    /// at once: nothing waits or was skipped, and they fit into the scoreboard.
+    pub fn pass_all(&mut self, first: SeqNo12, count: u16) -> bool {
+        let is_in_order = first == self.next && self.buffered == 0 && self.number_skipped == 0;
+        if !is_in_order || count > self.scoreboard.bits() {
+            return false;
+        }
+        self.scoreboard.record_all(first, count);
+        self.next = first.plus(count);
+        true
+    }
+
     /// Takes in an MPDU that was decoded at `now`; `release` gets the MSDUs that can be delivered.
     pub fn receive(
         &mut self,
@@ -285,6 +297,8 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Receive(i64),
+        /// So many in order, as far as they can be taken in at once.
+        Pass(u16),
         Request(i64),
         Wait(u64),
     }
@@ -293,6 +307,7 @@ mod tests {
         prop_oneof![
             8 => (-5i64..70).prop_map(Step::Receive),
             1 => (-5i64..1_100).prop_map(Step::Receive),
+            2 => (1u16..300).prop_map(Step::Pass),
             1 => (-5i64..70).prop_map(Step::Request),
             1 => (-5i64..1_100).prop_map(Step::Request),
             2 => (0u64..150).prop_map(Step::Wait),
@@ -324,6 +339,18 @@ mod tests {
                         let msdus = Msdus::One(Packet::new(number as u64, 100, now));
                         recipient.receive(now, sequence(number), msdus, &mut up);
                         reference.receive(now, number);
+                    }
+                    Step::Pass(count) => {
+                        let first = reference.next;
+                        let can_pass =
+                            reference.held.is_empty() && count <= Bitmap::bits_for(window);
+                        prop_assert_eq!(recipient.pass_all(sequence(first), count), can_pass);
+                        for number in (first..).take(if can_pass { count.into() } else { 0 }) {
+                            released.push(number as u64);
+                            reference.receive(now, number);
+                            let board = recipient.scoreboard();
+                            prop_assert!(board.contains(sequence(number)));
+                        }
                     }
                     Step::Request(ahead) => {
                         let number = reference.next + ahead;

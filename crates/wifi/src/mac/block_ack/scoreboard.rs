@@ -32,8 +32,18 @@ impl Scoreboard {
 
     /// Bit n: `start + n` was received.
     pub fn bitmap(&self) -> Bitmap {
-        let received = |n: &usize| self.contains(self.start.plus(*n as u16));
-        (0..usize::from(self.bits)).filter(received).collect()
+        self.received_from(self.start, self.bits)
+    }
+
+    /// Bit n: `first + n`, one of `count` numbers (at most [`Bitmap::BITS`]), lies in the bitmap
+    /// and was received.
+    pub fn received_from(&self, first: SeqNo12, count: u16) -> Bitmap {
+        if u32::from(first.distance_from(self.start)) + u32::from(count) <= u32::from(self.bits) {
+            let ring = usize::from(self.bits);
+            return self.received.of_ring(ring, self.slot(first), usize::from(count));
+        }
+        let received = |n: &usize| self.contains(first.plus(*n as u16));
+        (0..usize::from(count)).filter(received).collect()
     }
 
     /// Returns whether `sequence` lies in the bitmap and was received.
@@ -58,6 +68,22 @@ impl Scoreboard {
         self.received.insert(self.slot(sequence));
     }
 
+    /// Records that the MPDUs with `count` numbers from `first` on were received, in order.
+    pub fn record_all(&mut self, first: SeqNo12, count: u16) {
+        let offset = first.distance_from(self.start);
+        if count > self.bits || offset >= 2048 || offset + count > 2048 {
+            return (0..count).for_each(|n| self.record(first.plus(n)));
+        }
+        if let Some(by) = (offset + count).checked_sub(self.bits) {
+            self.forget(by);
+            self.start = self.start.plus(by);
+        }
+        let (ring, slot) = (usize::from(self.bits), self.slot(first));
+        let before_wrap = usize::from(count).min(ring - slot);
+        self.received.insert_all(slot..slot + before_wrap);
+        self.received.insert_all(0..usize::from(count) - before_wrap);
+    }
+
     /// Moves the start to that of a Block Ack Request, unless it lies behind.
     pub fn request(&mut self, start: SeqNo12) {
         let offset = start.distance_from(self.start);
@@ -69,9 +95,11 @@ impl Scoreboard {
 
     /// The first `count` numbers leave the bitmap.
     fn forget(&mut self, count: u16) {
-        for passed in 0..count.min(self.bits) {
-            self.received.remove(self.slot(self.start.plus(passed)));
-        }
+        let (count, ring) = (usize::from(count.min(self.bits)), usize::from(self.bits));
+        let slot = self.slot(self.start);
+        let before_wrap = count.min(ring - slot);
+        self.received.remove_all(slot..slot + before_wrap);
+        self.received.remove_all(0..count - before_wrap);
     }
 
     fn slot(&self, sequence: SeqNo12) -> usize {
@@ -91,19 +119,32 @@ mod tests {
         fn agrees_with_a_set(
             first in 0u16..4096,
             window in 1u16..=1_024,
-            steps in proptest::collection::vec(0i64..1_100, 1..200),
+            steps in proptest::collection::vec((0i64..1_100, 1u16..=1_024), 1..200),
+            by_run in any::<bool>(),
         ) {
             let mut board = Scoreboard::new(SeqNo12::new(first), window);
             let bits = i64::from(Bitmap::bits_for(window));
             let mut window_start = i64::from(first);
             let mut set = BTreeSet::new();
-            for step in steps {
+            for (step, count) in steps {
                 // Numbers from ten behind to some ahead of the bitmap.
                 let number = window_start + step % (bits + 76) - 10;
-                board.record(SeqNo12::new(number.rem_euclid(4096) as u16));
-                if number >= window_start {
-                    set.insert(number);
-                    window_start = window_start.max(number - (bits - 1));
+                let sequence = SeqNo12::new(number.rem_euclid(4096) as u16);
+                let count = if by_run { count } else { 1 };
+                match by_run {
+                    true => board.record_all(sequence, count),
+                    false => board.record(sequence),
+                }
+                for number in (number..).take(usize::from(count)) {
+                    if number >= window_start {
+                        set.insert(number);
+                        window_start = window_start.max(number - (bits - 1));
+                    }
+                }
+                let received = board.received_from(sequence, count);
+                for (n, number) in (number..).take(usize::from(count)).enumerate() {
+                    let is_there = number >= window_start && set.contains(&number);
+                    prop_assert_eq!(received.contains(n), is_there);
                 }
                 for probe in window_start..window_start + bits {
                     let sequence = SeqNo12::new(probe.rem_euclid(4096) as u16);
