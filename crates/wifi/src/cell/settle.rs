@@ -145,7 +145,10 @@ impl Station {
         // One of several stations answers for a PSDU of which it got nothing, too: the next one
         // has to be more robust. What is lost in space says nothing of the station alone.
         match answered && (number_acked > 0 || exchange.in_space) {
-            true => originator.succeeded(),
+            true => {
+                let is_most_lost = !exchange.in_space && number_acked as usize * 2 < mpdus;
+                originator.succeeded(is_most_lost);
+            }
             false => originator.failed(lost_mpdus > 0),
         }
         if let Some(control) = &mut originator.rate_control

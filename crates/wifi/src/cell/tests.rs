@@ -6,6 +6,7 @@ mod bandwidth;
 mod bss;
 mod doze;
 mod fingerprint;
+mod firmware;
 mod modes;
 mod mu_mimo;
 mod ofdma;

@@ -264,7 +264,18 @@ impl Originator {
             _ => control.chain(now, snr, bytes),
         };
         self.chain = Some(chain);
-        Some((chain.rate_for_attempt(self.failures), chain.is_probe()))
+        let attempt = match control.is_firmware() {
+            true => self.failures.max(self.last_tries(&chain)),
+            false => self.failures,
+        };
+        Some((chain.rate_for_attempt(attempt), chain.is_probe()))
+    }
+
+    /// How often the oldest MPDU was sent, if that is as often as the stages of the chain but the
+    /// last have tries: whatever became of the others in its A-MPDUs.
+    fn last_tries(&self, chain: &RateChain) -> u32 {
+        let tries = self.pending.front().map_or(0, |mpdu| u32::from(mpdu.transmissions));
+        if tries >= chain.tries_before_last() { tries } else { 0 }
     }
 
     /// The first `count` MPDUs go out in a PPDU that starts at `start`.
@@ -428,9 +439,11 @@ impl Originator {
         }
     }
 
-    /// Takes note that the exchange brought a response.
-    pub fn succeeded(&mut self) {
-        self.failures = 0;
+    /// Takes note that the exchange brought a response. Firmware takes an A-MPDU most of which is
+    /// lost for failed.
+    pub fn succeeded(&mut self, is_most_lost: bool) {
+        let is_firmware = self.rate_control.as_ref().is_some_and(RateControl::is_firmware);
+        self.failures = if is_most_lost && is_firmware { self.failures + 1 } else { 0 };
     }
 
     /// Takes note that the exchange brought no response; `given_up` says that at least one of
@@ -512,7 +525,7 @@ mod tests {
             if failed {
                 originator.failed(false)
             } else {
-                originator.succeeded()
+                originator.succeeded(false)
             }
             originator.choose_rate(Instant::ZERO, Db(0.0)).expect("there is rate control")
         };

@@ -207,6 +207,12 @@ impl RateChain {
         stages[stages.len() - 1].rate
     }
 
+    /// How many tries there are before the last stage.
+    pub fn tries_before_last(&self) -> u32 {
+        let stages = self.stages();
+        stages[..stages.len() - 1].iter().map(|stage| u32::from(stage.tries)).sum()
+    }
+
     /// The stages in order, at least one.
     pub fn stages(&self) -> &[Attempt] {
         &self.stages[..usize::from(self.len)]

@@ -4,8 +4,9 @@
 //! At every update the choice is made anew, from what was measured at the update before and a
 //! normal error: what it knows is one to two intervals old, older after a pause. What is lost
 //! twice is sent at the rate for 3 dB less, and then for 6 dB less, as hardware walks down a chain
-//! of rates; losses do not change the choice itself, so that collisions do not slow it down. SNR
-//! is in dB.
+//! of rates: a PPDU of which more than half is lost, and once its oldest MPDU was sent four times
+//! any. Losses do not change the choice itself, so that collisions do not slow it down. SNR is in
+//! dB.
 
 use super::{Algorithm, Attempt, Ideal, RateChain};
 use crate::phy::Rate;
