@@ -308,7 +308,10 @@ fn differences(now: &Scenario, then: &Scenario) -> Result<Vec<Change>, String> {
             let index = nodes.iter().position(|node| node.station == Some(station));
             node_id(index.expect("stations are of nodes"))
         };
-        for index in 0..cell.stations.len().min(to.stations.len()) {
+        // A station may send at once what a change gives it to send, before the next one is made.
+        let mut in_order: Vec<usize> = (0..cell.stations.len().min(to.stations.len())).collect();
+        in_order.sort_by_key(|&index| to.stations[index].identity);
+        for index in in_order {
             let node = node_of(StationId(index as u16));
             if let (Some(is), Some(shall)) =
                 (cell.stations[index].obss_pd, to.stations[index].obss_pd)

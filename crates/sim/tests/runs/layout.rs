@@ -589,6 +589,19 @@ fn a_run_backwards_is_the_same_run() {
     }
 }
 
+/// Stations that get something to send by one change get it one after the other, and the first may
+/// begin before the next: in these runs it shows who is the first.
+#[test]
+fn changes_are_made_in_an_order_of_their_own() {
+    let layout = cells();
+    let mut reversed = layout.clone();
+    let Layout { nodes, flows, .. } = &mut reversed;
+    [nodes, flows].into_iter().for_each(|list| list.reverse());
+    for seed in [29, 39, 53] {
+        layout.run(seed).are_among(&reversed.run(seed));
+    }
+}
+
 /// A packet that arrives again in an A-MPDU is dropped when its MPDU is in, whenever somebody
 /// asks: in this run the next to ask are a source that begins at the end, or one that is idle.
 #[test]
