@@ -254,7 +254,7 @@ fn ampdus(kept: &[(String, f64)]) -> Table {
             "An 802.11ax PPDU at twice the 57 000 that one of 802.11n cost is the aim and is not \
              reached: it is 3.0 times that, and was 5.2 times (802.11n's own costs less now, too, \
              so that the table has 4.6). With 256 packets to hand over one by one a packet may \
-             cost 440 for that. Of the PPDU itself are about 11 000 (access, building, preamble, \
+             cost 400 for that. Of the PPDU itself are about 11 000 (access, building, preamble, \
              Block Ack), of each packet 615: 64 to enter the queue, 179 to leave it and become an \
              MPDU, 32 to be sent, 147 to be received and delivered in order, 53 to be acknowledged \
              and let go of, and the rest to reach the end of its flow. Five times it is copied on \
