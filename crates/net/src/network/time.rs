@@ -1,0 +1,141 @@
+//! Time in a network: what is due next, of the cell, the wires and the processors of nodes, and
+//! doing it in order.
+
+use super::{DirectedWire, Host, NEVER, Network, Reason, host};
+use crate::cable::CableReason;
+use lasthop_units::{Instant, Machine};
+use lasthop_wifi::cell::Cell;
+
+impl Network {
+    /// Does everything due up to `limit` in order of time; with `stops`, only up to the
+    /// first instant at which something was put out.
+    pub(super) fn run(&mut self, limit: Instant, stops: bool) {
+        while self.next <= limit {
+            let at = self.next;
+            while self.next <= at {
+                self.step(at);
+                self.next = self.earliest();
+            }
+            if stops && self.has_outputs() {
+                return;
+            }
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, at: Instant) {
+        self.now = at;
+        if let Some(cell) = &mut self.cell
+            && cell.due() <= at
+        {
+            cell.handle_timeout(at);
+        }
+        if self.next_wire <= at {
+            self.step_wires(at);
+        }
+        for index in 0..self.with_host.len() {
+            let node = self.with_host[index];
+            while let Some((packet, direction)) =
+                self.hosts[node.index()].as_mut().and_then(|host| host.finish(at))
+            {
+                match direction {
+                    host::Direction::Out => {
+                        self.room.push_back(node);
+                        self.send(node, &packet);
+                    }
+                    host::Direction::In => self.hand_over(node, &packet),
+                    host::Direction::Heard => self.overhear(node, packet),
+                }
+            }
+        }
+        self.collect();
+    }
+
+    fn step_wires(&mut self, at: Instant) {
+        for turn in 0..self.wire_order.len() {
+            let index = self.wire_order[turn];
+            let wire = &mut self.wires[index];
+            let (due, reason) = wire.due;
+            if due > at {
+                continue;
+            }
+            wire.wire.handle_timeout(at);
+            if reason == CableReason::Transmit {
+                self.room.push_back(wire.from);
+            }
+            wire.due = wire.wire.poll_timeout().unwrap_or(NEVER);
+            self.wires_moved |= wire.wire.has_outputs();
+            self.wires_released |= wire.wire.has_released();
+        }
+        self.find_next_wire();
+    }
+
+    /// Updates what depends on a wire that took a packet.
+    #[inline]
+    pub(super) fn wire_changed(&mut self, index: usize) {
+        let DirectedWire { wire, due, .. } = &mut self.wires[index];
+        let before = core::mem::replace(due, wire.poll_timeout().unwrap_or(NEVER));
+        let due = *due;
+        self.wires_moved |= wire.has_outputs();
+        self.wires_released |= wire.has_released();
+        if due.0 < self.next_wire {
+            self.next_wire = due.0;
+        } else if due.0 != before.0 && before.0 == self.next_wire {
+            // It may have been the first one.
+            self.find_next_wire();
+        }
+    }
+
+    pub(super) fn find_next_wire(&mut self) {
+        self.next_wire = Instant::MAX;
+        for wire in &self.wires {
+            self.next_wire = self.next_wire.min(wire.due.0);
+        }
+    }
+
+    /// Does what is due up to `now`, if anything is.
+    #[inline]
+    pub(super) fn catch_up(&mut self, now: Instant) {
+        if self.next <= now {
+            self.handle_timeout(now);
+        }
+    }
+
+    /// The earliest instant at which anything is due.
+    #[inline]
+    pub(super) fn earliest(&self) -> Instant {
+        debug_assert_eq!(
+            Some(self.next_wire).filter(|at| *at < Instant::MAX),
+            self.wires.iter().filter_map(|wire| wire.wire.poll_timeout()).map(|(at, _)| at).min(),
+        );
+        let mut next = self.cell.as_ref().map_or(Instant::MAX, Cell::due).min(self.next_wire);
+        for node in &self.with_host {
+            if let Some(at) = self.hosts[node.index()].as_ref().and_then(Host::next) {
+                next = next.min(at);
+            }
+        }
+        next
+    }
+
+    /// The reason for the wake-up at [`Self::due`]: the first of the cell, the wires
+    /// and the processors that is due.
+    fn reason(&self) -> Reason {
+        let due = |wire: &&DirectedWire| wire.due.0 == self.next;
+        match self.cell.as_ref().and_then(Machine::poll_timeout) {
+            Some((at, reason)) if at == self.next => Reason::Cell(reason),
+            _ => self.wires.iter().find(due).map_or(Reason::Host, |wire| Reason::Wire(wire.due.1)),
+        }
+    }
+}
+
+impl Machine for Network {
+    type Reason = Reason;
+
+    fn poll_timeout(&self) -> Option<(Instant, Reason)> {
+        (self.next < Instant::MAX).then(|| (self.next, self.reason()))
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.run(now, false);
+    }
+}
