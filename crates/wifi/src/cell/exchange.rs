@@ -185,6 +185,7 @@ impl Cell {
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // The rate that was chosen is too slow, or another peer's: later.
                     Some(exchange) if !self.is_within(&exchange) => {
+                        self.edcaf(station, edcaf).keep_turn(exchange.peer);
                         self.end_opportunity(station, edcaf);
                     }
                     // RTS and CTS protect the opportunity at its start.

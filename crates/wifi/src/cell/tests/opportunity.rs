@@ -217,3 +217,47 @@ fn voice_is_as_fast_as_in_ns3() {
         assert!((ours / ns3 - 1.0).abs() < 0.05, "{stations} stations: {ours} Mb/s, {ns3}");
     }
 }
+
+/// What does not fit any more is sent in the next opportunity, though nothing else comes.
+#[test]
+fn what_does_not_fit_waits_and_is_sent() {
+    let case = Case {
+        standard: Standard::Dot11n,
+        limit_us: 1_504,
+        snrs: [8.0, 25.0, 45.0],
+        loss: 0.0,
+        ampdu_bytes: 0,
+        amsdu_bytes: 0,
+        rts: false,
+        several: None,
+        in_space: false,
+    };
+    for queue in [QueueConfig::RFC_8289, QueueConfig::MAC80211] {
+        for late_us in (0..3_000).step_by(50) {
+            let mut config = config(&case);
+            config.stations[AP.index()].queue = queue;
+            let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
+            let mut ended = 0;
+            let mut count = |cell: &mut Cell, until: Instant| {
+                while let Some((at, _)) = cell.poll_timeout().filter(|(at, _)| *at <= until) {
+                    cell.handle_timeout(at);
+                    while let Some(output) = cell.poll_output() {
+                        assert!(matches!(output, Output::Delivered { .. }), "{output:?}");
+                        ended += 1;
+                    }
+                }
+            };
+            let send = |cell: &mut Cell, now, to: u16| {
+                let to = Address::Station(StationId(to));
+                cell.handle_packet(now, AP, to, Packet::new(0, 1_500, now));
+            };
+            // Packets for the fastest, and one for the slowest while these are sent.
+            (0..9).for_each(|_| send(&mut cell, Instant::ZERO, 3));
+            let late = Instant::ZERO + Duration::from_micros(late_us);
+            count(&mut cell, late);
+            send(&mut cell, late, 1);
+            count(&mut cell, Instant::MAX);
+            assert_eq!(ended, 10, "{queue:?}, {late_us} us");
+        }
+    }
+}
