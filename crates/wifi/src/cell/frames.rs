@@ -283,7 +283,7 @@ impl Station {
         }
         let aggregation = self.config.aggregation;
         let txop_limit = self.config.access[edcaf].txop_limit;
-        let protects = self.config.rts_threshold.is_some();
+        let rts_threshold = self.config.rts_threshold;
         let originator = &mut self.edcaf(edcaf).originators[index];
         let agreed = originator.agreement.window();
         let (mut mpdus, mut psdu_bytes) = (1, u32::from(originator.pending[0].bytes));
@@ -295,17 +295,26 @@ impl Station {
             let mut duration_max = aggregation.ampdu_duration_max;
             if !txop_limit.is_zero() {
                 let block_ack = cx.rates.response(rate, Some(window)).duration;
-                let mut around = block_ack + cx.settings.timing.sifs;
-                // RTS and CTS are sent at the opportunity's start.
-                if protects && opportunity_end == now + txop_limit {
-                    around += cx.rates.protection(rate) + cx.settings.timing.sifs * 2;
-                }
-                let left = opportunity_end.saturating_since(now).saturating_sub(around);
+                let response = block_ack + cx.settings.timing.sifs;
+                let left = opportunity_end.saturating_since(now).saturating_sub(response);
                 duration_max = duration_max.min(left);
             }
             let bytes_max = aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max);
             let padding = originator.shared.packet_padding;
-            let bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
+            let mut bytes_max = cx.rates.psdu_within(rate, duration_max, bytes_max, padding);
+            // RTS and CTS are sent at the opportunity's start, ahead of what is as long as that.
+            if let Some(threshold) = rts_threshold
+                && !txop_limit.is_zero()
+                && opportunity_end == now + txop_limit
+                && threshold <= bytes_max
+            {
+                let sifs = cx.settings.timing.sifs;
+                let left = txop_limit
+                    .saturating_sub(cx.rates.response(rate, Some(window)).duration + sifs)
+                    .saturating_sub(cx.rates.protection(rate) + sifs * 2);
+                let with = cx.rates.psdu_within(rate, left.min(duration_max), bytes_max, padding);
+                bytes_max = with.max(threshold.saturating_sub(1));
+            }
             let spacing_bytes = spacing_bytes(rate, aggregation.mpdu_start_spacing);
             let mut frames_max = mpdus_max.min(aggregation.ampdu_frames_max.into());
             let is_dozing = self.edcaf(edcaf).absent.is_dozing(peer);
@@ -333,7 +342,6 @@ impl Station {
             Address::Station(_) => Some(cx.rates.response(rate, agreed.filter(|_| aggregated))),
         };
         let padding = self.edcaf(edcaf).originators[index].shared.packet_padding;
-        let rts_threshold = self.config.rts_threshold;
         Some(Exchange {
             edcaf,
             peer,

@@ -261,3 +261,39 @@ fn what_does_not_fit_waits_and_is_sent() {
         }
     }
 }
+
+/// RTS that no PPDU is long enough for takes no time from any, and none does of those below it.
+#[test]
+fn rts_takes_time_from_what_it_protects() {
+    let case = Case {
+        standard: Standard::Dot11ac,
+        limit_us: 1_504,
+        snrs: [25.0, 35.0, 45.0],
+        loss: 0.0,
+        ampdu_bytes: 65_535,
+        amsdu_bytes: 0,
+        rts: false,
+        several: None,
+        in_space: false,
+    };
+    let without = config(&case);
+    let run = |threshold: Option<u32>| {
+        let mut config = without.clone();
+        config.stations[AP.index()].rts_threshold = threshold;
+        opportunities(&config, 1_500, Duration::from_millis(60))
+    };
+    let all = run(None);
+    assert!(all.len() > 30);
+    assert_eq!(run(Some(1_000_000)), all);
+    let longest = |all: &[Vec<Ppdu>]| {
+        let data = all.iter().flatten().filter(|ppdu| is_data(ppdu) && ppdu.psdus[0].bytes > 1_600);
+        data.map(|ppdu| ppdu.psdus[0].bytes).max().expect("there are A-MPDUs")
+    };
+    let [protected, whole] = [&run(Some(0)), &all].map(|all| longest(all));
+    assert!(protected < whole, "{protected}, {whole}");
+    // Without RTS it may be longer than with it, up to the threshold.
+    let threshold = whole - 100;
+    assert!(threshold > protected);
+    let below = longest(&run(Some(threshold)));
+    assert!((protected..threshold).contains(&below), "{below}: {protected}, {threshold}");
+}
