@@ -184,7 +184,7 @@ impl Cell {
                 Sequel::MultiStationBlockAck => self.send_multi_station_block_ack(station),
                 Sequel::Opportunity { edcaf, end } => match self.build(station, edcaf, end) {
                     // The rate that was chosen is too slow, or another peer's: later.
-                    Some(exchange) if !self.is_within(&exchange) => {
+                    Some(exchange) if !self.is_within(station, &exchange) => {
                         self.edcaf(station, edcaf).keep_turn(exchange.peer);
                         self.end_opportunity(station, edcaf);
                     }
@@ -374,11 +374,13 @@ impl Cell {
         self.now + sifs + payload + response <= last.opportunity_end
     }
 
-    /// Whether what was built ends within its transmission opportunity, if it starts now.
-    fn is_within(&self, exchange: &Exchange) -> bool {
+    /// Whether what was built ends within its transmission opportunity, if it starts now. PPDUs
+    /// for several are built as long as that lets them be.
+    fn is_within(&self, station: StationId, exchange: &Exchange) -> bool {
         let sifs = self.settings.timing.sifs;
         let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
         !matches!(exchange.content, Content::Data { .. } | Content::BlockAckRequest { .. })
+            || self.stations[station.index()].multi_user.is_some()
             || self.now + exchange.duration + response <= exchange.opportunity_end
     }
 
