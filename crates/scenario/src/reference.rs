@@ -120,7 +120,7 @@ mod tests {
     use std::fmt::Write;
 
     const MARKER: &str =
-        "<!-- Below this line the page is made from crates/scenario/src/raw.rs. -->\n";
+        "<!-- Below this line the page is made from crates/scenario/src/raw. -->\n";
     const FRANC_MARKER: &str =
         "<!-- Below this line the page is made from crates/scenario/src/franc.rs. -->\n";
 
