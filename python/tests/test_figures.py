@@ -247,8 +247,11 @@ def test_a_bar_is_shown_if_asked_for(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_control_c_ends_it() -> None:
+    # A shell that starts tests in the background has SIGINT ignored.
     program = (
+        "import signal\n"
         "from lasthop import figures\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "print('ready', flush=True)\n"
         "figures.make('retryout')\n"
     )  # fmt: skip

@@ -114,8 +114,10 @@ def test_a_sweep_that_is_interrupted_goes_on(
 ) -> None:
     slow: Vary = {**VARY, "duration": ["100ms", "10s"]}
     whole = rows(lasthop.sweep(cell, slow, runs=RUNS))
+    # A shell that starts tests in the background has SIGINT ignored.
     program = (
-        "import lasthop, sys\n"
+        "import lasthop, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "cell = lasthop.Scenario.load(sys.argv[1])\n"
         f"lasthop.sweep(cell, {slow!r}, runs={RUNS}, out=sys.argv[2], threads=1)\n"
     )
