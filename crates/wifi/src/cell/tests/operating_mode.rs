@@ -58,8 +58,11 @@ struct Log {
     dropped: u64,
 }
 
+/// For how long no packet may end while some are left.
+const STUCK: Duration = Duration::from_secs(5);
+
 /// A packet each `interval` for each pair until `until`, and modes of stations that change; then
-/// all that is left, ten seconds at most.
+/// all that is left, for as long as it goes on.
 fn play(
     config: &CellConfig,
     flows: &[(StationId, StationId)],
@@ -71,14 +74,14 @@ fn play(
     let mut ended = BTreeSet::new();
     let mut modes = modes.iter().peekable();
     let (mut next, end) = (Instant::ZERO, Instant::ZERO + until);
+    let mut progress = end;
     loop {
         let wake = cell.poll_timeout().map_or(Instant::MAX, |(at, _)| at);
         let changes = modes.peek().map_or(Instant::MAX, |(at, ..)| Instant::ZERO + *at);
         let packet = if next < end { next } else { Instant::MAX };
         let now = wake.min(changes).min(packet);
         let is_done = ended.len() as u64 == log.sent;
-        let drain = if is_done { ms(300) } else { Duration::from_secs(10) };
-        if now > end + drain {
+        if now > if is_done { end + ms(300) } else { progress + STUCK } {
             break;
         }
         cell.handle_timeout(now);
@@ -95,6 +98,7 @@ fn play(
             next = now + interval;
         }
         while let Some(output) = cell.poll_output() {
+            progress = progress.max(now);
             match output {
                 Output::Delivered { packet, .. } => {
                     assert!(ended.insert(packet.tag), "{packet:?} twice");
