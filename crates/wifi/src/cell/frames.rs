@@ -535,7 +535,12 @@ impl Station {
         }
         let mpdu_max = match config.aggregation.amsdu_bytes_max {
             0 => mpdu_max,
-            _ => mpdu_max.min(mpdu_within(cx.rates, config, &access.originators[index])),
+            _ => {
+                let limit = config.access[edcaf].txop_limit;
+                let sifs = cx.settings.timing.sifs;
+                let originator = &access.originators[index];
+                mpdu_max.min(mpdu_within(cx.rates, config, originator, (limit, sifs)))
+            }
         };
         let has_driver = access.driver.is_used();
         let mut expired = Vec::new();
@@ -799,15 +804,29 @@ fn is_expired(config: &StationConfig, now: Instant, arrived: Instant) -> bool {
 }
 
 /// The longest MPDU whose PPDU is not too long at the main rate: a PPDU with an A-MSDU lasts no
-/// longer than one with an A-MPDU may.
-fn mpdu_within(rates: &mut Rates, config: &StationConfig, originator: &Originator) -> u32 {
+/// longer than one with an A-MPDU may, and a transmission opportunity with a limit holds it, its
+/// response and the RTS and CTS that it may need (10.23.2.9 excepts single MSDUs only).
+fn mpdu_within(
+    rates: &mut Rates,
+    config: &StationConfig,
+    originator: &Originator,
+    (txop_limit, sifs): (Duration, Duration),
+) -> u32 {
     let Some(control) = &originator.rate_control else { return u32::MAX };
     let aggregation = &config.aggregation;
     let bytes_max = match aggregation.ampdu_bytes_max.min(originator.shared.ampdu_bytes_max) {
         0 => Aggregation::STANDARD.ampdu_bytes_max,
         most => most,
     };
-    let (rate, duration_max) = (control.main_rate(), aggregation.ampdu_duration_max);
+    let (rate, mut duration_max) = (control.main_rate(), aggregation.ampdu_duration_max);
+    if !txop_limit.is_zero() {
+        let window = originator.agreement.window();
+        let mut around = rates.response(rate, window).duration + sifs;
+        if config.rts_threshold.is_some() {
+            around += rates.protection(rate) + sifs * 2;
+        }
+        duration_max = duration_max.min(txop_limit.saturating_sub(around));
+    }
     let padding = originator.shared.packet_padding;
     rates.psdu_within(rate, duration_max, bytes_max, padding).saturating_sub(sizes::AMPDU_DELIMITER)
 }

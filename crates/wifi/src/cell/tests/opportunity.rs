@@ -185,6 +185,50 @@ fn data_follows_a_block_ack_request() {
     assert!(asked > 100, "{asked}");
 }
 
+/// A single MSDU may be longer than the limit allows, an A-MSDU may not be made so long: alone, in
+/// an A-MPDU, and with RTS and CTS ahead of it.
+#[test]
+fn an_amsdu_fits_into_its_opportunity() {
+    let mut joined = 0;
+    for (standard, limit_us, mcs, ampdu_bytes, rts) in [
+        (Standard::Dot11n, 1_504, 1, 0, false),
+        (Standard::Dot11n, 1_504, 1, 0, true),
+        (Standard::Dot11n, 3_008, 0, 65_535, false),
+        (Standard::Dot11ac, 2_080, 1, 65_535, true),
+        (Standard::Dot11ax, 1_504, 1, 65_535, false),
+        (Standard::Dot11ax, 992, 2, 65_535, true),
+        (Standard::Dot11ax, 320, 3, 65_535, false),
+    ] {
+        let case = Case {
+            standard,
+            limit_us,
+            snrs: [45.0; 3],
+            loss: 0.0,
+            ampdu_bytes,
+            amsdu_bytes: 7_935,
+            rts,
+            several: None,
+            in_space: false,
+        };
+        // What is sent again at a lower rate may be longer: nothing is.
+        let mut config = config(&case);
+        for station in &mut config.stations {
+            let rates: Vec<_> = station.capabilities.rates.iter().copied().take(mcs + 1).collect();
+            station.capabilities = Capabilities::new(rates, true);
+        }
+        for opportunity in opportunities(&config, 500, Duration::from_millis(100)) {
+            let time = opportunity[opportunity.len() - 1].end - opportunity[0].start;
+            let longest = opportunity.iter().filter(|ppdu| is_data(ppdu)).map(|p| p.psdus[0].bytes);
+            let bytes = longest.max().unwrap_or(0);
+            // An MSDU of 500 bytes has less.
+            joined += u32::from(bytes > 1_000);
+            let fits = bytes < 600 || time <= Duration::from_micros(limit_us);
+            assert!(fits, "{case:?}: {time}, {:?}", shown(&opportunity));
+        }
+    }
+    assert!(joined > 100, "{joined}");
+}
+
 /// Voice in A-MSDUs, of which two fit in, at HE MCS 2 and 40 MHz. ns-3 3.37 has these Mb/s, the
 /// means of three runs of 5 s (responses at 24 Mb/s, all as far from each other, a Block Ack
 /// Request behind every missing Block Ack); its opportunities end with a CF-End frame.
