@@ -229,3 +229,24 @@ fn agreements_with_access_points_that_have_none() {
     assert_refused(&without, 10, "node.sta.operating_mode", words);
     assert_sound(&text("802.11ac", "qos = true", mode, ""));
 }
+
+/// What another kind of flow, or of node, has.
+#[test]
+fn of_another_kind() {
+    for (kind, is_sound) in [("tcp", true), ("udp", false), ("ping", false), ("video", false)] {
+        let flow = format!(
+            "[[flow]]\nname = \"down\"\nfrom = \"ap\"\nto = \"sta1\"\nkind = \"{kind}\"\n\
+             tcp = {{ sack = false }}"
+        );
+        let text = text("802.11ax", "", "", &flow);
+        match is_sound {
+            true => assert_sound(&text),
+            false => assert_refused(&text, 15, "flow.down.tcp", "for tcp flows only"),
+        }
+    }
+    let buffer = "power_save_buffer = 10";
+    assert_sound(&text("802.11n", buffer, "", ""));
+    assert_sound(&text("802.11n", "", "", &format!("[node_defaults]\n{buffer}")));
+    let of_stations = text("802.11n", "", &format!("\n{buffer}"), "");
+    assert_refused(&of_stations, 10, "node.sta.power_save_buffer", "only an access point holds");
+}

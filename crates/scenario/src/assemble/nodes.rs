@@ -69,6 +69,9 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     for (index, node) in nodes.iter_mut().enumerate() {
         let role = node.child("role").and_then(Node::as_str);
         if !matches!(role, Some("host" | "relay")) {
+            if role == Some("station") {
+                refuse_of_access_points(node, index, problems);
+            }
             if let Some(defaults) = &defaults {
                 inherit(node, index, defaults, problems);
             }
@@ -87,6 +90,16 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
         if let Some(host) = defaults.as_ref().map(host_part) {
             inherit(node, index, &host, problems);
         }
+    }
+}
+
+/// What a station says itself that only an access point has; among defaults it is for those.
+fn refuse_of_access_points(node: &Node, index: usize, problems: &mut Problems) {
+    let key = "power_save_buffer";
+    for entry in node.entries().unwrap_or_default().iter().filter(|entry| entry.key == key) {
+        let place =
+            Place::new(format!("node.{}.{key}", node.label(index)), entry.key_origin.clone());
+        problems.push(&place, "only an access point holds packets for who dozes or is away");
     }
 }
 

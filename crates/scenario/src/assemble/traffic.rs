@@ -178,6 +178,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     };
     only(place(&flow.congestion_control), &[Tcp], "tcp");
     only(place(&flow.bytes), &[Tcp], "tcp");
+    only(Some(&flow.tcp.here).filter(|place| is_written(place)), &[Tcp], "tcp");
     only(flow.requests.as_ref().map(|requests| &requests.here), &[Tcp], "tcp");
     only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping], "udp, video and ping");

@@ -125,7 +125,7 @@ tables! {
         /// bytes. Off is the default of access points and Linux.
         value rts_threshold: OrOff<Whole<0, 65_535>> = "off";
         /// QoS frames with EDCA and Block Ack, or plain DCF.
-        option qos: bool = "true with 802.11n, else false";
+        option qos: bool = "true with 802.11n and later, else false";
         /// Channel access parameters of the four access categories.
         table edca: RawEdca;
         /// Aggregation when sending.
@@ -148,10 +148,11 @@ tables! {
         /// no such limit.
         value msdu_lifetime: OrOff<Duration> = "off";
         /// Longest packet that it puts on a link, IP header included; longer
-        /// ones are cut as IPv4 does. Up to 9000 on wires, 7900 on the air with
-        /// 802.11n and qos, 2296 without. On the air \"adaptive\" follows the
-        /// link: the length that promises the most goodput at its rates and
-        /// losses, each 50 ms anew; saturated flows and TCP take it over.
+        /// ones are cut as IPv4 does. Up to 9000 on wires and on the air with
+        /// 802.11ac and 802.11ax, 7900 with 802.11n, 2296 without qos. On the
+        /// air "adaptive" follows the link: the length that promises the most
+        /// goodput at its rates and losses, each 50 ms anew; saturated flows and
+        /// TCP take it over.
         option mtu: Mtu = "1500, Ethernet's";
         /// Bounds of an adaptive MTU.
         table adaptive_mtu: RawAdaptiveMtu;
