@@ -132,3 +132,43 @@ fn older_stations_do_not_reuse() {
     let reusing: Vec<bool> = cell.stations.iter().map(|it| it.obss_pd.is_some()).collect();
     assert_eq!(reusing, [true, true, false]);
 }
+
+/// A packet is no longer than both ends of a link take: the 2304 bytes of an MSDU less LLC without
+/// A-MSDUs, an A-MSDU with one subframe in HT.
+#[test]
+fn packets_are_as_long_as_both_ends_take() {
+    let long = |standard: &str, mtu: u32| {
+        let keys = format!("standard = \"{standard}\"\nmtu = {mtu}");
+        let text = HOME.replacen("[[node]]", "[node_defaults]\nmtu = 9000\n[[node]]", 1);
+        (text, node("old", &keys))
+    };
+    let check = |(home, more): (String, String)| {
+        let text = format!("{home}{more}");
+        lasthop_scenario::parse("home.toml", &text, &[]).map_err(|error| error.to_string())
+    };
+    for (standard, most, what) in
+        [("802.11n", 7_900, "with 802.11n"), ("802.11a", 2_296, "with a standard before 802.11n")]
+    {
+        // Of the station itself, and of the access point, which has the standard of the channel.
+        let (plain, own) = (HOME.to_owned(), |mtu| long(standard, mtu).1);
+        assert!(check((plain.clone(), own(most))).is_ok(), "{standard}");
+        let error = check((plain, own(most + 1))).expect_err(standard);
+        let words = format!("node.old.mtu: expected at most {most} on the air {what}, got");
+        assert!(error.contains(&words), "{error}");
+        let error = check(long(standard, most)).expect_err(standard);
+        let words =
+            format!("expected at most {most}: \"old\" receives on the air {what}, got 9000");
+        assert!(error.contains("node_defaults.mtu: ") && error.contains(&words), "{error}");
+    }
+    assert!(check(long("802.11ac", 9_000)).is_ok());
+    // The most of an adaptive one is what all that it sends to receive.
+    let adaptive = |old: &str| {
+        let text =
+            HOME.replace("role = \"access-point\"", "role = \"access-point\"\nmtu = \"adaptive\"");
+        let scenario = lasthop_scenario::parse("home.toml", &format!("{text}{old}"), &[]);
+        let cell = scenario.expect("a sound scenario").network.cell.expect("a cell");
+        cell.stations[0].adaptive_mtu.expect("it is adaptive").bytes_max
+    };
+    assert_eq!(adaptive(""), 11_400);
+    assert_eq!(adaptive(&node("old", "standard = \"802.11n\"")), 7_900);
+}

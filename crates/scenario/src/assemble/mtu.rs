@@ -67,7 +67,7 @@ pub(super) fn mtus(
             continue;
         }
         let too_long = |&other: &usize| {
-            let on_air = share_air(node, &nodes[other]);
+            let on_air = share_air(raw, node, &nodes[other]);
             (on_air || share_wire(wires, index, other))
                 && i64::from(mtus[other].bytes) > room(on_air)
         };
@@ -102,10 +102,11 @@ fn mtu<'a>(raw: &'a RawScenario, nodes: &[Expanded<'a>], node: &Expanded<'a>) ->
 
 /// What the standard and the buffers of both ends allow on the air.
 fn adaptive_most(raw: &RawScenario, nodes: &[Expanded<'_>], node: &Expanded<'_>) -> u16 {
-    let ends = nodes.iter().filter(|other| share_air(node, other)).chain([node]);
-    let buffers = ends.filter_map(|end| end.raw.settings.buffer_bytes.value.0.as_ref());
+    let ends = || nodes.iter().filter(|other| share_air(raw, node, other)).chain([node]);
+    let buffers = ends().filter_map(|end| end.raw.settings.buffer_bytes.value.0.as_ref());
     let rooms = buffers.map(|bytes| bytes.get::<u16>() - overhead(true));
-    rooms.min().map_or(standard_most(raw, node).0, |room| room.min(standard_most(raw, node).0))
+    let standards = ends().map(|end| standard_most(raw, end).0);
+    rooms.chain(standards).min().expect("the node itself")
 }
 
 /// Whether the adaptive MTU of a node that is at most `bytes` can be.
@@ -142,16 +143,26 @@ fn check_standard(
     if mtu > most {
         let message = format!("expected at most {most} on the air with {what}, got {mtu}");
         problems.push(place, message);
+        return;
+    }
+    let too_long =
+        |other: &&Expanded<'_>| share_air(raw, node, other) && standard_most(raw, other).0 < mtu;
+    if let Some(other) = nodes.iter().find(too_long) {
+        let (most, what) = standard_most(raw, other);
+        let message = format!(
+            "expected at most {most}: {:?} receives on the air with {what}, got {mtu}",
+            other.name
+        );
+        problems.push(place, message);
     }
 }
 
-/// The longest packet on the air, and by what.
+/// The longest packet that a node sends and receives on the air, and by what.
 fn standard_most(raw: &RawScenario, node: &Expanded<'_>) -> (u16, &'static str) {
-    let standard = raw.channel.standard.value;
-    let has_aggregates = standard.has_block_ack();
-    let qos = node.raw.settings.qos.as_ref().map_or(has_aggregates, |qos| qos.value);
-    match (standard, qos) {
-        _ if !has_aggregates => (MSDU_BYTES_MAX - LLC_BYTES, "a standard before 802.11n"),
+    let own = node.raw.settings.standard.as_ref();
+    let standard = own.map_or(raw.channel.standard.value, |at| at.value);
+    match (standard, node.has_qos(standard)) {
+        _ if !standard.has_block_ack() => (MSDU_BYTES_MAX - LLC_BYTES, "a standard before 802.11n"),
         (Standard::Dot11n, true) => (HT_PACKET_BYTES_MAX, "802.11n"),
         (Standard::Dot11n, false) => (MSDU_BYTES_MAX - LLC_BYTES, "802.11n without qos"),
         (_, true) => (VHT_PACKET_BYTES_MAX, "802.11ac and 802.11ax"),
@@ -164,10 +175,12 @@ fn overhead(on_air: bool) -> u16 {
     if on_air { WIFI_OVERHEAD_BYTES } else { WIRE_OVERHEAD_BYTES }
 }
 
-/// Whether one is the access point of the other.
-fn share_air(one: &Expanded<'_>, other: &Expanded<'_>) -> bool {
+/// Whether one is the access point of the other, or both are in an independent cell.
+fn share_air(raw: &RawScenario, one: &Expanded<'_>, other: &Expanded<'_>) -> bool {
     let roles = (one.role(), other.role());
-    matches!(roles, (Role::AccessPoint, Role::Station) | (Role::Station, Role::AccessPoint))
+    let is_both_ways =
+        matches!(roles, (Role::AccessPoint, Role::Station) | (Role::Station, Role::AccessPoint));
+    (is_both_ways || raw.channel.independent.value && one.name != other.name)
         && one.shares_bss(other)
 }
 
