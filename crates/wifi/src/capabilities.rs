@@ -49,6 +49,9 @@ pub struct Capabilities {
     /// Longest MPDU inside an A-MPDU: 4 095 in 802.11n (the delimiter's 12 bits), up to
     /// 11 454 in 802.11ac and ax.
     pub ampdu_mpdu_bytes_max: u32,
+    /// Longest A-MSDU that it receives: 0 if none, 7 935 in 802.11n, in 802.11ac and ax what its
+    /// longest MPDU has room for (table 9-25).
+    pub amsdu_bytes_max: u16,
     /// Most MPDUs in the window of a Block Ack agreement: 0 if there is none, 64 in 802.11n
     /// and ac, 256 in 802.11ax, 1 024 in 802.11be.
     pub block_ack_window_max: u16,
@@ -65,15 +68,21 @@ impl Capabilities {
     /// IEEE 802.11ax-2021).
     pub fn new(rates: Vec<Rate>, qos: bool) -> Self {
         let bare = Self { rates, qos, ..Self::default() };
-        let (ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max) =
+        let (ampdu_bytes_max, ampdu_mpdu_bytes_max, amsdu_bytes_max, block_ack_window_max) =
             match (bare.is_he(), bare.is_vht(), bare.is_ht()) {
-                _ if !qos => (0, 0, 0),
-                (true, ..) => (6_500_631, sizes::VHT_MPDU_MAX, 256),
-                (_, true, _) => (1_048_575, sizes::VHT_MPDU_MAX, 64),
-                (.., true) => (65_535, sizes::AMPDU_MPDU_MAX, 64),
-                _ => (0, 0, 0),
+                _ if !qos => (0, 0, 0, 0),
+                (true, ..) => (6_500_631, sizes::VHT_MPDU_MAX, sizes::VHT_AMSDU_MAX, 256),
+                (_, true, _) => (1_048_575, sizes::VHT_MPDU_MAX, sizes::VHT_AMSDU_MAX, 64),
+                (.., true) => (65_535, sizes::AMPDU_MPDU_MAX, sizes::HT_AMSDU_MAX, 64),
+                _ => (0, 0, 0, 0),
             };
-        Self { ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max, ..bare }
+        Self {
+            ampdu_bytes_max,
+            ampdu_mpdu_bytes_max,
+            amsdu_bytes_max,
+            block_ack_window_max,
+            ..bare
+        }
     }
 
     /// The same in a cell of this band: at 2.4 GHz an HE station's A-MPDUs have at most 2^19 - 1
@@ -119,6 +128,7 @@ impl Capabilities {
             qos: self.qos && other.qos,
             ampdu_bytes_max: self.ampdu_bytes_max.min(other.ampdu_bytes_max),
             ampdu_mpdu_bytes_max: self.ampdu_mpdu_bytes_max.min(other.ampdu_mpdu_bytes_max),
+            amsdu_bytes_max: self.amsdu_bytes_max.min(other.amsdu_bytes_max),
             block_ack_window_max: self.block_ack_window_max.min(other.block_ack_window_max),
             packet_padding: other.packet_padding,
         }
@@ -194,26 +204,30 @@ mod tests {
     #[test]
     fn every_limit_is_shared_for_itself() {
         let rates = ht(ChannelWidth::Mhz20, 1);
-        let of = |qos, ampdu_bytes_max, ampdu_mpdu_bytes_max, block_ack_window_max| Capabilities {
+        let of = |qos,
+                  (ampdu_bytes_max, ampdu_mpdu_bytes_max, amsdu_bytes_max),
+                  block_ack_window_max| Capabilities {
             rates: rates.clone(),
             qos,
             ampdu_bytes_max,
             ampdu_mpdu_bytes_max,
+            amsdu_bytes_max,
             block_ack_window_max,
             packet_padding: PacketPadding::None,
         };
-        let most = of(true, 65_535, 11_454, 256);
+        let most = of(true, (65_535, 11_454, 11_424), 256);
         for one in [
             most.clone(),
-            of(false, 65_535, 11_454, 256),
-            of(true, 8_191, 11_454, 256),
-            of(true, 65_535, 4_095, 256),
-            of(true, 65_535, 11_454, 64),
+            of(false, (65_535, 11_454, 11_424), 256),
+            of(true, (8_191, 11_454, 11_424), 256),
+            of(true, (65_535, 4_095, 11_424), 256),
+            of(true, (65_535, 11_454, 7_935), 256),
+            of(true, (65_535, 11_454, 11_424), 64),
         ] {
             assert_eq!(one.shared_with(&most), one);
             assert_eq!(most.shared_with(&one), one);
         }
-        let neither = of(false, 0, 0, 0);
+        let neither = of(false, (0, 0, 0), 0);
         assert_eq!(neither.shared_with(&neither), neither);
         // No rate in common.
         let old = Capabilities::new(OfdmRate::ALL.map(Rate::Ofdm).to_vec(), true);
@@ -230,15 +244,16 @@ mod tests {
         let vht = RateSet::vht(2, ChannelWidth::Mhz80, true).rates;
         let he = RateSet::he(2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x).rates;
         for (rates, limits) in [
-            (old, (0, 0, 0)),
-            (ht(ChannelWidth::Mhz20, 1), (65_535, 4_095, 64)),
-            (vht.clone(), (1_048_575, 11_454, 64)),
-            ([ht(ChannelWidth::Mhz20, 1), vht].concat(), (1_048_575, 11_454, 64)),
-            (he, (6_500_631, 11_454, 256)),
+            (old, (0, 0, 0, 0)),
+            (ht(ChannelWidth::Mhz20, 1), (65_535, 4_095, 7_935, 64)),
+            (vht.clone(), (1_048_575, 11_454, 11_424, 64)),
+            ([ht(ChannelWidth::Mhz20, 1), vht].concat(), (1_048_575, 11_454, 11_424, 64)),
+            (he, (6_500_631, 11_454, 11_424, 256)),
         ] {
-            for (qos, limits) in [(true, limits), (false, (0, 0, 0))] {
+            for (qos, limits) in [(true, limits), (false, (0, 0, 0, 0))] {
                 let of = Capabilities::new(rates.clone(), qos);
-                let ours = (of.ampdu_bytes_max, of.ampdu_mpdu_bytes_max, of.block_ack_window_max);
+                let (single, window) = (of.amsdu_bytes_max, of.block_ack_window_max);
+                let ours = (of.ampdu_bytes_max, of.ampdu_mpdu_bytes_max, single, window);
                 assert_eq!(ours, limits, "{qos} {:?}", rates.last());
             }
         }

@@ -28,10 +28,20 @@ fn go(scenario: &Scenario) -> (Vec<(Instant, String)>, NetworkStats) {
 
 /// An access point, stations with these keys, and flows.
 fn scenario(channel: &str, stations: &[(&str, &str)], flows: &[(&str, &str, &str)]) -> Scenario {
+    with_access_point(channel, "", stations, flows)
+}
+
+/// The same, and keys of the access point.
+fn with_access_point(
+    channel: &str,
+    access_point: &str,
+    stations: &[(&str, &str)],
+    flows: &[(&str, &str, &str)],
+) -> Scenario {
     let mut text = format!(
         "duration = \"2s\"\n[channel]\nbeacon_interval = \"off\"\n\
          error_model = {{ kind = \"simulated\" }}\n{channel}\n\
-         [[node]]\nname = \"ap\"\nrole = \"access-point\"\n"
+         [[node]]\nname = \"ap\"\nrole = \"access-point\"\n{access_point}\n"
     );
     for (name, keys) in stations {
         text += &format!("[[node]]\nname = \"{name}\"\nrole = \"station\"\n{keys}\n");
@@ -59,7 +69,7 @@ const OLDER: [(&str, &str, &str); 3] = [
     ("standard = \"802.11a\"", "", "standard = \"802.11a\""),
 ];
 
-/// Both ways at once, at a fixed rate of its own, to the nanosecond.
+/// It sends at a fixed rate of its own, to the nanosecond.
 #[test]
 fn an_older_station_alone_does_what_it_always_did() {
     for (channel, own, keys) in OLDER {
@@ -74,6 +84,40 @@ fn an_older_station_alone_does_what_it_always_did() {
         let (before, after) = (go(&of(channel, own)).0, go(&of(NEW, keys)).0);
         assert!(before.len() > 2_000, "{}", before.len());
         assert_eq!(before, after, "{channel}");
+    }
+}
+
+/// So is what is sent to it, and both ways at once: frames and aggregates are what it receives.
+/// Where it has no QoS the access point waits for DIFS, too; in company it counts slots as EDCA
+/// does, so that is left out.
+#[test]
+fn what_an_older_station_receives_is_what_it_always_was() {
+    let (up, down) = (("up", "old", "ap"), ("down", "ap", "old"));
+    for (channel, own, keys) in OLDER {
+        let has_qos = !channel.contains("802.11a\"");
+        let both = [up, down];
+        let sets: &[&[_]] = if has_qos { &[&[down], &both] } else { &[&[down]] };
+        for limits in [
+            "",
+            "ampdu_bytes_max = 0",
+            "ampdu_bytes_max = 0, amsdu_bytes_max = 7000",
+            "amsdu_bytes_max = 3839",
+        ] {
+            let aggregation = format!("aggregation = {{ {limits} }}");
+            let of_old = if has_qos { aggregation.as_str() } else { "" };
+            let difs = if has_qos { "" } else { "edca = { best_effort = { aifsn = 2 } }" };
+            for flows in sets {
+                let of = |channel: &str, access_point: &str, keys: &str| {
+                    let channel = format!("{channel}\n[node_defaults]\nrate_control = \"ideal\"");
+                    let keys = format!("{keys}\n{of_old}");
+                    with_access_point(&channel, access_point, &[("old", &keys)], flows)
+                };
+                let before = go(&of(channel, of_old, own)).0;
+                let after = go(&of(NEW, &format!("{difs}\n{aggregation}"), keys)).0;
+                assert!(before.len() > 2_000, "{}", before.len());
+                assert_eq!(before, after, "{channel}, {limits}");
+            }
+        }
     }
 }
 

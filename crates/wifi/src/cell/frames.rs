@@ -464,7 +464,7 @@ impl Station {
         }
         let access = self.edcafs[edcaf].as_mut().expect("it is building a frame");
         if access.takes_singly(index, &self.config) {
-            let qos = self.config.capabilities.qos;
+            let qos = access.originators[index].shared.qos;
             let left = frames_max.saturating_sub(fill_level.count);
             access.take_run(cx.now, (index, left), qos, &mut cx.outbox.dropped, |bytes| {
                 fill_level.add(bytes, limits)
@@ -497,7 +497,7 @@ impl Station {
         if !access.takes_singly(index, &self.config) {
             return self.pull_any(cx, edcaf, index, mpdu_max);
         }
-        let qos = self.config.capabilities.qos;
+        let qos = access.originators[index].shared.qos;
         let pulled = access.take_one(cx.now, index, qos, &mut cx.outbox.dropped);
         if !cx.outbox.dropped.is_empty() {
             self.drop_dequeued(cx);
@@ -563,7 +563,7 @@ impl Station {
             } else {
                 access.join(now, peer, *first, amsdu_max, dropped)
             };
-            let bytes = msdus.mpdu_bytes(config.capabilities.qos);
+            let bytes = msdus.mpdu_bytes(access.originators[index].shared.qos);
             let contends_since = access.contends_since;
             let more = access.originators[index].push(msdus, bytes, dequeued, contends_since);
             access.held.packets += more.packets;
@@ -692,7 +692,10 @@ impl Station {
     #[cold]
     fn make_originator(&mut self, settings: &Settings, edcaf: usize, peer: Address) -> usize {
         let (shared, rate_control) = match peer {
-            Address::Group => (Capabilities::default(), None),
+            Address::Group => {
+                let qos = self.config.capabilities.qos;
+                (Capabilities { qos, ..Capabilities::default() }, None)
+            }
             Address::Station(to) => {
                 let shared = self.shared_with(settings, to);
                 let rates = RateSet::new(shared.rates.iter().copied());
@@ -831,9 +834,11 @@ fn mpdu_within(
     rates.psdu_within(rate, duration_max, bytes_max, padding).saturating_sub(sizes::AMPDU_DELIMITER)
 }
 
-/// An A-MSDU that goes in an A-MPDU is no longer than its MPDU may be, less what is around it.
+/// The longest A-MSDU that the peer receives; in an A-MPDU it is no longer than its MPDU may be,
+/// less what is around it.
 fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
-    let max = u32::from(config.aggregation.amsdu_bytes_max);
+    let max = config.aggregation.amsdu_bytes_max.min(originator.shared.amsdu_bytes_max);
+    let max = u32::from(max);
     match originator.agreement {
         Agreement::Established { .. } => {
             let mpdu_max = originator.shared.ampdu_mpdu_bytes_max;

@@ -8,7 +8,7 @@ use crate::event::{Event, Frame, FrameKind, Ppdu, Psdu, QueueSize};
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::{Mpdu, Msdus};
 use crate::mac::sizes;
-use crate::station::Address;
+use crate::station::{Address, StationId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
@@ -113,7 +113,12 @@ impl Cell {
         let more = pending.len() > mpdus;
         let more_data = self.more_data((flight.transmitter, edcaf), peer, more);
         let power_management = self.has_service_periods(flight.transmitter);
-        let qos = self.stations[flight.transmitter.index()].config.capabilities.qos;
+        let has_qos = |of: StationId| self.stations[of.index()].config.capabilities.qos;
+        let qos = has_qos(flight.transmitter)
+            && match peer {
+                Address::Station(to) => has_qos(to),
+                Address::Group => true,
+            };
         let mut behind = self.stations[flight.transmitter.index()].buffered;
         let is_reported = self.reports_queue(flight.transmitter, peer);
         let tid = category_of(edcaf).tid();

@@ -18,6 +18,10 @@ pub const AMPDU_MPDU_MAX: u32 = 4095;
 /// Longest MPDU of VHT stations (9.4.2.157.2), and of HE ones: inside an A-MPDU, which all
 /// of their data is.
 pub const VHT_MPDU_MAX: u32 = 11_454;
+/// Longest A-MSDU of HT stations (9.4.2.55.2).
+pub const HT_AMSDU_MAX: u16 = 7_935;
+/// Longest A-MSDU of VHT and HE stations: what their longest MPDU has room for.
+pub const VHT_AMSDU_MAX: u16 = 11_424;
 /// Length of an Ack (9.3.1.4).
 pub const ACK: u32 = 14;
 /// Length of a CTS (9.3.1.3).
