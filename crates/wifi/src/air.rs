@@ -21,6 +21,7 @@ mod reuse;
 mod subframes;
 #[cfg(test)]
 mod tests;
+mod together;
 
 pub(crate) use overhear::Overheard;
 use overhear::{Phy, are_equal, phys};
@@ -31,6 +32,7 @@ pub(crate) use rates::{Expected, Rates, alone};
 use reuse::Ignored;
 pub(crate) use reuse::{Reduction, is_below};
 pub(crate) use subframes::{Subframes, spacing_bytes};
+use together::Together;
 
 use crate::cell::{AdjustError, CellConfig, CellError, Links};
 use crate::phy::{Band, ChannelWidth, ErrorModel, LinkConfig, Rate, SnrChange, Subchannel};
@@ -260,6 +262,8 @@ pub(crate) struct Air {
     ignored: Vec<Ignored>,
     /// Interferers that follow each other are not added up (spatial reuse, other channels).
     is_timed: bool,
+    /// What overlaps with the PPDU that was asked about last, where that matters.
+    together: Together,
     /// By station: its primary channel; empty if all have the same.
     primaries: Vec<Subchannel>,
 }
@@ -360,6 +364,7 @@ impl Air {
             ignored: Vec::new(),
             is_timed: config.stations.iter().any(|station| station.obss_pd.is_some())
                 || config.has_several_channels(),
+            together: Together::default(),
             primaries: channels::primaries(config),
         })
     }
@@ -471,7 +476,9 @@ impl Air {
     /// Takes a PPDU that ends at `now` off the air, in the order they began.
     pub fn end(&mut self, now: Instant) -> Option<Flight> {
         let index = self.flights.iter().position(|flight| flight.end == now)?;
-        Some(self.flights.remove(index))
+        let flight = self.flights.remove(index);
+        self.gather(&flight);
+        Some(flight)
     }
 
     /// Takes everything off the air for [`Air::return_flights`].
@@ -516,9 +523,14 @@ impl Air {
 
     /// Whether there is something of another PPDU at `receiver`, where it receives this one.
     fn meets(&self, flight: &Flight, other: &Interference, receiver: StationId) -> bool {
-        let floor_mw = FLOOR * self.noise_mw[receiver.index()];
         other.transmitter == receiver
-            || self.power_of(other, receiver) >= floor_mw && self.falls_on(flight, other)
+            || self.is_above_floor(other, receiver) && self.falls_on(flight, other)
+    }
+
+    /// Whether there is something of another PPDU at `receiver` in time.
+    #[inline]
+    fn is_above_floor(&self, other: &Interference, receiver: StationId) -> bool {
+        self.power_of(other, receiver) >= FLOOR * self.noise_mw[receiver.index()]
     }
 
     /// The mean power of another PPDU at `receiver`.
@@ -529,6 +541,9 @@ impl Air {
 
     /// Whether another PPDU overlapped where somebody senses this one.
     fn is_disturbed_anywhere(&self, flight: &Flight) -> bool {
+        if let Some(together) = self.gathered(flight) {
+            return together.is_somewhere;
+        }
         let listeners = &self.listeners[flight.transmitter.index()];
         !flight.overlaps.is_none()
             && self
@@ -572,8 +587,21 @@ impl Air {
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
+        match self.gathered(flight) {
+            Some(together) => self.locks_among(flight, receiver, together.interference()),
+            None => self.locks_among(flight, receiver, self.interference(flight)),
+        }
+    }
+
+    #[inline]
+    fn locks_among(
+        &self,
+        flight: &Flight,
+        receiver: StationId,
+        mut others: impl Iterator<Item = Interference>,
+    ) -> bool {
         let power_mw = self.power_mw(flight.transmitter, receiver) * flight.reduction.factor;
-        self.interference(flight).all(|other| {
+        others.all(|other| {
             let theirs_mw = self.power_of(&other, receiver);
             other.transmitter != receiver
                 && (!self.is_sensed(theirs_mw)
@@ -605,6 +633,7 @@ impl Air {
 
     /// Probability that the preamble and header are decoded.
     pub fn header_success(&mut self, flight: &Flight, receiver: StationId, snr: Db) -> Probability {
+        self.gather(flight);
         let header_end = flight.header_end(self.band);
         let is_disturbed = self.overlaps(flight, receiver, flight.start, header_end);
         if self.pair_mut(flight.transmitter, receiver).link.loss().is_some() && !is_disturbed {
@@ -626,6 +655,7 @@ impl Air {
         bytes: u32,
         (from, until): (Instant, Instant),
     ) -> Probability {
+        self.gather(flight);
         let sinr = self.sinr(flight, receiver, snr, from, until);
         let by_loss = self.pair_mut(flight.transmitter, receiver).link.loss();
         match by_loss {

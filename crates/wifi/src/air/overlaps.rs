@@ -157,7 +157,8 @@ impl Overlapping {
         (number - self.base) as usize
     }
 
-    fn next_number(&self) -> u64 {
+    /// The number of the next PPDU that begins.
+    pub fn next_number(&self) -> u64 {
         self.base + self.begun.len() as u64
     }
 }

@@ -119,26 +119,6 @@ impl Air {
         (received_mw >= needed).then_some(received_mw)
     }
 
-    /// The most power in mW that overlaps with a PPDU at an instant of a span. Where sets send at
-    /// once, data and the Ack behind them overlap with a PPDU of another set one after the
-    /// other, as a rule.
-    pub(super) fn most_interference_mw(
-        &self,
-        flight: &Flight,
-        receiver: StationId,
-        (from, until): (Instant, Instant),
-    ) -> f64 {
-        let is_there = |other: &Interference, at: Instant| other.start <= at && other.end > at;
-        let at = |at: Instant| -> f64 {
-            let others = self.interference(flight).filter(|other| is_there(other, at));
-            let others = others.filter(|other| self.meets(flight, other, receiver));
-            others.map(|other| self.disturbs_mw(flight, &other, receiver)).sum()
-        };
-        let starts = self.interference(flight).map(|other| other.start);
-        let starts = starts.filter(|start| *start > from && *start < until);
-        starts.map(at).fold(at(from), f64::max)
-    }
-
     /// The mean power in mW of a transmitter at another station.
     pub fn level_mw(&self, from: StationId, reduction: Reduction, to: StationId) -> f64 {
         self.power_mw(from, to) * reduction.factor
