@@ -262,6 +262,8 @@ pub(crate) struct Air {
     ignored: Vec<Ignored>,
     /// Interferers that follow each other are not added up (spatial reuse, other channels).
     is_timed: bool,
+    /// How often a mean SNR changed.
+    changed: u64,
     /// What overlaps with the PPDU that was asked about last, where that matters.
     together: Together,
     /// By station: its primary channel; empty if all have the same.
@@ -364,6 +366,7 @@ impl Air {
             ignored: Vec::new(),
             is_timed: config.stations.iter().any(|station| station.obss_pd.is_some())
                 || config.has_several_channels(),
+            changed: 0,
             together: Together::default(),
             primaries: channels::primaries(config),
         })
@@ -418,6 +421,7 @@ impl Air {
 
     fn set_snr(&mut self, from: StationId, to: StationId, snr: Db) {
         self.forget_sum();
+        self.changed += 1;
         let noise = self.links.kinds()[self.links.kind_of(from, to)].noise;
         let index = from.index() * self.stations + to.index();
         self.powers_mw[index] = (noise + snr).as_milliwatts();
@@ -588,9 +592,19 @@ impl Air {
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
         match self.gathered(flight) {
-            Some(together) => self.locks_among(flight, receiver, together.interference()),
+            Some(together) => self.locks_with(flight, together, receiver),
             None => self.locks_among(flight, receiver, self.interference(flight)),
         }
+    }
+
+    /// The same, given what overlaps with the PPDU.
+    pub fn locks_with(&self, flight: &Flight, together: &Together, receiver: StationId) -> bool {
+        self.locks_among(flight, receiver, together.interference())
+    }
+
+    /// Whether `receiver` locks to a PPDU as far as the last one goes that began.
+    pub fn locks_despite_last(&self, flight: &Flight, receiver: StationId) -> bool {
+        self.locks_among(flight, receiver, self.overlapping.last_with(&flight.overlaps).into_iter())
     }
 
     #[inline]

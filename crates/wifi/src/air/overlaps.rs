@@ -136,6 +136,13 @@ impl Overlapping {
         before.iter().chain(after).filter_map(move |other| other.as_interference(own.as_ref()?))
     }
 
+    /// The last that began, if it overlaps with one.
+    pub fn last_with(&self, overlaps: &Overlaps) -> Option<Interference> {
+        let own = self.begun.get(self.place(overlaps.number))?;
+        let last = self.begun.last().filter(|_| overlaps.number + 1 < self.next_number())?;
+        last.as_interference(own)
+    }
+
     /// What two PPDUs have in common that overlap with each other and with the same others;
     /// `None` if it takes more to tell.
     pub fn crowd(&self, overlaps: &Overlaps) -> Option<(u64, u64, Instant)> {

@@ -6,7 +6,7 @@
 //! detects a preamble; there is no chance in it, as in all that third parties do.
 
 use super::{Air, Flight, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
-use super::{Interference, Level, Threshold};
+use super::{Interference, Level, Threshold, Together};
 use crate::phy::{ChannelWidth, UNTIL_SIGNAL_A};
 use crate::station::{Address, StationId};
 use lasthop_units::{Db, Dbm, Instant};
@@ -85,6 +85,11 @@ impl Air {
         self.flights.iter()
     }
 
+    /// How often a mean SNR changed so far.
+    pub const fn changed(&self) -> u64 {
+        self.changed
+    }
+
     /// The PPDUs whose HE-SIG-A ends at `now`.
     pub fn signal_fields(&self, now: Instant) -> impl Iterator<Item = &Flight> {
         self.flights.iter().filter(move |flight| flight.signal_field_end() == Some(now))
@@ -99,9 +104,14 @@ impl Air {
     /// The power in mW with which `listener`, which is not away, receives a PPDU whose HE-SIG-A
     /// ends now, if it decodes that. Trigger-based PPDUs that answer the same Trigger frame have
     /// one preamble in common, and count together.
-    pub fn hears_signal_field(&self, flight: &Flight, listener: StationId) -> Option<f64> {
+    pub fn hears_signal_field(
+        &self,
+        flight: &Flight,
+        together: &Together,
+        listener: StationId,
+    ) -> Option<f64> {
         let end = flight.signal_field_end()?;
-        if !self.locks(flight, listener) {
+        if !self.locks_with(flight, together, listener) {
             return None;
         }
         let power_mw =
@@ -113,7 +123,7 @@ impl Air {
                 self.flights.iter().filter(is_beside).map(power_mw).sum()
             }
         };
-        let interference_mw = self.interference_mw(flight, listener, flight.start, end);
+        let interference_mw = together.most_mw(self, listener, (flight.start, end));
         let noise_mw = self.noise_mw(flight.transmitter, listener);
         let needed = PREAMBLE_DETECTION_THRESHOLD.linear * (noise_mw + interference_mw);
         (received_mw >= needed).then_some(received_mw)

@@ -605,7 +605,9 @@ fn what_is_known_at_the_end_of_the_signal_field() {
     assert_eq!(both_answer.next_signal_field(at(100)), at(132));
     assert_eq!(both_answer.signal_fields(at(132)).count(), 2);
     for flight in both_answer.signal_fields(at(132)) {
-        let heard_mw = both_answer.hears_signal_field(flight, D).expect("13 dB over the noise");
+        let heard_mw = both_answer
+            .hears_signal_field(flight, &both_answer.together_with(flight), D)
+            .expect("13 dB over the noise");
         assert!((heard_mw / (2.0 * Dbm(-84.0).as_milliwatts()) - 1.0).abs() < 1e-9);
         assert!(is_below(heard_mw, Dbm(-80.98)) && !is_below(heard_mw, Dbm(-80.99)));
     }
@@ -619,6 +621,10 @@ fn what_is_known_at_the_end_of_the_signal_field() {
         // What begins behind HE-SIG-A does not disturb it, though it does the rest.
         air.begin(flight(C, B, 132, 300));
         let first = air.flights().next().expect("it is there");
-        assert_eq!(air.hears_signal_field(first, D).is_some(), is_heard, "{snr} dB");
+        assert_eq!(
+            air.hears_signal_field(first, &air.together_with(first), D).is_some(),
+            is_heard,
+            "{snr} dB"
+        );
     }
 }

@@ -13,7 +13,7 @@ use lasthop_units::Instant;
 
 /// What overlaps with a PPDU.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Together {
+pub(crate) struct Together {
     /// With which one, and how many had begun then.
     of: Option<(u64, u64)>,
     others: Vec<Other>,
@@ -90,12 +90,17 @@ impl Together {
     }
 
     /// The PPDUs that overlap in time, in the order they began.
-    pub fn interference(&self) -> impl Iterator<Item = Interference> {
+    pub(super) fn interference(&self) -> impl Iterator<Item = Interference> {
         self.others.iter().map(|other| other.interference)
     }
 
     /// The most power that overlaps at an instant of a span.
-    fn most_mw(&self, air: &Air, receiver: StationId, (from, until): (Instant, Instant)) -> f64 {
+    pub fn most_mw(
+        &self,
+        air: &Air,
+        receiver: StationId,
+        (from, until): (Instant, Instant),
+    ) -> f64 {
         let sum = |range: &Range<usize>, at: Instant| -> f64 {
             let others = self.present[range.clone()].iter().map(|&it| &self.others[it as usize]);
             let others = others.filter(|other| other.interference.end > at);
@@ -144,9 +149,14 @@ impl Air {
         if let Some(together) = self.gathered(flight) {
             return together.most_mw(self, receiver, span);
         }
+        self.together_with(flight).most_mw(self, receiver, span)
+    }
+
+    /// What overlaps with a PPDU so far.
+    pub fn together_with(&self, flight: &Flight) -> Together {
         let mut together = Together::default();
         together.list(self, flight);
-        together.most_mw(self, receiver, span)
+        together
     }
 }
 

@@ -73,6 +73,8 @@ pub(super) struct SpatialReuse {
     reductions: Vec<Reduction>,
     /// The end of the next HE-SIG-A; [`Instant::MAX`] for none.
     pub next_signal_field: Instant,
+    /// How often a mean SNR had changed when who misses preambles was looked at last.
+    changed: u64,
 }
 
 /// For whom a PPDU on the air makes the medium busy.
@@ -107,6 +109,7 @@ impl SpatialReuse {
             sensed: Vec::new(),
             reductions: alloc::vec![Reduction::NONE; stations],
             next_signal_field: Instant::MAX,
+            changed: 0,
         }))
     }
 
@@ -189,11 +192,20 @@ impl Cell {
             return;
         }
         let mut missed = Vec::new();
+        let last = air.flights().last().map(|flight| flight.overlaps.number());
+        let has_changed = core::mem::replace(&mut reuse.changed, air.changed()) != air.changed();
         for flight in air.flights() {
+            // Of those before only the last one is new to it.
+            let is_known = !has_changed && last != Some(flight.overlaps.number());
+            let together = (!is_known).then(|| air.together_with(flight));
+            let locks = |listener| match &together {
+                Some(together) => air.locks_with(flight, together, listener),
+                None => air.locks_despite_last(flight, listener),
+            };
             for &listener in reuse.busy_for(flight) {
                 if listener != flight.transmitter
                     && reuse.rules[listener.index()].is_some()
-                    && !air.locks(flight, listener)
+                    && !locks(listener)
                 {
                     let is_weak = is_below(air.received_mw(flight, listener), ENERGY_DETECTION);
                     missed.push((listener, flight.overlaps.number(), is_weak));
@@ -245,6 +257,7 @@ impl Cell {
         let set = |station: StationId| stations[station.index()].config.bss;
         let mut ignoring = Vec::new();
         for flight in air.signal_fields(now) {
+            let together = air.together_with(flight);
             let wider = Db::from_linear((flight.rate.width().as_hz() / 1_000_000) as f64 / 20.0);
             for &listener in reuse.busy_for(flight) {
                 let Some((level, _)) = reuse.rules[listener.index()] else { continue };
@@ -255,7 +268,7 @@ impl Cell {
                 {
                     continue;
                 }
-                let received_mw = air.hears_signal_field(flight, listener);
+                let received_mw = air.hears_signal_field(flight, &together, listener);
                 if received_mw.is_some_and(|power_mw| is_below(power_mw, level + wider)) {
                     ignoring.push((listener, flight.overlaps.number()));
                 }
