@@ -192,6 +192,23 @@ impl Ru {
         start..start + count
     }
 
+    /// The channels of 20 MHz that it is in, from 0 at the lowest frequency: the first and the last.
+    /// Of 26 tones the one in the middle of 80 MHz is in two.
+    pub const fn subchannels(self) -> (u8, u8) {
+        const fn place(unit: u8, middle: u8) -> u8 {
+            let in_80_mhz = match unit % 37 {
+                0..=8 => 0,
+                9..=17 => 1,
+                18 => middle,
+                19..=27 => 2,
+                _ => 3,
+            };
+            unit / 37 * 4 + in_80_mhz
+        }
+        let units = self.units();
+        (place(units.start, 1), place(units.end - 1, 2))
+    }
+
     /// The RU Allocation subfield of a Trigger frame's User Info (IEEE 802.11ax-2021, 9.3.1.22,
     /// table 9-30h): bit 0 says that it is in the upper 80 MHz of 160 MHz, the others count all
     /// RUs of 80 MHz by size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice

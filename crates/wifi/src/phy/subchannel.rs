@@ -62,6 +62,13 @@ impl Subchannel {
         widths.find(whole).unwrap_or(ChannelWidth::Mhz20)
     }
 
+    /// Of the channel of this width that it is part of, the one of 20 MHz at `place`, from 0 at the
+    /// lowest frequency; it begins anew behind the last.
+    pub const fn at_place(self, place: u8, width: ChannelWidth) -> Self {
+        let last = (1 << halvings(width)) - 1;
+        Self(self.0 & !last | place & last)
+    }
+
     /// Whether the channel of this width that it is part of contains `other`, too.
     #[inline]
     pub const fn shares(self, other: Self, width: ChannelWidth) -> bool {
