@@ -292,6 +292,36 @@ mod tests {
         }
     }
 
+    /// Figures 27-5 to 27-7: nine units of 26 tones in 20 MHz, and one between the middle ones of
+    /// 80 MHz.
+    #[test]
+    fn what_an_ru_is_in() {
+        let of = |size, index| Ru::new(size, index).map(Ru::subchannels);
+        for (index, expected) in
+            [(1, (0, 0)), (9, (0, 0)), (10, (1, 1)), (18, (1, 1)), (19, (1, 2)), (20, (2, 2))]
+        {
+            assert_eq!(of(RuSize::Tones26, index), Some(expected), "{index}");
+        }
+        for (index, expected) in
+            [(28, (2, 2)), (29, (3, 3)), (37, (3, 3)), (38, (4, 4)), (56, (5, 6)), (74, (7, 7))]
+        {
+            assert_eq!(of(RuSize::Tones26, index), Some(expected), "{index}");
+        }
+        for width in WIDTHS {
+            let whole = RuSize::Tones242.count_in(width);
+            assert_eq!(of(RuSize::of_width(width), 1), Some((0, whole - 1)));
+            for size in [RuSize::Tones52, RuSize::Tones106, RuSize::Tones242, RuSize::Tones484] {
+                let count = size.count_in(width);
+                for (place, ru) in (0..).zip(Ru::all(size, width)) {
+                    let each = |place: u8| (u16::from(place) * u16::from(whole)) / u16::from(count);
+                    let last = if size == RuSize::Tones484 { each(place) + 1 } else { each(place) };
+                    let (first, end) = ru.subchannels();
+                    assert_eq!((u16::from(first), u16::from(end)), (each(place), last), "{ru}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn rus_of_a_size_lie_beside_each_other() {
         for width in WIDTHS {

@@ -91,6 +91,19 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
+    /// From the lowest of a channel upwards, whichever of it is asked.
+    #[test]
+    fn places_count_from_the_lowest_frequency() {
+        let of = |number| Subchannel::of(Band::Ghz5, number).expect("it exists");
+        for own in [36, 40, 44, 48] {
+            let all = [0, 1, 2, 3].map(|place| of(own).at_place(place, ChannelWidth::Mhz80));
+            assert_eq!(all, [36, 40, 44, 48].map(of));
+            assert_eq!(of(own).at_place(0, ChannelWidth::Mhz20), of(own));
+        }
+        assert_eq!(of(60).at_place(1, ChannelWidth::Mhz40), of(64));
+        assert_eq!(of(60).at_place(1, ChannelWidth::Mhz160), of(40));
+    }
+
     /// The groups of annex E: by their lowest and highest channels.
     #[test]
     fn wider_channels_are_those_of_annex_e() {
