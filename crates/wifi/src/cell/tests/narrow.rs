@@ -4,7 +4,7 @@
 //! random cells, in which nothing may be stuck.
 
 use super::bandwidth::{NEIGHBOUR, NS, at_channel, bits, is_data, pairs, us, width};
-use super::ofdma::{ALL, ofdm_24, symbols};
+use super::ofdma::{ALL, he, ofdm_24, symbols};
 use super::*;
 use crate::cell::BandwidthAccess;
 use crate::event::{Event, FrameKind, Ppdu};
@@ -283,6 +283,50 @@ fn groups_are_sent_to_in_what_is_idle() {
             assert!(sent.frames().all(|frame| frame.received));
         }
     }
+}
+
+/// Two streams of two antennas have half the power each: 3.01 dB less than the report says, and
+/// 3.01 dB more for each halving of the width. The MCS is the highest that loses at most a tenth of
+/// MPDUs of 1 600 bytes at that; rounding of the report takes less than 1 dB.
+#[test]
+fn less_noise_allows_a_faster_mcs() {
+    let mut checked = [0; 3];
+    for (neighbour, halvings, narrow) in [(52, 0u8, MHZ[2]), (44, 1, MHZ[1]), (40, 2, MHZ[0])] {
+        let mut config = in_space(neighbour, false);
+        let needed = |mcs, width| config.error_model.sensitivity_snr(he(mcs, width), 0.1, 1_600);
+        let least = needed(7, MHZ[2]) + Db(1.5);
+        let all: Vec<f64> = (0..=7).map(|mcs| needed(mcs, narrow).0).collect();
+        let own = config.stations[0].mu_mimo.as_mut().expect("set");
+        (own.antennas, own.stations_max, own.doppler_hz) = (2, 2, 0.0);
+        for step in 0..12 {
+            let snr = least + Db(0.25 * f64::from(step));
+            let set = |id: StationId| [2, 3, 5].contains(&id.0);
+            config.change_links(|pair| {
+                if set(pair.from) == set(pair.to) {
+                    pair.link.snr = snr;
+                }
+            });
+            let sinr = snr.0 - 3.01 + 3.01 * f64::from(halvings);
+            let mcs = (0..=7).rev().find(|mcs| all[*mcs] <= sinr).expect("some");
+            let is_sure = sinr - all[mcs] > 1.0;
+            let begin = at(40_000);
+            let mut packets = agreed();
+            packets.extend([(at(30_000), 0, 1), (at(30_000), 0, 4)]);
+            packets.extend([(begin - us(10), 2, 3), (begin, 0, 1), (begin, 0, 4)]);
+            let all = ppdus(&config, &packets);
+            let sent = all.iter().find(|it| it.transmitter == AP && it.start >= begin);
+            let sent = sent.expect("it sends");
+            if !is_sure || sent.psdus.len() < 2 {
+                continue;
+            }
+            for psdu in &sent.psdus {
+                let found = (psdu.rate.width(), psdu.rate.mcs().map(usize::from));
+                assert_eq!(found, (narrow, Some(mcs)), "{sinr}");
+            }
+            checked[usize::from(halvings)] += 1;
+        }
+    }
+    assert!(checked.iter().all(|count| *count > 1), "{checked:?}");
 }
 
 /// Sounding waits for the whole channel: meanwhile stations are sent to on RUs, or alone.
