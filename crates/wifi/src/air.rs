@@ -825,7 +825,7 @@ impl Air {
 }
 
 /// What a PPDU gains that is narrower than the channel.
-fn narrower(width: ChannelWidth, channel: ChannelWidth) -> Db {
+pub(crate) fn narrower(width: ChannelWidth, channel: ChannelWidth) -> Db {
     let halvings = |width: ChannelWidth| ChannelWidth::ALL.into_iter().position(|it| it == width);
     match (halvings(width), halvings(channel)) {
         (Some(own), Some(all)) if own < all => Db(HALF_THE_NOISE.0 * (all - own) as f64),

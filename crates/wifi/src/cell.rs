@@ -475,6 +475,7 @@ impl Cell {
                 room_announced: false,
                 deaf_until: Instant::ZERO,
                 width_max: ChannelWidth::Mhz160,
+                narrows: config.channel_of(station.bss).access == BandwidthAccess::Dynamic,
                 modes: None,
                 away: Away::new(station).map(alloc::boxed::Box::new),
                 last_data: Instant::ZERO,

@@ -13,6 +13,7 @@ mod cut;
 mod damaged;
 mod kept;
 mod mu_mimo;
+mod narrow;
 mod operating_mode;
 mod scene;
 mod stream;

@@ -8,20 +8,22 @@
 //! secondary channel is used that was idle for PIFS, at 2.4 GHz for DIFS, before the TXOP begins.
 //! In a TXOP no PPDU is wider than the one before. Responses, RTS and CTS are duplicates as wide
 //! as the PPDU of the exchange (10.6.6.6), and so are the Trigger frame and the answers behind an HE
-//! MU PPDU of OFDMA, which is as wide as what is idle; all other frames without HT have 20 MHz,
-//! MU-MIMO, its sounding and uplink OFDMA the whole channel. An RTS asks how much is idle at its
-//! receiver, which says it by the width of its CTS (10.3.2.9). Left out: sums of several PPDUs, the
-//! time that it takes to detect one, what is not Wi-Fi, punctured PPDUs.
+//! MU PPDU, which is as wide as what is idle, and all of an uplink exchange; all other frames
+//! without HT have 20 MHz, sounding the whole channel. An RTS asks how much is idle at its receiver,
+//! which says it by the width of its CTS (10.3.2.9); who is asked by a Trigger frame looks at the
+//! channels of its RU (26.5.2.5). With static access, MU-MIMO and uplink OFDMA have the whole
+//! channel. Left out: sums of several PPDUs, the time that it takes to detect one, what is not
+//! Wi-Fi, punctured PPDUs.
 
 use super::bss::BssFacts;
 use super::config::CellConfig;
 use super::edcaf::Work;
-use super::station::BEACON_EDCAF;
+use super::station::{BEACON_EDCAF, Station};
 use super::{Cell, CellError};
 use crate::air::{Air, Carried, Flight, Reduction, is_below};
 use crate::capabilities::Generation;
 use crate::mac::contention::ContenderId;
-use crate::phy::{Band, ChannelWidth, Rate, Subchannel, Timing};
+use crate::phy::{Band, ChannelWidth, Rate, Ru, Subchannel, Timing};
 use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant};
@@ -123,20 +125,9 @@ impl Bandwidth {
     fn idle(&self, air: &Air, station: StationId, now: Instant) -> ChannelWidth {
         let own = self.stations[station.index()];
         let mut widest = own.width;
-        let mut narrow = |Ended { transmitter, width, reduction, .. }: Ended| {
-            let other = self.stations[transmitter.index()].primary;
-            let threshold = match width {
-                _ if own.is_ht => SECONDARY_HT,
-                ChannelWidth::Mhz80 => SECONDARY_80_MHZ,
-                _ => SECONDARY,
-            };
-            if transmitter == station
-                || own.primary.shares(other, width)
-                || is_below(air.level_mw(transmitter, reduction, station), threshold)
-            {
-                return;
-            }
-            while own.primary.shares(other, widest) {
+        let mut narrow = |other: Ended| {
+            let Some(place) = self.is_busy_with(air, station, other) else { return };
+            while own.primary.shares(place, widest) {
                 widest = narrower(widest);
             }
         };
@@ -149,6 +140,42 @@ impl Bandwidth {
             }
         }
         widest
+    }
+
+    /// The primary channel of another's PPDU that makes a secondary channel of `station` busy.
+    fn is_busy_with(&self, air: &Air, station: StationId, other: Ended) -> Option<Subchannel> {
+        let Ended { transmitter, width, reduction, .. } = other;
+        let own = self.stations[station.index()];
+        let place = self.stations[transmitter.index()].primary;
+        let threshold = match width {
+            _ if own.is_ht => SECONDARY_HT,
+            ChannelWidth::Mhz80 => SECONDARY_80_MHZ,
+            _ => SECONDARY,
+        };
+        let is_beside = transmitter != station
+            && !own.primary.shares(place, width)
+            && !is_below(air.level_mw(transmitter, reduction, station), threshold);
+        is_beside.then_some(place)
+    }
+
+    /// What `station` sees now of the secondary channels that an RU of a PPDU of `width` is in is
+    /// idle.
+    pub fn is_idle_around(
+        &self,
+        air: &Air,
+        (station, now): (StationId, Instant),
+        (ru, width): (Ru, ChannelWidth),
+    ) -> bool {
+        let own = self.stations[station.index()].primary;
+        let (first, last) = ru.subchannels();
+        air.flights().filter(|flight| flight.start < now && flight.end > now).all(|flight| {
+            let other = Ended::new(flight, air.occupied(flight));
+            let place = self.is_busy_with(air, station, other);
+            place.is_none_or(|place| {
+                let mut of_ru = (first..=last).map(|number| own.at_place(number, width));
+                !of_ru.any(|channel| channel.shares(place, other.width))
+            })
+        })
     }
 
     /// A station operates in no more than `width` from now on.
@@ -181,6 +208,15 @@ fn narrower(width: ChannelWidth) -> ChannelWidth {
     }
 }
 
+impl Station {
+    /// What it sends to several in space, or asks several for, may be this wide: as much as was
+    /// idle; `None` if it has to be the whole channel, and that was not.
+    pub fn width_of_several(&self) -> Option<ChannelWidth> {
+        let whole = self.config.capabilities.width();
+        (self.narrows || self.width_max >= whole).then_some(whole.min(self.width_max))
+    }
+}
+
 impl Cell {
     /// What a PPDU that begins occupies; `None` if all have the same primary channel.
     pub(super) fn occupies(&self, flight: &Flight) -> Option<ChannelWidth> {
@@ -199,6 +235,11 @@ impl Cell {
                 flight.rate.width()
             }
             (Carried::Trigger, _) => of_exchange(flight.transmitter),
+            (Carried::Solicitation | Carried::MultiStationBlockAck, _) => {
+                let uplink = self.stations[flight.transmitter.index()].uplink.as_deref();
+                uplink.map_or(wide.width_of_set, |uplink| uplink.rate.width())
+            }
+            (Carried::Triggered { .. }, _) => flight.rate.width(),
             _ if flight.carried.is_of_several() => wide.width_of_set,
             (Carried::Rts, _) if is_duplicated => of_exchange(flight.transmitter),
             (Carried::Cts, Address::Station(of)) if is_duplicated => {
@@ -240,8 +281,8 @@ impl Cell {
         }
         let access = self.access(station, edcaf);
         match access.next_work() {
-            // Only Trigger frames are left, for PPDUs over the whole channel.
-            None => wide.width,
+            // Only Trigger frames are left.
+            None if wide.access == BandwidthAccess::Static => wide.width,
             Some(Work::Data(peer @ Address::Station(_)))
                 if wide.access == BandwidthAccess::Static =>
             {
@@ -255,7 +296,7 @@ impl Cell {
                 });
                 shared.flatten().unwrap_or(wide.width).min(wide.width)
             }
-            Some(_) => ChannelWidth::Mhz20,
+            None | Some(_) => ChannelWidth::Mhz20,
         }
     }
 

@@ -135,16 +135,13 @@ impl Station {
         peer: Address,
         opportunity_end: Instant,
     ) -> Option<Exchange> {
-        let is_whole = self.config.capabilities.width() <= self.width_max;
-        if self.config.ofdma.is_none() && !is_whole {
+        if self.config.ofdma.is_none() && self.width_of_several().is_none() {
             return None;
         }
         if let Some(peer) = self.edcaf(edcaf).request_passed_over() {
             return Some(self.build_request(cx, edcaf, peer, opportunity_end));
         }
-        let in_space =
-            is_whole.then(|| self.build_spatial(cx, air, edcaf, peer, opportunity_end)).flatten();
-        match in_space {
+        match self.build_spatial(cx, air, edcaf, peer, opportunity_end) {
             None => self.build_multi_user(cx, air, edcaf, peer, opportunity_end),
             several => several,
         }

@@ -69,6 +69,8 @@ pub(super) struct Station {
     pub deaf_until: Instant,
     /// The widest PPDU that its TXOP may have: what was idle when that began.
     pub width_max: ChannelWidth,
+    /// It goes on with a part of its channel, by dynamic access.
+    pub narrows: bool,
     /// How it operates and how others do, if any of them ever said so.
     pub modes: Option<Box<Modes>>,
     /// Its background scans, or its power save.

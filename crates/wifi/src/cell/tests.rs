@@ -9,6 +9,7 @@ mod fingerprint;
 mod firmware;
 mod modes;
 mod mu_mimo;
+mod narrow;
 mod ofdma;
 mod offer;
 mod operating_mode;

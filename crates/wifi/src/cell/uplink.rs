@@ -106,7 +106,7 @@ pub(super) struct Asked {
     pub station: StationId,
     /// Its RU, MCS and streams, and the length of the PSDU that fills the duration.
     pub user: MuUser,
-    /// As rate control chose it, for the whole channel.
+    /// As rate control chose it for the whole channel, in what is idle of it.
     pub rate: Rate,
     /// Bits in a bitmap of its agreement.
     pub bits: u16,

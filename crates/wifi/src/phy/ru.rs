@@ -192,6 +192,23 @@ impl Ru {
         start..start + count
     }
 
+    /// The channels of 20 MHz that it is in, from 0 at the lowest frequency: the first and the last.
+    /// Of 26 tones the one in the middle of 80 MHz is in two.
+    pub const fn subchannels(self) -> (u8, u8) {
+        const fn place(unit: u8, middle: u8) -> u8 {
+            let in_80_mhz = match unit % 37 {
+                0..=8 => 0,
+                9..=17 => 1,
+                18 => middle,
+                19..=27 => 2,
+                _ => 3,
+            };
+            unit / 37 * 4 + in_80_mhz
+        }
+        let units = self.units();
+        (place(units.start, 1), place(units.end - 1, 2))
+    }
+
     /// The RU Allocation subfield of a Trigger frame's User Info (IEEE 802.11ax-2021, 9.3.1.22,
     /// table 9-30h): bit 0 says that it is in the upper 80 MHz of 160 MHz, the others count all
     /// RUs of 80 MHz by size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice
@@ -272,6 +289,36 @@ mod tests {
         assert_eq!(counts, expected);
         for width in WIDTHS {
             assert_eq!(RuSize::of_width(width).count_in(width), 1);
+        }
+    }
+
+    /// Figures 27-5 to 27-7: nine units of 26 tones in 20 MHz, and one between the middle ones of
+    /// 80 MHz.
+    #[test]
+    fn what_an_ru_is_in() {
+        let of = |size, index| Ru::new(size, index).map(Ru::subchannels);
+        for (index, expected) in
+            [(1, (0, 0)), (9, (0, 0)), (10, (1, 1)), (18, (1, 1)), (19, (1, 2)), (20, (2, 2))]
+        {
+            assert_eq!(of(RuSize::Tones26, index), Some(expected), "{index}");
+        }
+        for (index, expected) in
+            [(28, (2, 2)), (29, (3, 3)), (37, (3, 3)), (38, (4, 4)), (56, (5, 6)), (74, (7, 7))]
+        {
+            assert_eq!(of(RuSize::Tones26, index), Some(expected), "{index}");
+        }
+        for width in WIDTHS {
+            let whole = RuSize::Tones242.count_in(width);
+            assert_eq!(of(RuSize::of_width(width), 1), Some((0, whole - 1)));
+            for size in [RuSize::Tones52, RuSize::Tones106, RuSize::Tones242, RuSize::Tones484] {
+                let count = size.count_in(width);
+                for (place, ru) in (0..).zip(Ru::all(size, width)) {
+                    let each = |place: u8| (u16::from(place) * u16::from(whole)) / u16::from(count);
+                    let last = if size == RuSize::Tones484 { each(place) + 1 } else { each(place) };
+                    let (first, end) = ru.subchannels();
+                    assert_eq!((u16::from(first), u16::from(end)), (each(place), last), "{ru}");
+                }
+            }
         }
     }
 

@@ -62,6 +62,13 @@ impl Subchannel {
         widths.find(whole).unwrap_or(ChannelWidth::Mhz20)
     }
 
+    /// Of the channel of this width that it is part of, the one of 20 MHz at `place`, from 0 at the
+    /// lowest frequency; it begins anew behind the last.
+    pub const fn at_place(self, place: u8, width: ChannelWidth) -> Self {
+        let last = (1 << halvings(width)) - 1;
+        Self(self.0 & !last | place & last)
+    }
+
     /// Whether the channel of this width that it is part of contains `other`, too.
     #[inline]
     pub const fn shares(self, other: Self, width: ChannelWidth) -> bool {
@@ -83,6 +90,19 @@ const fn halvings(width: ChannelWidth) -> u32 {
 mod tests {
     use super::*;
     use alloc::vec::Vec;
+
+    /// From the lowest of a channel upwards, whichever of it is asked.
+    #[test]
+    fn places_count_from_the_lowest_frequency() {
+        let of = |number| Subchannel::of(Band::Ghz5, number).expect("it exists");
+        for own in [36, 40, 44, 48] {
+            let all = [0, 1, 2, 3].map(|place| of(own).at_place(place, ChannelWidth::Mhz80));
+            assert_eq!(all, [36, 40, 44, 48].map(of));
+            assert_eq!(of(own).at_place(0, ChannelWidth::Mhz20), of(own));
+        }
+        assert_eq!(of(60).at_place(1, ChannelWidth::Mhz40), of(64));
+        assert_eq!(of(60).at_place(1, ChannelWidth::Mhz160), of(40));
+    }
 
     /// The groups of annex E: by their lowest and highest channels.
     #[test]

@@ -9,6 +9,11 @@
 //! alone: a stand-in for firmware. The PPDU is sent if it takes less time
 //! than PPDUs to each alone would, with acknowledgements and the mean contention between them.
 //! A station that acknowledged less than half of it is sent to alone until it is sounded again.
+//!
+//! Where only a part of the channel was idle (IEEE 802.11-2020, 10.23.2.5), the PPDU is as wide as
+//! that, by reports of the whole channel: what they promise is better by what a narrower PPDU has
+//! less of noise. Sounding is put off until the whole channel is idle: a report of a part of it
+//! would say nothing of the rest, which the next PPDU may have.
 
 use super::super::content::{Content, Exchange};
 use super::super::frames::Context;
@@ -21,12 +26,12 @@ use super::{
     Beam, LOSS_MAX, MuMimoConfig, Report, Sounded, Sounding, Soundings, Step, TriggeredReports,
     report_psdu,
 };
-use crate::air::{Air, Rates};
+use crate::air::{Air, Rates, narrower};
 use crate::mac::rate::RateControl;
 use crate::mac::sizes;
 use crate::phy::{
-    ErrorModel, Feedback, Grouping, GuardInterval, MuUser, PacketPadding, Rate, Ru, RuSize,
-    SpatialShare, aged_error, he_ndp, vht_ndp,
+    ChannelWidth, ErrorModel, Feedback, Grouping, GuardInterval, MuUser, PacketPadding, Rate, Ru,
+    RuSize, SpatialShare, aged_error, he_ndp, vht_ndp,
 };
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
@@ -53,17 +58,19 @@ impl Station {
         let is_he = self.config.capabilities.is_he();
         let mut channel = Channel {
             band: cx.settings.band,
-            width: self.config.capabilities.width(),
+            width: self.width_of_several()?,
             guard_interval: config.guard_interval,
             vht: (!is_he).then_some(GuardInterval::Long),
             padding: PacketPadding::None,
             own_padding: self.config.capabilities.packet_padding,
         };
+        let whole = self.config.capabilities.width();
+        let may_sound = channel.width == whole;
         let soundings = self.soundings.take().unwrap_or_default();
         let exchange = 'build: {
             let is_of_several = |peer| match peer {
                 Address::Station(station) => {
-                    soundings.is_due(station, now, interval)
+                    may_sound && soundings.is_due(station, now, interval)
                         || soundings.fresh(station, now, interval).is_some()
                 }
                 Address::Group => false,
@@ -86,7 +93,7 @@ impl Station {
             let report = |station| soundings.fresh(station, now, interval);
             let is_known = |station: &StationId| report(*station).is_some();
             let known: Vec<StationId> = stations.iter().copied().filter(is_known).collect();
-            if is_worth_it(&due, &known) {
+            if may_sound && is_worth_it(&due, &known) {
                 let whom = (edcaf, &due[..]);
                 let sounding = self.build_sounding(cx, channel, config, whom, opportunity_end);
                 if let Some(exchange) = sounding {
@@ -110,7 +117,7 @@ impl Station {
             Built::Exchange(exchange) => Some(exchange),
             Built::Nothing => None,
             Built::Candidates(asked, candidates) => {
-                let of = (channel.width, config);
+                let of = (channel.width, narrower(channel.width, whole), config);
                 let group = soundings.group(cx, of, &candidates, |station| {
                     air.doppler_hz(self.id, station).max(config.doppler_hz)
                 });
@@ -306,7 +313,7 @@ impl Soundings {
     fn group(
         &mut self,
         cx: &Context<'_>,
-        (width, config): (crate::phy::ChannelWidth, MuMimoConfig),
+        (width, gain, config): (ChannelWidth, Db, MuMimoConfig),
         candidates: &[(Candidate, Report)],
         doppler_hz: impl Fn(StationId) -> f64,
     ) -> Option<Vec<(Candidate, Rate)>> {
@@ -327,7 +334,7 @@ impl Soundings {
                 let age = cx.now.saturating_since(report.at);
                 let presumed_hz = config.doppler_hz * self.haste(one.station);
                 let expected = aged_error(quantised, presumed_hz, age);
-                let sinr = share.sinr(report.snr, expected);
+                let sinr = share.sinr(report.snr + gain, expected);
                 let model = &cx.settings.error_model;
                 let Some(rate) = self.rate_at(model, (one.rate, streams), width, sinr) else {
                     break;
@@ -355,7 +362,7 @@ impl Soundings {
         &mut self,
         model: &ErrorModel,
         (alone, streams): (Rate, u8),
-        width: crate::phy::ChannelWidth,
+        width: ChannelWidth,
         sinr: Db,
     ) -> Option<Rate> {
         let rate = |mcs| match alone {

@@ -11,19 +11,19 @@ use crate::phy::Subchannel;
 use crate::station::BssId;
 use proptest::prelude::*;
 
-const NEIGHBOUR: StationId = StationId(2);
+pub(super) const NEIGHBOUR: StationId = StationId(2);
 const SECOND: Duration = Duration::from_secs(1);
 
-fn vht(mcs: u8, width: ChannelWidth) -> Rate {
+pub(super) fn vht(mcs: u8, width: ChannelWidth) -> Rate {
     Rate::vht(mcs, 1, width, GuardInterval::Long).expect("it exists")
 }
 
-fn at_channel(number: u8, access: BandwidthAccess) -> OperatingChannel {
+pub(super) fn at_channel(number: u8, access: BandwidthAccess) -> OperatingChannel {
     let primary = Subchannel::of(Band::Ghz5, number).expect("it exists");
     OperatingChannel { primary, access }
 }
 
-fn dynamic(numbers: &[u8]) -> Vec<OperatingChannel> {
+pub(super) fn dynamic(numbers: &[u8]) -> Vec<OperatingChannel> {
     numbers.iter().map(|&number| at_channel(number, BandwidthAccess::Dynamic)).collect()
 }
 
@@ -75,19 +75,19 @@ fn ppdus(config: &CellConfig, packets: &[(Instant, StationId)]) -> Vec<Ppdu> {
     events
 }
 
-fn is_data(ppdu: &Ppdu) -> bool {
+pub(super) fn is_data(ppdu: &Ppdu) -> bool {
     matches!(ppdu.psdus[0].frames[..], [ref first, ..] if matches!(first.kind, FrameKind::QosData { .. }))
 }
 
-fn width(ppdu: &Ppdu) -> ChannelWidth {
+pub(super) fn width(ppdu: &Ppdu) -> ChannelWidth {
     ppdu.psdus[0].rate.width()
 }
 
-fn us(us: u64) -> Duration {
+pub(super) fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-const NS: Duration = Duration::from_nanos(1);
+pub(super) const NS: Duration = Duration::from_nanos(1);
 
 /// A packet of 1 500 bytes is 12 358 bits with SERVICE and tail at VHT-MCS 7 of one stream (1 170,
 /// 540 and 260 bits a symbol of 4 us, behind 40 us): 84, 132 and 232 us. The neighbour's exchange
@@ -420,7 +420,11 @@ fn the_width_does_not_grow_in_a_txop() {
 
 /// Sets as of [`sets`], of 802.11ax, of which the access points send to two stations at once: 0, 1
 /// and 4 are one, 2, 3 and 5 the other.
-fn pairs(of: [(u8, ChannelWidth); 2], level: Dbm, how: OfdmaAcknowledgement) -> CellConfig {
+pub(super) fn pairs(
+    of: [(u8, ChannelWidth); 2],
+    level: Dbm,
+    how: OfdmaAcknowledgement,
+) -> CellConfig {
     let [one, other] = of.map(|(number, width)| (number, he(7, width)));
     let mut config = sets(&[one, other, one], level, 1_600);
     config.standard = Standard::Dot11ax;
@@ -533,7 +537,7 @@ fn a_ppdu_to_several_takes_what_is_idle() {
 }
 
 /// Channels as bits, by the numbers of annex E.
-fn bits(number: u8, width: ChannelWidth) -> u8 {
+pub(super) fn bits(number: u8, width: ChannelWidth) -> u8 {
     let place = (number - 36) / 4;
     match width {
         ChannelWidth::Mhz20 => 1 << place,

@@ -4,7 +4,10 @@
 //! A Basic Trigger frame goes to as many stations with a backlog as RUs of one size fill the
 //! channel for, in turn; where the queue schedules airtime, to those that had least of it. The
 //! duration is what the longest need takes, up to the access point's limit on the duration of
-//! A-MPDUs, and in a transmission opportunity up to what is left of it.
+//! A-MPDUs, and in a transmission opportunity up to what is left of it. Where only a part of the
+//! channel was idle (10.23.2.5), all of it is as wide as that, at the MCS of the whole channel. Only
+//! stations of the access point's width are asked, also then: others would learn by MU EDCA not to
+//! contend, and not be asked once all is idle.
 
 use super::super::Cell;
 use super::super::content::{Content, Exchange};
@@ -18,7 +21,7 @@ use crate::air::Expected;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::originator::Originator;
 use crate::mac::sizes;
-use crate::phy::{MuUser, PacketPadding, Rate, Ru, RuSize};
+use crate::phy::{ChannelWidth, MuUser, PacketPadding, Rate, Ru, RuSize};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -34,7 +37,7 @@ const PSDU_BYTES_MAX: u32 = 6_500_631;
 #[derive(Clone, Copy)]
 struct Candidate {
     report: Report,
-    /// As rate control chose it.
+    /// As rate control chose it, for as much of the channel as there is.
     rate: Rate,
     window: u16,
 }
@@ -98,9 +101,7 @@ impl Cell {
     ) -> Option<Exchange> {
         let state = &self.stations[station.index()];
         let config = state.config.ofdma?;
-        if state.width_max < state.config.capabilities.width() {
-            return None;
-        }
+        state.width_of_several()?;
         let reports = self.access(station, edcaf).reports.as_mut()?;
         if !reports.wants() {
             return None;
@@ -151,7 +152,8 @@ impl Cell {
         config: OfdmaConfig,
     ) -> Option<Uplink> {
         let channel = self.channel(access_point, config);
-        let mut stations = self.reachable(access_point, channel);
+        let whole = self.whole(access_point);
+        let mut stations = self.reachable(access_point);
         let last = self.access(access_point, edcaf).reports.as_ref()?.last_polled;
         let rank = |station: &StationId| self.stations[station.index()].rank;
         stations.sort_unstable_by_key(rank);
@@ -166,7 +168,8 @@ impl Cell {
             // Whoever never sent is asked as robustly as can be.
             let known = self.uplink_originator(station, access_point, edcaf);
             let known = known.and_then(|one| one.rate_control.as_ref()).map(|c| c.main_rate());
-            let rate = known.filter(|rate| is_of(*rate, channel));
+            let rate = known.filter(|rate| is_of(*rate, whole));
+            let rate = rate.map(|rate| rate.narrowed(channel.width));
             let rate = rate.unwrap_or(channel.rate(0, channel.guard_interval));
             let mcs = rate.mcs().unwrap_or(0).min(BLOCK_ACK_MCS_MAX);
             let user =
@@ -301,10 +304,15 @@ impl Cell {
         config.access[uplink.edcaf].txop_limit.is_zero() || start + whole <= opportunity_end
     }
 
+    fn whole(&self, access_point: StationId) -> ChannelWidth {
+        self.stations[access_point.index()].config.capabilities.width()
+    }
+
+    /// As much of the access point's channel as its transmission opportunity has.
     pub(super) fn channel(&self, access_point: StationId, config: OfdmaConfig) -> Channel {
         Channel {
             band: self.settings.band,
-            width: self.stations[access_point.index()].config.capabilities.width(),
+            width: self.whole(access_point).min(self.stations[access_point.index()].width_max),
             guard_interval: config.guard_interval,
             vht: None,
             padding: PacketPadding::None,
@@ -313,7 +321,8 @@ impl Cell {
     }
 
     /// The stations of the access point's set that Trigger frames can ask, ascending.
-    fn reachable(&self, access_point: StationId, channel: Channel) -> Vec<StationId> {
+    fn reachable(&self, access_point: StationId) -> Vec<StationId> {
+        let whole = self.whole(access_point);
         let bss = self.bss_of(access_point);
         let can = |state: &&Station| {
             let capabilities = &state.config.capabilities;
@@ -323,7 +332,7 @@ impl Cell {
                 && state.config.bss == bss
                 && capabilities.is_he()
                 && capabilities.qos
-                && width == channel.width
+                && width == whole
                 && mode.is_none_or(|mode| mode.uplink_ofdma)
                 && !self.dozing.contains(&state.id)
         };
@@ -348,7 +357,8 @@ impl Cell {
         edcaf: usize,
         channel: Channel,
     ) -> Vec<Candidate> {
-        let reachable = self.reachable(access_point, channel);
+        let whole = self.whole(access_point);
+        let reachable = self.reachable(access_point);
         let access = self.access(access_point, edcaf);
         let by_airtime = access.queue.schedules_airtime() && !access.driver.is_used();
         let Some(reports) = &access.reports else { return Vec::new() };
@@ -360,8 +370,11 @@ impl Cell {
             let window = one.and_then(|one| one.agreement.window());
             let is_reachable = reachable.contains(&station) && window.is_some();
             let rate = is_reachable.then(|| self.uplink_rate(station, access_point, edcaf));
-            match (rate.flatten().filter(|rate| is_of(*rate, channel)), window) {
-                (Some(rate), Some(window)) => candidates.push(Candidate { report, rate, window }),
+            match (rate.flatten().filter(|rate| is_of(*rate, whole)), window) {
+                (Some(rate), Some(window)) => {
+                    let rate = rate.narrowed(channel.width);
+                    candidates.push(Candidate { report, rate, window });
+                }
                 _ => {
                     if let Some(reports) = &mut self.access(access_point, edcaf).reports {
                         reports.forget(station);
@@ -508,9 +521,9 @@ fn equal_units(channel: Channel, stations: usize) -> Option<(RuSize, usize)> {
     fitting.max_by_key(|(_, count)| *count)
 }
 
-/// The rate fills the channel.
-fn is_of(rate: Rate, channel: Channel) -> bool {
-    matches!(rate, Rate::He { width, .. } if width == channel.width)
+/// The rate fills the whole channel.
+fn is_of(rate: Rate, whole: ChannelWidth) -> bool {
+    matches!(rate, Rate::He { width, .. } if width == whole)
 }
 
 /// A PSDU of QoS Null frames.

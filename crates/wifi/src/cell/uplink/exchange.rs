@@ -9,9 +9,12 @@
 //!
 //! A station does not answer if it senses another PPDU when the Trigger frame ends, or if its
 //! basic NAV is set (26.5.2.5: the Trigger frames require carrier sense, and the NAV of the
-//! station's own set does not count). What begins in the SIFS after that is not looked at.
+//! station's own set does not count). Beside its primary channel it looks at the channels of its RU
+//! only, for what makes a secondary channel busy elsewhere; the standard asks there for energy
+//! (level not seen). What begins in the SIFS after that is not looked at.
 
 use super::super::content::{Content, Exchange};
+use super::super::multi_user::Channel;
 use super::super::{Cell, Pending, Sequel};
 use super::{Answer, Phase, StationRecord, Timer, Uplink, is_data};
 use crate::air::{Carried, Flight, Overlaps, Reduction, Subframes};
@@ -19,6 +22,7 @@ use crate::cell::RxInterrupt;
 use crate::mac::block_ack::Bitmap;
 use crate::mac::mpdu::Mpdu;
 use crate::mac::sizes;
+use crate::phy::{ChannelWidth, Ru};
 use crate::station::{Address, StationId};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -51,8 +55,9 @@ impl Cell {
     pub(in super::super) fn receive_solicitation(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let config = self.stations[sender.index()].config.ofdma.expect("it solicits");
-        let channel = self.channel(sender, config);
         let mut uplink = self.stations[sender.index()].uplink.take().expect("it solicits");
+        let width = uplink.rate.width();
+        let channel = Channel { width, ..self.channel(sender, config) };
         let mut is_heard = true;
         for asked in &uplink.users {
             let station = asked.station;
@@ -60,7 +65,7 @@ impl Cell {
                 is_heard = false;
                 continue;
             }
-            if !self.may_answer(station) {
+            if !self.may_answer(station, (asked.user.ru, width)) {
                 continue;
             }
             let (state, mut cx) = self.at(station);
@@ -83,11 +88,14 @@ impl Cell {
         }
     }
 
-    /// The station is in no exchange of its own, senses nothing, and its basic NAV is over.
-    fn may_answer(&self, station: StationId) -> bool {
+    /// The station is in no exchange of its own, senses nothing on its primary channel, nor on
+    /// those of its RU in a PPDU of this width, and its basic NAV is over.
+    fn may_answer(&self, station: StationId, of: (Ru, ChannelWidth)) -> bool {
         let navs = self.navs.get(station.index());
+        let (air, bandwidth) = (&self.air, &self.bandwidth);
         self.stations[station.index()].exchange.is_none()
             && navs.is_none_or(|navs| navs.basic <= self.now)
+            && bandwidth.as_ref().is_none_or(|it| it.is_idle_around(air, (station, self.now), of))
             && !self.air.carries_any(|other| self.senses(station, other))
     }
 
