@@ -225,6 +225,34 @@ impl Originator {
         self.append(Msdus::One(*packet), bytes, (more, packet.passive), times)
     }
 
+    /// Does what [`Originator::push_one`] does with `count` packets like `first`, with tags that
+    /// count up from its own.
+    #[inline]
+    pub fn push_run(
+        &mut self,
+        first: &Packet,
+        count: usize,
+        bytes: u32,
+        (dequeued, contention_start): (Instant, Instant),
+    ) {
+        let sequence = self.next_sequence;
+        self.held.packets += count as u32;
+        self.held.bytes += Bytes::new(u64::from(first.bytes) * count as u64);
+        self.next_sequence = sequence.plus(count as u16);
+        self.pending.extend((0..count).map(|place| Mpdu {
+            sequence: sequence.plus(place as u16),
+            bytes: bytes as u16,
+            attempts: 0,
+            transmissions: 0,
+            taken: false,
+            passive: first.passive,
+            dequeued,
+            contention_start,
+            first_start: contention_start,
+            msdus: Msdus::One(Packet { tag: first.tag + place as u64, ..*first }),
+        }));
+    }
+
     #[inline]
     fn append(
         &mut self,
