@@ -408,18 +408,20 @@ impl Originator {
     fn settle_all(&mut self, count: usize, released: &mut VecDeque<Released>) {
         let mut gone = Held::NONE;
         let mut last: Option<Released> = None;
-        self.pending.range(..count).for_each(|mpdu| {
-            for packet in mpdu.msdus.packets() {
-                gone.packets += 1;
-                gone.bytes += Bytes::new(u64::from(packet.bytes));
-                let Some(next) = Released::of(packet) else { continue };
-                if last.as_mut().is_some_and(|last| last.merge(&next)) {
-                    continue;
-                }
-                if let Some(last) = last.replace(next) {
-                    last.add_to(released);
-                }
+        let mut book = |packet: &Packet| {
+            gone.packets += 1;
+            gone.bytes += Bytes::new(u64::from(packet.bytes));
+            let Some(next) = Released::of(packet) else { return };
+            if last.as_mut().is_some_and(|last| last.merge(&next)) {
+                return;
             }
+            if let Some(last) = last.replace(next) {
+                last.add_to(released);
+            }
+        };
+        self.pending.range(..count).for_each(|mpdu| match &mpdu.msdus {
+            Msdus::One(packet) => book(packet),
+            Msdus::Aggregate(packets) => book_all(packets, &mut book),
         });
         if let Some(last) = last {
             last.add_to(released);
@@ -498,6 +500,12 @@ impl Originator {
     pub fn next_sequence(&self) -> SeqNo12 {
         self.next_sequence
     }
+}
+
+/// Most networks send no A-MSDUs: their loop is kept out of that over the MPDUs.
+#[cold]
+fn book_all(packets: &[Packet], book: &mut dyn FnMut(&Packet)) {
+    packets.iter().for_each(book);
 }
 
 #[cfg(test)]
