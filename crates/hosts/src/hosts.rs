@@ -360,6 +360,15 @@ impl Hosts {
             while let Some(event) = network.poll_event() {
                 sink.event(&event, frames);
             }
+            let is_passive = network.poll_passive(|at, node, packet| {
+                sink.arrived(at, node, packet);
+                if is_drivers(packet) {
+                    outputs.push_back(Output::Arrived { at, node, packet: *packet });
+                }
+            });
+            if is_passive {
+                continue;
+            }
             if let Some(output) = network.poll_output() {
                 match &output {
                     &Output::Arrived { at, node, ref packet } => {

@@ -182,6 +182,8 @@ pub struct Network {
     wires_moved: bool,
     /// Whether a wire may have something to report to [`Network::poll_released`].
     wires_released: bool,
+    /// What was put out, before the packets that are left in the cell
+    /// ([`Network::poll_passive`]).
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,
     /// Reports of packets that left their source by being diverted.
@@ -292,6 +294,7 @@ impl Network {
 
     /// Takes a packet at its source when everything due before `now` is done.
     fn enter(&mut self, now: Instant, packet: &Packet) {
+        self.fetch_passive();
         self.now = now;
         let source = packet.source;
         if packet.destination == Packet::EVERYWHERE {
@@ -328,6 +331,7 @@ impl Network {
     /// Returns a diverted packet to the network at `node`, the far end.
     pub fn resume(&mut self, now: Instant, node: NodeId, packet: Packet) {
         self.handle_timeout(now);
+        self.fetch_passive();
         self.now = now;
         self.receive(node, node, &Packet { arrived: now, ..packet });
         self.collect();
@@ -337,6 +341,7 @@ impl Network {
     /// Reports a diverted packet as lost at `node`.
     pub fn give_up(&mut self, now: Instant, node: NodeId, packet: Packet, reason: DropReason) {
         self.handle_timeout(now);
+        self.fetch_passive();
         self.now = now;
         self.drop_packet(node, &packet, reason);
     }
@@ -437,7 +442,23 @@ impl Network {
 
     /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<Output> {
+        if self.outputs.is_empty() {
+            self.fetch_passive();
+        }
         self.outputs.pop_front()
+    }
+
+    /// Gives the next packets of [`Output::Arrived`] that are [`Packet::passive`], if some come
+    /// next: when and where each arrived, without a copy. Returns whether there were any.
+    #[inline]
+    pub fn poll_passive(&mut self, mut take: impl FnMut(Instant, NodeId, &Packet)) -> bool {
+        let Self { cell, outputs, node_of, .. } = self;
+        let Some(cell) = cell.as_mut().filter(|cell| cell.has_packets()) else { return false };
+        let comes_next = outputs.is_empty() && !cell.has_prompt_packets();
+        if comes_next {
+            cell.poll_passive(|at, station, packet| take(at, node_of[station.index()], packet));
+        }
+        comes_next
     }
 
     /// Returns the next event of the cell, if it records events.
@@ -765,13 +786,23 @@ impl Network {
     #[inline]
     fn collect(&mut self) {
         loop {
-            if self.cell.as_ref().is_some_and(Cell::has_packets) {
+            // Others wait in the cell to be polled.
+            if self.cell.as_ref().is_some_and(Cell::has_prompt_packets) {
                 self.collect_cell();
             }
             if !core::mem::take(&mut self.wires_moved) {
                 return;
             }
             self.collect_wires();
+        }
+    }
+
+    /// Takes over the packets that are left in the cell, before something is put out behind
+    /// them.
+    #[inline]
+    pub(super) fn fetch_passive(&mut self) {
+        if self.cell.as_ref().is_some_and(Cell::has_packets) {
+            self.collect_cell();
         }
     }
 
@@ -845,6 +876,7 @@ impl Network {
 
     #[inline(never)]
     fn collect_wires(&mut self) {
+        self.fetch_passive();
         for turn in 0..self.wire_order.len() {
             let index = self.wire_order[turn];
             if !self.wires[index].wire.has_outputs() {

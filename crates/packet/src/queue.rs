@@ -473,21 +473,22 @@ impl Queue {
         }
     }
 
-    /// Takes packets for `peer` as [`Queue::dequeue_with`] does, one after the other, until
-    /// `take` returns `false` for one, which is the last, or there are none.
+    /// Takes packets for `peer` as [`Queue::dequeue_with`] does, but several at a time: `take`
+    /// sees the first and how many there are that differ from it by their tags alone, which
+    /// count up. It returns how many of them it takes, one at least, and whether it takes more.
     #[inline]
-    pub fn dequeue_while(
+    pub fn dequeue_runs(
         &mut self,
         now: Instant,
         peer: PeerId,
         dropped: &mut Vec<Packet>,
-        mut take: impl FnMut(&Packet) -> bool,
+        mut take: impl FnMut(&Packet, u32) -> (u32, bool),
     ) {
         match self {
-            Self::DropTail(queue) => queue.dequeue_while(peer, take),
+            Self::DropTail(queue) => queue.dequeue_runs(peer, take),
             _ => {
                 while let Some(packet) = self.dequeue_for(now, peer, dropped)
-                    && take(&packet)
+                    && take(&packet, 1).1
                 {}
             }
         }

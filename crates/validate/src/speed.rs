@@ -251,15 +251,14 @@ fn ampdus(kept: &[(String, f64)]) -> Table {
              streams, with Block Ack windows of 64 and 256. \"Before\" is November 2026, before \
              MPDUs that follow each other and are alike were dealt with together."
                 .into(),
-            "An 802.11ax PPDU at twice the 57 000 that one of 802.11n cost is the aim and is not \
-             reached: it is 3.0 times that, and was 5.2 times (802.11n's own costs less now, too, \
-             so that the table has 4.6). With 256 packets to hand over one by one a packet may \
-             cost 400 for that. Of the PPDU itself are about 11 000 (access, building, preamble, \
-             Block Ack), of each packet 615: 64 to enter the queue, 179 to leave it and become an \
-             MPDU, 32 to be sent, 147 to be received and delivered in order, 53 to be acknowledged \
-             and let go of, and the rest to reach the end of its flow. Five times it is copied on \
-             the way, 112 bytes or half of that; only packets that are passed on by a handle, or \
-             many as one, would cost much less."
+            "An 802.11ax PPDU at twice the 57 000 that one of 802.11n cost was the aim: it is 1.5 \
+             times that, and was 5.2 times (802.11n's own costs less now, too, so that the table \
+             has 3.6). Of the PPDU itself are about 10 000 (access, building, preamble, Block \
+             Ack), of each packet 302: 13 to enter the queue and 76 to leave it and become an \
+             MPDU, both as one of a run of alike packets, 24 to be sent, 137 to be received and \
+             delivered in order, 28 to be acknowledged and let go of, and 24 to reach the end of \
+             its flow. It is copied twice on the way, 112 bytes each time: into its MPDU, and out \
+             of it when it is delivered."
                 .into(),
             "These have a drop-tail queue. The default, FQ-CoDel, takes 500 more for each packet \
              (1 192 in `ax`). MPDUs that were lost, and those behind them, are taken in one by \

@@ -590,34 +590,26 @@ impl Cell {
     /// [`Cell::poll_output`] would give something.
     #[inline]
     pub fn has_packets(&self) -> bool {
-        !self.outbox.outputs.is_empty()
+        self.outbox.has_outputs()
+    }
+
+    /// Some of these packets are others than those that [`Cell::poll_passive`] gives.
+    #[inline]
+    pub fn has_prompt_packets(&self) -> bool {
+        self.outbox.has_prompt()
     }
 
     /// The next packet that left the cell.
     #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outbox.outputs.pop_front()
+        self.outbox.next_output()
     }
 
     /// Gives the next packets of [`Cell::poll_output`], as far as they were delivered and are
     /// [`passive`](Packet::passive): with the instant and the station, and without a copy.
     #[inline(never)]
-    pub fn poll_passive(&mut self, mut take: impl FnMut(Instant, StationId, &Packet)) {
-        let outputs = &mut self.outbox.outputs;
-        let mut number = 0;
-        for output in outputs.iter() {
-            match output {
-                &Output::Delivered { at, station, ref packet } if packet.passive => {
-                    take(at, station, packet);
-                }
-                _ => break,
-            }
-            number += 1;
-        }
-        match number == outputs.len() {
-            true => outputs.clear(),
-            false => drop(outputs.drain(..number)),
-        }
+    pub fn poll_passive(&mut self, take: impl FnMut(Instant, StationId, &Packet)) {
+        self.outbox.take_passive(take);
     }
 
     /// The next event, if events are recorded.

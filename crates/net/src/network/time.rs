@@ -24,6 +24,9 @@ impl Network {
 
     #[inline]
     fn step(&mut self, at: Instant) {
+        if !self.with_host.is_empty() {
+            self.fetch_passive();
+        }
         self.now = at;
         if let Some(cell) = &mut self.cell
             && cell.due() <= at

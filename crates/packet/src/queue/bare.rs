@@ -7,7 +7,8 @@ use crate::{AccessCategory, FlowId, NodeId, Packet};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-/// A packet, as it is in [`Packet`] and in its order, but for the parts of its delay.
+/// A packet, as it is in [`Packet`] and in its order, but for the parts of its delay; or a run
+/// of packets that are alike but for their tags, which count up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bare {
     tag: u64,
@@ -27,6 +28,8 @@ pub(super) struct Bare {
     arrived: Instant,
     /// Where the parts of its delay are, or [`NO_PARTS`].
     parts: u32,
+    /// How many packets it stands for; this is the first.
+    pub count: u32,
 }
 
 /// In place of an index of [`Parts`].
@@ -82,17 +85,29 @@ impl Bare {
             created,
             arrived,
             parts: if has_parts { all.keep(parts) } else { NO_PARTS },
+            count: 1,
         }
     }
 
-    /// The same of a packet that differs by its tag, if no part of its delay is kept: parts are
-    /// each packet's own.
+    /// Whether it may stand for several: the parts of a delay are each packet's own.
     #[inline]
-    pub fn with_tag(&self, tag: u64) -> Option<Self> {
-        (self.parts == NO_PARTS).then_some(Self { tag, ..*self })
+    pub fn may_be_several(&self) -> bool {
+        self.parts == NO_PARTS
     }
 
-    /// The packet, with the parts of its delay, which leave `all`.
+    /// The packet at that place of the run, alone.
+    pub fn nth(&self, place: u32) -> Self {
+        Self { tag: self.tag + u64::from(place), count: 1, ..*self }
+    }
+
+    /// Its first `count` packets are gone, and others are left.
+    #[inline]
+    pub fn pass(&mut self, count: u32) {
+        self.tag += u64::from(count);
+        self.count -= count;
+    }
+
+    /// The first packet, with the parts of its delay, which leave `all`.
     #[inline]
     pub fn into_packet(self, all: &mut Parts) -> Packet {
         Packet {

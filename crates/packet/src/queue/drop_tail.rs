@@ -98,8 +98,12 @@ impl DropTail {
     }
 
     #[inline]
-    pub(super) fn dequeue_while(&mut self, peer: PeerId, mut take: impl FnMut(&Packet) -> bool) {
-        self.fifo.pop_while(peer, |packet, ()| take(packet));
+    pub(super) fn dequeue_runs(
+        &mut self,
+        peer: PeerId,
+        mut take: impl FnMut(&Packet, u32) -> (u32, bool),
+    ) {
+        self.fifo.pop_runs(peer, |packet, count, ()| take(packet, count));
     }
 
     pub(super) fn dequeue(

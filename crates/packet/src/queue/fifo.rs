@@ -6,7 +6,7 @@
 //! disciplines', who say them with each packet.
 //!
 //! Saturated queues are most of what a large network has in memory, so packets are kept
-//! [`Bare`].
+//! [`Bare`], and those of a run that entered together as one.
 
 use super::bare::{Bare, Parts};
 use super::{Held, Limit, PeerId};
@@ -27,19 +27,21 @@ pub(super) struct Fifo<A = ()> {
     bytes: u64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct List<A> {
     packets: VecDeque<Waiting<A>>,
+    /// How many there are in all runs.
+    count: u32,
     /// Index into `heads` while the list has packets.
     head: usize,
     /// Number of the packet that left last.
     left: u64,
 }
 
-/// A packet in a list.
+/// A packet in a list, or a run of alike packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Waiting<A> {
-    /// Arrival number.
+    /// Arrival number of the first.
     number: u64,
     packet: Bare,
     besides: A,
@@ -91,6 +93,7 @@ impl Fifo {
         } else {
             self.heads[list.head].number = number;
         }
+        list.count += 1;
         list.packets.push_front(Waiting { number, packet: bare, besides: () });
     }
 
@@ -116,6 +119,7 @@ impl<A: Copy> Fifo<A> {
         if slot >= self.lists.len() {
             self.lists.resize_with(slot + 1, || List {
                 packets: VecDeque::new(),
+                count: 0,
                 head: 0,
                 left: 0,
             });
@@ -143,25 +147,26 @@ impl<A: Copy> Fifo<A> {
             list.head = self.heads.len();
             self.heads.push(Head { number: self.next_number, peer });
         }
-        let bytes = u64::from(packet.bytes);
-        let mut bare = Bare::new(packet, arrived, &mut self.parts);
-        let mut pushed = 0;
-        loop {
-            let number = self.next_number;
-            list.packets.push_back(Waiting { number, packet: bare, besides });
-            self.next_number += 1;
-            self.packets += 1;
-            self.bytes += bytes;
-            taken(packet);
-            (packet.tag, pushed) = (packet.tag + 1, pushed + 1);
-            if pushed == count || !admits(packet, self.packets, self.bytes) {
-                return pushed;
+        let each = u64::from(packet.bytes);
+        let (mut packets, mut bytes, mut pushed) = (self.packets, self.bytes, 0);
+        let mut goes_on = true;
+        while goes_on {
+            let mut run = Bare::new(packet, arrived, &mut self.parts);
+            run.count = 0;
+            while goes_on && (run.count == 0 || run.may_be_several()) {
+                taken(packet);
+                (packets, bytes) = (packets + 1, bytes + each);
+                (packet.tag, run.count) = (packet.tag + 1, run.count + 1);
+                goes_on = pushed + run.count < count && admits(packet, packets, bytes);
             }
-            bare = match bare.with_tag(packet.tag) {
-                Some(next) => next,
-                None => Bare::new(packet, arrived, &mut self.parts),
-            };
+            let number = self.next_number;
+            list.packets.push_back(Waiting { number, packet: run, besides });
+            self.next_number += u64::from(run.count);
+            pushed += run.count;
         }
+        list.count += pushed;
+        (self.packets, self.bytes) = (packets, bytes);
+        pushed
     }
 
     #[inline]
@@ -178,6 +183,7 @@ impl<A: Copy> Fifo<A> {
             list.head = self.heads.len();
             self.heads.push(Head { number, peer });
         }
+        list.count += 1;
         list.packets.push_back(Waiting { number, packet: bare, besides });
     }
 
@@ -191,7 +197,8 @@ impl<A: Copy> Fifo<A> {
     ) -> Option<R> {
         let slot = peer.index();
         let list = self.lists.get_mut(slot)?;
-        let Waiting { number, packet, besides } = list.packets.pop_front()?;
+        let Waiting { number, packet, besides } = *list.packets.front()?;
+        list.passed(1);
         list.left = number;
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes);
@@ -199,23 +206,32 @@ impl<A: Copy> Fifo<A> {
         Some(take(&packet.into_packet(&mut self.parts), besides))
     }
 
-    /// Removes packets of `peer` from its first on, until `take`, which copies what it takes of
-    /// each, says that it was the last, or there are none.
+    /// Removes packets of `peer` from its first on, run by run. `take` sees the first packet of
+    /// a run and how many there are that differ from it by their tags alone, which count up; it
+    /// returns how many of them it takes, one at least, and whether it takes more.
     #[inline]
-    pub(super) fn pop_while(&mut self, peer: PeerId, mut take: impl FnMut(&Packet, A) -> bool) {
+    pub(super) fn pop_runs(
+        &mut self,
+        peer: PeerId,
+        mut take: impl FnMut(&Packet, u32, A) -> (u32, bool),
+    ) {
         let slot = peer.index();
         let Some(list) = self.lists.get_mut(slot) else { return };
-        let before = list.packets.len();
+        let before = list.count;
         let mut bytes = 0;
-        while let Some(Waiting { number, packet, besides }) = list.packets.pop_front() {
-            list.left = number;
-            bytes += u64::from(packet.bytes);
-            if !take(&packet.into_packet(&mut self.parts), besides) {
+        while let Some(&Waiting { number, packet, besides }) = list.packets.front() {
+            let (taken, goes_on) =
+                take(&packet.into_packet(&mut self.parts), packet.count, besides);
+            debug_assert!((1..=packet.count).contains(&taken));
+            list.passed(taken);
+            list.left = number + u64::from(taken) - 1;
+            bytes += u64::from(packet.bytes) * u64::from(taken);
+            if taken < packet.count || !goes_on {
                 break;
             }
         }
-        let popped = before - list.packets.len();
-        self.packets -= popped as u32;
+        let popped = before - list.count;
+        self.packets -= popped;
         self.bytes -= bytes;
         if popped > 0 {
             self.first_left(slot);
@@ -257,11 +273,44 @@ impl<A: Copy> Fifo<A> {
     }
 
     pub(super) fn packets_for(&self, peer: PeerId) -> u32 {
-        self.lists.get(peer.index()).map_or(0, |list| list.packets.len() as u32)
+        self.lists.get(peer.index()).map_or(0, |list| list.count)
     }
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+}
+
+/// Lists of the same packets are the same, whether these entered as a run or one by one.
+impl<A: PartialEq> PartialEq for List<A> {
+    fn eq(&self, other: &Self) -> bool {
+        let is_same = (self.count, self.head, self.left) == (other.count, other.head, other.left);
+        is_same && self.one_by_one().eq(other.one_by_one())
+    }
+}
+
+impl<A> List<A> {
+    /// The packets as if each were a run of its own: arrival number, packet, what is besides.
+    fn one_by_one(&self) -> impl Iterator<Item = (u64, Bare, &A)> {
+        self.packets.iter().flat_map(|Waiting { number, packet, besides }| {
+            let nth = move |place| (number + u64::from(place), packet.nth(place), besides);
+            (0..packet.count).map(nth)
+        })
+    }
+
+    /// The first `count` packets, of one run, are gone.
+    #[inline]
+    fn passed(&mut self, count: u32) {
+        self.count -= count;
+        match self.packets.front_mut() {
+            Some(first) if first.packet.count > count => {
+                first.packet.pass(count);
+                first.number += u64::from(count);
+            }
+            _ => {
+                self.packets.pop_front();
+            }
+        }
     }
 }
 
@@ -343,9 +392,11 @@ mod tests {
                     (6, _) => {
                         let most = 1 + packet.flow_hash as usize % 4;
                         let mut taken = Vec::new();
-                        fifo.pop_while(peer, |packet, ()| {
-                            taken.push(*packet);
-                            taken.len() < most
+                        fifo.pop_runs(peer, |packet, count, ()| {
+                            let count = count.min((most - taken.len()) as u32);
+                            let tags = packet.tag..packet.tag + u64::from(count);
+                            taken.extend(tags.map(|tag| Packet { tag, ..*packet }));
+                            (count, taken.len() < most)
                         });
                         let own = list.iter().filter(|(of, _)| *of == peer).take(most);
                         let expected: Vec<Packet> = own.map(|(_, packet)| *packet).collect();

@@ -98,7 +98,8 @@ impl Cell {
         let peer = Address::Station(receiver);
         let originator = access.originator(peer).expect("it has pending MPDUs");
         let pending = &access.originators[originator].pending;
-        is_prompt |= pending.iter().take(count).any(|mpdu| !mpdu.passive);
+        let first = pending.range(..count.min(pending.len()));
+        is_prompt = is_prompt || !first.into_iter().all(|mpdu| mpdu.passive);
         let due = pending.front().map(|mpdu| subframes.end_of(u32::from(mpdu.bytes)));
         self.arrivals.push(Arrival {
             sender,

@@ -493,7 +493,8 @@ impl Edcaf {
     }
 
     /// Up to `count` packets for originator `index`, as far as its window goes, become MPDUs as
-    /// by [`Self::take_one`], until `takes` refuses the length of one, which stays pending.
+    /// by [`Self::take_one`], until `takes` refuses the length of one, which stays pending. Those
+    /// that waited as a run do so together.
     #[inline]
     pub fn take_run(
         &mut self,
@@ -511,11 +512,17 @@ impl Edcaf {
         }
         *dequeued = now;
         let before = originator.held();
-        queue.dequeue_while(now, originator.peer.into(), dropped, |packet| {
+        queue.dequeue_runs(now, originator.peer.into(), dropped, |packet, there| {
             let bytes = sizes::mpdu(u32::from(packet.bytes), qos);
-            originator.push_one(packet, bytes, now, *contends_since);
-            left -= 1;
-            takes(bytes) && left > 0
+            let most = left.min(there as usize);
+            let (mut taken, mut goes_on) = (0, true);
+            while goes_on && taken < most {
+                taken += 1;
+                goes_on = takes(bytes);
+            }
+            originator.push_run(packet, taken, bytes, (now, *contends_since));
+            left -= taken;
+            (taken as u32, goes_on && left > 0)
         });
         let after = originator.held();
         held.packets += after.packets - before.packets;

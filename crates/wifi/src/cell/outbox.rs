@@ -13,7 +13,10 @@ use lasthop_units::Instant;
 pub(super) struct Outbox {
     /// Whether events are kept.
     pub records: bool,
-    pub outputs: VecDeque<Output>,
+    outputs: VecDeque<Output>,
+    /// How many of these somebody acts on: all but packets that were delivered and are
+    /// [`Packet::passive`].
+    prompt: usize,
     pub events: VecDeque<Event>,
     /// Stations whose packets got fewer.
     pub room: VecDeque<StationId>,
@@ -37,6 +40,52 @@ impl Outbox {
             && self.released.is_empty()
     }
 
+    /// Whether there are outputs.
+    #[inline]
+    pub fn has_outputs(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
+    /// Whether there are outputs that somebody acts on.
+    #[inline]
+    pub fn has_prompt(&self) -> bool {
+        self.prompt > 0
+    }
+
+    /// The next output.
+    #[inline]
+    pub fn next_output(&mut self) -> Option<Output> {
+        let output = self.outputs.pop_front();
+        self.prompt -= usize::from(output.as_ref().is_some_and(is_prompt));
+        output
+    }
+
+    /// Gives the next outputs as long as nobody acts on them, without a copy.
+    #[inline]
+    pub fn take_passive(&mut self, mut take: impl FnMut(Instant, StationId, &Packet)) {
+        let mut number = 0;
+        for output in &self.outputs {
+            match output {
+                &Output::Delivered { at, station, ref packet } if packet.passive => {
+                    take(at, station, packet);
+                }
+                _ => break,
+            }
+            number += 1;
+        }
+        match number == self.outputs.len() {
+            true => self.outputs.clear(),
+            false => drop(self.outputs.drain(..number)),
+        }
+    }
+
+    /// Puts out what is no delivery.
+    pub fn put_out(&mut self, output: Output) {
+        debug_assert!(is_prompt(&output), "deliveries go another way");
+        self.prompt += 1;
+        self.outputs.push_back(output);
+    }
+
     /// `packet` comes out at `station`, once `finish` has completed its delay parts.
     #[inline]
     pub fn deliver(
@@ -51,6 +100,7 @@ impl Outbox {
             unreachable!("it was just put there");
         };
         finish(packet);
+        self.prompt += usize::from(!packet.passive);
         if self.records {
             self.events.push_back(Event::Delivered { at, station, packet: *packet });
         }
@@ -64,7 +114,7 @@ impl Outbox {
         packet: Packet,
         reason: DropReason,
     ) {
-        self.outputs.push_back(Output::Dropped { at, station, packet, reason });
+        self.put_out(Output::Dropped { at, station, packet, reason });
         if self.records {
             self.events.push_back(Event::Dropped { at, station, packet, reason });
         }
@@ -92,4 +142,10 @@ impl Outbox {
         }
         self.dropped = dropped;
     }
+}
+
+/// Whether somebody acts on it.
+#[inline]
+fn is_prompt(output: &Output) -> bool {
+    !matches!(output, Output::Delivered { packet, .. } if packet.passive)
 }

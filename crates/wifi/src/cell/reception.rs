@@ -371,7 +371,7 @@ impl Cell {
                 }
                 for &packet in mpdu.msdus.packets() {
                     let (at, station) = (self.now, listener);
-                    self.outbox.outputs.push_back(Output::Overheard { at, station, packet });
+                    self.outbox.put_out(Output::Overheard { at, station, packet });
                 }
             }
         }

@@ -175,7 +175,7 @@ impl Station {
         }
         if exchange.peer == Address::Group {
             for packet in lost {
-                cx.outbox.outputs.push_back(Output::GroupSent { at: now, station, packet });
+                cx.outbox.put_out(Output::GroupSent { at: now, station, packet });
             }
         } else {
             link.mpdus_lost += lost_mpdus;

@@ -106,18 +106,31 @@ impl Mpdu {
         parts.retries += start.saturating_since(self.first_start);
         // Most stations never leave.
         if !waits.is_empty() {
-            for (part, from, to) in [
-                (&mut parts.queue, packet.arrived, contention_start),
-                (&mut parts.contention, contention_start, self.first_start),
-                (&mut parts.retries, self.first_start, start),
-            ] {
-                let absent = waits.within(from, to, self.dequeued);
-                *part -= absent.total();
-                parts.away += absent.away;
-                parts.asleep += absent.asleep;
-            }
+            self.cut_out_absences(packet, contention_start, start, waits);
         }
-        parts.air += end - start;
+        packet.parts.air += end - start;
         (packet.arrived, packet.notify) = (end, false);
+    }
+
+    /// Takes the time of absences out of the parts up to `start` of a packet's stay.
+    #[inline(never)]
+    fn cut_out_absences(
+        &self,
+        packet: &mut Packet,
+        contention_start: Instant,
+        start: Instant,
+        waits: &Waits,
+    ) {
+        let parts = &mut packet.parts;
+        for (part, from, to) in [
+            (&mut parts.queue, packet.arrived, contention_start),
+            (&mut parts.contention, contention_start, self.first_start),
+            (&mut parts.retries, self.first_start, start),
+        ] {
+            let absent = waits.within(from, to, self.dequeued);
+            *part -= absent.total();
+            parts.away += absent.away;
+            parts.asleep += absent.asleep;
+        }
     }
 }

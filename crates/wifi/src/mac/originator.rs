@@ -225,6 +225,34 @@ impl Originator {
         self.append(Msdus::One(*packet), bytes, (more, packet.passive), times)
     }
 
+    /// Does what [`Originator::push_one`] does with `count` packets like `first`, with tags that
+    /// count up from its own.
+    #[inline]
+    pub fn push_run(
+        &mut self,
+        first: &Packet,
+        count: usize,
+        bytes: u32,
+        (dequeued, contention_start): (Instant, Instant),
+    ) {
+        let sequence = self.next_sequence;
+        self.held.packets += count as u32;
+        self.held.bytes += Bytes::new(u64::from(first.bytes) * count as u64);
+        self.next_sequence = sequence.plus(count as u16);
+        self.pending.extend((0..count).map(|place| Mpdu {
+            sequence: sequence.plus(place as u16),
+            bytes: bytes as u16,
+            attempts: 0,
+            transmissions: 0,
+            taken: false,
+            passive: first.passive,
+            dequeued,
+            contention_start,
+            first_start: contention_start,
+            msdus: Msdus::One(Packet { tag: first.tag + place as u64, ..*first }),
+        }));
+    }
+
     #[inline]
     fn append(
         &mut self,
@@ -380,18 +408,20 @@ impl Originator {
     fn settle_all(&mut self, count: usize, released: &mut VecDeque<Released>) {
         let mut gone = Held::NONE;
         let mut last: Option<Released> = None;
-        self.pending.range(..count).for_each(|mpdu| {
-            for packet in mpdu.msdus.packets() {
-                gone.packets += 1;
-                gone.bytes += Bytes::new(u64::from(packet.bytes));
-                let Some(next) = Released::of(packet) else { continue };
-                if last.as_mut().is_some_and(|last| last.merge(&next)) {
-                    continue;
-                }
-                if let Some(last) = last.replace(next) {
-                    last.add_to(released);
-                }
+        let mut book = |packet: &Packet| {
+            gone.packets += 1;
+            gone.bytes += Bytes::new(u64::from(packet.bytes));
+            let Some(next) = Released::of(packet) else { return };
+            if last.as_mut().is_some_and(|last| last.merge(&next)) {
+                return;
             }
+            if let Some(last) = last.replace(next) {
+                last.add_to(released);
+            }
+        };
+        self.pending.range(..count).for_each(|mpdu| match &mpdu.msdus {
+            Msdus::One(packet) => book(packet),
+            Msdus::Aggregate(packets) => book_all(packets, &mut book),
         });
         if let Some(last) = last {
             last.add_to(released);
@@ -470,6 +500,12 @@ impl Originator {
     pub fn next_sequence(&self) -> SeqNo12 {
         self.next_sequence
     }
+}
+
+/// Most networks send no A-MSDUs: their loop is kept out of that over the MPDUs.
+#[cold]
+fn book_all(packets: &[Packet], book: &mut dyn FnMut(&Packet)) {
+    packets.iter().for_each(book);
 }
 
 #[cfg(test)]

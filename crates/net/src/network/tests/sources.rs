@@ -287,8 +287,8 @@ fn what_is_due_is_done_before_a_packet_enters() {
 }
 
 proptest! {
-    /// Where nothing is said to be put out, nothing is; and each output has the instant at
-    /// which it is put out.
+    /// Where nothing is said to be put out, nothing is; each output has the instant at which it
+    /// is put out; and what is looked at without a copy comes in the same order.
     #[test]
     fn outputs_are_announced(
         costs in any::<[bool; 4]>(),
@@ -310,8 +310,21 @@ proptest! {
         let mut poll = |network: &mut Network| {
             let announced = network.has_outputs();
             let mut any = false;
+            let mut copy = network.clone();
+            let mut copied = core::iter::from_fn(|| copy.poll_output());
             loop {
+                let is_passive = network.poll_passive(|at, node, packet| {
+                    let packet = *packet;
+                    assert_eq!(copied.next(), Some(Output::Arrived { at, node, packet }));
+                    assert!(packet.passive && node == packet.destination);
+                    ended += 1;
+                });
+                if is_passive {
+                    any = true;
+                    continue;
+                }
                 if let Some(output) = network.poll_output() {
+                    assert_eq!(copied.next(), Some(output));
                     match output {
                         Output::Arrived { at, node, packet } => {
                             assert!(at == network.now() || packet.passive);
