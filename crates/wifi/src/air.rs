@@ -545,14 +545,17 @@ impl Air {
 
     /// Whether another PPDU overlapped where somebody senses this one.
     fn is_disturbed_anywhere(&self, flight: &Flight) -> bool {
-        if let Some(together) = self.gathered(flight) {
-            return together.is_somewhere;
-        }
-        let listeners = &self.listeners[flight.transmitter.index()];
         !flight.overlaps.is_none()
-            && self
-                .interference(flight)
-                .any(|other| listeners.iter().any(|&at| self.meets(flight, &other, at)))
+            && match self.gathered(flight) {
+                Some(together) => together.is_somewhere,
+                None => {
+                    let listeners = &self.listeners[flight.transmitter.index()];
+                    let is_met = |other: Interference| {
+                        listeners.iter().any(|&at| self.meets(flight, &other, at))
+                    };
+                    self.interference(flight).any(is_met)
+                }
+            }
     }
 
     /// SNR of the last PPDU from one station to another; a plain good one to itself.
@@ -591,6 +594,10 @@ impl Air {
     /// Whether `receiver` locks to the PPDU at all: it was not on the air
     /// itself, and nothing else had or took its attention.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
+        flight.overlaps.is_none() || self.locks_overlapped(flight, receiver)
+    }
+
+    fn locks_overlapped(&self, flight: &Flight, receiver: StationId) -> bool {
         match self.gathered(flight) {
             Some(together) => self.locks_with(flight, together, receiver),
             None => self.locks_among(flight, receiver, self.interference(flight)),

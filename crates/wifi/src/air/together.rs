@@ -118,8 +118,16 @@ impl Together {
 
 impl Air {
     /// Lists what overlaps with a PPDU, for all that ask about it next.
+    #[inline]
     pub(super) fn gather(&mut self, flight: &Flight) {
-        if self.is_timed && !flight.overlaps.is_none() && self.gathered(flight).is_none() {
+        if self.is_timed && !flight.overlaps.is_none() {
+            self.gather_overlapping(flight);
+        }
+    }
+
+    #[inline(never)]
+    fn gather_overlapping(&mut self, flight: &Flight) {
+        if self.gathered(flight).is_none() {
             let mut together = core::mem::take(&mut self.together);
             together.list(self, flight);
             self.together = together;
