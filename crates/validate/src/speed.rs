@@ -181,8 +181,7 @@ pub fn table(speeds: &[Speed], ns3: Result<&str, &str>) -> Table {
             "How much of this is moving packets from layer to layer: with packets made 112 bytes \
              longer, twice as long as they were, a packet cost 15.8 % more instructions with \
              A-MPDUs and 4.1 % more without (November 2026, 1 415 and 1 638, 8 815 and 9 180, \
-             `simulate`). Packets that stay in one place and are passed on by a handle could save \
-             that much at most."
+             `simulate`; since then those of long A-MPDUs are copied twice, not five times)."
                 .into(),
             "How much of it is waking up: with one more wake-up of the cell after each, in which \
              nothing is due, a packet cost 2.0 % more instructions with A-MPDUs and 13.8 % more \
@@ -262,7 +261,8 @@ fn ampdus(kept: &[(String, f64)]) -> Table {
                 .into(),
             "These have a drop-tail queue. The default, FQ-CoDel, takes 500 more for each packet \
              (1 192 in `ax`). MPDUs that were lost, and those behind them, are taken in one by \
-             one: 1 300 for a packet where one of six MPDUs is lost."
+             one: 1 300 for a packet where one of six MPDUs is lost. Both were counted before alike \
+             packets waited as one."
                 .into(),
         ],
     }
