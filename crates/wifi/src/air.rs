@@ -5,7 +5,8 @@
 //! unless it is stronger by the capture margin and arrives during the first
 //! one's preamble and header. What the receiver is locked to survives by its
 //! SINR, MPDU by MPDU. Interference counts at mean power, that of PPDUs which follow each other
-//! added up, but where there is spatial reuse: fading applies to the
+//! added up, but where there is spatial reuse or sets are on several channels: there the most at
+//! once counts, from a list that is made once a PPDU ([`together`]). Fading applies to the
 //! wanted signal only. What arrives 20 dB below the noise does not arrive.
 //!
 //! A PPDU has the SNR of the instant it begins at, also if a mean changes before it ends.
@@ -739,8 +740,8 @@ impl Air {
         1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
     }
 
-    /// The power of all that overlaps between two instants; where there is spatial reuse, the
-    /// most of it at once.
+    /// The power of all that overlaps between two instants; where there is spatial reuse, or sets
+    /// are on several channels, the most of it at once.
     fn interference_mw(
         &self,
         flight: &Flight,

@@ -1,5 +1,5 @@
-//! How long packets may be: what the standard allows on the air, and what the
-//! buffers of both ends of a link take.
+//! How long packets may be: what the standards of both ends of a link allow on
+//! the air, and what their buffers take.
 
 use super::nodes::Expanded;
 use super::{is_written, node_id};
