@@ -22,18 +22,38 @@ const OWN: CloneFlags = CloneFlags::CLONE_NEWNS
 
 /// Moves the calling process (which must have one thread) into new namespaces,
 /// where it is root; its next child is the first process of the new PID namespace.
+/// No mount of the new namespace reaches the old one, nor the other way round.
 ///
 /// Root needs no user namespace, unless its capabilities were taken away.
 pub fn enter() -> Result<(), OsError> {
     let (uid, gid) = (geteuid(), getegid());
-    if uid.is_root() {
-        match unshare(OWN) {
-            Err(Errno::EPERM) => {}
-            result => return result.call("unshare(CLONE_NEWNET)"),
-        }
+    let is_entered = uid.is_root()
+        && match unshare(OWN) {
+            Err(Errno::EPERM) => false,
+            result => result.call("unshare(CLONE_NEWNET)").map(|()| true)?,
+        };
+    if !is_entered {
+        unshare(OWN | CloneFlags::CLONE_NEWUSER).call("unshare(CLONE_NEWUSER)")?;
+        map_to_root(uid, gid)?;
     }
-    unshare(OWN | CloneFlags::CLONE_NEWUSER).call("unshare(CLONE_NEWUSER)")?;
-    map_to_root(uid, gid)
+    make_private().call("mount(/, MS_PRIVATE)")
+}
+
+/// Moves the calling process into a mount namespace whose mounts are all private: it and the
+/// programs that it becomes or starts change no mount of other processes, also where `/` is
+/// shared (mount_namespaces(7), "Shared subtrees"). Allocates nothing.
+///
+/// # Errors
+/// `EPERM` without CAP_SYS_ADMIN; such a process cannot change a mount either.
+pub fn isolate_mounts() -> nix::Result<()> {
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    make_private()
+}
+
+/// Makes each mount of the calling process's mount namespace private.
+fn make_private() -> nix::Result<()> {
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
 }
 
 /// Maps user and group to root: an unprivileged process may map its own IDs once it has given
@@ -44,16 +64,14 @@ fn map_to_root(uid: Uid, gid: Gid) -> Result<(), OsError> {
     fs::write("/proc/self/gid_map", format!("0 {gid} 1")).call("write(/proc/self/gid_map)")
 }
 
-/// Makes the mount namespace private, with a `/proc` of its own processes, and each of
-/// `files`, a name and a text, in place of the file of that name in `/etc`.
+/// Mounts a `/proc` of the namespace's own processes, and each of `files`, a name and a text, in
+/// place of the file of that name in `/etc`.
 ///
 /// Containers often forbid a new `/proc`: programs then see the old one. Minimal systems lack
 /// `/etc/hosts`, and what is not there cannot be covered: then `/etc` gets a layer that has the
 /// files (overlayfs; without privilege since Linux 5.11). Where that is refused, too, programs find
 /// names only in their environment.
 pub fn prepare_mounts(files: &[(&str, String)]) -> Result<(), OsError> {
-    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-    mount(None::<&str>, "/", None::<&str>, private, None::<&str>).call("mount(/, MS_PRIVATE)")?;
     let plain = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), plain, None::<&str>);
     // The files are in a file system that is mounted only until they are bound.
