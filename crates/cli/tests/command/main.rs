@@ -1,5 +1,6 @@
 //! The command as a person or a script uses it.
 
+mod action;
 mod apq;
 mod apq_rogue;
 mod apq_strangers;
