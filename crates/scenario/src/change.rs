@@ -361,6 +361,7 @@ fn wires(
                 queue,
                 loss,
                 adjustable: _,
+                is_interface: _,
             } = shall.clone();
             *is = CableConfig { rate, delay, jitter, queue, loss, ..is.clone() };
             let config = Box::new(shall.clone());

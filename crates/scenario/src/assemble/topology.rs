@@ -124,6 +124,7 @@ fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems
         queue: queue::config(&raw.queue, usual.queue, problems),
         loss: loss(&raw.loss, problems),
         adjustable: false,
+        is_interface: raw.interface.value,
     }
 }
 
