@@ -285,11 +285,13 @@ impl Scenario {
         Db(self.shadowing.0 * stream.normal())
     }
 
-    /// The same without TCP small queues: what can be compared with the kernel's
-    /// TCP behind a TAP device. Such a device takes packets from the kernel at
-    /// once (it orphans them), so there they hold nothing back.
+    /// The same without TCP small queues of flows that the kernel has when emulated: what can
+    /// be compared with its TCP behind a TAP device. Such a device takes packets from the
+    /// kernel at once (it orphans them), so there they hold nothing back. Endpoints of the
+    /// model keep theirs, as they do when emulated.
     pub fn without_small_queues(mut self) -> Self {
-        for flow in &mut self.flows {
+        let is_kernels = |flow: &&mut Flow| flow.endpoints == Endpoints::Kernel;
+        for flow in self.flows.iter_mut().filter(is_kernels) {
             let FlowKind::Tcp(tcp) = &mut flow.kind else { continue };
             for endpoint in tcp.endpoints.iter_mut().flatten() {
                 endpoint.small_queues = lasthop_tcp::SmallQueues::Off;
