@@ -55,8 +55,8 @@ pub(crate) struct Tcp {
     asked: [Instant; 2],
     /// Whether full queues of its own node refuse segments instead of dropping them.
     refuses: bool,
-    /// Whether its nodes report when its packets leave.
-    notify: bool,
+    /// Whether the node of each end reports when its packets leave: small queues count them.
+    notify: [bool; 2],
     /// Whether segments are as long as the path allows at the time.
     adapts: bool,
     /// When the application stops.
@@ -81,6 +81,13 @@ impl Tcp {
             .map(|(from, to)| network.path_mtu(from, to));
         let segment_bytes = there.min(back) - HEADER_BYTES;
         let adapts = network.adaptive_mtu(flow.from, flow.to).is_some();
+        // Small queues hold for what a node itself queues: a line is another box.
+        let owns = [(flow.from, flow.to), (flow.to, flow.from)]
+            .map(|(from, to)| network.has_own_queue(from, to));
+        let mut endpoints = endpoints;
+        for (endpoint, _) in endpoints.iter_mut().zip(owns).filter(|(_, owns)| !owns) {
+            endpoint.small_queues = SmallQueues::Off;
+        }
         // What an end announces is for the segments of the other one.
         let mut announced = endpoints.map(|end| Announced::of(&Config { segment_bytes, ..end }));
         if adapts {
@@ -105,7 +112,7 @@ impl Tcp {
             asked: [Instant::MAX; 2],
             adapts,
             refuses: endpoints[SENDER].local_congestion,
-            notify: endpoints[SENDER].small_queues != SmallQueues::Off,
+            notify: endpoints.map(|end| end.small_queues != SmallQueues::Off),
             stop,
         })
     }
@@ -240,7 +247,7 @@ impl Tcp {
                 destination: self.nodes[1 - end],
                 access_category: self.access_category,
                 transport: Transport::Tcp,
-                notify: self.notify && segment.payload_bytes > 0,
+                notify: self.notify[end] && segment.payload_bytes > 0,
                 ..Packet::new(self.segments.put(segment), bytes, now)
             };
             if self.tells {

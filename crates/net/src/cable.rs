@@ -44,6 +44,10 @@ pub struct CableConfig {
     /// transmission starts; otherwise a drop-tail queue sends them on ahead, which is the same
     /// and faster as long as nothing changes.
     pub adjustable: bool,
+    /// Whether the queue is that of a network interface of the node at the near end
+    /// ([`Network::has_own_queue`](crate::network::Network::has_own_queue)). Otherwise the cable
+    /// is a line: it begins in another box, behind an interface that never limits.
+    pub is_interface: bool,
 }
 
 /// Variation of the delay of a cable from packet to packet. The delay itself is never
@@ -63,7 +67,7 @@ pub enum Jitter {
 }
 
 impl Default for CableConfig {
-    /// A cable without rate limit, delay and loss. The queue is drop-tail with 1 000
+    /// A line without rate limit, delay and loss. The queue is drop-tail with 1 000
     /// packets, the default of Linux.
     fn default() -> Self {
         Self {
@@ -76,6 +80,7 @@ impl Default for CableConfig {
             queue: QueueConfig::DropTail { limit: Limit::Packets(1000) },
             loss: Loss::None,
             adjustable: false,
+            is_interface: false,
         }
     }
 }

@@ -204,6 +204,8 @@ struct DirectedWire {
     from: NodeId,
     to: NodeId,
     wire: Cable,
+    /// [`CableConfig::is_interface`](crate::CableConfig::is_interface).
+    is_interface: bool,
     /// The next wake-up of the wire, updated with every change.
     due: (Instant, CableReason),
     stats: WireStats,
@@ -237,11 +239,12 @@ impl Network {
             for (direction, (from, to)) in ends.into_iter().enumerate() {
                 let [here, there] = [from, to].map(|end| config.nodes[end.index()].identity);
                 let stream = seed.stream_of("wire", here.to(there));
-                let wire = Cable::new(&link.directions[direction], stream);
+                let config = &link.directions[direction];
                 wires.push(DirectedWire {
                     from,
                     to,
-                    wire,
+                    wire: Cable::new(config, stream),
+                    is_interface: config.is_interface,
                     due: NEVER,
                     stats: WireStats::default(),
                 });
@@ -401,6 +404,18 @@ impl Network {
         self.enter(now, first);
         taken(first);
         1
+    }
+
+    /// Whether packets from `node` to `destination` wait first in a queue that `node` owns:
+    /// that of its radio, or of a wire that [is an
+    /// interface](crate::CableConfig::is_interface). A kernel's TCP knows of such a queue when
+    /// its packets leave it, and of no other one.
+    pub fn has_own_queue(&self, node: NodeId, destination: NodeId) -> bool {
+        match self.routes.next(node, destination) {
+            Hop::Air(_) => true,
+            Hop::Wire(index) => self.wires[index].is_interface,
+            Hop::None => false,
+        }
     }
 
     /// Whether packets of flows from `node` to `destination` are diverted there

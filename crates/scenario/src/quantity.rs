@@ -30,6 +30,9 @@ pub enum QuantityError {
     /// Outside the range of the type.
     #[error("it is too large")]
     TooLarge,
+    /// The number has an exponent, as in `1e3s`.
+    #[error("write the number without an exponent")]
+    Exponent,
     /// Not a whole number of the smallest unit.
     #[error("it is finer than the smallest unit")]
     TooFine,
@@ -168,8 +171,15 @@ fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     }
     match rest.strip_prefix(' ').unwrap_or(rest) {
         "" => Err(QuantityError::NoUnit),
+        unit if is_exponent(unit) => Err(QuantityError::Exponent),
         unit => Ok((number, unit)),
     }
+}
+
+/// Whether `text`, behind the digits of a number, is an exponent, maybe with a unit behind it.
+fn is_exponent(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix(['e', 'E']) else { return false };
+    rest.strip_prefix(['+', '-']).unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// A whole number of the smallest unit of `scales`, without rounding.
@@ -217,7 +227,11 @@ fn real(text: &str, scales: &[(&str, f64)]) -> Result<f64, QuantityError> {
 }
 
 fn float(text: &str) -> Result<f64, QuantityError> {
-    if !text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.".contains(&byte)) {
+    let digits = |c: char| c.is_ascii_digit() || "+-.".contains(c);
+    if let Some(end) = text.find(|c| !digits(c)) {
+        if end > 0 && is_exponent(&text[end..]) {
+            return Err(QuantityError::Exponent);
+        }
         return Err(QuantityError::NoNumber);
     }
     let number: f64 = text.parse().map_err(|_| QuantityError::NoNumber)?;
@@ -254,6 +268,12 @@ mod tests {
         assert_eq!(Duration::parse("10  s"), Err(UnknownUnit));
         assert_eq!(Duration::parse("600000h"), Ok(Duration::from_secs(600_000 * 3_600)));
         assert_eq!(Duration::parse("99999999999999999999h"), Err(TooLarge));
+        for exponent in ["1e30s", "1e3s", "2.5E-3 s", "1e+3"] {
+            assert_eq!(Duration::parse(exponent), Err(Exponent), "{exponent}");
+        }
+        assert_eq!(Db::parse("1e1dB"), Err(Exponent));
+        assert_eq!(parse_probability("1e-3"), Err(Exponent));
+        assert_eq!(Bitrate::parse("3e/s"), Err(UnknownUnit));
         assert_eq!(Bitrate::parse("3MB/s"), Err(UnknownUnit));
         assert_eq!(Bitrate::parse("10Mbps"), Err(UnknownUnit));
         assert_eq!(Db::parse("infdB"), Err(NoNumber));

@@ -440,6 +440,9 @@ macro_rules! choices {
                         Err($crate::scalar::not_modelled(text)
                             .or_else(|| $crate::scalar::did_you_mean(text, [$($word),*])))
                     }
+                    $crate::tree::Value::Integer(_) | $crate::tree::Value::Float(_) => {
+                        Err($crate::scalar::with_its_unit(value, [$($word),*]))
+                    }
                     _ => Err(None),
                 }
             }
@@ -468,6 +471,21 @@ pub(crate) fn not_modelled(text: &str) -> Option<String> {
     const AMENDMENTS: [&str; 10] = ["ac", "ad", "af", "ah", "ax", "ay", "be", "bn", "j", "p"];
     let is_one = text.strip_prefix("802.11").is_some_and(|rest| AMENDMENTS.contains(&rest));
     is_one.then(|| format!("lasthop does not model {text}"))
+}
+
+/// `did you mean "20MHz"?` of the number 20, if one word alone is that number with a unit.
+pub(crate) fn with_its_unit<'a>(
+    number: &Value,
+    words: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    let number = shown(number);
+    let is_it = |word: &&str| {
+        let unit = word.strip_prefix(number.as_str());
+        unit.is_some_and(|unit| unit.starts_with(|c: char| c.is_ascii_alphabetic()))
+    };
+    let mut fitting = words.into_iter().filter(is_it);
+    let word = fitting.next().filter(|_| fitting.next().is_none())?;
+    Some(format!("did you mean {word:?}?"))
 }
 
 /// `did you mean "x"?`, if one of the words is near to `text`.

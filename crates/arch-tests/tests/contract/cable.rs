@@ -45,6 +45,7 @@ pub fn config() -> impl Strategy<Value = CableConfig> {
                 queue,
                 loss: Loss::Random(Probability::new(loss).expect("in range")),
                 adjustable,
+                is_interface: false,
             }
         },
     )

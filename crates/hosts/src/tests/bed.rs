@@ -171,6 +171,11 @@ pub fn limited(rate: Bitrate, packets: u32, ms: u64) -> CableConfig {
     CableConfig { rate: Some(rate), queue, ..delay(ms) }
 }
 
+/// `cable` as an interface of the node at its near end.
+pub fn interface(cable: CableConfig) -> CableConfig {
+    CableConfig { is_interface: true, ..cable }
+}
+
 /// `cable` with losses.
 pub fn lossy(cable: CableConfig, loss: f64) -> CableConfig {
     CableConfig { loss: Loss::Random(probability(loss)), ..cable }

@@ -43,7 +43,7 @@ fn run(flow: Flow, network: &NetworkConfig, end: Instant) -> Log {
 fn a_message_takes_one_and_a_half_round_trips() {
     let start = ms(7);
     let flow = Flow { start, ..transfer("one", 1_000) };
-    let log = run(flow, &chain([[delay(10), delay(30)]]), ms(200));
+    let log = run(flow, &chain([[interface(delay(10)), delay(30)]]), ms(200));
     // The application writes when it starts, before the connection is open.
     assert_eq!(log.application_delays, [(start + MS * 50, MS * 50)]);
     assert!(log.round_trips.iter().all(|trip| trip.2 == MS * 40), "{:?}", log.round_trips);
@@ -60,7 +60,7 @@ fn a_message_takes_one_and_a_half_round_trips() {
     assert_eq!((u32::from(syn.bytes), syn.transport), (60, Transport::Tcp));
     let data = log.sent.iter().find(|(_, p)| p.bytes > 1_000).expect("it has data");
     assert_eq!((data.0, u64::from(data.1.bytes)), (start + MS * 40, 1_052));
-    // The two directions have different sockets, and only data is awaited.
+    // The two directions have different sockets, and only data in an own queue is awaited.
     let hash =
         |node| log.sent.iter().find(|(_, p)| p.source == NodeId(node)).map(|s| s.1.flow_hash);
     assert_ne!(hash(0), hash(1));
@@ -201,7 +201,7 @@ fn a_flow_that_stops_sends_nothing_new() {
         (bulk(Config::default()), 50),
         (tcp("rate", TcpApplication::Rate(Bitrate::from_mbps(80)), None, Config::default()), 50),
     ] {
-        let network = chain([both(&limited(PACKET_A_MS, 1_000, 5))]);
+        let network = chain([both(&interface(limited(PACKET_A_MS, 1_000, 5)))]);
         let log = run(Flow { stop: Some(ms(300)), ..flow }, &network, ms(3_000));
         assert!(log.dropped.is_empty());
         let new = |(_, source, segment, _): &&(u64, NodeId, lasthop_tcp::Segment, _)| {
@@ -216,12 +216,14 @@ fn a_flow_that_stops_sends_nothing_new() {
     }
 }
 
-/// Small queues bound what waits in the sender's node: without them the whole window
-/// does. A bulk transfer fills the wire either way.
+/// Small queues bound what waits in the sender's own interface: without them the whole window
+/// does, as it does before a line, which is another box, whatever they say. A bulk transfer
+/// fills the wire either way.
 #[test]
 fn small_queues_bound_what_waits() {
-    let network = chain([both(&limited(PACKET_A_MS, 5_000, 50))]);
-    let most = |small_queues| {
+    let line = limited(PACKET_A_MS, 5_000, 50);
+    let most = |cable: &lasthop_net::CableConfig, small_queues| {
+        let network = chain([both(cable)]);
         let config = Config { small_queues, ..Config::default() };
         let mut bed = Bed::new(&hosts(2, vec![bulk(config)], ms(3_000)), &network);
         bed.run_until(ms(3_000) - Duration::from_nanos(1), &|_| None);
@@ -241,10 +243,13 @@ fn small_queues_bound_what_waits() {
     let limit = Bytes::new(10_000);
     // Seven packets exceed 10 000 bytes; the one that does is still sent. Another one or
     // two are in transmission, or about to be released.
-    let bounded = most(SmallQueues::Fixed { limit, overhead: Bytes::ZERO });
+    let fixed = SmallQueues::Fixed { limit, overhead: Bytes::ZERO };
+    let own = interface(line.clone());
+    let bounded = most(&own, fixed);
     assert!((6..=9).contains(&bounded), "{bounded}");
-    let free = most(SmallQueues::Off);
+    let free = most(&own, SmallQueues::Off);
     assert!(free > 100, "{free}");
+    assert_eq!(most(&line, fixed), free);
 }
 
 /// A full queue of the sender's own node refuses segments of a kernel that lets it, so

@@ -99,10 +99,11 @@ tables! {
         /// after idle as in Linux, the stricter rule of Linux 3.2 to 3.13,
         /// RFC 2861, RFC 7661, or nothing.
         option window_validation: WindowValidation = "\"linux\"; \"linux-3\" with an older kernel's recovery";
-        /// TCP small queues: how much may wait in the own node's queues. A
-        /// fixed limit was Linux' way from 3.6 to 3.13, with 128 KiB; "pacing"
-        /// is today's: what the pacing rate sends in a millisecond, 8 ms above
-        /// Wi-Fi.
+        /// TCP small queues: how much may wait in the sending node's own queue, that of its
+        /// radio or of a wire with `interface = true`. A wire without it is a line, and what
+        /// waits there is not counted. A fixed limit was Linux' way from 3.6 to 3.13, with
+        /// 128 KiB; "pacing" is today's: what the pacing rate sends in a millisecond, 8 ms
+        /// above Wi-Fi.
         option small_queues: SmallQueuesKind = "\"pacing\"; with recovery = \"linux-3.2\" \"off\", with \"linux-3.13\" \"128KiB\"";
         /// Memory that a queued packet takes beside its own bytes, counted by
         /// a fixed limit. Linux counts the whole buffer: 2304 bytes for an

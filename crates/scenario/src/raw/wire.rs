@@ -62,6 +62,10 @@ tables! {
         table loss: RawLoss;
         /// The queue before the transmitter.
         table queue: RawQueue;
+        /// The queue is that of the near end's own network interface, as of a server at a slow
+        /// Ethernet, so that small_queues of TCP count its packets. By default the wire is a
+        /// line, such as that of a modem: the interface before it never limits.
+        value interface: bool = false;
     }
 
     /// A change of a wire's rate. What is being transmitted goes on at the new rate.

@@ -165,6 +165,49 @@ fn small_queues_bound_what_waits_at_the_sender() {
     assert!(free.queue_max > 90, "{} packets", free.queue_max);
 }
 
+/// Round trips of a run's second flow, after five seconds.
+#[derive(Default)]
+struct Pings(Vec<Duration>);
+
+impl Sink for Pings {
+    fn round_trip(&mut self, now: Instant, flow: FlowId, rtt: Duration) {
+        if flow.0 == 1 && now > Instant::ZERO + Duration::from_secs(5) {
+            self.0.push(rtt);
+        }
+    }
+}
+
+/// A line of 25 Mb/s holds 780 kB, 250 ms, and CUBIC keeps it between 0.7 of its window and all
+/// of it, wherever the line begins: small queues are of an interface, where they bound what waits.
+#[test]
+fn a_line_fills_wherever_it_begins() {
+    const LINE: &str = "rate = \"25Mb/s\"\nqueue = { kind = \"drop-tail\", bytes = \"780kB\" }\n";
+    let median_ms = |wires: String| {
+        let nodes = ["server", "isp", "home"].map(lasthop_fixtures::host).concat();
+        let flows =
+            ["tcp", "ping"].map(|kind| lasthop_fixtures::flow(kind, ["server", "home"], kind, ""));
+        let text = format!("duration = \"25s\"\n{nodes}{wires}{}", flows.concat());
+        let scenario = lasthop_scenario::parse("line.toml", &text, &[]);
+        let scenario = scenario.unwrap_or_else(|why| panic!("{why}"));
+        let mut pings = Pings::default();
+        run(&scenario, Seed::new(1, 0), &mut pings, |_| {}).unwrap_or_else(|why| panic!("{why}"));
+        pings.0.sort();
+        pings.0[pings.0.len() / 2].as_millis_f64()
+    };
+    let wire = lasthop_fixtures::wire;
+    let idle = wire(["isp", "home"], "");
+    let near = median_ms(wire(["server", "isp"], &format!("{LINE}delay = \"15ms\"")) + &idle);
+    let far = median_ms(
+        wire(["server", "isp"], "delay = \"10ms\"")
+            + &wire(["isp", "home"], &format!("{LINE}delay = \"5ms\"")),
+    );
+    assert!((0.7 * 280.0..280.0).contains(&near), "{near} ms");
+    assert!((near / far - 1.0).abs() < 0.05, "{near} {far} ms");
+    let own = format!("{LINE}delay = \"15ms\"\ninterface = true");
+    let own = median_ms(wire(["server", "isp"], &own) + &idle);
+    assert!((30.0..40.0).contains(&own), "{own} ms");
+}
+
 /// A segment that the queue refuses is neither lost nor sent twice.
 #[test]
 fn a_refused_segment_is_kept() {
