@@ -210,7 +210,7 @@ pub fn emulate<S: Sink>(
     let mut listening = sockets.split_off(sockets.len() - doors.len());
     let door = match &options.control {
         Some(control) => {
-            listening.push(door::listen(&door::name(std::process::id()))?);
+            listening.push(door::listen_for_own()?);
             let control = control.clone();
             Some(Door::open(listening, Box::new(move |sets| control.answer(sets)))?)
         }

@@ -14,11 +14,8 @@ pub fn set(args: &Set) -> Result<(), Failure> {
         None => only()?,
     };
     match door::ask(pid, &args.sets) {
-        Ok(Ok(answer)) => console::print(&answer),
-        Ok(Err(why)) => Err(Failure::Message(why)),
-        Err(_) if args.pid.is_some() => {
-            Err(Failure::Message(format!("the process {pid} runs no emulation that answers here")))
-        }
+        Ok(Ok(answer)) => console::print(&console::printable(&answer)),
+        Ok(Err(why)) => Err(Failure::Message(console::printable(&why))),
         Err(why) => Err(Failure::message(why)),
     }
 }
