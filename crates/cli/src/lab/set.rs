@@ -6,6 +6,10 @@ use crate::console;
 use crate::failure::Failure;
 use lasthop_live::os::door;
 use nix::unistd::Pid;
+use std::slice;
+
+/// What asks for the keys of all nodes.
+const ALL: &str = lasthop_live::control::ALL;
 
 /// Runs the command.
 pub fn set(args: &Set) -> Result<(), Failure> {
@@ -13,7 +17,9 @@ pub fn set(args: &Set) -> Result<(), Failure> {
         Some(pid) => Pid::from_raw(pid),
         None => only()?,
     };
-    match door::ask(pid, &args.sets) {
+    let all = ALL.to_owned();
+    let question = if args.all { slice::from_ref(&all) } else { &args.sets[..] };
+    match door::ask(pid, question) {
         Ok(Ok(answer)) => console::print(&console::printable(&answer)),
         Ok(Err(why)) => Err(Failure::Message(console::printable(&why))),
         Err(why) => Err(Failure::message(why)),

@@ -166,14 +166,14 @@ fn change_json(change: &Recorded) -> Value {
 }
 
 fn knob_json(knob: &Knob) -> Value {
-    let Knob { path, label, kind } = knob;
+    let Knob { path, label, group, is_first, kind } = knob;
     match kind {
         KnobKind::Number { value, unit, min, max, step } => json!({
-            "path": path, "label": label, "kind": "number", "value": value, "unit": unit,
+            "path": path, "label": label, "group": group, "first": is_first, "kind": "number", "value": value, "unit": unit,
             "min": min, "max": max, "step": step,
         }),
         KnobKind::Choice { value, choices } => json!({
-            "path": path, "label": label, "kind": "choice", "value": value, "choices": choices,
+            "path": path, "label": label, "group": group, "first": is_first, "kind": "choice", "value": value, "choices": choices,
         }),
     }
 }

@@ -173,7 +173,10 @@ pub struct Set {
     /// Keys and values; without any, what can be changed is listed
     #[arg(value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
-    /// The process that runs the emulation [default: the only one]
+    /// List the keys of all nodes, not of the first station, access points and wires alone
+    #[arg(long, conflicts_with = "sets")]
+    pub all: bool,
+    /// The process that runs the emulation [default: this user's only one]
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub pid: Option<i32>,
 }
