@@ -41,10 +41,11 @@ const REST_MAX: Duration = Duration::from_micros(200);
 /// The options of an emulation.
 #[derive(Clone, Debug, Default)]
 pub struct EmulateOptions {
-    /// Ends the emulation after this long, instead of after the scenario's
-    /// duration or with the command.
+    /// Ends the emulation so long after it, or its command, began, instead of after the
+    /// scenario's duration or with the command.
     pub duration: Option<Duration>,
-    /// A program to run behind the hop, on our terminal; the emulation ends with it.
+    /// A program to run behind the hop, on our terminal, once the scenario's warm-up is over; the
+    /// emulation ends with it.
     pub command: Option<Vec<OsString>>,
     /// The node to run it in; the first station if `None`.
     pub in_node: Option<String>,
@@ -177,7 +178,8 @@ pub fn emulate<S: Sink>(
     }
     let mut jobs = Jobs::new(scenario, options, &layout)?;
     let end = match (options.duration, &options.command) {
-        (Some(duration), _) => Instant::ZERO + duration,
+        (Some(duration), Some(_)) => Instant::ZERO + scenario.warmup + duration,
+        (Some(duration), None) => Instant::ZERO + duration,
         (None, Some(_)) => Instant::MAX,
         (None, None) => Instant::ZERO + scenario.duration,
     };
