@@ -412,6 +412,7 @@ impl<'a> Inside<'a> {
                 publish(outside, entry, &namespaces[entry])?;
             }
         }
+        introduce(plan, &namespaces)?;
         for socket in &plan.sockets {
             namespaces[socket.node].enter()?;
             send(Report::Socket, Some(&open_socket(&socket.kind)?))?;
@@ -599,6 +600,34 @@ impl<'a> Inside<'a> {
         // If it cannot be sent, the emulator is gone, which the next wait notices.
         let _ = send_report(self.control, report, None);
     }
+}
+
+/// Makes nodes with programs and all others known to each other. A program in a real network meets
+/// a router that its machine has known for long; here the first packet would wait for an answer to
+/// ARP from a server behind wires.
+fn introduce(plan: &Plan, namespaces: &[NetNamespace]) -> Result<(), OsError> {
+    let with_jobs: BTreeSet<usize> = plan.jobs.iter().map(|job| job.node).collect();
+    let gateway = plan.outside.as_ref().and_then(|outside| outside.gateway);
+    for (index, (namespace, node)) in namespaces.iter().zip(&plan.nodes).enumerate() {
+        let is_met = |other: usize| {
+            other != index && (with_jobs.contains(&index) || with_jobs.contains(&other))
+        };
+        let met = plan.nodes.iter().enumerate().filter(|(other, _)| is_met(*other));
+        let mut neighbours: Vec<_> = met
+            .map(|(_, Node { interface, .. })| {
+                (interface.ipv4, Some(interface.ipv6), interface.address)
+            })
+            .collect();
+        if let Some(gateway) = gateway.filter(|gateway| is_met(gateway.node)) {
+            let address = plan.nodes[gateway.node].interface.address;
+            neighbours.push((gateway.machine, None, address));
+        }
+        if !neighbours.is_empty() {
+            namespace.enter()?;
+            device::add_neighbours(node.interface.name, &neighbours)?;
+        }
+    }
+    Ok(())
 }
 
 /// Gives the nodes their routes to the outside, and the node where it begins its address.
