@@ -177,7 +177,7 @@ fn without_wrong_tip(mut usage: clap::Error) -> clap::Error {
     usage
 }
 
-/// With the tip to put `--` before the COMMAND of `emulate`, if that is what is missing.
+/// Adds the tip to put `--` before the COMMAND of `emulate`, if `--` is missing.
 fn with_tip(mut usage: clap::Error, command: &Command) -> clap::Error {
     let is_it = matches!(usage.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict);
     let arguments: Vec<String> =
@@ -195,7 +195,7 @@ fn with_tip(mut usage: clap::Error, command: &Command) -> clap::Error {
     usage
 }
 
-/// Where the COMMAND of `emulate` begins among the arguments if there is no `--`.
+/// The index of the first word of COMMAND among the arguments of `emulate`, if `--` is missing.
 fn behind_scenario(command: &Command, arguments: &[String]) -> Option<usize> {
     let (verb, rest) = arguments.split_first().filter(|(verb, _)| *verb == "emulate")?;
     let verb = command.find_subcommand(verb)?;

@@ -77,7 +77,7 @@ pub struct Way {
     pub option: String,
     /// The far side, to which connections lead.
     pub far_side: String,
-    /// What passed it.
+    /// Counts of its connections and datagrams.
     pub passed: Passed,
 }
 
@@ -90,7 +90,7 @@ pub struct Ways {
     pub listeners: Vec<SocketAddr>,
     /// Whether there is a way to the network.
     pub has_network: bool,
-    /// What whoever opens the ways should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// Options and far sides, in the order of the counters.
     named: Vec<(String, String)>,
@@ -201,29 +201,29 @@ impl Ways {
         self.has_network.then_some(NAME_SERVER)
     }
 
-    /// The options, with what is at the far side of each.
+    /// The options, each with its far side.
     pub fn take_names(&mut self) -> Vec<(String, String)> {
         std::mem::take(&mut self.named)
     }
 }
 
-/// What is counted of the ways, by name.
+/// The counters of the ways, by name.
 #[derive(Debug, Default)]
 pub struct Counted {
     tally: Option<Arc<Tally>>,
     named: Vec<(String, String)>,
-    /// Which of them have been told of.
+    /// Whether the user knows of refused connections and datagrams, for each way.
     told: Vec<(bool, bool)>,
 }
 
 impl Counted {
-    /// Nothing counted yet of the ways of a plan, in the order of its counters.
+    /// Returns the counters of a plan's ways, with names in their order.
     pub fn new(plan: Option<&OutsidePlan>, named: Vec<(String, String)>) -> Self {
         let told = vec![(false, false); named.len()];
         Self { tally: plan.map(|plan| Arc::clone(&plan.tally)), named, told }
     }
 
-    /// What passed each way.
+    /// The counts of each way.
     pub fn ways(&self) -> Vec<Way> {
         let Some(tally) = &self.tally else { return Vec::new() };
         let way = |(index, (option, far_side)): (usize, &(String, String))| Way {
@@ -234,7 +234,7 @@ impl Counted {
         self.named.iter().enumerate().map(way).collect()
     }
 
-    /// The first refusals that nobody was told of, a line each.
+    /// The first refusals of each way since the last call, a line each.
     pub fn news(&mut self) -> Vec<String> {
         let Some(tally) = &self.tally else { return Vec::new() };
         let mut news = Vec::new();
@@ -304,7 +304,7 @@ impl Open {
     }
 }
 
-/// What helps where the helper says this.
+/// The remedy for an error of the helper.
 fn remedy(reason: &str) -> &'static str {
     if !reason.contains("/dev/net/tun") {
         return "";

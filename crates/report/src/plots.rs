@@ -34,8 +34,8 @@ pub struct Figure {
     pub panels: Vec<Panel>,
 }
 
-/// What is the reader's own in an emulation: the flows of programs, and the nodes where they begin
-/// and end. Nothing in a simulation.
+/// The reader's own flows and nodes in an emulation: flows of programs, and the nodes where they
+/// begin and end. A simulation has none.
 #[derive(Clone, Debug, Default)]
 pub struct Own<'a> {
     names: BTreeSet<&'a str>,
@@ -56,7 +56,7 @@ impl<'a> Own<'a> {
         self.names.contains(name) || name.split("->").any(|end| self.names.contains(end.trim()))
     }
 
-    /// How those are chosen that are shown, behind "The 6 of 9".
+    /// The rule of the choice, behind "The 6 of 9".
     fn rule(&self, most: &str) -> String {
         match self.names.is_empty() {
             true => format!("with {most} are shown"),

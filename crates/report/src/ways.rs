@@ -1,8 +1,8 @@
-//! What the ways between the nodes of an emulation and the machine dropped, in words.
+//! Drops of the ways between the nodes of an emulation and the machine, in words.
 
 use lasthop_trace::WaySummary;
 
-/// What a way dropped, behind its name; `None` if it passed everything on.
+/// The drops of a way, behind its name; `None` if it dropped nothing.
 pub fn dropped(way: &WaySummary) -> Option<String> {
     let WaySummary { connections_refused, datagrams_refused, datagrams_overflowed, .. } = way;
     let several = |number: u64, what: &str| match number {

@@ -42,7 +42,7 @@ pub struct Knob {
     pub path: String,
     /// What it is, in words.
     pub label: String,
-    /// What it is of: a node, several nodes, a wire.
+    /// Its owner: a node, several nodes, a wire.
     pub group: String,
     /// Whether that is the first station, an access point or a wire.
     pub is_first: bool,
@@ -107,7 +107,7 @@ enum Rank {
 struct Radio {
     /// Its name in paths.
     path: String,
-    /// What it is called.
+    /// The name for people.
     name: String,
     station: StationId,
     is_station: bool,

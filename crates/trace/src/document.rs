@@ -397,7 +397,7 @@ pub struct WireSummary {
     pub packets_lost: u64,
 }
 
-/// How well an emulated run kept real time, and what left it.
+/// Lateness of an emulated run, and its ways to the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmulationSummary {
@@ -414,25 +414,25 @@ pub struct EmulationSummary {
     pub ways: BTreeMap<String, WaySummary>,
 }
 
-/// What passed a port between the nodes and the machine (`--reach`, `--publish`).
+/// The counts of a port between the nodes and the machine (`--reach`, `--publish`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaySummary {
     /// The port at the far side, such as `port 80 of server`.
     pub far_side: String,
-    /// TCP connections.
+    /// Number of TCP connections.
     pub connections: u64,
     /// TCP connections that were reset because nobody listened at the far side.
     pub connections_refused: u64,
     /// UDP clients, each an address with a port.
     pub clients: u64,
-    /// UDP clients that were forgotten early, for newer ones.
+    /// UDP clients that newer ones displaced.
     pub clients_displaced: u64,
     /// Datagrams passed on from clients.
     pub datagrams_sent: u64,
     /// Datagrams passed on to clients.
     pub datagrams_answered: u64,
-    /// Datagrams dropped because nobody had the port at the far side.
+    /// Datagrams dropped because no program had the port at the far side.
     pub datagrams_refused: u64,
     /// Datagrams dropped at a full buffer.
     pub datagrams_overflowed: u64,

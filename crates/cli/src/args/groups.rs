@@ -1,4 +1,4 @@
-//! What `lasthop --help` shows: the verbs in groups, which clap does not have for them.
+//! The help text of `lasthop --help`: the verbs in groups, which clap does not have for them.
 
 use clap::Command;
 use std::fmt::Write;

@@ -1,7 +1,7 @@
 //! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop. COMMAND
 //! uses the terminal if there is one; without COMMAND the live view does. The exit
 //! status is that of COMMAND; without one 128 plus the number of the signal that ended the
-//! emulation, or that of what is expected of it.
+//! emulation, or that of its expectations.
 
 use crate::args::Emulate;
 use crate::console::{self, Stream};
@@ -15,7 +15,7 @@ use crate::lab::scenario;
 use crate::lab::simulate::wall_s;
 use crate::lab::view::View;
 use crate::lab::web::Web;
-use crate::table::count;
+use crate::table::several;
 use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way};
@@ -280,17 +280,17 @@ fn note(line: &str) {
     console::error(&format!("{} {line}\n", Stream::Error.yellow("note:")));
 }
 
-/// What passed the ways between the nodes and the machine.
+/// The counts of the ways between the nodes and the machine.
 fn ways(document: &RunDocument, stream: Stream) -> String {
     let mut out = String::new();
     for (name, way) in document.emulation.iter().flat_map(|emulation| &emulation.ways) {
         let _ = writeln!(
             out,
-            "{name}: {} connections, {} datagrams of {} UDP clients, {} answers",
-            count(way.connections),
-            count(way.datagrams_sent),
-            count(way.clients),
-            count(way.datagrams_answered),
+            "{name}: {}, {} of {}, {}",
+            several(way.connections, "connection"),
+            several(way.datagrams_sent, "datagram"),
+            several(way.clients, "UDP client"),
+            several(way.datagrams_answered, "answer"),
         );
     }
     out + &lossy_ways(document, stream)

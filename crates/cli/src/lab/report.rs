@@ -16,7 +16,7 @@ use lasthop_trace::{
 };
 use std::fmt::Write;
 
-/// What was run, and warnings.
+/// The heading, with warnings.
 fn heading(run: &RunDocument, stream: Stream) -> String {
     let heading = format!(
         "{}: {} s, seed {}, run {}",

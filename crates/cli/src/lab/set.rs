@@ -8,7 +8,7 @@ use lasthop_live::os::door;
 use nix::unistd::Pid;
 use std::slice;
 
-/// What asks for the keys of all nodes.
+/// The question for the keys of all nodes.
 const ALL: &str = lasthop_live::control::ALL;
 
 /// Runs the command.

@@ -25,7 +25,7 @@ struct Names {
     nodes: Vec<String>,
     stations: Vec<String>,
     own: Own,
-    /// How many flows are the scenario's; programs have those behind them.
+    /// The number of the scenario's flows; flows of programs follow.
     flows: usize,
 }
 

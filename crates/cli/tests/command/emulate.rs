@@ -241,7 +241,7 @@ fn a_crowded_place_is_told_in_thirty_lines() {
     assert!(own < others && report.contains("guest12->ap"), "{report}");
 }
 
-/// What a program sends before the scenario's warm-up is over would meet a transient.
+/// Packets within the scenario's warm-up would meet a transient.
 #[test]
 fn the_command_begins_after_the_warm_up() {
     if skipped() {
@@ -259,7 +259,7 @@ fn the_command_begins_after_the_warm_up() {
     assert!((1.0..5.0).contains(&duration_s), "{duration_s}");
 }
 
-/// What nobody takes is said while it happens, and counted.
+/// Refused connections are said at once, and counted.
 #[test]
 fn a_way_that_leads_nowhere_is_told() {
     if skipped() || !installed("curl") {

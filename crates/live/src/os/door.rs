@@ -26,7 +26,7 @@ use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// What the names begin with; the process number follows, and what makes the name another one.
+/// The prefix of the names; the process number follows, and a suffix if that name is taken.
 const NAME: &str = "lasthop/emulate/";
 /// The sockets of this network namespace (proc(5)).
 const SOCKETS: &str = "/proc/net/unix";
@@ -164,7 +164,7 @@ pub enum AskError {
     Stranger {
         /// The process that was to be asked.
         pid: Pid,
-        /// Whose the socket is.
+        /// The owner of the socket.
         uid: Uid,
     },
     /// A system call failed.
@@ -183,7 +183,7 @@ pub fn known() -> Vec<Pid> {
     known
 }
 
-/// The names of emulations in this network namespace, whoever has them.
+/// The names of all users' emulations in this network namespace.
 fn names() -> Vec<(Pid, String)> {
     let sockets = fs::read_to_string(SOCKETS).unwrap_or_default();
     let name = |line: &str| {
@@ -195,8 +195,8 @@ fn names() -> Vec<(Pid, String)> {
     sockets.lines().filter_map(name).collect()
 }
 
-/// Connects to the socket of this name, and says whose it is; `None` if nobody listens there, or
-/// has no room. It never waits.
+/// Connects to the socket of this name, without waiting. Returns the stream and the owner of the
+/// socket; `None` if nothing listens there, or its backlog is full.
 fn visit(name: &str) -> Result<Option<(UnixStream, Uid)>, OsError> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let stream = socket(AddressFamily::Unix, SockType::Stream, flags, None).call("socket(door)")?;

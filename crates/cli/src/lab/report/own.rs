@@ -3,7 +3,7 @@
 
 use super::cause;
 use crate::console::Stream;
-use crate::table::{alone, count, percent, value};
+use crate::table::{alone, percent, several, value};
 use lasthop_report::finding::findings;
 use lasthop_scenario::{Role, Scenario};
 use lasthop_trace::RunDocument;
@@ -13,10 +13,10 @@ use std::fmt::Write;
 /// Fewer packets of a flow have no slowest 1 %.
 const SLOWEST_OF: u64 = 100;
 
-/// What is the reader's own in a scenario: the station in which COMMAND runs, or the first one.
+/// The reader's own station in a scenario, the one of COMMAND or the first, and its flows.
 #[derive(Clone, Debug, Default)]
 pub struct Own {
-    /// The nodes.
+    /// The name of the station; empty without stations.
     pub nodes: BTreeSet<String>,
     /// The flows of the scenario that begin or end there.
     pub flows: BTreeSet<String>,
@@ -87,10 +87,10 @@ impl Own {
             .map(|(_, node)| node.airtime_fraction)
             .sum();
         format!(
-            "{} {} flows, {} Mb/s, {lost} % of packets lost; other nodes held the air for {} % of the \
+            "{} {}, {} Mb/s, {lost} % of packets lost; other nodes held the air for {} % of the \
              time. --all has them, and nodes, links and wires\n",
             stream.bold("Other people:"),
-            count(others.len() as u64),
+            several(others.len() as u64, "flow"),
             value(mbps),
             percent(air),
         )

@@ -1,7 +1,7 @@
 //! UDP passed on from one network namespace to another. Each client, an address with its port,
-//! has a socket of its own at the far side, as at a NAT (RFC 4787): answers to that socket go to
-//! the client, and it is forgotten [`IDLE`] after its last datagram. The DSCP goes over, the ECN
-//! field does not. A datagram that cannot go on is dropped and counted.
+//! has one socket at the far side, as at a NAT (RFC 4787): answers to that socket go to the
+//! client. A client is forgotten [`IDLE`] after its last datagram. The DSCP is copied, the ECN
+//! field is not. Dropped datagrams are counted.
 
 use super::super::clock::Clock;
 use super::super::socket::{receive_drops, set};
@@ -23,7 +23,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// Most clients at a time; a new one displaces the one that was idle for longest.
 pub const CLIENTS_MAX: usize = 256;
-/// How long a client without datagrams is known (RFC 4787, REQ-5: five minutes).
+/// The time after which a client without datagrams is forgotten (RFC 4787, REQ-5: five minutes).
 pub const IDLE: Duration = Duration::from_secs(300);
 /// Most datagrams of a socket in a turn, so that the others have theirs.
 const TURN_DATAGRAMS: usize = 64;
@@ -60,7 +60,7 @@ pub(super) struct Clients<'a> {
 /// A client's socket at the far side.
 struct Client {
     socket: OwnedFd,
-    /// Which of the way's targets it is connected to.
+    /// The index of the connected target.
     target: usize,
     is_answered: bool,
     /// The last datagram, while another target may have to get it.
@@ -69,7 +69,7 @@ struct Client {
     drops: u64,
 }
 
-/// What became of a datagram.
+/// The fate of a datagram.
 enum Sent {
     Passed,
     Refused,
@@ -198,7 +198,7 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// The client, which may be new; `None` if the system has no room for one more.
+    /// The client, new if need be; `None` if the system has no room for another socket.
     fn client(&mut self, key: Key, now: Instant) -> Option<&mut Client> {
         if !self.all.contains_key(&key) {
             if self.all.len() >= CLIENTS_MAX {
@@ -241,8 +241,8 @@ impl Client {
         true
     }
 
-    /// Sends a datagram to the first target that does not refuse it; `refused` is told of one
-    /// before that was refused meanwhile.
+    /// Sends a datagram to the first target that does not refuse it. Calls `refused` for each
+    /// earlier datagram that was refused meanwhile.
     fn send(
         &mut self,
         targets: &[SocketAddr],

@@ -6,7 +6,7 @@ use nix::errno::Errno;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is counted of each way.
+/// The counters of a way.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Count {
     Connections,
@@ -19,27 +19,27 @@ pub(super) enum Count {
     Overflowed,
 }
 
-/// How many counters a way has.
+/// The number of counters of a way.
 const COUNTS: usize = Count::Overflowed as usize + 1;
 
-/// What passed a way.
+/// The counts of a way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     /// TCP connections that were accepted.
     pub connections: u64,
-    /// Those that were reset because nobody listened at the far side.
+    /// TCP connections that were reset because nobody listened at the far side.
     pub connections_refused: u64,
     /// UDP clients: addresses with ports.
     pub clients: u64,
-    /// Those that were forgotten early, because there were more at a time than have room.
+    /// UDP clients that newer ones displaced.
     pub clients_displaced: u64,
     /// Datagrams that were passed on from clients.
     pub sent: u64,
     /// Datagrams that were passed on to clients.
     pub answers: u64,
-    /// Datagrams that were dropped because nobody had the port at the far side.
+    /// Datagrams dropped because no program had the port at the far side.
     pub refused: u64,
-    /// Datagrams that were dropped because a socket's buffer was full, or the system had no room.
+    /// Datagrams dropped because the buffer of a socket was full, or the system had no room.
     pub overflowed: u64,
 }
 
@@ -101,7 +101,7 @@ impl Tally {
         self.count(way, what).fetch_add(number, Ordering::Relaxed);
     }
 
-    /// What passed a way so far.
+    /// The counts of a way so far.
     pub fn read(&self, way: usize) -> Passed {
         let count = |what| self.count(way, what).load(Ordering::Relaxed);
         Passed {
