@@ -14,7 +14,14 @@ DuckDB as they are, without a copy. ``lasthop.rlnc`` is the network coding by it
 Times are in the units that names say; ``lasthop`` at a shell is the command.
 """
 
-from lasthop._emulate import CommandFailed, EmulatedRun, EmulateError, EmulateRefused, emulate
+from lasthop._emulate import (
+    CommandFailed,
+    EmulatedRun,
+    EmulateError,
+    EmulateRefused,
+    ExpectationFailed,
+    emulate,
+)
 from lasthop._lasthop import Scenario, Table, __version__
 from lasthop._run import Run, simulate
 from lasthop._scenario import Problem, ScenarioError
@@ -25,6 +32,7 @@ __all__ = [
     "EmulateError",
     "EmulateRefused",
     "EmulatedRun",
+    "ExpectationFailed",
     "Problem",
     "Run",
     "Scenario",

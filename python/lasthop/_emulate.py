@@ -10,6 +10,7 @@ import subprocess
 import sysconfig
 import tempfile
 import textwrap
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
@@ -21,7 +22,14 @@ from lasthop._lasthop import Scenario
 if TYPE_CHECKING:
     from lasthop.summary import RunDocument
 
-__all__ = ["CommandFailed", "EmulateError", "EmulateRefused", "EmulatedRun", "emulate"]
+__all__ = [
+    "CommandFailed",
+    "EmulateError",
+    "EmulateRefused",
+    "EmulatedRun",
+    "ExpectationFailed",
+    "emulate",
+]
 
 END_S = 10.0
 """How long the command may take to remove what it made, after it is told to end."""
@@ -52,6 +60,20 @@ class CommandFailed(EmulateError):
         command = textwrap.shorten(" ".join(run.command), 100, placeholder=" ..")
         super().__init__(f"{command} ended with status {run.returncode}{why}")
         self.run = run
+
+
+class ExpectationFailed(EmulateError, AssertionError):
+    """Something of the run is not as ``expect`` says; a failure of a test, not an error in it."""
+
+    run: EmulatedRun
+    """The emulation, with what the command printed."""
+    failures: tuple[str, ...]
+    """What was expected and what it was, one text for each that does not hold."""
+
+    def __init__(self, run: EmulatedRun, failures: tuple[str, ...]) -> None:
+        super().__init__("; ".join(failures))
+        self.run = run
+        self.failures = failures
 
 
 class EmulatedRun:
@@ -106,6 +128,13 @@ def emulate(
     duration: float | str | None = None,
     in_node: str | None = None,
     check: bool = False,
+    seed: int | None = None,
+    reach: int | Sequence[int] = (),
+    publish: int | str | Sequence[int | str] = (),
+    outside: bool = False,
+    outside_at: str | None = None,
+    expect: str | Sequence[str] = (),
+    out: str | os.PathLike[str] | None = None,
 ) -> EmulatedRun:
     """Runs ``command`` behind the hop of ``scenario``, in real time, and waits for its end.
 
@@ -115,17 +144,28 @@ def emulate(
 
     ``command`` is a program and its arguments, or a line for the shell (a text); every node has
     its name in it (``ping server``). It runs in ``in_node``, by default the first station, with
-    the environment and the working directory of this process and nothing on standard input.
-    Without one the scenario's flows and programs run alone. ``duration`` ends the emulation, in
-    seconds or as text with a unit (``"30s"``); by default it ends with the command, without one
-    after the scenario's duration.
+    the environment and the working directory of this process and nothing on standard input, once
+    the scenario's warm-up is over. Without one the scenario's flows and programs run alone.
+    ``duration`` ends the command, or the emulation without one, in seconds or as text with a unit
+    (``"30s"``); by default the emulation ends with the command, without one after the scenario's
+    duration. ``seed`` replaces the one of the scenario.
+
+    ``reach``, ``publish``, ``outside`` and ``outside_at`` open ways between the nodes and this
+    machine, as the options of ``lasthop emulate`` do: ``reach=3000`` is a port of this machine's
+    loopback, at ``host.lasthop:3000`` in the nodes; ``publish="8080:server:80"`` is port 8080 of
+    127.0.0.1, which leads to port 80 of the node ``server``. Several are a list.
+
+    ``expect`` has quantities of the run and their bounds, as ``--expect`` takes them
+    (``"flow.ping.rtt_ms.p95 < 100"``); ``ExpectationFailed`` says which do not hold. ``out`` is a
+    directory for the run's files, which is made.
 
     It needs Linux and network namespaces, and runs the command of the same installation. When an
     exception ends it (Ctrl-C) namespaces and processes are gone before the exception goes on.
 
     Raises ``ScenarioError``; ``FileNotFoundError`` if there is no such program; ``EmulateRefused``
     if namespaces are refused, ``EmulateError`` if it cannot be for another reason; with ``check``
-    ``CommandFailed`` if the status of the command is not 0.
+    ``CommandFailed`` if the status of the command is not 0; ``ExpectationFailed`` if something is
+    not as ``expect`` says.
     """
     if (scenario is None) == (place is None):
         raise TypeError("expected a scenario, or place=..., and not both")
@@ -136,9 +176,15 @@ def emulate(
     hop = _scenario(program, scenario, place)
     if set:
         hop = hop.with_(dict(set))
+    if seed is not None:
+        hop = hop.with_(seed=seed)
     with tempfile.TemporaryDirectory(prefix="lasthop-emulate-") as folder:
         top = Path(folder)
-        file, results, out, err = (top / name for name in (f"{hop.name}.toml", "run", "1", "2"))
+        file, results, stdout, stderr, junit = (
+            top / name for name in (f"{hop.name}.toml", "run", "1", "2", "junit.xml")
+        )
+        if out is not None:
+            results = Path(out).absolute()
         file.write_text(hop.text, encoding="utf-8")
         arguments = [os.fspath(program), "emulate", os.fspath(file), "--out", os.fspath(results)]
         if duration is not None:
@@ -146,20 +192,51 @@ def emulate(
             arguments.append(f"--duration={text}")
         if in_node is not None:
             arguments.append(f"--in={in_node}")
+        arguments += [f"--reach={port}" for port in _each(reach)]
+        arguments += [f"--publish={port}" for port in _each(publish)]
+        arguments += ["--outside"] if outside else []
+        if outside_at is not None:
+            arguments.append(f"--outside-at={outside_at}")
+        expected = [f"--expect={quantity}" for quantity in _each(expect)]
+        if expected:
+            arguments += [*expected, f"--junit={junit}"]
         if behind:
-            arguments += ["--", "/bin/sh", "-c", ASIDE, "sh", os.fspath(out), os.fspath(err)]
+            arguments += ["--", "/bin/sh", "-c", ASIDE, "sh", os.fspath(stdout), os.fspath(stderr)]
             arguments += behind
-        status, said = _run(arguments)
         document = results / "run.json"
-        if not document.exists():
+        earlier = document.stat().st_mtime_ns if document.exists() else None
+        status, said = _run(arguments)
+        if not document.exists() or document.stat().st_mtime_ns == earlier:
             message = said.strip().removeprefix("error: ") or f"it ended with status {status}"
             raise (EmulateRefused if REFUSED in message else EmulateError)(message)
-        printed, complained = (_text(path) for path in (out, err))
+        printed, complained = (_text(path) for path in (stdout, stderr))
         written = document.read_text(encoding="utf-8")
+        failures = _failures(junit) if expected else ()
     run = EmulatedRun(behind, status, (printed, complained, said), written)
-    if check and status != 0:
+    # The status of what is not as expected is not one of the command's.
+    if check and status != 0 and not (failures and status == 1):
         raise CommandFailed(run)
+    if failures:
+        raise ExpectationFailed(run, failures)
     return run
+
+
+def _each(values: int | str | Sequence[int | str]) -> Sequence[int | str]:
+    """One value, or several."""
+    return [values] if isinstance(values, int | str) else values
+
+
+def _failures(junit: Path) -> tuple[str, ...]:
+    """What is not as expected, as the command wrote it for JUnit."""
+    if not junit.exists():
+        return ()
+    cases = ElementTree.parse(junit).iter("testcase")
+    failed = ((case, case.find("failure")) for case in cases)
+    return tuple(
+        f"{case.get('name')}: {failure.get('message') or (failure.text or '').strip()}"
+        for case, failure in failed
+        if failure is not None
+    )
 
 
 def _command(

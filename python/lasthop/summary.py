@@ -329,10 +329,13 @@ class _EmulationSummary(TypedDict):
 
 
 class EmulationSummary(_EmulationSummary, total=False):
-    """How well an emulated run kept real time."""
+    """Lateness of an emulated run, and its ways to the machine."""
 
     lateness_us: LatenessSummary
     """How long after its computed instant a packet was handed over, in us."""
+    ways: dict[str, WaySummary]
+    """The ways between the nodes and the machine's loopback, by option and value (`--reach
+    3000`)."""
 
 
 FlowKind = Literal["tcp", "udp", "ping", "video", "apq"]
@@ -577,6 +580,29 @@ class TimeSummary(TypedDict):
     """99 % are at or below."""
     max: float
     """Greatest."""
+
+
+class WaySummary(TypedDict):
+    """The counts of a port between the nodes and the machine (`--reach`, `--publish`)."""
+
+    far_side: str
+    """The port at the far side, such as `port 80 of server`."""
+    connections: int
+    """Number of TCP connections."""
+    connections_refused: int
+    """TCP connections that were reset because nobody listened at the far side."""
+    clients: int
+    """UDP clients, each an address with a port."""
+    clients_displaced: int
+    """UDP clients that newer ones displaced."""
+    datagrams_sent: int
+    """Datagrams passed on from clients."""
+    datagrams_answered: int
+    """Datagrams passed on to clients."""
+    datagrams_refused: int
+    """Datagrams dropped because no program had the port at the far side."""
+    datagrams_overflowed: int
+    """Datagrams dropped at a full buffer."""
 
 
 class WindowSummary(TypedDict):

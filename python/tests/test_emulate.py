@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import http.server
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -170,3 +172,35 @@ def test_where_namespaces_are_refused(tmp_path: Path) -> None:
     assert "1 skipped" in told and "cannot emulate here: it is a test" in told, told
     told = inner(tmp_path, "--wifi-hop-required")
     assert "1 error" in told and "cannot emulate here: it is a test" in told, told
+
+
+def test_ways_seed_files_and_what_is_expected(wifi_hop: Hop, tmp_path: Path) -> None:
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(204)
+            self.end_headers()
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_address[1]
+    ask = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=9).status)"
+    command = [sys.executable, "-c", ask, f"http://host.lasthop:{port}/"]
+    out = tmp_path / "files"
+    run = wifi_hop(
+        "hello", command, set={"flow": []}, reach=port, seed=9, out=out,
+        expect=["program.*.packets_lost < 100"], check=True,
+    )  # fmt: skip
+    assert (run.stdout, run.summary["seed"]) == ("204\n", 9)
+    assert run.summary["emulation"]["ways"][f"--reach {port}"]["connections"] == 1
+    assert {"run.json", "scenario.toml", "report.html"} <= {file.name for file in out.iterdir()}
+    server.shutdown()
+
+    with pytest.raises(lasthop.ExpectationFailed) as failed:
+        wifi_hop("hello", duration=0.3, expect="flow.up.goodput_mbps > 9000")
+    assert isinstance(failed.value, AssertionError)
+    assert "flow.up.goodput_mbps > 9000: not met" in str(failed.value)
+    assert failed.value.run.summary["scenario"] == "hello" and len(failed.value.failures) == 1
+    with pytest.raises(lasthop.EmulateError, match="published twice"):
+        wifi_hop("hello", duration=0.3, publish=[18097, "18097:ap:80"])
+    with pytest.raises(lasthop.EmulateError, match="give one of them"):
+        wifi_hop("hello", duration=0.3, outside_at="ap")

@@ -293,6 +293,22 @@ describe("a running emulation", { skip: missing("live") }, () => {
     await server.stop();
   });
 
+  test("knobs of other people's nodes are folded, and work", async () => {
+    const server = await serve(live, []);
+    const { page, wrong, close } = await open(browser, server.address);
+    await page.locator("#status", { hasText: /^live$/ }).waitFor();
+    assert.ok(await page.getByLabel("queue of laptop").isVisible());
+    const guest = page.getByLabel("queue of guest");
+    assert.ok(!(await guest.isVisible()));
+    await page.locator(".fold summary", { hasText: "guest" }).click();
+    await guest.selectOption("fq-codel");
+    await page.locator(".changes", { hasText: "node.guest.queue.kind=fq-codel" }).waitFor();
+    assert.match(await page.locator(".knob-side").innerText(), /runs until stopped, seed 1, updated every 100 ms/);
+    assert.deepEqual(wrong, []);
+    await close();
+    await server.stop();
+  });
+
   test("a connection that is lost is said", async () => {
     const server = await serve(live, []);
     const { page, close } = await open(browser, server.address);

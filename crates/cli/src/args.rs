@@ -4,6 +4,7 @@
 
 #[cfg(feature = "franc")]
 mod franc;
+mod groups;
 #[cfg(feature = "lab")]
 mod lab;
 
@@ -141,7 +142,7 @@ fn unbroken(help: &str) -> String {
 
 /// The command as it is declared.
 pub fn command() -> Command {
-    prepared(Cli::command())
+    groups::grouped(prepared(Cli::command()))
 }
 
 /// A help text whose examples can be pasted.
@@ -156,8 +157,8 @@ pub fn pasteable(help: &str) -> String {
 /// If it is wrong, or asks for help; [`printed`] has the text.
 pub fn parse() -> Result<Cli, clap::Error> {
     let mut command = command();
-    let matches =
-        command.try_get_matches_from_mut(std::env::args_os()).map_err(without_wrong_tip)?;
+    let matches = command.try_get_matches_from_mut(std::env::args_os());
+    let matches = matches.map_err(without_wrong_tip).map_err(|usage| with_tip(usage, &command))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
@@ -176,6 +177,55 @@ fn without_wrong_tip(mut usage: clap::Error) -> clap::Error {
     usage
 }
 
+/// Adds the tip to put `--` before the COMMAND of `emulate`, if `--` is missing.
+fn with_tip(mut usage: clap::Error, command: &Command) -> clap::Error {
+    let is_it = matches!(usage.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict);
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+    if let Some(begun) = behind_scenario(command, &arguments).filter(|_| is_it) {
+        let (before, behind) = arguments.split_at(begun);
+        let tip = format!(
+            "put -- before the command: lasthop {} -- {}",
+            before.join(" "),
+            behind.join(" ")
+        );
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        usage.insert(ContextKind::Suggested, tips);
+    }
+    usage
+}
+
+/// The index of the first word of COMMAND among the arguments of `emulate`, if `--` is missing.
+fn behind_scenario(command: &Command, arguments: &[String]) -> Option<usize> {
+    let (verb, rest) = arguments.split_first().filter(|(verb, _)| *verb == "emulate")?;
+    let verb = command.find_subcommand(verb)?;
+    let is_place = |word: &String| word == "--place" || word.starts_with("--place=");
+    let mut scenarios = usize::from(!rest.iter().any(is_place));
+    let mut words = rest.iter().enumerate();
+    while let Some((index, word)) = words.next() {
+        if word == "--" {
+            return None;
+        }
+        let Some(flag) = word.strip_prefix('-').filter(|flag| !flag.is_empty()) else {
+            if scenarios == 0 {
+                return Some(index + 1);
+            }
+            scenarios -= 1;
+            continue;
+        };
+        let (name, value) = flag.split_once('=').map_or((flag, None), |(a, b)| (a, Some(b)));
+        let is_it = |arg: &&clap::Arg| {
+            let long = arg.get_long().is_some_and(|long| name.strip_prefix('-') == Some(long));
+            long || arg.get_short().is_some_and(|short| name == short.to_string())
+        };
+        let arg = verb.get_arguments().find(is_it)?;
+        if value.is_none() && arg.get_action().takes_values() && !arg.is_require_equals_set() {
+            words.next();
+        }
+    }
+    None
+}
+
 /// A text of clap's as it is printed.
 pub fn printed(usage: &clap::Error, is_plain: bool) -> String {
     let text = usage.render();
@@ -190,6 +240,23 @@ pub fn printed(usage: &clap::Error, is_plain: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "lab")]
+    #[test]
+    fn a_command_without_dashes_is_found() {
+        let begun = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            behind_scenario(&command(), &words).map(|at| words[at..].join(" "))
+        };
+        let ping = Some("ping -c 3 server".to_owned());
+        for before in ["hello", "--place cafe", "--set a=b hello --web", "--place=cafe -q --in ap"]
+        {
+            assert_eq!(begun(&format!("emulate {before} ping -c 3 server")), ping, "{before}");
+            assert_eq!(begun(&format!("emulate {before} -- ping -c 3 server")), None, "{before}");
+        }
+        assert_eq!(begun("emulate hello --durations 3s"), None);
+        assert_eq!(begun("simulate hello echo hi"), None);
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -94,6 +94,23 @@ pub fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
+/// The text without what a terminal obeys or hides: control characters other than line breaks, and
+/// those that turn the direction of writing, are escaped.
+pub fn printable(text: &str) -> String {
+    let is_hidden = |c: char| {
+        c != '\n' && c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut out = String::new();
+    for c in text.chars() {
+        match is_hidden(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
 /// Writes `text` to standard error; ignores failures.
 pub fn error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
@@ -121,4 +138,16 @@ pub fn is_progress_wanted() -> bool {
 
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term == "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped() {
+        let text = "a=1\n\u{1b}]0;title\u{7}\u{9b}2Jb\r\u{202e}é";
+        let shown = "a=1\n\\u{1b}]0;title\\u{7}\\u{9b}2Jb\\r\\u{202e}é";
+        assert_eq!(printable(text), shown);
+    }
 }

@@ -166,6 +166,12 @@ pub fn percent(fraction: f64) -> String {
     value(100.0 * fraction)
 }
 
+/// A number of things, as "1 flow" or "2 flows".
+pub fn several(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", count(number))
+}
+
 /// A whole number with its digits in groups of three.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();

@@ -183,8 +183,8 @@ impl Control {
 
     /// The answer to who asks at a [door](crate::os::door): sets keys, or lists what can be set.
     pub(crate) fn answer(&self, sets: &[String]) -> Result<String, String> {
-        if sets.is_empty() {
-            return Ok(self.knobs().iter().map(line).collect());
+        if sets.is_empty() || sets == [ALL] {
+            return Ok(listed(&self.knobs(), !sets.is_empty()));
         }
         let recorded = self.set(sets).map_err(|why| why.to_text())?;
         let lines = recorded.texts().map(|(path, value)| format!("{path} = {value}\n"));
@@ -213,9 +213,33 @@ impl Control {
     }
 }
 
+/// What asks for the knobs of all nodes, in place of keys and values.
+pub const ALL: &str = "*";
+
+/// Most groups whose names are told where their knobs are not.
+const NAMES_MAX: usize = 3;
+
+/// The knobs, a line each; without `all` those of nodes that come later are only counted.
+fn listed(knobs: &[Knob], all: bool) -> String {
+    let (shown, others): (Vec<&Knob>, Vec<&Knob>) =
+        knobs.iter().partition(|knob| all || knob.is_first);
+    let mut text: String = shown.into_iter().map(line).collect();
+    let mut groups: Vec<&str> = others.iter().map(|knob| &*knob.group).collect();
+    groups.dedup();
+    if let Some(last) = groups.last() {
+        let number = others.len();
+        let names = match groups.len() {
+            ..=NAMES_MAX => groups.join(", "),
+            several => format!("{}, .. {last}, {several} in all", groups[..2].join(", ")),
+        };
+        text.push_str(&format!("{number} keys of {names}: lasthop set --all lists them\n"));
+    }
+    text
+}
+
 /// What can be set, how it stands, and what else it can be.
 fn line(knob: &Knob) -> String {
-    let Knob { path, label, kind } = knob;
+    let Knob { path, label, kind, .. } = knob;
     match kind {
         KnobKind::Number { value, unit, min, max, .. } => {
             format!("{path}={value}{unit}  {label}, {min} to {max}{unit}\n")

@@ -14,7 +14,7 @@ use crate::os::signal::Signals;
 use crate::os::supervisor::{Job, Plan, Socket, SocketKind, Supervisor};
 use crate::os::terminal::Terminal;
 use crate::os::{OsError, socket};
-use crate::outside::{MACHINE, MACHINE_NAME, Open, OutsideOptions, Ways};
+use crate::outside::{Counted, MACHINE, MACHINE_NAME, Open, OutsideOptions, Way, Ways};
 use crate::saturation::Saturation;
 use crate::session::{Session, TICK};
 use crate::traffic::{FLOWS_MAX, FlowPlan, Kind, Traffic};
@@ -41,10 +41,11 @@ const REST_MAX: Duration = Duration::from_micros(200);
 /// The options of an emulation.
 #[derive(Clone, Debug, Default)]
 pub struct EmulateOptions {
-    /// Ends the emulation after this long, instead of after the scenario's
-    /// duration or with the command.
+    /// Ends the emulation so long after it, or its command, began, instead of after the
+    /// scenario's duration or with the command.
     pub duration: Option<Duration>,
-    /// A program to run behind the hop, on our terminal; the emulation ends with it.
+    /// A program to run behind the hop, on our terminal, once the scenario's warm-up is over; the
+    /// emulation ends with it.
     pub command: Option<Vec<OsString>>,
     /// The node to run it in; the first station if `None`.
     pub in_node: Option<String>,
@@ -56,9 +57,30 @@ pub struct EmulateOptions {
     pub outside: OutsideOptions,
     /// What changes it from outside while it runs.
     pub control: Option<Control>,
+    /// Who is told what the emulation has to say while it runs.
+    pub say: Say,
     /// Where a handler of the caller's notes the number of a signal, 0 for none: one that came
     /// before the emulation catches its own ends it as well.
     pub signal_noted: Arc<AtomicUsize>,
+}
+
+/// What is called with a line for the user: a way to the outside that leads nowhere.
+#[derive(Clone, Default)]
+pub struct Say(pub Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Say {
+    /// Calls it, if there is one.
+    pub fn line(&self, line: &str) {
+        if let Some(say) = &self.0 {
+            say(line);
+        }
+    }
+}
+
+impl std::fmt::Debug for Say {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Say").field(&self.0.is_some()).finish()
+    }
 }
 
 /// The result of an emulation.
@@ -87,6 +109,8 @@ pub struct EmulateOutcome {
     /// Frames lost outside the model: those that the emulator did not read in time, and those
     /// that an interface refused. Zero in a valid run.
     pub frames_lost_outside: u64,
+    /// What passed the ways between the nodes and the machine's loopback, in their order.
+    pub ways: Vec<Way>,
     /// How the loop was scheduled.
     pub scheduling: Scheduling,
     /// Whether TAP devices were used; veth pairs otherwise.
@@ -154,7 +178,8 @@ pub fn emulate<S: Sink>(
     }
     let mut jobs = Jobs::new(scenario, options, &layout)?;
     let end = match (options.duration, &options.command) {
-        (Some(duration), _) => Instant::ZERO + duration,
+        (Some(duration), Some(_)) => Instant::ZERO + scenario.warmup + duration,
+        (Some(duration), None) => Instant::ZERO + duration,
         (None, Some(_)) => Instant::MAX,
         (None, None) => Instant::ZERO + scenario.duration,
     };
@@ -172,7 +197,10 @@ pub fn emulate<S: Sink>(
     let noted_before = options.signal_noted.load(Ordering::Relaxed) as i32;
     let noted_before = Signal::try_from(noted_before).ok();
     let terminal = options.command.as_ref().and_then(|_| Terminal::foreground());
-    let ways = Ways::new(scenario, options, &layout)?;
+    let mut ways = Ways::new(scenario, options, &layout)?;
+    ways.notes.iter().for_each(|note| options.say.line(note));
+    let named = ways.take_names();
+    let mut counted = Counted::new(ways.plan.as_ref(), named);
     let mut plan = plan(&layout, &flows, &mut jobs, options.device, terminal.is_some(), ways);
     let doors = match &options.control {
         Some(_) => doors(&jobs),
@@ -184,18 +212,19 @@ pub fn emulate<S: Sink>(
     let mut listening = sockets.split_off(sockets.len() - doors.len());
     let door = match &options.control {
         Some(control) => {
-            listening.push(door::listen(&door::name(std::process::id()))?);
+            listening.push(door::listen_for_own()?);
             let control = control.clone();
             Some(Door::open(listening, Box::new(move |sets| control.answer(sets)))?)
         }
         None => None,
     };
     let reach = &options.outside.reach;
-    let listeners = sockets.split_off(sockets.len() - reach.len());
+    let listeners = sockets.split_off(sockets.len() - 2 * reach.len());
     let open = match &plan.outside {
         Some(outside) => {
-            let mtu = layout.nodes[outside.node].interface.mtu;
-            Some(Open::new(&supervisor, listeners, reach, mtu)?)
+            let gateway = outside.gateway.map(|gateway| gateway.node);
+            let mtu = gateway.map_or(0, |gateway| layout.nodes[gateway].interface.mtu);
+            Some(Open::new(&supervisor, &outside.tally, listeners, reach, mtu)?)
         }
         None => None,
     };
@@ -234,6 +263,8 @@ pub fn emulate<S: Sink>(
         traffic: &traffic,
         jobs: &mut jobs,
         control: options.control.as_ref(),
+        counted: &mut counted,
+        say: &options.say,
         saturation,
         saturated_start: None,
         on_tick,
@@ -261,6 +292,8 @@ pub fn emulate<S: Sink>(
     let stats = session.hop.finish(Instant::ZERO + duration);
     let left_out = session.hop.programs_left_out();
     drop(session);
+    counted.news().iter().for_each(|line| options.say.line(line));
+    let ways = counted.ways();
     sink.programs_left_out(left_out);
     let cpu = Duration::from_nanos(thread_cpu_nanos() - cpu_before);
     let scheduling = priority.scheduling();
@@ -281,6 +314,7 @@ pub fn emulate<S: Sink>(
         frames_entered: counts.entered,
         frames_delivered: counts.delivered,
         frames_lost_outside: unread + counts.refused + drops_after.saturating_sub(drops_before),
+        ways,
         scheduling,
         tap,
         cpu,
@@ -354,9 +388,12 @@ fn plan(
         sockets.extend(sink.map(|kind| Socket { node: port(flow.to), kind }));
     }
     let files = layout.files(&ways);
-    if let Some(outside) = &ways.plan {
-        let kinds = ways.listeners.iter().map(|address| SocketKind::Listener(*address));
-        sockets.extend(kinds.map(|kind| Socket { node: outside.node, kind }));
+    if let Some(gateway) = ways.plan.as_ref().and_then(|outside| outside.gateway) {
+        let kinds = ways
+            .listeners
+            .iter()
+            .flat_map(|address| [SocketKind::Listener(*address), SocketKind::Datagrams(*address)]);
+        sockets.extend(kinds.map(|kind| Socket { node: gateway.node, kind }));
     }
     let job = |job: &JobState| Job {
         node: usize::from(job.port),

@@ -63,12 +63,33 @@ pub enum EmulateError {
         package: &'static str,
     },
     /// It does not start.
-    #[error("--outside: {program} does not start: {reason}")]
+    #[error("--outside: {program} does not start: {reason}{remedy}")]
     HelperFailed {
         /// The program.
         program: &'static str,
         /// What it said.
         reason: String,
+        /// What helps, after a text that leads to it; empty if that is not known.
+        remedy: &'static str,
+    },
+    /// A port of the machine cannot lead to two places.
+    #[error("--publish: port {port} is published twice")]
+    PublishedTwice {
+        /// The port of the machine.
+        port: u16,
+    },
+    /// Nothing of the model is between a published port and its node.
+    #[error(
+        "--publish {published}: --outside-at {node} is that node itself, so nothing of the model \
+         is crossed; without --outside-at connections enter at {other}"
+    )]
+    NothingCrossed {
+        /// What is published.
+        published: String,
+        /// The node.
+        node: String,
+        /// The node where they enter by default.
+        other: String,
     },
     /// A program of the scenario is not ready, and others wait for it.
     #[error("program {command:?} in node {node:?} {what} before it was ready ({ready}){output}")]

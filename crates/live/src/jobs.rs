@@ -72,7 +72,9 @@ impl Jobs {
         let mut list = Vec::new();
         if let Some(command) = &options.command {
             let node = command_node(scenario, layout, options.in_node.as_deref())?;
-            list.push(JobState::new(scenario, layout, node, command.clone(), Instant::ZERO, None)?);
+            // What happens before does not count.
+            let start = Instant::ZERO + scenario.warmup;
+            list.push(JobState::new(scenario, layout, node, command.clone(), start, None)?);
             list[0].is_ready = true;
         }
         for program in &scenario.programs {

@@ -48,10 +48,11 @@ mod session;
 mod traffic;
 
 pub use emulate::{
-    EmulateOptions, EmulateOutcome, ProgramEnd, ProgramOutcome, emulate, host_names,
+    EmulateOptions, EmulateOutcome, ProgramEnd, ProgramOutcome, Say, emulate, host_names,
 };
 pub use error::EmulateError;
 pub use os::clock::Scheduling;
 pub use os::device::DeviceChoice;
-pub use outside::{MACHINE_NAME, OutsideOptions, Published};
+pub use os::forward::Passed;
+pub use outside::{MACHINE_NAME, OutsideOptions, Published, Way};
 pub use session::TICK;

@@ -1,18 +1,23 @@
 //! The ways between the nodes and the machine that emulates them: its network, services of its
-//! loopback that the nodes reach, and ports of its loopback that lead to a node. They begin at
-//! one node, so that what crosses them has crossed the hop.
+//! loopback that the nodes reach, and ports of its loopback that lead to a node. Each begins at a
+//! node from which the air has to be crossed, if there is one.
 
 use crate::emulate::EmulateOptions;
 use crate::error::EmulateError;
 use crate::jobs::{command_node, names};
 use crate::layout::Layout;
-use crate::os::forward::{Forwarder, Route, listen_at};
+use crate::os::forward::{Forwarder, Passed, Route, Tally, datagrams_at, listen_at};
 use crate::os::slirp::{NAME_SERVER, PROGRAM, Slirp, SlirpError};
-use crate::os::supervisor::{Outside as OutsidePlan, Supervisor};
+use crate::os::supervisor::{
+    Gateway, Outside as OutsidePlan, Published as PublishedPlan, Supervisor,
+};
 use lasthop_packet::NodeId;
 use lasthop_scenario::{Role, Scenario};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 /// What the machine is called inside.
 pub const MACHINE_NAME: &str = "host.lasthop";
@@ -28,8 +33,9 @@ pub struct OutsideOptions {
     pub reach: Vec<u16>,
     /// Ports of the machine's loopback that lead to a node.
     pub publish: Vec<Published>,
-    /// The node where the outside begins. `None`: the first host in which the command does not
-    /// run, else the access point.
+    /// The node where the outside begins. `None`: for what the command sends, the first host from
+    /// which it is separated by the air, else such an access point, else such a station; for each
+    /// published port the same as its node sees it, and of stations first that of the command.
     pub at: Option<String>,
 }
 
@@ -51,22 +57,50 @@ impl OutsideOptions {
     }
 }
 
+impl fmt::Display for Published {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.port)?;
+        if let Some(node) = &self.node {
+            write!(f, ":{node}")?;
+        }
+        match self.node_port == self.port {
+            true => Ok(()),
+            false => write!(f, ":{}", self.node_port),
+        }
+    }
+}
+
+/// A way that counts what passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The option and its value.
+    pub option: String,
+    /// The far side, to which connections lead.
+    pub far_side: String,
+    /// Counts of its connections and datagrams.
+    pub passed: Passed,
+}
+
 /// The ways of an emulation, before anything is made.
 #[derive(Debug, Default)]
 pub struct Ways {
     /// What the supervisor is to make; `None`: nothing.
     pub plan: Option<OutsidePlan>,
-    /// The address in the nodes' network at which each of the reached ports listens.
+    /// The address in the nodes' network at which each of the reached ports is.
     pub listeners: Vec<SocketAddr>,
     /// Whether there is a way to the network.
     pub has_network: bool,
+    /// Notes for the user.
+    pub notes: Vec<String>,
+    /// Options and far sides, in the order of the counters.
+    named: Vec<(String, String)>,
 }
 
 impl Ways {
     /// Opens the ports that are published.
     ///
     /// # Errors
-    /// If there is no such node, or a port of the machine is taken.
+    /// If there is no such node, nothing would be crossed, or a port of the machine is taken.
     pub fn new(
         scenario: &Scenario,
         options: &EmulateOptions,
@@ -76,37 +110,85 @@ impl Ways {
         if !outside.is_any() {
             return Ok(Self::default());
         }
-        let gateway = gateway(scenario, options, layout)?;
-        let port_of = |node: NodeId| {
-            let unknown = || EmulateError::NoOutside {
-                name: scenario.nodes[node.index()].name.clone(),
-                known: names(layout),
-            };
-            layout.doors.ports[node.index()].map(usize::from).ok_or_else(unknown)
+        let map = Map::new(scenario, layout);
+        let mut ways = Self { has_network: outside.network, ..Self::default() };
+        let of_command = command_node(scenario, layout, options.in_node.as_deref());
+        let command = match &options.command {
+            Some(_) => Some(of_command.clone()?),
+            None => None,
         };
+        let at = outside.at.as_ref();
+        let at = at.map(|name| map.named(name).ok_or_else(|| map.no_outside(name))).transpose()?;
+        let mut gateway = None;
+        if outside.network || !outside.reach.is_empty() {
+            let sender = command.or_else(|| Some(scenario.programs.first()?.node));
+            let node = match at {
+                Some(node) => node,
+                None => map.beyond(sender, sender).ok_or_else(|| map.no_outside(""))?,
+            };
+            if let Some(sender) = sender.filter(|sender| map.separated_from(*sender).is_some())
+                && !map.crosses(sender, node)
+            {
+                ways.notes.push(map.nothing_crossed("--outside-at", sender, node));
+            }
+            gateway = Some(Gateway {
+                node: map.port(node).ok_or_else(|| map.no_outside(map.name(node)))?,
+                machine: MACHINE,
+                is_router: outside.network,
+            });
+        }
+        let tally = Arc::new(Tally::new(outside.reach.len() + outside.publish.len())?);
+        for port in &outside.reach {
+            ways.listeners.push((MACHINE, *port).into());
+            ways.named.push((format!("--reach {port}"), format!("port {port} of this machine")));
+        }
+        let mut ports = BTreeSet::new();
         let mut published = Vec::new();
         for publish in &outside.publish {
+            if !ports.insert(publish.port) {
+                return Err(EmulateError::PublishedTwice { port: publish.port });
+            }
             let node = match &publish.node {
                 Some(name) => scenario.node(name).ok_or_else(|| EmulateError::NotPublished {
                     name: name.clone(),
                     known: names(layout),
                 })?,
-                None => command_node(scenario, layout, options.in_node.as_deref())?,
+                None => of_command.clone()?,
             };
-            let address = layout.nodes[port_of(node)?].interface.ipv4;
-            published.push(Route {
-                listener: listen_at((Ipv4Addr::LOCALHOST, publish.port).into())?,
-                targets: vec![(address, publish.node_port).into()],
+            let preferred = of_command.as_ref().ok().copied();
+            let best = map.beyond(Some(node), preferred);
+            let from = at.or(best).ok_or_else(|| map.no_outside(""))?;
+            if from == node {
+                return Err(EmulateError::NothingCrossed {
+                    published: publish.to_string(),
+                    node: map.name(node).to_owned(),
+                    other: best.map_or("another node", |best| map.name(best)).to_owned(),
+                });
+            }
+            if map.separated_from(node).is_some() && !map.crosses(from, node) {
+                ways.notes.push(map.nothing_crossed(&format!("--publish {publish}"), node, from));
+            }
+            let unknown = |node| map.no_outside(map.name(node));
+            let target = map.port(node).ok_or_else(|| unknown(node))?;
+            let address = layout.nodes[target].interface.ipv4;
+            let own: SocketAddr = (Ipv4Addr::LOCALHOST, publish.port).into();
+            let way = ways.named.len();
+            ways.named.push((
+                format!("--publish {publish}"),
+                format!("port {} of {}", publish.node_port, map.name(node)),
+            ));
+            published.push(PublishedPlan {
+                from: map.port(from).ok_or_else(|| unknown(from))?,
+                route: Route {
+                    way,
+                    listener: listen_at(own)?,
+                    datagrams: datagrams_at(own)?,
+                    targets: vec![(address, publish.node_port).into()],
+                },
             });
         }
-        let plan = OutsidePlan {
-            node: port_of(gateway)?,
-            machine: MACHINE,
-            is_router: outside.network,
-            published,
-        };
-        let listeners = outside.reach.iter().map(|port| (MACHINE, *port).into()).collect();
-        Ok(Self { plan: Some(plan), listeners, has_network: outside.network })
+        ways.plan = Some(OutsidePlan { gateway, published, tally });
+        Ok(ways)
     }
 
     /// The machine's name and address inside, if something of it can be reached there.
@@ -118,6 +200,62 @@ impl Ways {
     pub fn name_server(&self) -> Option<&'static str> {
         self.has_network.then_some(NAME_SERVER)
     }
+
+    /// The options, each with its far side.
+    pub fn take_names(&mut self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.named)
+    }
+}
+
+/// The counters of the ways, by name.
+#[derive(Debug, Default)]
+pub struct Counted {
+    tally: Option<Arc<Tally>>,
+    named: Vec<(String, String)>,
+    /// Whether the user knows of refused connections and datagrams, for each way.
+    told: Vec<(bool, bool)>,
+}
+
+impl Counted {
+    /// Returns the counters of a plan's ways, with names in their order.
+    pub fn new(plan: Option<&OutsidePlan>, named: Vec<(String, String)>) -> Self {
+        let told = vec![(false, false); named.len()];
+        Self { tally: plan.map(|plan| Arc::clone(&plan.tally)), named, told }
+    }
+
+    /// The counts of each way.
+    pub fn ways(&self) -> Vec<Way> {
+        let Some(tally) = &self.tally else { return Vec::new() };
+        let way = |(index, (option, far_side)): (usize, &(String, String))| Way {
+            option: option.clone(),
+            far_side: far_side.clone(),
+            passed: tally.read(index),
+        };
+        self.named.iter().enumerate().map(way).collect()
+    }
+
+    /// The first refusals of each way since the last call, a line each.
+    pub fn news(&mut self) -> Vec<String> {
+        let Some(tally) = &self.tally else { return Vec::new() };
+        let mut news = Vec::new();
+        for (index, (told, (option, far_side))) in self.told.iter_mut().zip(&self.named).enumerate()
+        {
+            let passed = tally.read(index);
+            if passed.connections_refused > 0 && !told.0 {
+                told.0 = true;
+                news.push(format!(
+                    "{option}: nobody listens at TCP {far_side}; the connection was reset"
+                ));
+            }
+            if passed.refused > 0 && !told.1 {
+                told.1 = true;
+                news.push(format!(
+                    "{option}: nobody listens at UDP {far_side}; the datagram was dropped"
+                ));
+            }
+        }
+        news
+    }
 }
 
 /// The ways while they are open. They close when this is dropped.
@@ -128,28 +266,35 @@ pub struct Open {
 }
 
 impl Open {
-    /// Opens the ways out of the nodes: `listeners` are the sockets of [`Ways::listeners`], `mtu`
-    /// is that of the node where the outside begins.
+    /// Opens the ways out of the nodes: `listeners` are the sockets of [`Ways::listeners`], each
+    /// one of TCP and one of UDP; `mtu` is that of the node where the outside begins.
     ///
     /// # Errors
     /// If slirp4netns is missing or does not start.
     pub fn new(
         supervisor: &Supervisor,
+        tally: &Arc<Tally>,
         listeners: Vec<OwnedFd>,
         reach: &[u16],
         mtu: u16,
     ) -> Result<Self, EmulateError> {
-        let route = |(listener, port): (OwnedFd, &u16)| Route {
-            listener,
+        let mut sockets = listeners.into_iter();
+        let mut routes = Vec::new();
+        for (way, port) in reach.iter().enumerate() {
+            let (Some(listener), Some(datagrams)) = (sockets.next(), sockets.next()) else { break };
             // A server may listen at one of them only.
-            targets: vec![(Ipv4Addr::LOCALHOST, *port).into(), (Ipv6Addr::LOCALHOST, *port).into()],
-        };
-        let routes: Vec<Route> = listeners.into_iter().zip(reach).map(route).collect();
-        let forwarder = (!routes.is_empty()).then(|| Forwarder::start(routes)).transpose()?;
+            let targets =
+                vec![(Ipv4Addr::LOCALHOST, *port).into(), (Ipv6Addr::LOCALHOST, *port).into()];
+            routes.push(Route { way, listener, datagrams, targets });
+        }
+        let start = || Forwarder::start(routes, Arc::clone(tally));
+        let forwarder = (!reach.is_empty()).then(start).transpose()?;
         let slirp = supervisor.outside().map(|namespaces| Slirp::start(namespaces, mtu));
         let slirp = slirp.transpose().map_err(|why| match why {
             SlirpError::Missing => EmulateError::NoHelper { program: PROGRAM, package: PROGRAM },
-            SlirpError::Failed(reason) => EmulateError::HelperFailed { program: PROGRAM, reason },
+            SlirpError::Failed(reason) => {
+                EmulateError::HelperFailed { program: PROGRAM, remedy: remedy(&reason), reason }
+            }
             SlirpError::Os(error) => EmulateError::Os(error),
         })?;
         if slirp.is_some() {
@@ -159,22 +304,93 @@ impl Open {
     }
 }
 
-/// The node where the outside begins.
-fn gateway(
-    scenario: &Scenario,
-    options: &EmulateOptions,
-    layout: &Layout,
-) -> Result<NodeId, EmulateError> {
-    let unknown = |name: &str| EmulateError::NoOutside { name: name.into(), known: names(layout) };
-    if let Some(name) = &options.outside.at {
-        return scenario.node(name).ok_or_else(|| unknown(name));
+/// The remedy for an error of the helper.
+fn remedy(reason: &str) -> &'static str {
+    if !reason.contains("/dev/net/tun") {
+        return "";
     }
-    let command = options.command.as_ref();
-    let command = command.map(|_| command_node(scenario, layout, options.in_node.as_deref()));
-    let command = command.transpose()?;
-    let ids = (0..scenario.own_nodes().len()).map(|index| NodeId(index as u16));
-    let others: Vec<NodeId> = ids.filter(|id| Some(*id) != command).collect();
-    let first =
-        |role: Role| others.iter().copied().find(|id| scenario.nodes[id.index()].role == role);
-    first(Role::Host).or_else(|| first(Role::AccessPoint)).ok_or_else(|| unknown(""))
+    match reason.contains("Permission denied") {
+        true => "; let all users open it, as most systems do, with `sudo chmod 666 /dev/net/tun`",
+        false => {
+            "; load it with `sudo modprobe tun`, or start the container with `--device /dev/net/tun`"
+        }
+    }
+}
+
+/// The nodes, and which of them are separated by the air: those that no wires join.
+struct Map<'a> {
+    scenario: &'a Scenario,
+    layout: &'a Layout,
+    /// For each node one that it is joined to by wires, the same for all of them.
+    joined: Vec<usize>,
+}
+
+impl<'a> Map<'a> {
+    fn new(scenario: &'a Scenario, layout: &'a Layout) -> Self {
+        let mut joined: Vec<usize> = (0..scenario.nodes.len()).collect();
+        for wire in &scenario.network.wires {
+            let [one, other] = wire.ends.map(|end| joined[end.index()]);
+            joined.iter_mut().filter(|it| **it == other).for_each(|it| *it = one);
+        }
+        Self { scenario, layout, joined }
+    }
+
+    fn named(&self, name: &str) -> Option<NodeId> {
+        self.scenario.node(name)
+    }
+
+    fn name(&self, node: NodeId) -> &str {
+        &self.scenario.nodes[node.index()].name
+    }
+
+    fn port(&self, node: NodeId) -> Option<usize> {
+        self.layout.doors.ports[node.index()].map(usize::from)
+    }
+
+    fn no_outside(&self, name: &str) -> EmulateError {
+        EmulateError::NoOutside { name: name.into(), known: names(self.layout) }
+    }
+
+    /// Whether packets from one node to the other cross the air.
+    fn crosses(&self, one: NodeId, other: NodeId) -> bool {
+        self.scenario.network.cell.is_some()
+            && self.joined[one.index()] != self.joined[other.index()]
+    }
+
+    /// The nodes where the outside may begin, best first: hosts, access points, then stations.
+    fn candidates(&self, preferred: Option<NodeId>) -> Vec<NodeId> {
+        let ids = (0..self.scenario.own_nodes().len()).map(|index| NodeId(index as u16));
+        let own: Vec<NodeId> = ids.filter(|id| self.port(*id).is_some()).collect();
+        let of = |role: Role| {
+            own.iter().copied().filter(move |id| self.scenario.nodes[id.index()].role == role)
+        };
+        let mut stations: Vec<NodeId> = of(Role::Station).collect();
+        stations.sort_by_key(|id| Some(*id) != preferred);
+        of(Role::Host).chain(of(Role::AccessPoint)).chain(stations).collect()
+    }
+
+    /// A node that is separated from `node` by the air; `None` without one.
+    fn separated_from(&self, node: NodeId) -> Option<NodeId> {
+        self.candidates(None).into_iter().find(|other| self.crosses(*other, node))
+    }
+
+    /// The node where the outside begins as seen by `node`: the best one that is separated from it
+    /// by the air, else the best other one.
+    fn beyond(&self, node: Option<NodeId>, preferred: Option<NodeId>) -> Option<NodeId> {
+        let all = self.candidates(preferred);
+        let separated = |other: &NodeId| node.is_some_and(|node| self.crosses(*other, node));
+        let another = |other: &NodeId| {
+            Some(*other) != node && self.scenario.nodes[other.index()].role != Role::Station
+        };
+        let mut all = all.iter().copied();
+        all.clone().find(separated).or_else(|| all.find(another))
+    }
+
+    fn nothing_crossed(&self, what: &str, one: NodeId, other: NodeId) -> String {
+        let (one, other) = (self.name(one), self.name(other));
+        match one == other {
+            true => format!("{what}: the outside begins at {one} itself, so no Wi-Fi is crossed"),
+            false => format!("{what}: between {other} and {one} no Wi-Fi is crossed"),
+        }
+    }
 }

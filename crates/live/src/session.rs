@@ -3,6 +3,7 @@
 //! the command, or with a signal, and gives programs [`GRACE`] to end.
 
 use crate::control::Control;
+use crate::emulate::Say;
 use crate::error::EmulateError;
 use crate::hop::{Begun, Hop};
 use crate::jobs::{Jobs, Life};
@@ -11,6 +12,7 @@ use crate::os::event_loop::{Driver, EventLoop, Progress, Registry};
 use crate::os::signal::Signals;
 use crate::os::supervisor::{Supervisor, SupervisorOrder, SupervisorReport};
 use crate::os::terminal::{Terminal, stop_ourselves};
+use crate::outside::Counted;
 use crate::saturation::Saturation;
 use crate::traffic::{Note, Traffic};
 use lasthop_hosts::Sink;
@@ -53,6 +55,10 @@ pub struct Session<'a, S: Sink> {
     pub jobs: &'a mut Jobs,
     /// What changes the emulation from outside.
     pub control: Option<&'a Control>,
+    /// What passed the ways to the machine.
+    pub counted: &'a mut Counted,
+    /// Who is told of it.
+    pub say: &'a Say,
     /// The room that saturated flows are granted.
     pub saturation: Saturation,
     /// The instant at which the next saturated flow starts.
@@ -244,6 +250,7 @@ impl<S: Sink> Driver for Session<'_, S> {
         if is_tick {
             self.saturation.forget_lost(|flow| self.hop.backlog(now, flow));
             (self.on_tick)(now, self.hop.sink);
+            self.counted.news().iter().for_each(|line| self.say.line(line));
             while self.next_tick <= now {
                 self.next_tick += TICK;
             }

@@ -6,18 +6,18 @@
 #![expect(clippy::disallowed_types, reason = "servers and clients on the machine itself")]
 #![expect(clippy::disallowed_methods, reason = "clients wait in real time")]
 
-use lasthop_fixtures::two_hosts;
-use lasthop_hosts::Sink;
+use lasthop_fixtures::{hop, two_hosts};
+use lasthop_hosts::{ProgramFlow, Sink};
 use lasthop_live::{
-    EmulateError, EmulateOptions, EmulateOutcome, OutsideOptions, Published, emulate,
+    EmulateError, EmulateOptions, EmulateOutcome, OutsideOptions, Passed, Published, Say, emulate,
 };
-use lasthop_packet::{DropReason, NodeId, Packet};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet};
 use lasthop_units::Instant;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// One way of the wire between the two hosts, in seconds.
@@ -27,13 +27,17 @@ fn hosts(loss: &str) -> String {
     "duration = \"4s\"\n".to_owned() + &two_hosts(&format!("delay = \"30ms\"\nloss = {loss}"))
 }
 
-/// Counts the packets that were lost.
+/// Counts the packets that were lost, and notes the flows of programs.
 #[derive(Default)]
-struct Lost(u64);
+struct Lost(u64, Vec<ProgramFlow>);
 
 impl Sink for Lost {
     fn dropped(&mut self, _now: Instant, _node: NodeId, _packet: &Packet, _reason: DropReason) {
         self.0 += 1;
+    }
+
+    fn program_flow(&mut self, _now: Instant, _id: FlowId, flow: &ProgramFlow) {
+        self.1.push(flow.clone());
     }
 }
 
@@ -44,13 +48,24 @@ fn run(
     outside: OutsideOptions,
     command: &str,
 ) -> Option<(EmulateOutcome, u64)> {
-    let scenario = lasthop_scenario::parse("test.toml", &(hosts(loss) + programs), &[]).unwrap();
-    let command = Some(["/bin/sh", "-c", command].map(Into::into).to_vec());
     let in_node = Some("left".into());
-    let options = EmulateOptions { command, in_node, outside, ..EmulateOptions::default() };
+    let options = EmulateOptions { in_node, outside, ..EmulateOptions::default() };
+    let (outcome, lost) = emulated(&(hosts(loss) + programs), command, options)?;
+    Some((outcome, lost.0))
+}
+
+/// Runs a shell command in an emulation; `None` if this machine does not allow that.
+fn emulated(
+    scenario: &str,
+    command: &str,
+    options: EmulateOptions,
+) -> Option<(EmulateOutcome, Lost)> {
+    let scenario = lasthop_scenario::parse("test.toml", scenario, &[]).unwrap();
+    let command = Some(["/bin/sh", "-c", command].map(Into::into).to_vec());
+    let options = EmulateOptions { command, ..options };
     let mut lost = Lost::default();
     match emulate(&scenario, &options, &mut lost, &mut |_, _| {}) {
-        Ok(outcome) => Some((outcome, lost.0)),
+        Ok(outcome) => Some((outcome, lost)),
         Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => {
             eprintln!("skipped, because {error}");
             None
@@ -254,4 +269,210 @@ fn the_machines_network_is_reached_through_the_network_of_the_nodes() {
     let Some((_, lost)) = run("0.03", "", outside, &curl_twice(&url, &written)) else { return };
     assert_eq!(second(&written).1, 300_000);
     assert!(lost > 2, "{lost}");
+}
+
+/// A laptop behind Wi-Fi, and a server behind a wire of 5 ms.
+fn with_air() -> String {
+    "duration = \"9s\"\n".to_owned() + &hop("laptop", "position = [\"3m\", \"0m\"]", "5ms")
+}
+
+/// A server at this port of its node that answers each datagram, and says hello to each
+/// connection.
+const SERVER: &str = r#"
+import select, socket, sys
+address = ("", int(sys.argv[1]))
+stream = socket.create_server(address)
+datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+datagrams.bind(address)
+while True:
+    for ready in select.select([stream, datagrams], [], [])[0]:
+        if ready is stream:
+            stream.accept()[0].sendall(b"hello")
+        else:
+            data, client = datagrams.recvfrom(65536)
+            datagrams.sendto(data, client)
+"#;
+
+/// A free port of the loopback, for TCP and for UDP.
+fn free_port() -> u16 {
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if UdpSocket::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// The flows of `protocol` to port 8000, by the nodes where they begin and end.
+fn ends(flows: &[ProgramFlow], protocol: u8) -> Vec<(u16, u16)> {
+    let to_server = flows.iter().filter(|flow| {
+        flow.protocol == protocol && flow.ports.is_some_and(|[_, port]| port == 8000)
+    });
+    to_server.map(|flow| (flow.from.0, flow.to.0)).collect()
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Whichever node has the server: connections and datagrams cross the air.
+#[test]
+fn what_is_published_enters_on_the_other_side_of_the_air() {
+    if !installed("python3") {
+        return;
+    }
+    // The nodes in the order of the scenario.
+    const AP: u16 = 0;
+    const LAPTOP: u16 = 1;
+    const FAR: u16 = 2;
+    for (node, in_node, expected) in [
+        ("server", None, (LAPTOP, FAR)),
+        ("server", Some("server"), (LAPTOP, FAR)),
+        ("laptop", None, (FAR, LAPTOP)),
+        ("laptop", Some("server"), (FAR, LAPTOP)),
+        ("ap", None, (LAPTOP, AP)),
+    ] {
+        let port = free_port();
+        let published = Published { port, node: Some(node.into()), node_port: 8000 };
+        let outside = OutsideOptions { publish: vec![published], ..OutsideOptions::default() };
+        let server = format!(
+            "[[run]]\nnode = \"{node}\"\ncommand = [\"python3\", \"-c\", {SERVER:?}, \"8000\"]\n\
+             ready = \"tcp:8000\"\n"
+        );
+        let client = std::thread::spawn(move || {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            let mut hello = [0; 5];
+            for _ in 0..100 {
+                std::thread::sleep(Duration::from_millis(50));
+                let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+                if stream.is_ok_and(|mut it| it.read_exact(&mut hello).is_ok()) {
+                    socket.send_to(&[7; 1_200], (Ipv4Addr::LOCALHOST, port)).unwrap();
+                    let mut answer = [0; 2_000];
+                    if let Ok(bytes) = socket.recv(&mut answer) {
+                        return bytes;
+                    }
+                }
+            }
+            0
+        });
+        let in_node = in_node.map(str::to_owned);
+        let options = EmulateOptions { in_node, outside, ..EmulateOptions::default() };
+        let Some((outcome, seen)) = emulated(&(with_air() + &server), "sleep 3", options) else {
+            return;
+        };
+        assert_eq!(client.join().unwrap(), 1_200, "{node}");
+        for protocol in [TCP, UDP] {
+            let ends = ends(&seen.1, protocol);
+            assert!(!ends.is_empty() && ends.iter().all(|it| *it == expected), "{node}: {ends:?}");
+        }
+        let Passed { clients, sent, answers, refused, overflowed, .. } = outcome.ways[0].passed;
+        assert_eq!((clients, refused, overflowed), (1, 0, 0), "{outcome:?}");
+        assert!(sent >= 1 && answers >= 1, "{outcome:?}");
+    }
+}
+
+/// Where it is said that the outside begins at the very node, nothing would be crossed.
+#[test]
+fn what_crosses_nothing_is_refused_or_said() {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&said);
+    let say = Say(Some(Arc::new(move |line: &str| tell.lock().unwrap().push(line.to_owned()))));
+    let scenario = lasthop_scenario::parse("test.toml", &with_air(), &[]).unwrap();
+    let run = |publish: &[(&str, u16)], reach: &[u16], at: Option<&str>| {
+        let publish = publish.iter().map(|(node, port)| Published {
+            port: *port,
+            node: Some((*node).into()),
+            node_port: 8000,
+        });
+        let outside = OutsideOptions {
+            publish: publish.collect(),
+            reach: reach.to_vec(),
+            at: at.map(Into::into),
+            network: false,
+        };
+        let command = Some(vec!["true".into()]);
+        let say = say.clone();
+        let options = EmulateOptions { command, outside, say, ..EmulateOptions::default() };
+        emulate(&scenario, &options, &mut Lost::default(), &mut |_, _| {})
+    };
+    let port = free_port();
+    let refused = run(&[("server", port)], &[], Some("server")).unwrap_err();
+    assert!(matches!(&refused, EmulateError::NothingCrossed { other, .. } if other == "laptop"));
+    let twice = run(&[("server", port), ("laptop", port)], &[], None).unwrap_err();
+    assert_eq!(twice, EmulateError::PublishedTwice { port });
+    match run(&[("server", port)], &[], Some("ap")) {
+        Ok(_) => {}
+        Err(EmulateError::Os(error)) if error.call.starts_with("unshare") => return,
+        Err(error) => panic!("{error}"),
+    }
+    run(&[], &[port], Some("laptop")).unwrap();
+    run(&[("server", port)], &[port], None).unwrap();
+    let said = said.lock().unwrap();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("between ap and server no Wi-Fi is crossed"), "{said:?}");
+    assert!(said[1].contains("begins at laptop itself"), "{said:?}");
+}
+
+/// Datagrams of several clients, as of name lookups, of media, and of what nobody answers.
+#[test]
+fn datagrams_reach_a_service_of_the_machine() {
+    if !installed("python3") {
+        return;
+    }
+    let service = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = service.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 65_536];
+        while let Ok((bytes, client)) = service.recv_from(&mut buffer) {
+            let _ = service.send_to(&buffer[..bytes], client);
+        }
+    });
+    let nobody = free_port();
+    let outside = OutsideOptions { reach: vec![port, nobody], ..OutsideOptions::default() };
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let tell = Arc::clone(&said);
+    let say = Say(Some(Arc::new(move |line: &str| tell.lock().unwrap().push(line.to_owned()))));
+    let options = EmulateOptions { outside, say, ..EmulateOptions::default() };
+    // Longer than a packet of the hop; small ones of many clients; and two that nobody takes.
+    let script = format!(
+        r#"
+import socket
+def client():
+    it = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    it.settimeout(2)
+    return it
+for size in (5000, 1200, 0):
+    it = client()
+    it.sendto(b"x" * size, ("host.lasthop", {port}))
+    assert len(it.recv(9000)) == size
+many = [client() for _ in range(20)]
+for number, it in enumerate(many):
+    it.sendto(bytes([number]) * 60, ("host.lasthop", {port}))
+for number, it in enumerate(many):
+    assert it.recv(99) == bytes([number]) * 60
+for _ in range(2):
+    client().sendto(b"?", ("host.lasthop", {nobody}))
+try:
+    socket.create_connection(("host.lasthop", {nobody}), 2).recv(1)
+except ConnectionResetError:
+    pass
+"#
+    );
+    let written = Written::new("datagrams");
+    std::fs::write(&written.0, script).unwrap();
+    let command = format!("python3 {}", written.0.display());
+    let Some((outcome, _)) = emulated(&with_air(), &command, options) else { return };
+    assert_eq!(outcome.exit_status, Some(0));
+    let [service, nobody_there] = &outcome.ways[..] else { panic!("{outcome:?}") };
+    let expected = Passed { clients: 23, sent: 23, answers: 23, ..Passed::default() };
+    assert_eq!(service.passed, expected);
+    let Passed { connections, connections_refused, sent, refused, .. } = nobody_there.passed;
+    assert_eq!((connections, connections_refused, sent, refused), (1, 1, 0, 2));
+    let said = said.lock().unwrap();
+    let lines = [
+        format!("--reach {nobody}: nobody listens at UDP port {nobody} of this machine"),
+        format!("--reach {nobody}: nobody listens at TCP port {nobody} of this machine"),
+    ];
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(lines.iter().all(|line| said.iter().any(|it| it.starts_with(line))), "{said:?}");
 }

@@ -8,6 +8,7 @@
 //! | [`trial`] | what remedies bring: the scenario with and without each, run by what is given |
 //! | [`plots`] | series and delays as panels |
 //! | [`page`] | all of it as one HTML page |
+//! | [`ways`] | drops of the ways to the machine, in words |
 //!
 //! Simulated and emulated runs have the same document, and the same function judges both. The
 //! crate runs nothing and reads and writes no file. Pages, plots and expectations take what
@@ -24,3 +25,4 @@ pub mod page;
 pub mod plots;
 pub mod remedy;
 pub mod trial;
+pub mod ways;

@@ -9,9 +9,10 @@ pub mod set;
 pub mod variants;
 
 use crate::finding::{Finding, findings};
-use crate::plots::{Figure, causes, causes_table, distributions, over_time};
+use crate::plots::{Figure, Own, causes, causes_table, distributions, over_time};
 use crate::remedy;
 use crate::trial::{Number, Trial, Trials};
+use crate::ways;
 use lasthop_evidence::page::{document, preformatted, table};
 use lasthop_evidence::plot::{escaped, inline_svg};
 use lasthop_trace::{Delays, RunDocument, SeriesReading};
@@ -68,6 +69,13 @@ pub fn html(content: &Content<'_>) -> String {
              delays, and what follows from them.</p>",
         );
     }
+    for (name, way) in run.emulation.iter().flat_map(|emulation| &emulation.ways) {
+        if let Some(dropped) = ways::dropped(way) {
+            let told = escaped(&format!("{name}: {dropped}"));
+            let _ = write!(body, "<p><strong>Warning:</strong> {told}.</p>");
+        }
+    }
+    let own = Own::of(run);
     body.push_str(&wrong(content));
     if let Some(figure) = causes(run) {
         let (heads, rows) = causes_table(run);
@@ -75,18 +83,19 @@ pub fn html(content: &Content<'_>) -> String {
         let numbers = format!("<details><summary>In numbers, ms</summary>{numbers}</details>");
         body.push_str(&section_with(&figure, &numbers));
     }
-    if let Some(figure) = content.delays.and_then(distributions) {
+    if let Some(figure) = content.delays.and_then(|delays| distributions(delays, &own)) {
         body.push_str(&section(&figure));
     }
     match content.series {
         Some(series) => {
-            over_time(series).iter().for_each(|figure| body.push_str(&section(figure)));
+            over_time(series, &own).iter().for_each(|figure| body.push_str(&section(figure)));
         }
         None => body.push_str(
             "<section><p class=\"muted\">There is no series.parquet, so nothing is shown over \
              time.</p></section>\n",
         ),
     }
+    body.push_str(&programs(run));
     body.push_str(&flows(run));
     body.push_str(&coded::links(run));
     body.push_str(&made_by(content));
@@ -215,6 +224,36 @@ fn section_with(figure: &Figure, below: &str) -> String {
         escaped(&figure.shows),
         inline_svg(&figure.panels, &format!("{}. {}", figure.title, figure.shows))
     )
+}
+
+/// The numbers of flows of programs; of many, those with most packets.
+fn programs(run: &RunDocument) -> String {
+    const ROWS_MAX: usize = 32;
+    if run.programs.is_empty() {
+        return String::new();
+    }
+    let heads = ["Flow", "Sent by", "MB", "Delay, ms", "p99", "Lost", "of packets"];
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2}"));
+    let mut programs: Vec<_> = run.programs.iter().collect();
+    programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.packets_sent));
+    let rows = programs.iter().take(ROWS_MAX).map(|(name, program)| {
+        vec![
+            (*name).clone(),
+            program.program.clone().unwrap_or_default(),
+            format!("{:.3}", program.bytes_received as f64 / 1e6),
+            number(program.one_way_delay_ms.map(|it| it.mean)),
+            number(program.one_way_delay_ms.map(|it| it.p99)),
+            program.packets_lost.to_string(),
+            program.packets_sent.to_string(),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let left_out = match programs.len() > ROWS_MAX {
+        true => format!("<p>The {ROWS_MAX} of {} flows with most packets.</p>", programs.len()),
+        false => String::new(),
+    };
+    let title = "Flows of programs";
+    format!("<section><h2>{title}</h2>{}{left_out}</section>\n", table(title, &heads, 2, &rows))
 }
 
 /// The numbers of flows; of many, the first in the order of their names.

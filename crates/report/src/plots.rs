@@ -1,7 +1,7 @@
 //! Panels of a run: throughput, delay, queues and the rest over time, from its series; where
 //! the delay of each flow went, from its document; how delays are distributed, from its events.
-//! Of many flows, nodes or links those with most are shown; of many readings, means of
-//! neighbours.
+//! Of many flows, nodes or links those of programs are shown first, then those with most; of many
+//! readings, means of neighbours.
 
 use lasthop_evidence::plot::{Axis, Look, Panel, Point, Series};
 use lasthop_trace::{DelayPartsSummary, Delays, Histogram, RunDocument, SeriesOf, SeriesReading};
@@ -32,6 +32,37 @@ pub struct Figure {
     pub shows: String,
     /// Its panels.
     pub panels: Vec<Panel>,
+}
+
+/// The reader's own flows and nodes in an emulation: flows of programs, and the nodes where they
+/// begin and end. A simulation has none.
+#[derive(Clone, Debug, Default)]
+pub struct Own<'a> {
+    names: BTreeSet<&'a str>,
+}
+
+impl<'a> Own<'a> {
+    /// The reader's own in a run.
+    pub fn of(run: &'a RunDocument) -> Self {
+        let programs = run.programs.iter().flat_map(|(name, program)| {
+            let ends = [program.sender.as_deref(), program.receiver.as_deref()];
+            [Some(name.as_str())].into_iter().chain(ends).flatten()
+        });
+        Self { names: programs.collect() }
+    }
+
+    /// Whether a flow or a node is, or an end of a link.
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || name.split("->").any(|end| self.names.contains(end.trim()))
+    }
+
+    /// The rule of the choice, behind "The 6 of 9".
+    fn rule(&self, most: &str) -> String {
+        match self.names.is_empty() {
+            true => format!("with {most} are shown"),
+            false => format!("are shown that programs have to do with, then those with {most}"),
+        }
+    }
 }
 
 /// A quantity over time.
@@ -104,21 +135,21 @@ const QUANTITIES: [Quantity; 8] = [
 ];
 
 /// The figures of a run's series; one without readings is left out.
-pub fn over_time(series: &[SeriesReading]) -> Vec<Figure> {
+pub fn over_time(series: &[SeriesReading], own: &Own<'_>) -> Vec<Figure> {
     let (before, after) = QUANTITIES.split_at(AIR_BEHIND);
     let mut before: Vec<Figure> =
-        before.iter().filter_map(|quantity| quantity.figure(series)).collect();
-    if let Some(figure) = causes_over_time(series) {
+        before.iter().filter_map(|quantity| quantity.figure(series, own)).collect();
+    if let Some(figure) = causes_over_time(series, own) {
         let delay = before.iter().position(|figure| figure.title == DELAY);
         before.insert(delay.map_or(before.len(), |at| at + 1), figure);
     }
-    let after = after.iter().filter_map(|quantity| quantity.figure(series));
+    let after = after.iter().filter_map(|quantity| quantity.figure(series, own));
     before.into_iter().chain(air(series)).chain(after).collect()
 }
 
 /// Where the delay of each flow went over time, its causes stacked up to it; `None` if the series
 /// do not have them.
-fn causes_over_time(series: &[SeriesReading]) -> Option<Figure> {
+fn causes_over_time(series: &[SeriesReading], own: &Own<'_>) -> Option<Figure> {
     let mut flows: BTreeMap<&str, Vec<(f64, [f64; CAUSES.len()])>> = BTreeMap::new();
     for reading in series {
         if let (Some(name), Some(parts)) = (flow(reading), &reading.parts_ms) {
@@ -131,7 +162,9 @@ fn causes_over_time(series: &[SeriesReading]) -> Option<Figure> {
     let total = |readings: &[(f64, [f64; CAUSES.len()])]| {
         readings.iter().flat_map(|(_, causes)| causes).sum::<f64>()
     };
-    flows.sort_by(|(_, a), (_, b)| total(b).total_cmp(&total(a)));
+    flows.sort_by(|(a_name, a), (b_name, b)| {
+        own.has(b_name).cmp(&own.has(a_name)).then(total(b).total_cmp(&total(a)))
+    });
     flows.truncate(STACKS_MAX);
     let panel = |(name, readings): (&str, Vec<(f64, [f64; CAUSES.len()])>)| {
         let each = readings.len().div_ceil(AREA_POINTS_MAX).max(1);
@@ -153,7 +186,7 @@ fn causes_over_time(series: &[SeriesReading]) -> Option<Figure> {
     };
     let left_out = match all.saturating_sub(STACKS_MAX) {
         0 => String::new(),
-        _ => format!(" The {STACKS_MAX} of {all} flows with most delay are shown."),
+        _ => format!(" The {STACKS_MAX} of {all} flows {}.", own.rule("most delay")),
     };
     (!flows.is_empty()).then(|| Figure {
         title: "Where the delay went over time",
@@ -234,7 +267,7 @@ pub fn air(series: &[SeriesReading]) -> Option<Figure> {
 
 /// How delays are distributed: a panel of one-way delays and one of round-trip times. `None` if
 /// there are none.
-pub fn distributions(delays: &Delays) -> Option<Figure> {
+pub fn distributions(delays: &Delays, own: &Own<'_>) -> Option<Figure> {
     let sampled = match delays.every {
         0 | 1 => String::new(),
         every => format!(" Of this long run one in {every} parts of 65 536 events was read."),
@@ -244,14 +277,15 @@ pub fn distributions(delays: &Delays) -> Option<Figure> {
     let panels: Vec<Panel> =
         [("One-way delay", &delays.one_way), ("Round-trip time", &delays.round_trips)]
             .into_iter()
-            .filter_map(|(title, of)| distribution(title, of, &known))
+            .filter_map(|(title, of)| distribution(title, of, &known, own))
             .collect();
     (!panels.is_empty()).then(|| Figure {
         title: "How delays are distributed",
         shows: format!(
             "The share of packets, and of round trips, that took so long or less, after the \
              warm-up. The slowest 1 % are at the top; the axis ends where 99.9 % are reached. Of \
-             many flows the {SERIES_MAX} with most packets are shown.{sampled}"
+             many flows the {SERIES_MAX} {}.{sampled}",
+            own.rule("most packets")
         ),
         panels,
     })
@@ -270,10 +304,11 @@ fn distribution(
     title: &str,
     of: &BTreeMap<String, Histogram>,
     known: &BTreeSet<&str>,
+    own: &Own<'_>,
 ) -> Option<Panel> {
     let mut flows: Vec<(&String, &Histogram)> =
         of.iter().filter(|(_, it)| it.count() > 0).collect();
-    flows.sort_by_key(|(_, histogram)| std::cmp::Reverse(histogram.count()));
+    flows.sort_by_key(|(name, histogram)| std::cmp::Reverse((own.has(name), histogram.count())));
     flows.truncate(SERIES_MAX);
     if flows.is_empty() {
         return None;
@@ -318,10 +353,12 @@ pub fn beside(all: &[(&str, &[SeriesReading])]) -> Vec<Figure> {
 }
 
 impl Quantity {
-    fn figure(&self, series: &[SeriesReading]) -> Option<Figure> {
+    fn figure(&self, series: &[SeriesReading], own: &Own<'_>) -> Option<Figure> {
         let mut lines: Vec<(&str, Vec<Point>)> = self.lines(series).into_iter().collect();
         let all = lines.len();
-        lines.sort_by(|(_, a), (_, b)| sum(b).total_cmp(&sum(a)));
+        lines.sort_by(|(a_name, a), (b_name, b)| {
+            own.has(b_name).cmp(&own.has(a_name)).then(sum(b).total_cmp(&sum(a)))
+        });
         lines.truncate(SERIES_MAX);
         if lines.is_empty() {
             return None;
@@ -336,7 +373,7 @@ impl Quantity {
         });
         let left_out = match all.saturating_sub(SERIES_MAX) {
             0 => String::new(),
-            _ => format!(" The {SERIES_MAX} of {all} with most are shown."),
+            _ => format!(" The {SERIES_MAX} of {all} {}.", own.rule("most")),
         };
         let shows = format!("{}{left_out}", self.shows);
         Some(Figure { title: self.title, shows, panels: vec![panel] })
@@ -542,7 +579,7 @@ pub fn causes(run: &RunDocument) -> Option<Figure> {
     let slowest: Vec<_> = flows.iter().map(|(.., slowest)| *slowest).collect();
     let left_out = match all.saturating_sub(FLOWS_MAX) {
         0 => String::new(),
-        _ => format!(" The {FLOWS_MAX} of {all} flows with most packets are shown."),
+        _ => format!(" The {FLOWS_MAX} of {all} flows {}.", Own::of(run).rule("most packets")),
     };
     Some(Figure {
         title: "Where the delay went",
@@ -562,6 +599,7 @@ type FlowDelays<'a> = (&'a String, u64, DelayPartsSummary, DelayPartsSummary);
 
 /// The flows with most packets and their delays, and how many there are in all.
 fn delays(run: &RunDocument) -> (Vec<FlowDelays<'_>>, usize) {
+    let own = Own::of(run);
     let flows = run.flows.iter().map(|(name, flow)| {
         (name, flow.packets_received, flow.delay_parts_ms, flow.delay_parts_slowest_ms)
     });
@@ -573,7 +611,7 @@ fn delays(run: &RunDocument) -> (Vec<FlowDelays<'_>>, usize) {
         .filter_map(|(name, packets, mean, slowest)| Some((name, packets, mean?, slowest?)))
         .collect();
     let all = flows.len();
-    flows.sort_by_key(|(_, packets, ..)| std::cmp::Reverse(*packets));
+    flows.sort_by_key(|(name, packets, ..)| std::cmp::Reverse((own.has(name), *packets)));
     flows.truncate(FLOWS_MAX);
     (flows, all)
 }
@@ -623,7 +661,7 @@ mod tests {
             let name = format!("flow{flow}");
             series.extend((0..900).map(|at| reading(f64::from(at), &name, f64::from(flow))));
         }
-        let figures = over_time(&series);
+        let figures = over_time(&series, &Own::default());
         let [figure] = &figures[..] else { panic!("throughput only: {figures:?}") };
         let lines = &figure.panels[0].series;
         assert_eq!((lines.len(), lines[0].name.as_str()), (SERIES_MAX, "flow7"));
@@ -680,7 +718,7 @@ mod tests {
             ..reading(at_s, "up", 1.0)
         };
         let series = [reading(1.0, "up", 1.0), with(2.0), with(3.0)];
-        let figures = over_time(&series);
+        let figures = over_time(&series, &Own::default());
         let titles: Vec<_> = figures.iter().map(|figure| figure.title).collect();
         assert_eq!(titles, ["Throughput", DELAY, "Where the delay went over time"]);
         let areas = &figures[2].panels[0].series;
@@ -688,7 +726,7 @@ mod tests {
         let top = areas.last().expect("wire").points.iter().map(|point| point.1);
         assert!(top.fold(0.0, f64::max) == 26.5, "{areas:?}");
         assert_eq!(mean_series(&[series.to_vec(), series.to_vec()]), series);
-        assert!(causes_over_time(&series[..1]).is_none(), "older files have none");
+        assert!(causes_over_time(&series[..1], &Own::default()).is_none(), "older files have none");
     }
 
     #[test]
@@ -721,14 +759,14 @@ mod tests {
         (1..=1_000).for_each(|ms| histogram.add(ms * 1_000_000));
         let mut delays = Delays::default();
         delays.one_way.insert("up".to_owned(), histogram);
-        let figure = distributions(&delays).expect("one flow");
+        let figure = distributions(&delays, &Own::default()).expect("one flow");
         let [panel] = &figure.panels[..] else { panic!("no round trips: {figure:?}") };
         let points = &panel.series[0].points;
         assert!(points.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{points:?}");
         let half = points.iter().find(|point| point.1 >= 50.0).expect("a median");
         assert!((half.0 - 500.0).abs() < 1.0, "{half:?}");
         assert_eq!(points.last().map(|point| point.1), Some(99.9));
-        assert_eq!(distributions(&Delays::default()), None);
+        assert_eq!(distributions(&Delays::default(), &Own::default()), None);
     }
 
     #[test]

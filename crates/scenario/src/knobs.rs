@@ -1,10 +1,11 @@
 //! What somebody who watches a run would turn by hand: the keys that may change while it runs
-//! ([`change`](crate::change)), with what they are now and how far they reasonably go. Of many
-//! stations the first have knobs; any key that may change can be set by its path all the same.
+//! ([`change`](crate::change)), with what they are now and how far they reasonably go, in groups:
+//! the first station, the access points, the wires, then all other nodes. Nodes that are one table
+//! with a `count` share the knobs of its keys.
 
 use crate::Role;
 use crate::change::Evolved;
-use crate::tree::Node;
+use crate::tree::{Node, Value};
 use lasthop_net::CableConfig;
 use lasthop_net::cable::Jitter;
 use lasthop_net::loss::Loss;
@@ -13,9 +14,6 @@ use lasthop_units::{Db, Duration, Probability};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Role as CellRole, StationConfig};
 
-/// Most stations with knobs of their own, and most wires.
-const STATIONS_MAX: usize = 8;
-const WIRES_MAX: usize = 4;
 /// How far delays and jitter go, in ms, and rates of wires, in Mb/s, unless they are beyond that.
 const DELAY_MAX_MS: f64 = 500.0;
 const JITTER_MAX_MS: f64 = 100.0;
@@ -44,6 +42,10 @@ pub struct Knob {
     pub path: String,
     /// What it is, in words.
     pub label: String,
+    /// Its owner: a node, several nodes, a wire.
+    pub group: String,
+    /// Whether that is the first station, an access point or a wire.
+    pub is_first: bool,
     /// What it can be.
     pub kind: KnobKind,
 }
@@ -73,15 +75,83 @@ pub enum KnobKind {
     },
 }
 
-/// The knobs of a scenario as it is by now: links first, then queues, then wires.
+/// The knobs of a scenario as it is by now.
 pub(crate) fn of(evolved: &Evolved) -> Vec<Knob> {
-    let mut knobs = Vec::new();
-    links(evolved, &mut knobs);
-    queues(evolved, &mut knobs);
-    scans(evolved, &mut knobs);
-    operating_modes(evolved, &mut knobs);
-    wires(evolved, &mut knobs);
-    knobs
+    let mut ranked = Vec::new();
+    let radios = radios(evolved);
+    links(evolved, &radios, &mut ranked);
+    for radio in &radios {
+        let mut knobs = Vec::new();
+        queue(evolved, radio, &mut knobs);
+        scan(evolved, radio, &mut knobs);
+        operating_mode(evolved, radio, &mut knobs);
+        ranked.extend(knobs.into_iter().map(|knob| (radio.rank, radio.group(knob))));
+    }
+    wires(evolved, &mut ranked);
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, knob)| knob).collect()
+}
+
+/// The order of knobs: the first station, access points, wires, other nodes; of these the order of
+/// the file, and what several share before what each has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    FirstStation,
+    AccessPoint(usize),
+    Wire(usize),
+    Other(usize, bool),
+}
+
+/// A node with a radio, or several of one table of the file.
+#[derive(Clone, Debug)]
+struct Radio {
+    /// Its name in paths.
+    path: String,
+    /// The name for people.
+    name: String,
+    station: StationId,
+    is_station: bool,
+    rank: Rank,
+}
+
+impl Radio {
+    fn group(&self, knob: Knob) -> Knob {
+        let is_first = !matches!(self.rank, Rank::Other(..));
+        Knob { group: self.name.clone(), is_first, ..knob }
+    }
+}
+
+/// The nodes with radios in the order of the file.
+fn radios(evolved: &Evolved) -> Vec<Radio> {
+    let scenario = evolved.scenario();
+    let first = scenario.own_nodes().iter().position(|node| node.role == Role::Station);
+    let radio = |(path, element): (String, &Node)| {
+        let single = scenario.node(&path);
+        let one = single.or_else(|| scenario.node(&format!("{path}1")))?;
+        let station = scenario.network.nodes[one.index()].station?;
+        let Some(node) = single else {
+            let count = match element.child("count").map(|node| &node.value) {
+                Some(Value::Integer(count)) => *count,
+                _ => return None,
+            };
+            let name = match count {
+                1 => format!("{path}1"),
+                _ => format!("{path}1 to {path}{count}"),
+            };
+            let is_station = scenario.nodes[one.index()].role == Role::Station;
+            let rank = Rank::Other(one.index(), false);
+            return Some(Radio { path, name, station, is_station, rank });
+        };
+        let role = scenario.nodes[node.index()].role;
+        let rank = match role {
+            _ if Some(node.index()) == first => Rank::FirstStation,
+            Role::AccessPoint => Rank::AccessPoint(node.index()),
+            _ => Rank::Other(node.index(), true),
+        };
+        let is_station = role == Role::Station;
+        Some(Radio { name: path.clone(), path, station, is_station, rank })
+    };
+    elements(evolved, "node").into_iter().filter_map(radio).collect()
 }
 
 fn number(
@@ -93,7 +163,12 @@ fn number(
     step: f64,
 ) -> Knob {
     let kind = KnobKind::Number { value, unit, min: 0.0, max: max.max(value), step };
-    Knob { path, label, kind }
+    knob(path, label, kind)
+}
+
+/// A knob that is in no group yet.
+fn knob(path: String, label: String, kind: KnobKind) -> Knob {
+    Knob { path, label, group: String::new(), is_first: false, kind }
 }
 
 fn choice(path: String, label: String, value: String, choices: &[&str]) -> Knob {
@@ -101,7 +176,7 @@ fn choice(path: String, label: String, value: String, choices: &[&str]) -> Knob 
     if !choices.contains(&value) {
         choices.push(value.clone());
     }
-    Knob { path, label, kind: KnobKind::Choice { value, choices } }
+    knob(path, label, KnobKind::Choice { value, choices })
 }
 
 /// Elements of a list of the file, each with what it is called.
@@ -110,17 +185,19 @@ fn elements<'a>(evolved: &'a Evolved, list: &str) -> Vec<(String, &'a Node)> {
     elements.iter().enumerate().map(|(index, element)| (element.label(index), element)).collect()
 }
 
-fn links(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+fn links(evolved: &Evolved, radios: &[Radio], ranked: &mut Vec<(Rank, Knob)>) {
     let network = &evolved.scenario().network;
     let nodes = &evolved.scenario().nodes;
     let Some(cell) = &network.cell else { return };
-    let name_of = |station: StationId| {
+    let node_of = |station: StationId| {
         let node = network.nodes.iter().position(|node| node.station == Some(station));
-        &nodes[node.expect("stations are of nodes")].name
+        node.expect("stations are of nodes")
     };
+    let name_of = |station: StationId| &nodes[node_of(station)].name;
     let stations = || (0..).map(StationId).zip(&cell.stations);
     let clients = stations().filter(|(_, client)| client.role == CellRole::Station);
-    for (station, client) in clients.take(STATIONS_MAX) {
+    let known = elements(evolved, "link");
+    for (station, client) in clients.filter(|(it, _)| !nodes[node_of(*it)].is_neighbours) {
         let is_its = |it: &StationConfig| it.role == CellRole::AccessPoint && it.bss == client.bss;
         let Some((access_point, _)) = stations().find(|(_, it)| is_its(it)) else { continue };
         let (ap, name) = (name_of(access_point), name_of(station));
@@ -129,11 +206,16 @@ fn links(evolved: &Evolved, knobs: &mut Vec<Knob>) {
             continue;
         }
         let own = [format!("{ap}-{name}"), format!("{name}-{ap}")];
-        let known = elements(evolved, "link");
         let link = known.iter().map(|(label, _)| label).find(|label| own.contains(label));
         let link = link.unwrap_or(&own[0]);
         let loss = pair.link.loss.map_or("off".to_owned(), |loss| loss.as_f64().to_string());
-        knobs.push(choice(
+        let single = radios.iter().find(|radio| radio.name == *name);
+        let rank = single.map_or(Rank::Other(node_of(station), true), |radio| radio.rank);
+        let is_first = rank == Rank::FirstStation;
+        let mut push = |knob: Knob| {
+            ranked.push((rank, Knob { group: name.clone(), is_first, ..knob }));
+        };
+        push(choice(
             format!("link.{link}.loss"),
             format!("loss between {ap} and {name}"),
             loss,
@@ -147,112 +229,80 @@ fn links(evolved: &Evolved, knobs: &mut Vec<Knob>) {
             (pair.link.loss, possible.next(), possible.next_back())
         {
             let value = pair.link.snr.0;
-            knobs.push(Knob {
-                path: format!("link.{link}.snr"),
-                label: format!("signal to noise between {ap} and {name}"),
-                kind: KnobKind::Number {
-                    value: (value * 10.0).round() / 10.0,
-                    unit: "dB",
-                    min: f64::from(least).min(value.floor()),
-                    max: f64::from(most).max(value.ceil()),
-                    step: 0.5,
-                },
-            });
+            let kind = KnobKind::Number {
+                value: (value * 10.0).round() / 10.0,
+                unit: "dB",
+                min: f64::from(least).min(value.floor()),
+                max: f64::from(most).max(value.ceil()),
+                step: 0.5,
+            };
+            let label = format!("signal to noise between {ap} and {name}");
+            push(knob(format!("link.{link}.snr"), label, kind));
         }
     }
 }
 
-fn queues(evolved: &Evolved, knobs: &mut Vec<Knob>) {
-    let network = &evolved.scenario().network;
-    let Some(cell) = &network.cell else { return };
-    let mut radios = 0;
-    for (name, _) in elements(evolved, "node") {
-        // Nodes that are many have other names.
-        let node = evolved.scenario().node(&name).and_then(|it| network.nodes.get(it.index()));
-        let Some(station) = node.and_then(|node| node.station) else { continue };
-        radios += 1;
-        if radios > STATIONS_MAX {
-            return;
-        }
-        let queue = cell.stations[station.index()].queue;
-        let kind = match queue {
-            QueueConfig::DropTail { .. } => QUEUES[0],
-            QueueConfig::CoDel { .. } => QUEUES[1],
-            QueueConfig::FqCodel { .. } => QUEUES[2],
-            QueueConfig::EmulatedBdp { .. } => continue,
-        };
-        let path = format!("node.{name}.queue");
-        let label = format!("queue of {name}");
-        knobs.push(choice(format!("{path}.kind"), label, kind.into(), &QUEUES));
-        let packets = match queue {
-            QueueConfig::DropTail { limit: Limit::Packets(packets) }
-            | QueueConfig::CoDel { limit: Limit::Packets(packets), .. }
-            | QueueConfig::FqCodel { limit_packets: packets, .. } => packets,
-            _ => continue,
-        };
-        let kind = KnobKind::Number {
-            value: f64::from(packets),
-            unit: "",
-            min: 1.0,
-            max: PACKETS_MAX.max(f64::from(packets)),
-            step: 1.0,
-        };
-        knobs.push(Knob {
-            path: format!("{path}.packets"),
-            label: format!("packets that the queue of {name} holds"),
-            kind,
-        });
-    }
+fn queue(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
+    let Some(cell) = &evolved.scenario().network.cell else { return };
+    let queue = cell.stations[radio.station.index()].queue;
+    let kind = match queue {
+        QueueConfig::DropTail { .. } => QUEUES[0],
+        QueueConfig::CoDel { .. } => QUEUES[1],
+        QueueConfig::FqCodel { .. } => QUEUES[2],
+        QueueConfig::EmulatedBdp { .. } => return,
+    };
+    let (path, name) = (format!("node.{}.queue", radio.path), &radio.name);
+    knobs.push(choice(format!("{path}.kind"), format!("queue of {name}"), kind.into(), &QUEUES));
+    let packets = match queue {
+        QueueConfig::DropTail { limit: Limit::Packets(packets) }
+        | QueueConfig::CoDel { limit: Limit::Packets(packets), .. }
+        | QueueConfig::FqCodel { limit_packets: packets, .. } => packets,
+        _ => return,
+    };
+    let kind = KnobKind::Number {
+        value: f64::from(packets),
+        unit: "",
+        min: 1.0,
+        max: PACKETS_MAX.max(f64::from(packets)),
+        step: 1.0,
+    };
+    let label = format!("packets that the queue of {name} holds");
+    knobs.push(knob(format!("{path}.packets"), label, kind));
 }
 
-/// The stations that are offered, with their names.
-fn stations(evolved: &Evolved) -> Vec<(String, StationId)> {
-    let scenario = evolved.scenario();
-    let named = elements(evolved, "node").into_iter().filter_map(|(name, _)| {
-        let node = scenario.node(&name)?;
-        let is_station = scenario.nodes[node.index()].role == Role::Station;
-        let station = scenario.network.nodes[node.index()].station.filter(|_| is_station)?;
-        Some((name, station))
+fn operating_mode(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
+    let Some(cell) = &evolved.scenario().network.cell else { return };
+    if !radio.is_station || !cell.has_operating_modes(radio.station) {
+        return;
+    }
+    let mode = cell.stations[radio.station.index()].operating_mode;
+    let value = mode.map_or(MODES[0].to_owned(), |mode| {
+        format!("{{ width = \"{}\", streams = {} }}", mode.width, mode.receive_streams)
     });
-    named.take(STATIONS_MAX).collect()
+    let path = format!("node.{}.operating_mode", radio.path);
+    knobs.push(choice(path, format!("operating mode of {}", radio.name), value, &MODES));
 }
 
-fn operating_modes(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+fn scan(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
     let Some(cell) = &evolved.scenario().network.cell else { return };
-    for (name, station) in stations(evolved) {
-        if !cell.has_operating_modes(station) {
-            continue;
-        }
-        let mode = cell.stations[station.index()].operating_mode;
-        let value = mode.map_or(MODES[0].to_owned(), |mode| {
-            format!("{{ width = \"{}\", streams = {} }}", mode.width, mode.receive_streams)
-        });
-        let (path, label) =
-            (format!("node.{name}.operating_mode"), format!("operating mode of {name}"));
-        knobs.push(choice(path, label, value, &MODES));
+    let station = &cell.stations[radio.station.index()];
+    if !radio.is_station || station.power_save.is_some() || station.service_periods.is_some() {
+        return;
     }
+    let value = station.scan.map_or(SCANS[0].to_owned(), |scan| {
+        let is_it = |shown: &&&str| shown.contains(&format!("period = \"{}\"", scan.period));
+        let shown = SCANS.iter().find(is_it).map(|shown| (*shown).to_owned());
+        shown.unwrap_or_else(|| format!("{{ period = \"{}\" }}", scan.period))
+    });
+    let path = format!("node.{}.scan", radio.path);
+    knobs.push(choice(path, format!("scans of {}", radio.name), value, &SCANS));
 }
 
-fn scans(evolved: &Evolved, knobs: &mut Vec<Knob>) {
-    let Some(cell) = &evolved.scenario().network.cell else { return };
-    for (name, station) in stations(evolved) {
-        let station = &cell.stations[station.index()];
-        if station.power_save.is_some() || station.service_periods.is_some() {
-            continue;
-        }
-        let value = station.scan.map_or(SCANS[0].to_owned(), |scan| {
-            let is_it = |shown: &&&str| shown.contains(&format!("period = \"{}\"", scan.period));
-            let shown = SCANS.iter().find(is_it).map(|shown| (*shown).to_owned());
-            shown.unwrap_or_else(|| format!("{{ period = \"{}\" }}", scan.period))
-        });
-        knobs.push(choice(format!("node.{name}.scan"), format!("scans of {name}"), value, &SCANS));
-    }
-}
-
-fn wires(evolved: &Evolved, knobs: &mut Vec<Knob>) {
+fn wires(evolved: &Evolved, ranked: &mut Vec<(Rank, Knob)>) {
     let wires = &evolved.scenario().network.wires;
-    for ((label, element), wire) in elements(evolved, "wire").into_iter().zip(wires).take(WIRES_MAX)
-    {
+    let elements = elements(evolved, "wire").into_iter().zip(wires).enumerate();
+    for (index, ((label, element), wire)) in elements {
+        let knobs = &mut Vec::new();
         let names = wire.ends.map(|end| &*evolved.scenario().nodes[end.index()].name);
         let [one, other] = names;
         let differ = element.child("up").is_some() || element.child("down").is_some();
@@ -268,6 +318,10 @@ fn wires(evolved: &Evolved, knobs: &mut Vec<Knob>) {
         } else {
             wire_knobs(&format!("wire.{label}"), &format!("between {one} and {other}"), up, knobs);
         }
+        let group = format!("wire {label}");
+        ranked.extend(knobs.drain(..).map(|knob| {
+            (Rank::Wire(index), Knob { group: group.clone(), is_first: true, ..knob })
+        }));
     }
 }
 
@@ -282,11 +336,7 @@ fn wire_knobs(path: &str, way: &str, config: &CableConfig, knobs: &mut Vec<Knob>
             max: RATE_MAX_MBPS.max(rate.as_mbps_f64()),
             step: 0.1,
         };
-        knobs.push(Knob {
-            path: format!("{path}.rate"),
-            label: format!("rate of the wire {way}"),
-            kind,
-        });
+        knobs.push(knob(format!("{path}.rate"), format!("rate of the wire {way}"), kind));
     }
     let label = format!("delay of the wire {way}");
     knobs.push(number(format!("{path}.delay"), label, ms(config.delay), "ms", DELAY_MAX_MS, 1.0));

@@ -169,6 +169,32 @@ fn knobs_offer_what_can_be_set() {
     }
 }
 
+/// In a café: the laptop, the access point and the line, then all guests.
+#[test]
+fn the_first_station_has_the_first_knobs_and_nobody_has_none() {
+    let cafe = include_str!("../../../scenarios/places/cafe.toml");
+    let cafe = parse("cafe.toml", cafe, &[]).expect("it is valid");
+    let evolving = Evolving::new("cafe.toml", &cafe, Seed::new(1, 0)).expect("it keeps its text");
+    let knobs = evolving.knobs(Duration::ZERO);
+    let mut groups: Vec<(&str, bool)> =
+        knobs.iter().map(|knob| (&*knob.group, knob.is_first)).collect();
+    groups.dedup();
+    let guests: Vec<String> = (1..=12).map(|number| format!("guest{number}")).collect();
+    let mut expected = vec![("laptop", true), ("ap", true), ("wire server-ap", true)];
+    expected.push(("guest1 to guest12", false));
+    expected.extend(guests.iter().map(|guest| (&**guest, false)));
+    assert_eq!(groups, expected);
+    assert!(knobs[0].path.contains("laptop"), "{:?}", knobs[0]);
+    for guest in &guests {
+        let path = format!("link.ap-{guest}.loss");
+        assert!(knobs.iter().any(|knob| knob.path == path), "{path}");
+    }
+    // What several share is set of all of them.
+    let mut changed = evolving.clone();
+    let changes = set(&mut changed, ms(1_000), &["node.guest.queue.kind=codel"]);
+    assert_eq!(changes.len(), 12);
+}
+
 fn setting() -> impl Strategy<Value = String> {
     prop_oneof![
         (0u32..300).prop_map(|ms| format!("wire.server-ap.delay={ms}ms")),

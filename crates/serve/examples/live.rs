@@ -23,8 +23,12 @@ struct State {
     changes: Vec<Value>,
 }
 
-const KNOBS: [(&str, &str); 3] =
-    [("wire.server-ap.delay", "ms"), ("node.laptop.queue.kind", ""), ("node.laptop.sleeps", "")];
+const KNOBS: [(&str, &str); 4] = [
+    ("wire.server-ap.delay", "ms"),
+    ("node.laptop.queue.kind", ""),
+    ("node.laptop.sleeps", ""),
+    ("node.guest.queue.kind", ""),
+];
 
 impl Session for MadeUp {
     fn hello(&self) -> String {
@@ -40,6 +44,9 @@ impl Session for MadeUp {
                  "value": value(KNOBS[1].0, "drop-tail".into()), "choices": ["drop-tail", "fq-codel"]},
                 {"path": KNOBS[2].0, "label": "laptop saves power", "kind": "switch",
                  "value": value(KNOBS[2].0, false.into())},
+                {"path": KNOBS[3].0, "label": "queue of guest", "group": "guest", "first": false,
+                 "kind": "choice", "value": value(KNOBS[3].0, "drop-tail".into()),
+                 "choices": ["drop-tail", "fq-codel"]},
             ],
             "changes": state.changes,
         })

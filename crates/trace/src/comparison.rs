@@ -82,7 +82,8 @@ impl Comparison {
         let first = emulated.first()?;
         let flows = names(simulated, emulated, |run| run.flows.keys());
         let nodes = names(simulated, emulated, |run| run.nodes.keys());
-        let is_late = |run: &&RunDocument| run.emulation.is_some_and(|emulation| emulation.late);
+        let is_late =
+            |run: &&RunDocument| run.emulation.as_ref().is_some_and(|emulation| emulation.late);
         Some(Self {
             scenario: first.scenario.clone(),
             seed: first.seed,

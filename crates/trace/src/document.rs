@@ -397,8 +397,8 @@ pub struct WireSummary {
     pub packets_lost: u64,
 }
 
-/// How well an emulated run kept real time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Lateness of an emulated run, and its ways to the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmulationSummary {
     /// How long after its computed instant a packet was handed over, in us.
@@ -409,6 +409,33 @@ pub struct EmulationSummary {
     pub late: bool,
     /// Packets handed over.
     pub deliveries: u64,
+    /// The ways between the nodes and the machine's loopback, by option and value (`--reach 3000`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub ways: BTreeMap<String, WaySummary>,
+}
+
+/// The counts of a port between the nodes and the machine (`--reach`, `--publish`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaySummary {
+    /// The port at the far side, such as `port 80 of server`.
+    pub far_side: String,
+    /// Number of TCP connections.
+    pub connections: u64,
+    /// TCP connections that were reset because nobody listened at the far side.
+    pub connections_refused: u64,
+    /// UDP clients, each an address with a port.
+    pub clients: u64,
+    /// UDP clients that newer ones displaced.
+    pub clients_displaced: u64,
+    /// Datagrams passed on from clients.
+    pub datagrams_sent: u64,
+    /// Datagrams passed on to clients.
+    pub datagrams_answered: u64,
+    /// Datagrams dropped because no program had the port at the far side.
+    pub datagrams_refused: u64,
+    /// Datagrams dropped at a full buffer.
+    pub datagrams_overflowed: u64,
 }
 
 /// The distribution of lateness.

@@ -90,8 +90,8 @@ pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, compariso
 pub use document::{
     AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
     LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary,
-    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WireSummary,
-    run_schema,
+    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WaySummary,
+    WireSummary, run_schema,
 };
 pub use error::OutputError;
 pub use franc::{

@@ -428,6 +428,7 @@ fn emulation(lateness: &Histogram, limit: Duration) -> EmulationSummary {
         })(),
         late: lateness.quantile(0.999).is_some_and(|p99_9| p99_9 > limit.as_nanos()),
         deliveries: lateness.count(),
+        ways: BTreeMap::new(),
     }
 }
 

@@ -42,6 +42,9 @@ export interface FlowSummary {
   delay_parts_ms?: Parts;
   delay_parts_slowest_ms?: Parts;
   packets_received: number;
+  /** Of a flow of programs: the nodes where it begins and ends. */
+  sender?: string;
+  receiver?: string;
   goodput_mbps?: number;
   rtt_ms?: { p50: number; p95: number };
 }

@@ -1,5 +1,6 @@
 // The knobs of a running emulation: sliders, switches and choices with labels. A knob that is moved
-// sets its value a moment later; what is refused is said at the knob.
+// sets its value a moment later; what is refused is said at the knob. Those of other people's nodes
+// are folded, a group each.
 
 import { h } from "../common/dom";
 import { short } from "../common/format";
@@ -7,6 +8,10 @@ import { short } from "../common/format";
 export interface Knob {
   path: string;
   label: string;
+  /** The node or wire that it is of. */
+  group?: string;
+  /** Whether that is the first station, an access point or a wire: others are folded. */
+  first?: boolean;
   kind: "number" | "choice" | "switch";
   unit?: string;
   value: string | number | boolean;
@@ -24,12 +29,25 @@ export class Knobs {
   private readonly each = new Map<string, Control>();
 
   constructor(knobs: Knob[]) {
+    const folds = new Map<string, HTMLElement>();
     for (const knob of knobs) {
       const control = new Control(knob);
       this.each.set(knob.path, control);
-      this.root.append(control.root);
+      this.place(knob, folds).append(control.root);
     }
     if (knobs.length === 0) this.root.append(h("p", { class: "muted" }, "Nothing of this scenario can be changed while it runs."));
+  }
+
+  /** Where a knob goes: among the first ones, or in the fold of its group. */
+  private place(knob: Knob, folds: Map<string, HTMLElement>): HTMLElement {
+    if (knob.first !== false || knob.group === undefined) return this.root;
+    let fold = folds.get(knob.group);
+    if (fold === undefined) {
+      fold = h("details", { class: "fold" }, h("summary", {}, knob.group));
+      folds.set(knob.group, fold);
+      this.root.append(fold);
+    }
+    return fold;
   }
 
   /** Shows what was changed, here or elsewhere. */

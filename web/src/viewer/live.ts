@@ -25,9 +25,9 @@ interface Hello {
 
 interface Reading {
   at_s: number;
-  flows?: { name: string; mbps?: Value; rtt_ms?: Value; delay_ms?: Value; parts_ms?: Record<string, number> | null; cwnd?: Value }[];
-  nodes?: { name: string; queue_packets?: Value; airtime?: Value }[];
-  links?: { name: string; ppdus?: Value; mpdus_per_ppdu?: Value; error_rate?: Value; rate_mbps?: Value }[];
+  flows?: { name: string; own?: boolean; mbps?: Value; rtt_ms?: Value; delay_ms?: Value; parts_ms?: Record<string, number> | null; cwnd?: Value }[];
+  nodes?: { name: string; own?: boolean; queue_packets?: Value; airtime?: Value }[];
+  links?: { name: string; own?: boolean; ppdus?: Value; mpdus_per_ppdu?: Value; error_rate?: Value; rate_mbps?: Value }[];
 }
 
 /** Most readings that are kept: ten minutes at ten a second. */
@@ -38,18 +38,24 @@ const DRAW_MS = 200;
 /** Series that grow by a reading at a time. */
 export class Growing {
   readonly series: Series = { at_s: [], flows: [], nodes: [], links: [], is_cut: false };
+  /** The names of the reader's own flows, nodes and links. */
+  readonly own = new Set<string>();
 
   clear(): void {
     this.series.at_s = [];
     this.series.flows = [];
     this.series.nodes = [];
     this.series.links = [];
+    this.own.clear();
   }
 
   add(reading: Reading): void {
     const last = this.series.at_s[this.series.at_s.length - 1];
     if (last !== undefined && reading.at_s <= last) return;
     this.series.at_s.push(reading.at_s);
+    for (const it of [...(reading.flows ?? []), ...(reading.nodes ?? []), ...(reading.links ?? [])]) {
+      if (it.own === true) this.own.add(it.name);
+    }
     for (const flow of reading.flows ?? []) {
       const parts: Record<string, Value> = {};
       for (const cause of CAUSES) parts[`${cause.key}_ms`] = flow.parts_ms?.[cause.key] ?? null;
@@ -100,6 +106,12 @@ export class Growing {
       column.push(value);
     }
   }
+}
+
+/** A number without decimals, if it has none. */
+function whole(value: number): string {
+  const rounded = Math.round(value * 1e3) / 1e3;
+  return Number.isInteger(rounded) ? String(rounded) : short(value);
 }
 
 /** A change as a label on a plot: the end of its path, and the value. */
@@ -183,8 +195,8 @@ export class LivePage {
     this.knobHost.replaceChildren(this.knobs.root);
     this.changesHost.replaceChildren();
     for (const change of hello.changes ?? []) this.change(change);
-    const length = hello.duration_s === null || hello.duration_s === undefined ? "until it is ended" : `${short(hello.duration_s)} s`;
-    const every = hello.interval_s === undefined ? "" : `, a reading every ${short(hello.interval_s * 1000)} ms`;
+    const length = hello.duration_s === null || hello.duration_s === undefined ? "runs until stopped" : `runs for ${whole(hello.duration_s)} s`;
+    const every = hello.interval_s === undefined ? "" : `, updated every ${whole(hello.interval_s * 1000)} ms`;
     this.about.textContent = `${length}${hello.seed === undefined ? "" : `, seed ${hello.seed}`}${every}`;
     this.setTitle(`${hello.scenario}, emulated now`);
     this.setStatus("live", "good");
@@ -206,7 +218,7 @@ export class LivePage {
     this.drawing = window.setTimeout(() => {
       this.drawing = null;
       const marks = this.changes.map((change): Mark => ({ x: change.at_s, label: labelOf(change) }));
-      this.plots.update([{ name: "live", series: this.growing.series, marks, flows: {} }]);
+      this.plots.update([{ name: "live", series: this.growing.series, marks, flows: {}, own: this.growing.own }]);
     }, DRAW_MS);
   }
 }

@@ -11,7 +11,7 @@ import { Timeline } from "./air";
 import { get, type RunDocument, type RunEntry, type RunList, type Series } from "./api";
 import { LivePage } from "./live";
 import { Details } from "./packet";
-import { Plots, type Shown } from "./plots";
+import { Plots, ownOf, type Shown } from "./plots";
 
 /** Most runs side by side. */
 const SIDES_MAX = 4;
@@ -117,6 +117,7 @@ class Runs {
           series: it.series ?? { at_s: [], flows: [], nodes: [], links: [], is_cut: false },
           marks: [],
           flows: { ...it.document?.document.programs, ...it.document?.document.flows },
+          own: ownOf(it.document?.document.programs ?? {}),
         })),
       );
     }

@@ -18,6 +18,8 @@ export interface Shown {
   marks: Mark[];
   /** Delays of the whole run, for series without causes. */
   flows: Record<string, FlowSummary>;
+  /** The names of the reader's own flows, nodes and links, which are shown first. */
+  own: ReadonlySet<string>;
 }
 
 interface Quantity {
@@ -89,7 +91,7 @@ export class Plots {
   }
 
   private quantity(quantity: Quantity): void {
-    const contents = this.shown.map((run) => content(run.series, quantity));
+    const contents = this.shown.map((run) => content(run.series, quantity, run.own));
     const top = Math.max(quantity.top ?? 0, ...contents.map((it) => it.top));
     this.row(quantity.title, quantity.unit, contents, top);
   }
@@ -217,15 +219,18 @@ function mean(values: Value[]): number {
   return values.length === 0 ? 0 : sum / values.length;
 }
 
-/** The flow with the greatest mean delay: most likely what the reader asks about. */
-function slowest(shown: Shown[], flows: string[]): string {
+/** The flow with the greatest mean delay, of the reader's own if there are any: most likely what
+ * the reader asks about. */
+function slowest(shown: Shown[], all: string[]): string {
+  const own = all.filter((name) => shown.some((run) => run.own.has(name)));
+  const flows = own.length > 0 ? own : all;
   const delay = (name: string): number =>
     Math.max(...shown.map((run) => mean(valuesOf(run.series.flows.find((it) => it.name === name) ?? { name }, "one_way_delay_ms") ?? [])));
   return flows.reduce((best, name) => (delay(name) > delay(best) ? name : best), flows[0] ?? "");
 }
 
-/** The lines of a quantity: of many the greatest. */
-function content(series: Series, quantity: Quantity): Content {
+/** The lines of a quantity: of many the reader's own, then the greatest. */
+function content(series: Series, quantity: Quantity, own: ReadonlySet<string>): Content {
   const all: Drawn[] = [];
   for (const entry of series[quantity.of]) {
     const values = quantity.keys.map((key) => valuesOf(entry, key)).find((it) => it?.some((value) => value !== null));
@@ -238,14 +243,15 @@ function content(series: Series, quantity: Quantity): Content {
   let lines = all;
   let note = "";
   if (all.length > LINES_MAX) {
-    const greatest = [...all].sort((a, b) => mean(b.values) - mean(a.values));
+    const rank = (line: Drawn): number => ([line.label, ...line.label.split("->")].some((name) => own.has(name.trim())) ? 1 : 0);
+    const greatest = [...all].sort((a, b) => rank(b) - rank(a) || mean(b.values) - mean(a.values));
     if (quantity.stacked) {
       const rest = greatest.slice(LINES_MAX - 1);
       const others = series.at_s.map((_, at) => rest.reduce((sum, line) => sum + (line.values[at] ?? 0), 0));
       lines = [...greatest.slice(0, LINES_MAX - 1), { label: `${rest.length} others`, values: others }];
     } else {
       lines = greatest.slice(0, LINES_MAX);
-      note = `the ${LINES_MAX} greatest of ${all.length}`;
+      note = all.some((line) => rank(line) > 0) ? `${LINES_MAX} of ${all.length}: your own, then the greatest` : `the ${LINES_MAX} greatest of ${all.length}`;
     }
   }
   let top = 0;
@@ -258,6 +264,12 @@ function content(series: Series, quantity: Quantity): Content {
     top = Math.max(top, sum);
   });
   return { lines, stacked: quantity.stacked ?? false, note, top };
+}
+
+/** What is the reader's own of an emulation: flows of programs, and the nodes where they begin and end. */
+export function ownOf(programs: Record<string, FlowSummary>): ReadonlySet<string> {
+  const ends = Object.values(programs).flatMap((flow) => [flow.sender, flow.receiver]);
+  return new Set([...Object.keys(programs), ...ends.filter((end) => end !== undefined)]);
 }
 
 /** Bars of the parts of the delay of each flow, over the whole run. */

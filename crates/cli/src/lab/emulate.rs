@@ -1,7 +1,7 @@
 //! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop. COMMAND
 //! uses the terminal if there is one; without COMMAND the live view does. The exit
-//! status is that of COMMAND, or 128 plus the number of the signal that ended the
-//! emulation, or that of what is expected of it.
+//! status is that of COMMAND; without one 128 plus the number of the signal that ended the
+//! emulation, or that of its expectations.
 
 use crate::args::Emulate;
 use crate::console::{self, Stream};
@@ -10,25 +10,28 @@ use crate::interrupt::Interrupt;
 use crate::lab::dashboard::Dashboard;
 use crate::lab::page;
 use crate::lab::perfetto;
-use crate::lab::report;
+use crate::lab::report::{self, Own};
 use crate::lab::scenario;
 use crate::lab::simulate::wall_s;
 use crate::lab::view::View;
 use crate::lab::web::Web;
+use crate::table::several;
 use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
-use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, ProgramEnd};
+use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way};
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
-    Names, NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, replace_earlier,
+    Names, NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, WaySummary,
+    replace_earlier,
 };
 use lasthop_units::{Duration, Instant};
 use nix::unistd;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::slice;
+use std::sync::Arc;
 
 /// Runs the command; returns the exit status.
 pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
@@ -53,9 +56,17 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     }
     let control = Control::new(&scenario::label(&args.scenario.asked()), &scenario, 0)
         .map_err(Failure::message)?;
+    let is_watched = !has_command
+        && args.web.is_none()
+        && !args.output.json
+        && !args.quiet
+        && console::is_view_wanted();
+    // A view that draws over the terminal leaves no room for lines.
+    let say = Say((!is_watched).then(|| -> Arc<dyn Fn(&str) + Send + Sync> { Arc::new(note) }));
     let options = EmulateOptions {
         control: Some(control.clone()),
         outside,
+        say,
         duration: args.duration,
         command: has_command.then(|| args.command.clone()),
         in_node: args.in_node.clone(),
@@ -63,15 +74,11 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         ..EmulateOptions::default()
     };
     let length = match (args.duration, has_command) {
-        (Some(duration), _) => duration,
+        (Some(duration), true) => scenario.warmup + duration,
+        (Some(duration), false) => duration,
         (None, true) => Duration::MAX,
         (None, false) => scenario.duration,
     };
-    let is_watched = !has_command
-        && args.web.is_none()
-        && !args.output.json
-        && !args.quiet
-        && console::is_view_wanted();
     let recording = recording(&scenario, length, is_watched || args.web.is_some());
     let hosts = lasthop_live::host_names(&scenario);
     let names = Names { hosts, ..lasthop_run::names(&scenario) };
@@ -94,7 +101,8 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let web = match args.web {
         Some(port) => {
             let duration = (length != Duration::MAX).then_some(length);
-            let web = Web::start(&scenario, &control, &recorder, duration, port)?;
+            let own = Own::new(&scenario, args.in_node.as_deref());
+            let web = Web::start(&scenario, &control, &recorder, duration, port, own)?;
             console::error(&format!("{}\n", Stream::Error.bold(web.address())));
             Some(web)
         }
@@ -141,8 +149,14 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         let text = if args.quiet {
             outcome.programs.iter().map(|program| text(&program.output)).collect()
         } else {
+            let own = Own::new(&scenario, args.in_node.as_deref());
+            let report = match args.all {
+                true => report::run(&document, stream),
+                false => own.report(&document, stream),
+            };
             programs(&scenario, &outcome, stream)
-                + &report::run(&document, stream)
+                + &report
+                + &ways(&document, stream)
                 + &lost_outside(&outcome, stream)
                 + &written_page.map_or(String::new(), |page| page::named(&page, stream))
         };
@@ -180,7 +194,10 @@ pub fn run(
         lateness_max: Some(scenario.emulation.lateness_max),
         ..lasthop_run::info(scenario, options.run, wall_s(clock))
     };
-    let document = recorder.finish(&info, &outcome.stats).map_err(Failure::message)?;
+    let mut document = recorder.finish(&info, &outcome.stats).map_err(Failure::message)?;
+    if let Some(emulation) = &mut document.emulation {
+        emulation.ways = summaries(&outcome.ways);
+    }
     Ok((document, outcome))
 }
 
@@ -254,7 +271,66 @@ fn warn(outcome: &EmulateOutcome, document: &RunDocument) {
     if let Some(emulation) = document.emulation.as_ref().filter(|emulation| emulation.late) {
         console::error(&report::lateness(emulation, Stream::Error));
     }
+    console::error(&lossy_ways(document, Stream::Error));
     console::error(&lost_outside(outcome, Stream::Error));
+}
+
+/// A line from an emulation that runs.
+fn note(line: &str) {
+    console::error(&format!("{} {line}\n", Stream::Error.yellow("note:")));
+}
+
+/// The counts of the ways between the nodes and the machine.
+fn ways(document: &RunDocument, stream: Stream) -> String {
+    let mut out = String::new();
+    for (name, way) in document.emulation.iter().flat_map(|emulation| &emulation.ways) {
+        let _ = writeln!(
+            out,
+            "{name}: {}, {} of {}, {}",
+            several(way.connections, "connection"),
+            several(way.datagrams_sent, "datagram"),
+            several(way.clients, "UDP client"),
+            several(way.datagrams_answered, "answer"),
+        );
+    }
+    out + &lossy_ways(document, stream)
+}
+
+/// The ways that dropped something.
+fn lossy_ways(document: &RunDocument, stream: Stream) -> String {
+    let all = document.emulation.iter().flat_map(|emulation| &emulation.ways);
+    let dropped = all.filter_map(|(name, way)| Some((name, lasthop_report::ways::dropped(way)?)));
+    let warning = stream.yellow("warning:");
+    dropped.map(|(name, dropped)| format!("{warning} {name}: {dropped}\n")).collect()
+}
+
+/// The same as a part of the document.
+fn summaries(ways: &[Way]) -> BTreeMap<String, WaySummary> {
+    let summary = |way: &Way| {
+        let Passed {
+            connections,
+            connections_refused,
+            clients,
+            clients_displaced,
+            sent,
+            answers,
+            refused,
+            overflowed,
+        } = way.passed;
+        let summary = WaySummary {
+            far_side: way.far_side.clone(),
+            connections,
+            connections_refused,
+            clients,
+            clients_displaced,
+            datagrams_sent: sent,
+            datagrams_answered: answers,
+            datagrams_refused: refused,
+            datagrams_overflowed: overflowed,
+        };
+        (way.option.clone(), summary)
+    };
+    ways.iter().map(summary).collect()
 }
 
 fn lost_outside(outcome: &EmulateOutcome, stream: Stream) -> String {

@@ -3,8 +3,11 @@
 //! digits; tables without rows are left out.
 
 mod cause;
+mod own;
 
-use crate::console::Stream;
+pub use own::Own;
+
+use crate::console::{Stream, printable};
 use crate::lab::apq::words;
 use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
@@ -13,8 +16,8 @@ use lasthop_trace::{
 };
 use std::fmt::Write;
 
-/// The report of a run.
-pub fn run(run: &RunDocument, stream: Stream) -> String {
+/// The heading, with warnings.
+fn heading(run: &RunDocument, stream: Stream) -> String {
     let heading = format!(
         "{}: {} s, seed {}, run {}",
         run.scenario,
@@ -28,11 +31,18 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     };
     let mut out = format!("{}{}\n", stream.bold(&heading), stream.dim(&wall));
     out.push_str(&warnings(run, stream));
+    out
+}
+
+/// The report of a run.
+pub fn run(run: &RunDocument, stream: Stream) -> String {
+    let mut out = heading(run, stream);
     let mut section = |title: &str, table: String| {
         if !table.is_empty() {
             let _ = write!(out, "\n{}\n{table}", stream.bold(title));
         }
     };
+    section("Flows of programs", programs(run, stream));
     section("Flows", flows(run, stream));
     for (name, flow) in &run.flows {
         if let Some(apq) = &flow.apq {
@@ -41,7 +51,6 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     }
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
-    section("Flows of programs", programs(run, stream));
     section("Where it went, ms a packet", cause::table(run, stream));
     section("What the slowest 1 % wait for most", cause::remedies(run));
     section("Nodes", nodes(run, stream));
@@ -233,7 +242,8 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
         let delay = program.one_way_delay_ms;
         vec![
             name.clone(),
-            program.program.clone().unwrap_or_default(),
+            // A program chooses its own name.
+            printable(program.program.as_deref().unwrap_or_default()),
             count(program.packets_sent),
             count(program.packets_lost),
             value(program.bytes_received as f64 / 1e6),

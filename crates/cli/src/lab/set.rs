@@ -6,6 +6,10 @@ use crate::console;
 use crate::failure::Failure;
 use lasthop_live::os::door;
 use nix::unistd::Pid;
+use std::slice;
+
+/// The question for the keys of all nodes.
+const ALL: &str = lasthop_live::control::ALL;
 
 /// Runs the command.
 pub fn set(args: &Set) -> Result<(), Failure> {
@@ -13,12 +17,11 @@ pub fn set(args: &Set) -> Result<(), Failure> {
         Some(pid) => Pid::from_raw(pid),
         None => only()?,
     };
-    match door::ask(pid, &args.sets) {
-        Ok(Ok(answer)) => console::print(&answer),
-        Ok(Err(why)) => Err(Failure::Message(why)),
-        Err(_) if args.pid.is_some() => {
-            Err(Failure::Message(format!("the process {pid} runs no emulation that answers here")))
-        }
+    let all = ALL.to_owned();
+    let question = if args.all { slice::from_ref(&all) } else { &args.sets[..] };
+    match door::ask(pid, question) {
+        Ok(Ok(answer)) => console::print(&console::printable(&answer)),
+        Ok(Err(why)) => Err(Failure::Message(console::printable(&why))),
         Err(why) => Err(Failure::message(why)),
     }
 }

@@ -4,9 +4,10 @@
 //! there, never time.
 
 use crate::failure::Failure;
+use crate::lab::report::Own;
 use lasthop_live::control::Control;
 use lasthop_scenario::{Knob, KnobKind, Recorded, Scenario};
-use lasthop_serve::{Live, Options, Server, Session};
+use lasthop_serve::{Live, Options, ServeError, Server, Session};
 use lasthop_trace::{FlowReading, Recorder, Snapshot};
 use lasthop_units::{Duration, Instant};
 use nix::sys::signal::SigSet;
@@ -23,6 +24,9 @@ const WAITING_MAX: usize = 32;
 struct Names {
     nodes: Vec<String>,
     stations: Vec<String>,
+    own: Own,
+    /// The number of the scenario's flows; flows of programs follow.
+    flows: usize,
 }
 
 /// A reading, and the names of flows that are new in it.
@@ -59,6 +63,7 @@ impl Web {
         recorder: &Recorder,
         duration: Option<Duration>,
         port: u16,
+        own: Own,
     ) -> Result<Self, Failure> {
         let page = Page {
             control: control.clone(),
@@ -72,6 +77,8 @@ impl Web {
         let names = Names {
             nodes: known.nodes.iter().map(|node| node.name.clone()).collect(),
             stations: known.stations.iter().map(|node| known.node(*node).to_owned()).collect(),
+            own,
+            flows: scenario.flows.len(),
         };
         let (sender, receiver) = sync_channel(WAITING_MAX);
         // Signals are the emulation's: its loop waits for them.
@@ -84,7 +91,13 @@ impl Web {
             thread::Builder::new().name("web".into()).spawn(move || write(&receiver, &names, &hub));
         mask.thread_set_mask().map_err(refused)?;
         Ok(Self {
-            server: server.map_err(Failure::message)?,
+            server: server.map_err(|why| match why {
+                ServeError::Listen { port, source } => Failure::Message(format!(
+                    "--web: cannot listen on 127.0.0.1, port {port}: {source}; --web alone takes a \
+                     free one"
+                )),
+                why => Failure::message(why),
+            })?,
             live,
             sender: Some(sender),
             writer: Some(writer.map_err(Failure::message)?),
@@ -166,14 +179,14 @@ fn change_json(change: &Recorded) -> Value {
 }
 
 fn knob_json(knob: &Knob) -> Value {
-    let Knob { path, label, kind } = knob;
+    let Knob { path, label, group, is_first, kind } = knob;
     match kind {
         KnobKind::Number { value, unit, min, max, step } => json!({
-            "path": path, "label": label, "kind": "number", "value": value, "unit": unit,
+            "path": path, "label": label, "group": group, "first": is_first, "kind": "number", "value": value, "unit": unit,
             "min": min, "max": max, "step": step,
         }),
         KnobKind::Choice { value, choices } => json!({
-            "path": path, "label": label, "kind": "choice", "value": value, "choices": choices,
+            "path": path, "label": label, "group": group, "first": is_first, "kind": "choice", "value": value, "choices": choices,
         }),
     }
 }
@@ -181,9 +194,11 @@ fn knob_json(knob: &Knob) -> Value {
 fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
     let ms = |time: Option<Duration>| time.map(Duration::as_millis_f64);
     let interval = snapshot.interval.as_secs_f64();
-    let flow = |(reading, name): (&FlowReading, &String)| {
+    let Names { own, .. } = names;
+    let flow = |(index, (reading, name)): (usize, (&FlowReading, &String))| {
         json!({
             "name": name,
+            "own": index >= names.flows || own.flows.contains(name),
             "mbps": snapshot.throughput_mbps(reading),
             "rtt_ms": ms(reading.rtt.or(reading.smoothed_rtt)),
             "delay_ms": ms(reading.delay),
@@ -195,6 +210,7 @@ fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
     let nodes = snapshot.nodes.iter().zip(&names.nodes).map(|(node, name)| {
         json!({
             "name": name,
+            "own": own.nodes.contains(name),
             "queue_packets": node.queue_packets,
             "airtime": node.airtime.as_secs_f64() / interval,
         })
@@ -203,6 +219,7 @@ fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
         let [from, to] = [link.from, link.to].map(|station| &names.stations[station.index()]);
         json!({
             "name": format!("{from}->{to}"),
+            "own": own.nodes.contains(from) || own.nodes.contains(to),
             "ppdus": link.ppdus,
             "mpdus_per_ppdu": link.mpdus as f64 / link.ppdus as f64,
             "error_rate": link.mpdus_failed as f64 / link.mpdus as f64,
@@ -212,7 +229,7 @@ fn reading_json(snapshot: &Snapshot, flows: &[String], names: &Names) -> Value {
     json!({
         "at_s": (snapshot.at - Instant::ZERO).as_secs_f64(),
         "interval_s": interval,
-        "flows": snapshot.flows.iter().zip(flows).map(flow).collect::<Vec<_>>(),
+        "flows": snapshot.flows.iter().zip(flows).enumerate().map(flow).collect::<Vec<_>>(),
         "nodes": nodes.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
     })

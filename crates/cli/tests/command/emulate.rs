@@ -213,6 +213,109 @@ fn ways_to_nowhere_are_named() {
     refused(&["--publish", "8080:ap:http"], "\"http\" is no port from 1 to 65535");
 }
 
+/// The reader's own flows come first, and other people's are a line.
+#[test]
+fn a_crowded_place_is_told_in_thirty_lines() {
+    if skipped() || !installed("ping") {
+        return;
+    }
+    let ping = ["--", "ping", "-c", "10", "-i", "0.2", "server"];
+    let cafe = ["emulate", "--place", "cafe"];
+    let output = run(&[&cafe[..], &ping].concat());
+    let (told, report) = (text(&output.stdout), text(&output.stderr));
+    // A machine that is too slow says so in three lines more.
+    let late = report.lines().skip_while(|line| !line.contains("packets handed over")).count();
+    let lines = told.lines().count() + report.lines().count() - late;
+    assert!(lines <= 30, "{lines}:\n{told}{report}");
+    assert!(
+        report.contains("  icmp laptop -> server") && report.contains("  icmp server -> laptop")
+    );
+    let others = report.lines().find(|line| line.starts_with("Other people:"));
+    assert!(others.is_some_and(|line| line.contains("15 flows")), "{report}");
+    assert!(!report.contains("Links\n"), "{report}");
+
+    let all = run(&[&cafe[..], &["--all"], &["--", "ping", "-c", "1", "server"]].concat());
+    let report = text(&all.stderr);
+    let own = report.find("  icmp laptop -> server").expect("its own flows");
+    let others = report.find("  film-1").expect("other people's flows");
+    assert!(own < others && report.contains("guest12->ap"), "{report}");
+}
+
+/// Packets within the scenario's warm-up would meet a transient.
+#[test]
+fn the_command_begins_after_the_warm_up() {
+    if skipped() {
+        return;
+    }
+    let warm = ["--set", "duration=9s", "--set", "warmup=700ms"];
+    let output = run(&[&["emulate", HELLO], &warm[..], &["--json", "--", "true"]].concat());
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let duration_s = document["duration_s"].as_f64().expect("a number");
+    assert!((0.7..5.0).contains(&duration_s), "{duration_s}");
+    let ended = ["--json", "--duration", "300ms", "--", "sleep", "100"];
+    let output = run(&[&["emulate", HELLO], &warm[..], &ended].concat());
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let duration_s = document["duration_s"].as_f64().expect("a number");
+    assert!((1.0..5.0).contains(&duration_s), "{duration_s}");
+}
+
+/// Refused connections are said at once, and counted.
+#[test]
+fn a_way_that_leads_nowhere_is_told() {
+    if skipped() || !installed("curl") {
+        return;
+    }
+    let port = free_port();
+    let reach = ["--reach", &port.to_string(), "--json"];
+    let url = format!("http://host.lasthop:{port}/");
+    let command = ["--", "curl", "-s", "-m", "5", &url];
+    let output = run(&[&["emulate", HELLO, "--set", "flow=[]"], &reach[..], &command].concat());
+    let errors = text(&output.stderr);
+    let note = format!(
+        "note: --reach {port}: nobody listens at TCP port {port} of this machine; the connection was reset\n"
+    );
+    assert_eq!(errors.matches(&note).count(), 1, "{errors}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    let way = &document["emulation"]["ways"][format!("--reach {port}")];
+    assert_eq!((&way["connections"], &way["connections_refused"]), (&1.into(), &1.into()));
+}
+
+/// A port of the loopback that nobody has.
+#[expect(clippy::disallowed_types, reason = "asks the kernel for one")]
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is one");
+    listener.local_addr().expect("it is bound").port()
+}
+
+#[test]
+#[expect(clippy::disallowed_types, reason = "a port that is taken")]
+fn what_is_typed_wrongly_is_told_with_what_helps() {
+    let refused = |arguments: &[&str], expected: &str| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let errors = text(&output.stderr);
+        assert!(errors.contains(expected), "{errors}");
+    };
+    refused(
+        &["emulate", "hello", "echo", "hi"],
+        "tip: put -- before the command: lasthop emulate hello -- echo hi",
+    );
+    refused(
+        &["emulate", "--place", "cafe", "ping", "-c", "3", "server"],
+        "tip: put -- before the command: lasthop emulate --place cafe -- ping -c 3 server",
+    );
+    let twice = ["--publish", "18096", "--publish", "18096:ap:80"];
+    let twice = [&["emulate", HELLO], &twice[..], &["--", "true"]].concat();
+    refused(&twice, "port 18096 is published twice");
+    refused(
+        &["emulate", HELLO, "--publish", "18096:ap", "--outside-at", "ap"],
+        "without --outside-at connections enter at laptop",
+    );
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("there is one");
+    let port = taken.local_addr().expect("it is bound").port();
+    refused(&["emulate", HELLO, &format!("--web={port}")], "--web alone takes a free one");
+}
+
 fn installed(program: &str) -> bool {
     let mut shell = std::process::Command::new("sh");
     let found = shell.args(["-c", &format!("command -v {program}")]).output();

@@ -283,6 +283,25 @@ pub fn add_address(interface: &str, address: Ipv4Addr) -> Result<(), OsError> {
         .call(&format!("rtnetlink(RTM_NEWADDR {address})"))
 }
 
+/// Makes neighbours known to a node, each by its addresses, as if they had just answered; they are
+/// asked anew when the kernel wants to know.
+pub fn add_neighbours(
+    interface: &str,
+    neighbours: &[(Ipv4Addr, Option<Ipv6Addr>, MacAddr)],
+) -> Result<(), OsError> {
+    let index = interface_index(interface)?;
+    let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
+    for (ipv4, ipv6, mac) in neighbours {
+        let call = || format!("rtnetlink(RTM_NEWNEIGH {ipv4})");
+        netlink.add_neighbour(index, IpAddr::V4(*ipv4), *mac).call(&call())?;
+        if let Some(ipv6) = ipv6 {
+            // A kernel without IPv6 refuses.
+            let _ = netlink.add_neighbour(index, IpAddr::V6(*ipv6), *mac);
+        }
+    }
+    Ok(())
+}
+
 /// Has a node send what is for no node to `gateway`.
 pub fn add_default_route(interface: &str, gateway: Ipv4Addr) -> Result<(), OsError> {
     let index = interface_index(interface)?;

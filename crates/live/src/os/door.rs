@@ -1,27 +1,32 @@
 //! Where a running emulation is asked from outside: UNIX sockets with abstract names (unix(7)),
 //! which no file system has and which are gone with the process. One is in the network
 //! namespace of the emulator, one in that of each node. Only processes of the same user are
-//! answered, and root's.
+//! answered, and root's. Anybody may take an abstract name: who asks looks whose socket it is
+//! before it says anything, and an emulation whose name is taken has one that cannot be guessed.
 //!
 //! A question is what is to be set, each `path=value` up to a NUL, and ends with the writing
 //! side of the stream; without any it asks what can be set. The answer is `+` or `-` and a text.
 
+use super::entropy::secret;
 use super::wake::Wake;
 use super::{Call, OsError};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{getsockopt, sockopt};
-use nix::unistd::{Pid, geteuid};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, UnixAddr, connect, getsockopt, socket, sockopt,
+};
+use nix::unistd::{Pid, Uid, geteuid};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::linux::fs::MetadataExt;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// What the names begin with; the process number follows.
+/// The prefix of the names; the process number follows, and a suffix if that name is taken.
 const NAME: &str = "lasthop/emulate/";
 /// The sockets of this network namespace (proc(5)).
 const SOCKETS: &str = "/proc/net/unix";
@@ -47,6 +52,23 @@ pub fn listen(name: &str) -> Result<OwnedFd, OsError> {
         .and_then(|address| UnixListener::bind_addr(&address))
         .call("bind(door)")?;
     Ok(listener.into())
+}
+
+/// A socket that listens for the emulation of this process, in the network namespace of the
+/// caller. If its name is taken, which anybody can do, it has one that cannot be guessed.
+///
+/// # Errors
+/// If the system has no descriptors left.
+pub fn listen_for_own() -> Result<OwnedFd, OsError> {
+    let name = name(std::process::id());
+    match listen(&name) {
+        Err(error) if error.errno == Errno::EADDRINUSE as i32 => {
+            let secret = secret()?;
+            let hex: String = secret[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+            listen(&format!("{name}/{hex}"))
+        }
+        listener => listener,
+    }
 }
 
 /// What answers: the text, or what is wrong.
@@ -131,28 +153,95 @@ fn converse(mut stream: UnixStream, answer: &Answer) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }
 
-/// The processes with emulations that can be asked from here, in ascending order.
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// No emulation answers under this number.
+    #[error("the process {0} runs no emulation that answers here")]
+    Nobody(Pid),
+    /// Another user has the name.
+    #[error("what answers for the process {pid} belongs to another user, {uid}: it was not asked")]
+    Stranger {
+        /// The process that was to be asked.
+        pid: Pid,
+        /// The owner of the socket.
+        uid: Uid,
+    },
+    /// A system call failed.
+    #[error(transparent)]
+    Os(#[from] OsError),
+}
+
+/// The processes with emulations of this user that can be asked from here, in ascending order.
 pub fn known() -> Vec<Pid> {
-    let sockets = fs::read_to_string(SOCKETS).unwrap_or_default();
-    let mut known: Vec<Pid> = sockets
-        .lines()
-        .filter_map(|line| line.split_whitespace().nth(7)?.strip_prefix('@')?.strip_prefix(NAME))
-        .filter_map(|pid| Some(Pid::from_raw(pid.parse().ok()?)))
-        .collect();
+    let own = |(_, name): &(Pid, String)| {
+        visit(name).is_ok_and(|visited| visited.is_some_and(|(_, uid)| uid == geteuid()))
+    };
+    let mut known: Vec<Pid> = names().into_iter().filter(own).map(|(pid, _)| pid).collect();
     known.sort_unstable();
     known.dedup();
     known
 }
 
-/// Asks the emulation of the process `pid`; returns its answer.
+/// The names of all users' emulations in this network namespace.
+fn names() -> Vec<(Pid, String)> {
+    let sockets = fs::read_to_string(SOCKETS).unwrap_or_default();
+    let name = |line: &str| {
+        let name = line.split_whitespace().nth(7)?.strip_prefix('@')?;
+        let rest = name.strip_prefix(NAME)?;
+        let pid = rest.split_once('/').map_or(rest, |(pid, _)| pid).parse().ok()?;
+        Some((Pid::from_raw(pid), name.to_owned()))
+    };
+    sockets.lines().filter_map(name).collect()
+}
+
+/// Connects to the socket of this name, without waiting. Returns the stream and the owner of the
+/// socket; `None` if nothing listens there, or its backlog is full.
+fn visit(name: &str) -> Result<Option<(UnixStream, Uid)>, OsError> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let stream = socket(AddressFamily::Unix, SockType::Stream, flags, None).call("socket(door)")?;
+    let address = UnixAddr::new_abstract(name.as_bytes()).call("connect(door)")?;
+    if connect(stream.as_raw_fd(), &address).is_err() {
+        return Ok(None);
+    }
+    let uid = getsockopt(&stream, sockopt::PeerCredentials).call("getsockopt(SO_PEERCRED)")?.uid();
+    Ok(Some((stream.into(), Uid::from_raw(uid))))
+}
+
+/// Whether what answers as the emulation of the process `pid` is believed: it is this user's or
+/// root's, or root asks for a process of that user's.
+fn is_trusted(uid: Uid, pid: Pid) -> bool {
+    let own = geteuid();
+    let owner = || fs::metadata(format!("/proc/{pid}")).ok().map(|about| about.st_uid());
+    uid == own || uid.is_root() || own.is_root() && owner() == Some(uid.as_raw())
+}
+
+/// Asks the emulation of the process `pid`; returns its answer, in which nothing is escaped.
 ///
 /// # Errors
-/// If there is none, or it does not answer.
-pub fn ask(pid: Pid, sets: &[String]) -> Result<Result<String, String>, OsError> {
-    let address = SocketAddr::from_abstract_name(format!("{NAME}{pid}"));
-    let mut stream =
-        address.and_then(|address| UnixStream::connect_addr(&address)).call("connect(door)")?;
+/// If there is none, it does not answer, or what answers is another user's.
+pub fn ask(pid: Pid, sets: &[String]) -> Result<Result<String, String>, AskError> {
+    let mut all: Vec<String> =
+        names().into_iter().filter(|(of, _)| *of == pid).map(|(_, name)| name).collect();
+    // Where the list cannot be read.
+    all.push(format!("{NAME}{pid}"));
+    let mut nobody = AskError::Nobody(pid);
+    for name in all {
+        match visit(&name)? {
+            Some((stream, uid)) if is_trusted(uid, pid) => return Ok(converse_with(stream, sets)?),
+            Some((_, uid)) => nobody = AskError::Stranger { pid, uid },
+            None => {}
+        }
+    }
+    Err(nobody)
+}
+
+fn converse_with(
+    mut stream: UnixStream,
+    sets: &[String],
+) -> Result<Result<String, String>, OsError> {
     let question: String = sets.iter().map(|set| format!("{set}\0")).collect();
+    stream.set_nonblocking(false).call("fcntl")?;
     stream.set_read_timeout(Some(ANSWER_PATIENCE)).call("setsockopt")?;
     // It answers before all is read if it will not hear this user.
     let _ = stream.write_all(question.as_bytes());
@@ -167,5 +256,38 @@ pub fn ask(pid: Pid, sets: &[String]) -> Result<Result<String, String>, OsError>
             read.call("read(door)")?;
             Err(OsError::new("read(door)", Errno::ECONNRESET))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that is taken leads to another one, which is found by the number of the process.
+    #[test]
+    #[cfg_attr(miri, ignore = "sockets")]
+    fn a_name_that_is_taken_is_no_obstacle() {
+        let pid = Pid::this();
+        // Nobody answers there: its queue is full from the first on.
+        let squatter = socket(AddressFamily::Unix, SockType::Stream, SockFlag::empty(), None);
+        let squatter = squatter.unwrap();
+        let taken = name(std::process::id());
+        let address = UnixAddr::new_abstract(taken.as_bytes()).unwrap();
+        nix::sys::socket::bind(squatter.as_raw_fd(), &address).unwrap();
+        assert_eq!(ask(pid, &[]), Err(AskError::Nobody(pid)));
+        let listener = listen_for_own().unwrap();
+        let answer = |sets: &[String]| Ok(format!("{} set\u{1b}", sets.len()));
+        let door = Door::open(vec![listener], Box::new(answer)).unwrap();
+        assert_eq!(ask(pid, &["a=1".into(), "b=2".into()]), Ok(Ok("2 set\u{1b}".into())));
+        assert!(known().contains(&pid));
+        drop(door);
+        assert_eq!(ask(pid, &[]), Err(AskError::Nobody(pid)));
+    }
+
+    #[test]
+    fn strangers_are_not_believed() {
+        let (own, other) = (geteuid(), Uid::from_raw(geteuid().as_raw() + 77));
+        assert!(is_trusted(own, Pid::this()) && is_trusted(Uid::from_raw(0), Pid::this()));
+        assert!(!is_trusted(other, Pid::this()));
     }
 }

@@ -1,13 +1,21 @@
-//! TCP connections passed on from one network namespace to another: what is accepted at a
-//! listener of the one is connected in the other, that of the calling thread, and the bytes
+//! TCP and UDP passed on from one network namespace to another: connections accepted at a
+//! listener of the one are connected in the other, that of the calling thread, and the bytes
 //! are copied both ways. An end of data goes over as one, a reset as one; a connection that is
-//! refused there is reset here, since it was accepted already.
+//! refused there is reset here, since it was accepted already. Datagrams are in `datagrams`,
+//! counters in `tally`.
 //!
 //! One thread with poll(2), no more than [`CONNECTIONS_MAX`] connections at a time: others
-//! wait in the listeners' backlogs. Leaves out UDP.
+//! wait in the listeners' backlogs.
+
+mod datagrams;
+mod tally;
+
+pub use datagrams::{CLIENTS_MAX, IDLE, datagrams_at};
+pub use tally::{Passed, Tally};
 
 use super::socket::{accept, set};
 use super::{Call, OsError};
+use datagrams::{Clients, Key};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -19,7 +27,9 @@ use nix::sys::socket::{
 use nix::unistd::{pipe2, read};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
 use std::thread::JoinHandle;
+use tally::Count;
 
 /// Most connections at a time.
 pub const CONNECTIONS_MAX: usize = 256;
@@ -32,11 +42,18 @@ const FULL_MS: u8 = 100;
 /// Reads of a connection in a turn, so that the others have theirs.
 const TURN_READS: usize = 8;
 
-/// A listener, and where its connections lead.
+/// How often clients without datagrams are looked for, in milliseconds.
+const LOOK_MS: u16 = 10_000;
+
+/// Sockets of a port, and where their connections and datagrams lead.
 #[derive(Debug)]
 pub struct Route {
-    /// The socket that listens; it never blocks.
+    /// The way that it is in the counters.
+    pub way: usize,
+    /// The TCP socket that listens; it never blocks.
     pub listener: OwnedFd,
+    /// The UDP socket; it never blocks.
+    pub datagrams: OwnedFd,
     /// The addresses of the other end, which are tried in this order.
     pub targets: Vec<SocketAddr>,
 }
@@ -67,11 +84,11 @@ impl Forwarder {
     ///
     /// # Errors
     /// If the system has no room for another thread or descriptor.
-    pub fn start(routes: Vec<Route>) -> Result<Self, OsError> {
+    pub fn start(routes: Vec<Route>, tally: Arc<Tally>) -> Result<Self, OsError> {
         let (stopped, stop) = pipe2(OFlag::O_CLOEXEC).call("pipe")?;
         let thread = std::thread::Builder::new()
             .name("forward".into())
-            .spawn(move || forward(&routes, Some(&stopped)))
+            .spawn(move || forward(&routes.iter().collect::<Vec<_>>(), &tally, Some(&stopped)))
             .call("clone(a thread)")?;
         Ok(Self { stop: Some(stop), thread: Some(thread) })
     }
@@ -86,9 +103,11 @@ impl Drop for Forwarder {
     }
 }
 
-/// Passes connections on, without end, or until the other end of the pipe `stop` is closed.
-pub fn forward(routes: &[Route], stop: Option<&OwnedFd>) {
+/// Passes connections and datagrams on, without end, or until the other end of the pipe `stop`
+/// is closed.
+pub fn forward(routes: &[&Route], tally: &Tally, stop: Option<&OwnedFd>) {
     let mut connections: Vec<Connection<'_>> = Vec::new();
+    let mut clients = Clients::new(routes, tally);
     // Whether the system had no descriptor or memory left for one more.
     let mut is_full = false;
     loop {
@@ -114,7 +133,12 @@ pub fn forward(routes: &[Route], stop: Option<&OwnedFd>) {
                 }
             }
         }
-        let timeout = if is_full { FULL_MS.into() } else { PollTimeout::NONE };
+        clients.wait(&mut waiting, &mut waits);
+        let timeout = match (is_full, clients.is_empty()) {
+            (true, _) => FULL_MS.into(),
+            (false, false) => LOOK_MS.into(),
+            (false, true) => PollTimeout::NONE,
+        };
         is_full = false;
         if poll(&mut waiting, timeout).is_err() {
             continue;
@@ -131,7 +155,12 @@ pub fn forward(routes: &[Route], stop: Option<&OwnedFd>) {
                 Waits::Stop => return,
                 Waits::Listener(index) => match accept(&routes[index].listener) {
                     Ok(client) => {
-                        connections.extend(Connection::new(client, &routes[index].targets));
+                        let Route { way, targets, .. } = routes[index];
+                        tally.add(*way, Count::Connections, 1);
+                        match Connection::new(client, *way, targets) {
+                            Some(connection) => connections.push(connection),
+                            None => tally.add(*way, Count::ConnectionsRefused, 1),
+                        }
                     }
                     Err(Errno::EMFILE | Errno::ENFILE | Errno::ENOBUFS | Errno::ENOMEM) => {
                         is_full = true;
@@ -140,9 +169,15 @@ pub fn forward(routes: &[Route], stop: Option<&OwnedFd>) {
                     Err(_) => {}
                 },
                 Waits::Connection(index) => connections[index].turn(),
+                Waits::Datagrams(index) => clients.take(index),
+                Waits::Client(key) => clients.answer(key),
             }
         }
+        for refused in connections.iter().filter(|connection| connection.is_refused()) {
+            tally.add(refused.way, Count::ConnectionsRefused, 1);
+        }
         connections.retain(|connection| !connection.is_over());
+        clients.forget_idle();
     }
 }
 
@@ -152,11 +187,16 @@ enum Waits {
     Stop,
     Listener(usize),
     Connection(usize),
+    /// Datagrams of a route's clients.
+    Datagrams(usize),
+    /// Answers to a client.
+    Client(Key),
 }
 
 /// A connection at both ends: that of the client, and that of the target.
 #[derive(Debug)]
 struct Connection<'a> {
+    way: usize,
     ends: [OwnedFd; 2],
     /// What is under way from each end to the other.
     ways: [Way; 2],
@@ -178,7 +218,7 @@ struct Way {
 
 impl<'a> Connection<'a> {
     /// Begins to connect; `None`, after a reset, if no target can be tried.
-    fn new(client: OwnedFd, targets: &'a [SocketAddr]) -> Option<Self> {
+    fn new(client: OwnedFd, of: usize, targets: &'a [SocketAddr]) -> Option<Self> {
         let Some((target, rest)) = connect_to(targets) else {
             reset(&client);
             return None;
@@ -186,7 +226,12 @@ impl<'a> Connection<'a> {
         let way = || Way { buffer: Vec::new(), sent: 0, is_ended: false, is_shut: false };
         set_no_delay(&client);
         let (ends, ways) = ([client, target], [way(), way()]);
-        Some(Self { ends, ways, connecting: Some(rest), is_reset: false })
+        Some(Self { way: of, ends, ways, connecting: Some(rest), is_reset: false })
+    }
+
+    /// Whether it was reset because no target accepted it.
+    fn is_refused(&self) -> bool {
+        self.is_reset && self.connecting.is_some()
     }
 
     fn is_over(&self) -> bool {
@@ -330,8 +375,10 @@ mod tests {
     fn forwarder(targets: Vec<SocketAddr>) -> (Forwarder, SocketAddr) {
         let listener = TcpListener::from(listen_at(any()).unwrap());
         let address = listener.local_addr().unwrap();
-        let route = Route { listener: listener.into(), targets };
-        (Forwarder::start(vec![route]).unwrap(), address)
+        let datagrams = datagrams_at(any()).unwrap();
+        let route = Route { way: 0, listener: listener.into(), datagrams, targets };
+        let tally = Arc::new(Tally::new(1).unwrap());
+        (Forwarder::start(vec![route], tally).unwrap(), address)
     }
 
     /// An address where nobody listens.

@@ -1,5 +1,5 @@
 //! The few rtnetlink requests that the emulator needs: make a veth pair, set a
-//! link up, give it addresses and a default route, take its queueing discipline away, read its
+//! link up, give it addresses, neighbours and a default route, take its queueing discipline away, read its
 //! counters. One request at a time, each acknowledged (netlink(7),
 //! rtnetlink(7)). Leaves out everything else, multi-part dumps included.
 
@@ -159,6 +159,28 @@ impl Netlink {
         m.raw(&[0; 4]);
         m.bytes(libc::RTA_GATEWAY, &gateway.octets());
         m.u32(libc::RTA_OIF, index);
+        self.request(m).map(|_| ())
+    }
+
+    /// Adds a neighbour with this address to the link `index`, as one that has just answered.
+    pub fn add_neighbour(
+        &mut self,
+        index: u32,
+        address: IpAddr,
+        MacAddr(mac): MacAddr,
+    ) -> nix::Result<()> {
+        let mut m = request(libc::RTM_NEWNEIGH, libc::NLM_F_CREATE | libc::NLM_F_REPLACE);
+        let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+        // struct ndmsg: family, padding, index, state, flags, type.
+        m.raw(&[family as u8, 0, 0, 0]);
+        m.raw(&index.to_ne_bytes());
+        let [a, b] = libc::NUD_REACHABLE.to_ne_bytes();
+        m.raw(&[a, b, 0, 0]);
+        match address {
+            IpAddr::V4(v4) => m.bytes(libc::NDA_DST, &v4.octets()),
+            IpAddr::V6(v6) => m.bytes(libc::NDA_DST, &v6.octets()),
+        }
+        m.bytes(libc::NDA_LLADDR, &mac);
         self.request(m).map(|_| ())
     }
 

@@ -14,6 +14,11 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// Bytes of struct tcp_info up to and with `tcpi_bytes_acked` (Linux 4.1).
 const TCP_INFO_BYTES: usize = 128;
 
+/// Numbers of a socket's memory (asm-generic/socket.h), which libc lacks.
+const SO_MEMINFO: libc::c_int = 55;
+/// Where the drops are among them (linux/sock_diag.h).
+const RECEIVE_DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
+
 /// Chooses the congestion control of a TCP socket.
 pub fn set_congestion_control(socket: &impl AsFd, name: &str) -> nix::Result<()> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
@@ -70,6 +75,21 @@ pub fn receive_stamped(socket: &impl AsFd, buffer: &mut [u8]) -> nix::Result<(us
         _ => 0,
     };
     Ok((message.bytes, Duration::from_nanos(age)))
+}
+
+/// Returns how many datagrams the kernel has dropped at this socket, mostly because its buffer was
+/// full; 0 if the kernel does not say (before Linux 4.12).
+#[expect(unsafe_code, reason = "getsockopt of a list of integers")]
+pub fn receive_drops(socket: &impl AsFd) -> u64 {
+    let mut values = [0u32; RECEIVE_DROPS + 1];
+    let mut length = size_of_val(&values) as libc::socklen_t;
+    let (fd, level) = (socket.as_fd().as_raw_fd(), libc::SOL_SOCKET);
+    // SAFETY: the kernel writes at most `length` bytes.
+    let result = unsafe {
+        let values = (&raw mut values).cast();
+        libc::getsockopt(fd, level, SO_MEMINFO, values, &raw mut length)
+    };
+    Errno::result(result).map_or(0, |_| u64::from(values[RECEIVE_DROPS]))
 }
 
 /// Accepts a connection that waits; it never blocks.

@@ -10,7 +10,7 @@
 //! after all other processes of its namespace, and then exits.
 
 use super::device::{self, DeviceChoice, Interface};
-use super::forward::{Route, forward, listen_at};
+use super::forward::{Route, Tally, datagrams_at, forward, listen_at};
 use super::namespace::{self, NetNamespace};
 use super::port::Devices;
 use super::ready::Probe;
@@ -32,9 +32,11 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket, socketpair};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, execvpe, fork, pipe2, setpgid};
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use super::report::Report as SupervisorReport;
@@ -59,17 +61,35 @@ pub struct Plan {
     pub outside: Option<Outside>,
 }
 
-/// The node in which the outside begins, and what leads through it.
+/// The ways between the nodes and the machine.
 #[derive(Debug)]
 pub struct Outside {
+    /// The node in which the outside begins for what the nodes send.
+    pub gateway: Option<Gateway>,
+    /// Sockets of the machine, and where in the network of the nodes they lead.
+    pub published: Vec<Published>,
+    /// What passes the ways.
+    pub tally: Arc<Tally>,
+}
+
+/// The node in which the outside begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Gateway {
     /// Position of the node.
     pub node: usize,
     /// Another address of the node, which stands for the machine.
     pub machine: Ipv4Addr,
     /// Whether the node passes on what is for no node, and all others send it to it.
     pub is_router: bool,
-    /// Listeners of the machine, and where in the network of the nodes they lead.
-    pub published: Vec<Route>,
+}
+
+/// A port of the machine that leads to a node.
+#[derive(Debug)]
+pub struct Published {
+    /// Position of the node in which its connections and datagrams enter the network.
+    pub from: usize,
+    /// The sockets of the machine, and the address of the other end.
+    pub route: Route,
 }
 
 /// A node with an interface.
@@ -95,6 +115,8 @@ pub struct Socket {
 pub enum SocketKind {
     /// TCP, listening at this address.
     Listener(SocketAddr),
+    /// UDP, at this address.
+    Datagrams(SocketAddr),
     /// TCP, with a congestion control or the system's default.
     Tcp {
         /// Its name as in `tcp_available_congestion_control`; `None`: the default.
@@ -378,15 +400,19 @@ impl<'a> Inside<'a> {
             namespaces.push(namespace);
         }
         if let Some(outside) = &plan.outside {
-            open_outside(outside, plan, &namespaces)?;
-            if outside.is_router {
-                send(Report::NetNamespace, Some(namespaces[outside.node].fd()))?;
-                send(Report::UserNamespace, Some(&namespace::own_user()?))?;
+            if let Some(gateway) = &outside.gateway {
+                open_outside(gateway, plan, &namespaces)?;
+                if gateway.is_router {
+                    send(Report::NetNamespace, Some(namespaces[gateway.node].fd()))?;
+                    send(Report::UserNamespace, Some(&namespace::own_user()?))?;
+                }
             }
-            if !outside.published.is_empty() {
-                publish(outside, &namespaces[outside.node])?;
+            let entries: BTreeSet<usize> = outside.published.iter().map(|it| it.from).collect();
+            for entry in entries {
+                publish(outside, entry, &namespaces[entry])?;
             }
         }
+        introduce(plan, &namespaces)?;
         for socket in &plan.sockets {
             namespaces[socket.node].enter()?;
             send(Report::Socket, Some(&open_socket(&socket.kind)?))?;
@@ -463,7 +489,8 @@ impl<'a> Inside<'a> {
                 self.report(&Report::Sender { flow: u32::from(flow), name });
             }
             Order::Route => {
-                let node = self.plan.outside.as_ref().map_or(0, |outside| outside.node);
+                let gateway = self.plan.outside.as_ref().and_then(|outside| outside.gateway);
+                let node = gateway.map_or(0, |gateway| gateway.node);
                 let routed = self.namespaces[node].enter();
                 let routed = routed.and_then(|()| namespace::become_router(slirp::INTERFACE));
                 self.report(&routed.map_or_else(Report::Failed, |()| Report::Ready));
@@ -575,37 +602,67 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// Gives the nodes their routes to the outside, and the node where it begins its address.
-fn open_outside(
-    outside: &Outside,
-    plan: &Plan,
-    namespaces: &[NetNamespace],
-) -> Result<(), OsError> {
-    let gateway = &plan.nodes[outside.node].interface;
+/// Makes nodes with programs and all others known to each other. A program in a real network meets
+/// a router that its machine has known for long; here the first packet would wait for an answer to
+/// ARP from a server behind wires.
+fn introduce(plan: &Plan, namespaces: &[NetNamespace]) -> Result<(), OsError> {
+    let with_jobs: BTreeSet<usize> = plan.jobs.iter().map(|job| job.node).collect();
+    let gateway = plan.outside.as_ref().and_then(|outside| outside.gateway);
     for (index, (namespace, node)) in namespaces.iter().zip(&plan.nodes).enumerate() {
-        namespace.enter()?;
-        if index == outside.node {
-            device::add_address(gateway.name, outside.machine)?;
-        } else if outside.is_router {
-            device::add_default_route(node.interface.name, gateway.ipv4)?;
+        let is_met = |other: usize| {
+            other != index && (with_jobs.contains(&index) || with_jobs.contains(&other))
+        };
+        let met = plan.nodes.iter().enumerate().filter(|(other, _)| is_met(*other));
+        let mut neighbours: Vec<_> = met
+            .map(|(_, Node { interface, .. })| {
+                (interface.ipv4, Some(interface.ipv6), interface.address)
+            })
+            .collect();
+        if let Some(gateway) = gateway.filter(|gateway| is_met(gateway.node)) {
+            let address = plan.nodes[gateway.node].interface.address;
+            neighbours.push((gateway.machine, None, address));
+        }
+        if !neighbours.is_empty() {
+            namespace.enter()?;
+            device::add_neighbours(node.interface.name, &neighbours)?;
         }
     }
     Ok(())
 }
 
-/// Starts the process that connects what comes from the machine to the nodes. It is in the
-/// supervisor's PID namespace and ends with it.
+/// Gives the nodes their routes to the outside, and the node where it begins its address.
+fn open_outside(
+    gateway: &Gateway,
+    plan: &Plan,
+    namespaces: &[NetNamespace],
+) -> Result<(), OsError> {
+    let interface = &plan.nodes[gateway.node].interface;
+    for (index, (namespace, node)) in namespaces.iter().zip(&plan.nodes).enumerate() {
+        namespace.enter()?;
+        if index == gateway.node {
+            device::add_address(interface.name, gateway.machine)?;
+        } else if gateway.is_router {
+            device::add_default_route(node.interface.name, interface.ipv4)?;
+        }
+    }
+    Ok(())
+}
+
+/// Starts the process that connects what comes from the machine, and enters the network at the
+/// node `entry`, to the nodes. It is in the supervisor's PID namespace and ends with it.
 #[expect(unsafe_code, reason = "fork")]
-fn publish(outside: &Outside, namespace: &NetNamespace) -> Result<(), OsError> {
+fn publish(outside: &Outside, entry: usize, namespace: &NetNamespace) -> Result<(), OsError> {
     // SAFETY: this process has a single thread.
     match unsafe { fork() }.call("fork")? {
         ForkResult::Parent { .. } => Ok(()),
-        ForkResult::Child => exit(std::panic::catch_unwind(|| {
+        ForkResult::Child => exit(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             die_with_parent();
+            let entering = outside.published.iter().filter(|it| it.from == entry);
+            let routes: Vec<&Route> = entering.map(|it| &it.route).collect();
             if namespace.enter().is_ok() {
-                forward(&outside.published, None);
+                forward(&routes, &outside.tally, None);
             }
-        })),
+        }))),
     }
 }
 
@@ -622,6 +679,7 @@ fn open_socket(kind: &SocketKind) -> Result<OwnedFd, OsError> {
             Ok(socket)
         }
         SocketKind::Listener(address) => listen_at(*address),
+        SocketKind::Datagrams(address) => datagrams_at(*address),
         SocketKind::Door(name) => super::door::listen(name),
         SocketKind::Udp => socket(inet, SockType::Datagram, flags, None).call("socket(UDP)"),
         SocketKind::Ping => {
@@ -656,7 +714,9 @@ fn close_others(control: &OwnedFd, plan: &Plan) {
     let published = plan.outside.iter().flat_map(|outside| &outside.published);
     let mut keep: Vec<RawFd> = vec![0, 1, 2, control.as_raw_fd()];
     keep.extend(outputs.map(AsRawFd::as_raw_fd));
-    keep.extend(published.map(|route| route.listener.as_raw_fd()));
+    keep.extend(
+        published.flat_map(|it| [it.route.listener.as_raw_fd(), it.route.datagrams.as_raw_fd()]),
+    );
     let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
     let open: Vec<RawFd> =
         entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();

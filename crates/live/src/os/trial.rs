@@ -6,13 +6,15 @@
 
 use super::clock::{Priority, Scheduling};
 use super::device::{self, DeviceChoice, Interface};
+use super::forward::Tally;
 use super::ring::packet_socket;
 use super::slirp::{Slirp, SlirpError};
-use super::supervisor::{Node, Outside, Plan, Supervisor};
+use super::supervisor::{Gateway, Node, Outside, Plan, Supervisor};
 use super::{Call, OsError};
 use lasthop_units::MacAddr;
 use nix::sched::{CloneFlags, unshare};
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 /// MTU of the node's interface and of the way out, in bytes.
 const MTU: u16 = 1_500;
@@ -33,7 +35,8 @@ pub fn emulation(device: DeviceChoice) -> Result<(), OsError> {
 /// # Errors
 /// If a system call is refused, or slirp4netns is missing or does not start.
 pub fn way_out(device: DeviceChoice) -> Result<(), SlirpError> {
-    let outside = Outside { node: 0, machine: MACHINE, is_router: true, published: Vec::new() };
+    let gateway = Some(Gateway { node: 0, machine: MACHINE, is_router: true });
+    let outside = Outside { gateway, published: Vec::new(), tally: Arc::new(Tally::new(0)?) };
     let (supervisor, _devices, _) = Supervisor::start(&plan(device, Some(outside)))?;
     let namespaces = supervisor.outside().expect("a router's namespaces are handed over");
     let _slirp = Slirp::start(namespaces, MTU)?;

@@ -3,7 +3,7 @@
 
 use super::{Source, head, quoted, scenario_text, seconds, section, short, told};
 use crate::finding::{Finding, findings};
-use crate::plots::{Figure, mean_series, over_time};
+use crate::plots::{Figure, Own, mean_series, over_time};
 use lasthop_evidence::page::{document, table};
 use lasthop_evidence::plot::{Axis, Look, Panel, Series, escaped};
 use lasthop_trace::{Estimate, FlowEstimates, RunDocument, RunSet, SeriesReading};
@@ -98,7 +98,7 @@ pub fn html(content: &Content<'_>) -> String {
                 true => "all runs".to_owned(),
                 false => format!("the first {} runs", series.len()),
             };
-            for mut figure in over_time(&mean) {
+            for mut figure in over_time(&mean, &Own::default()) {
                 figure.shows = format!("Means over {of}. {}", figure.shows);
                 body.push_str(&section(&figure));
             }

@@ -46,7 +46,7 @@ pub fn html(title: &str, variants: &[Variant], command: Option<&str>) -> String 
             escaped(&variant.name),
             escaped(&made)
         );
-        if runs.iter().any(|run| run.emulation.is_some_and(|emulation| emulation.late)) {
+        if runs.iter().any(|run| run.emulation.as_ref().is_some_and(|emulation| emulation.late)) {
             let _ = write!(
                 body,
                 "<p><strong>Warning:</strong> {}: an emulation was late too often: do not trust \

@@ -96,10 +96,11 @@ pub struct Sweep {
 #[derive(Debug, Args)]
 #[command(
     after_help = "In COMMAND, every node has its name (ping server) and the variable LASTHOP_NAME_ADDR.
-COMMAND has standard input and output; with --json its output goes to standard error.
-The exit status is that of COMMAND; 0 if it had none or --duration ended it, but 1 if something
-is not as expected (--expect); 130 after an interrupt, 2 after an error.
-An interrupt ends it early; what was measured until then is reported all the same.
+COMMAND begins after the scenario's warm-up, and has standard input and output; with --json its
+output goes to standard error. The exit status is COMMAND's own, if it has one, also after an
+interrupt, which is passed on to it; without one it is 130 then. It is 0 if --duration ended
+COMMAND, 1 if something is not as expected (--expect), 2 after an error.
+An interrupt ends the emulation early and reports the measurements until then.
 
 Examples:
   lasthop emulate upload
@@ -108,6 +109,7 @@ Examples:
   lasthop emulate upload --in server --out results -- bash
   lasthop emulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' -- ping -c 10 server
   lasthop emulate upload --reach 3000 -- curl http://host.lasthop:3000/
+  lasthop emulate upload --in server --publish 8000 -- python3 -m http.server 8000
   lasthop emulate upload --outside -- curl https://example.com/
   lasthop emulate upload --web"
 )]
@@ -115,7 +117,8 @@ pub struct Emulate {
     /// What to run.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// End after this long, such as 30s [default: with COMMAND, else the scenario's duration]
+    /// End after this long, such as 30s, of COMMAND or without one of the emulation [default: with
+    /// COMMAND, else the scenario's duration]
     #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
     pub duration: Option<Duration>,
     /// Node to run COMMAND in [default: the first station]
@@ -124,13 +127,15 @@ pub struct Emulate {
     /// Give the nodes a way to this machine's network and its DNS (takes slirp4netns)
     #[arg(long)]
     pub outside: bool,
-    /// Let the nodes reach a TCP port of this machine's loopback, at host.lasthop:PORT
+    /// Let the nodes reach a port of this machine's loopback, TCP and UDP, at host.lasthop:PORT
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub reach: Vec<u16>,
-    /// Open a TCP port of this machine's loopback that leads to a node [default: COMMAND's, same port]
+    /// Open a port of 127.0.0.1, TCP and UDP, that leads to a node through the Wi-Fi hop
+    /// [default: COMMAND's, same port]
     #[arg(long, value_name = "PORT[:NODE[:PORT]]", value_parser = ValueParser::new(parse_published))]
     pub publish: Vec<Published>,
-    /// Node where all that begins [default: the first host, else the access point]
+    /// Node where all that begins [default: a host, else an access point, else a station, on the
+    /// other side of the air]
     #[arg(long, value_name = "NODE", add = completions::nodes())]
     pub outside_at: Option<String>,
     /// Show it in a browser while it runs, with what can be changed, at a port of 127.0.0.1
@@ -152,6 +157,9 @@ pub struct Emulate {
     /// Print what the programs write and errors, and nothing else
     #[arg(short, long, conflicts_with = "json")]
     pub quiet: bool,
+    /// Print all tables: other people's flows, and all nodes, links and wires
+    #[arg(long)]
+    pub all: bool,
     /// Program to run behind the hop, and its arguments; the emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -173,7 +181,10 @@ pub struct Set {
     /// Keys and values; without any, what can be changed is listed
     #[arg(value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
-    /// The process that runs the emulation [default: the only one]
+    /// List the keys of all nodes, not of the first station, access points and wires alone
+    #[arg(long, conflicts_with = "sets")]
+    pub all: bool,
+    /// The process that runs the emulation [default: this user's only one]
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
     pub pid: Option<i32>,
 }

@@ -103,7 +103,7 @@ fn flows(run: &RunDocument) -> impl Iterator<Item = Flow<'_>> {
         let (mean, slowest) = (flow.delay_parts_ms.as_ref()?, flow.delay_parts_slowest_ms.as_ref());
         Some(Flow { name, mean, slowest, absent_nodes: &flow.absent_nodes })
     });
-    scenario.chain(programs)
+    programs.chain(scenario)
 }
 
 /// A part of the delay, with a remedy or without.

@@ -1,0 +1,98 @@
+//! The report of an emulation in which the reader's own traffic is a small part: flows of programs
+//! and of the reader's station, and one line for all others. The whole report has the rest.
+
+use super::cause;
+use crate::console::Stream;
+use crate::table::{alone, percent, several, value};
+use lasthop_report::finding::findings;
+use lasthop_scenario::{Role, Scenario};
+use lasthop_trace::RunDocument;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Fewer packets of a flow have no slowest 1 %.
+const SLOWEST_OF: u64 = 100;
+
+/// The reader's own station in a scenario, the one of COMMAND or the first, and its flows.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// The name of the station; empty without stations.
+    pub nodes: BTreeSet<String>,
+    /// The flows of the scenario that begin or end there.
+    pub flows: BTreeSet<String>,
+}
+
+impl Own {
+    /// The reader's own in `scenario`, whose COMMAND runs in `in_node`.
+    pub fn new(scenario: &Scenario, in_node: Option<&str>) -> Self {
+        let stations = scenario.own_nodes().iter().enumerate();
+        let stations: Vec<usize> =
+            stations.filter(|(_, it)| it.role == Role::Station).map(|(index, _)| index).collect();
+        let chosen = in_node.and_then(|name| scenario.node(name)).map(|node| node.index());
+        let own = chosen.filter(|it| stations.contains(it)).or_else(|| stations.first().copied());
+        let is_own = |node: usize| Some(node) == own;
+        let flows = scenario.flows.iter();
+        let flows = flows.filter(|flow| is_own(flow.from.index()) || is_own(flow.to.index()));
+        Self {
+            nodes: own.iter().map(|node| scenario.nodes[*node].name.clone()).collect(),
+            flows: flows.map(|flow| flow.name.clone()).collect(),
+        }
+    }
+
+    /// The report: short if there are flows of the reader's and of others, else whole.
+    pub fn report(&self, run: &RunDocument, stream: Stream) -> String {
+        let mut own = run.clone();
+        own.flows.retain(|name, _| self.flows.contains(name));
+        if own.flows.len() == run.flows.len() || own.flows.is_empty() && own.programs.is_empty() {
+            return super::run(run, stream);
+        }
+        for program in own.programs.values_mut() {
+            if program.packets_received < SLOWEST_OF {
+                program.delay_parts_slowest_ms = None;
+            }
+        }
+        let mut out = super::heading(run, stream);
+        let mut section = |title: &str, table: String| {
+            if !table.is_empty() {
+                let _ = write!(out, "\n{}\n{table}", stream.bold(title));
+            }
+        };
+        section("Flows of programs", super::programs(&own, stream));
+        section("Flows", super::flows(&own, stream));
+        section("Round trips", super::round_trips(&own, stream));
+        section("Where it went, ms a packet", cause::table(&own, stream));
+        out.push('\n');
+        if let Some(finding) = findings(run).first() {
+            let _ = writeln!(out, "{} {}", stream.bold("What is wrong first:"), finding.sentence);
+        }
+        out.push_str(&self.others(run, stream));
+        if let Some(emulation) = run.emulation.as_ref().filter(|emulation| emulation.late) {
+            out.push_str(&super::lateness(emulation, stream));
+        }
+        out
+    }
+
+    /// Other people's flows in one line.
+    fn others(&self, run: &RunDocument, stream: Stream) -> String {
+        let others: Vec<_> =
+            run.flows.iter().filter(|(name, _)| !self.flows.contains(*name)).collect();
+        let mbps: f64 = others.iter().filter_map(|(_, flow)| flow.goodput_mbps).sum();
+        let sent: u64 = others.iter().map(|(_, flow)| flow.packets_sent).sum();
+        let lost: u64 = others.iter().map(|(_, flow)| flow.packets_lost).sum();
+        let lost = if sent > 0 { percent(lost as f64 / sent as f64) } else { alone(0.0) };
+        let air: f64 = run
+            .nodes
+            .iter()
+            .filter(|(name, _)| !self.nodes.contains(*name))
+            .map(|(_, node)| node.airtime_fraction)
+            .sum();
+        format!(
+            "{} {}, {} Mb/s, {lost} % of packets lost; other nodes held the air for {} % of the \
+             time. --all has them, and nodes, links and wires\n",
+            stream.bold("Other people:"),
+            several(others.len() as u64, "flow"),
+            value(mbps),
+            percent(air),
+        )
+    }
+}
