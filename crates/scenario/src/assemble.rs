@@ -121,6 +121,7 @@ fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConf
             host_cost: node.raw.settings.host_cost.as_ref().map(|cost| HostCost {
                 per_packet: cost.per_packet.value,
                 per_byte: cost.per_byte.value,
+                latency: cost.latency.value,
             }),
         })
         .collect()
@@ -131,7 +132,7 @@ fn adapt_mtus(network: &mut NetworkConfig, mtus: &[NodeMtu]) {
     let Some(cell) = &mut network.cell else { return };
     for (node, mtu) in network.nodes.iter().zip(mtus) {
         let (Some(station), Some(bytes_min)) = (node.station, mtu.adaptive_min) else { continue };
-        let usual = HostCost { per_packet: Duration::ZERO, per_byte: Duration::ZERO };
+        let usual = HostCost::default();
         let cost = node.host_cost.unwrap_or(usual);
         cell.stations[station.index()].adaptive_mtu = Some(AdaptiveMtuConfig {
             bytes_min,

@@ -179,7 +179,7 @@ tables! {
         /// Downlink MU-MIMO of an access point with 802.11ac or 802.11ax: one PPDU to
         /// several stations, each on streams of its own over the whole width.
         option_table mu_mimo: RawMuMimo = "none: each PPDU is for one station";
-        /// CPU time of the host for every packet it sends or receives.
+        /// What every packet costs the host that sends, receives or forwards it.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
     }
 
@@ -192,11 +192,17 @@ tables! {
         option max: MtuBytes = "what the standard and the buffers of both ends allow";
     }
 
-    /// CPU time of a host; the parts of a packet that was cut count each for itself.
+    /// What packets cost a host: at both ends of a flow and where they are forwarded, as by an
+    /// access point between wire and air, once each. The parts of a packet that was cut count each
+    /// for itself. A node that forwards more than its processor can drops them, from 1000 that
+    /// wait on (Linux' net.core.netdev_max_backlog).
     RawHostCost {
         /// For every packet.
         value per_packet: Duration = "0s";
         /// For every byte.
         value per_byte: Duration = "0s";
+        /// How much later every packet is, while the processor goes on with others: interrupts that
+        /// are held back (ath9k up to 2 ms, iwlwifi likewise), threads that wake up.
+        value latency: Duration = "0s";
     }
 }
