@@ -8,6 +8,7 @@ mod by_hand;
 mod changes;
 mod franc;
 mod generations;
+mod group;
 mod layout;
 mod mtu;
 mod saturated;
