@@ -160,8 +160,10 @@ tables! {
         /// headers: 38 bytes on the air, 18 on a wire. "4096" is a kernel that
         /// keeps a packet in one page. Off is a kernel that does not.
         value buffer_bytes: OrOff<Whole<576, 65_535>> = "off";
-        /// Background scans of a station: it leaves its channel again and
-        /// again to look for other access points.
+        /// Background scans: the node leaves its channel again and again. A station looks
+        /// for other access points so, and says by Null frames that it is gone. An access point,
+        /// which does so to choose its channel or to watch for rogues, tells nobody: beacons are
+        /// missing, what it has to send waits, and what stations send to it is lost.
         option_table scan: RawScan = "none: it stays on its channel";
         /// Power save of a station: it dozes when nothing happens, or but for service
         /// periods. Not together with scan.

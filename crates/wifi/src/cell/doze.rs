@@ -104,6 +104,13 @@ impl Cell {
         }
     }
 
+    /// A beacon of a set is not sent, and counts all the same.
+    pub(super) fn skip_beacon(&mut self, bss: BssId) {
+        let period = self.settings.dtim_period;
+        let tim = &mut self.bss[bss.index()].tim;
+        (tim.dtim_count, tim.begun) = (tim.next_dtim_count(period), true);
+    }
+
     /// Fills in the TIM of the beacon that is about to be sent. Returns by how
     /// many bytes it is longer than one octet of bitmap.
     pub(super) fn announce_traffic(&mut self, bss: BssId) -> u32 {

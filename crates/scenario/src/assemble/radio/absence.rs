@@ -18,7 +18,7 @@ const POWER_SAVE_BUFFER: u32 = 64;
 /// The background scans of a node of this role.
 pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanConfig {
     if role == Role::AccessPoint {
-        problems.push(&raw.here, "an access point does not scan: its stations would lose it");
+        of_stations(raw, problems);
     }
     positive(&raw.period, problems);
     if let Some(away) = &raw.away {
@@ -73,6 +73,22 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
         problems.push(written.unwrap_or(&raw.here), message);
     }
     config
+}
+
+/// Notes keys of what an access point does not do: it sends no Null frames, and hears its own
+/// channel all the time.
+fn of_stations(raw: &RawScan, problems: &mut Problems) {
+    let keys = [
+        Some(&raw.own_channel.place),
+        Some(&raw.return_drain.place),
+        Some(&raw.null_attempts.place),
+        Some(&raw.null_rts_after.place),
+        Some(&raw.null_loss.place),
+        raw.return_null_loss.as_ref().map(|at| &at.place),
+    ];
+    for place in keys.into_iter().flatten().filter(|place| is_written(place)) {
+        problems.push(place, "this key is for scans of stations, not of an access point");
+    }
 }
 
 /// In an independent cell nobody holds packets for who is away.
