@@ -471,7 +471,7 @@ impl Cell {
                 width_max: ChannelWidth::Mhz160,
                 narrows: config.channel_of(station.bss).access == BandwidthAccess::Dynamic,
                 modes: None,
-                away: Away::new(station).map(alloc::boxed::Box::new),
+                away: Away::new(station, seed).map(alloc::boxed::Box::new),
                 last_data: Instant::ZERO,
             })
             .collect();

@@ -420,7 +420,9 @@ impl Cell {
         };
         self.away(station).log_gone(now, true);
         match state {
-            PowerState::Dozing if self.has_service_periods(station) => {
+            PowerState::Dozing
+                if self.has_service_periods(station) || self.sends_in_power_save(station) =>
+            {
                 self.contention.leave(station, now);
             }
             _ => self.contention.hold(station, Instant::MAX),
