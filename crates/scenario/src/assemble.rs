@@ -61,6 +61,8 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     radio::check_receivers(&nodes, &flows, problems);
     let francs = franc::links(raw, &nodes, &mtus, &flows, (&names, islands.as_ref()), problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
+    // They are expanded already, and typed for their names alone.
+    let _profiles = (&raw.profile, nodes.first().map(|node| &node.raw.settings.profile));
     if !problems.is_empty() {
         return None;
     }

@@ -32,6 +32,7 @@ pub mod file;
 pub mod franc;
 mod knobs;
 mod paths;
+mod profile;
 pub mod quantity;
 mod raw;
 pub mod reference;
@@ -361,6 +362,7 @@ fn parse_into(
 ) -> Option<Scenario> {
     let (mut tree, mut document) = read_toml(text, problems)?;
     set::apply(sets, &mut tree, &mut document, problems);
+    profile::expand(&mut tree, &mut document, problems);
     attached::make_absolute(file, &mut tree, &mut document);
     let written = tree.clone();
     assemble::inherit_defaults(&mut tree, problems);

@@ -207,7 +207,12 @@ pub(crate) fn with_origin(mut node: Node, origin: &Origin) -> Node {
 }
 
 /// Puts `new` into the tree, with the tables on the way.
-fn insert(tree: &mut Node, steps: &[Step], new: Node, origin: &Origin) -> Result<(), String> {
+pub(crate) fn insert(
+    tree: &mut Node,
+    steps: &[Step],
+    new: Node,
+    origin: &Origin,
+) -> Result<(), String> {
     let Some((step, rest)) = steps.split_first() else {
         *tree = new;
         return Ok(());
@@ -238,7 +243,7 @@ fn insert(tree: &mut Node, steps: &[Step], new: Node, origin: &Origin) -> Result
 }
 
 /// Puts `new` into the text, where [`insert`] put it into the tree.
-fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
+pub(crate) fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
     let Some((step, rest)) = steps.split_first() else {
         return;
     };

@@ -6,6 +6,7 @@ use super::{
     Positive, RawAggregation, RawBlockAck, RawDriverQueue, RawEdca, RawLowRateRetry, RawMuMimo,
     RawOfdma, RawOperatingMode, RawPowerSave, RawPseudoRetryOut, RawQueue, RawRateControl, RawScan,
 };
+use crate::profile::Profile;
 use crate::scalar::{Name, OrOff, Whole, choices};
 use crate::table::tables;
 use lasthop_packet::AccessCategory;
@@ -89,6 +90,8 @@ tables! {
 
     /// Settings of a node, or of all nodes in `[node_defaults]`.
     RawNodeSettings {
+        /// Its product class; keys that neither the node nor [node_defaults] has are set by it.
+        option profile: Profile = "the scenario's";
         /// Transmit power. 20 dBm is the limit at 2.4 GHz in Europe and what
         /// most access points and laptops reach at 5 GHz.
         value tx_power: Dbm = "20dBm";

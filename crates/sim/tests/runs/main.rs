@@ -11,6 +11,7 @@ mod generations;
 mod group;
 mod layout;
 mod mtu;
+mod products;
 mod saturated;
 mod shipped;
 mod tcp;
