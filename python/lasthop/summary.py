@@ -27,6 +27,8 @@ class _AbsenceSummary(TypedDict):
 class AbsenceSummary(_AbsenceSummary, total=False):
     """When a node was off its channel or dozed, after the warm-up."""
 
+    beacons_missed: int
+    """Beacons that it dozed for and did not hear; absent if none."""
     power_save: PowerSaveKind
     """How it saves power; absent if it scans."""
     triggers: int
@@ -488,7 +490,7 @@ class NodeSummary(_NodeSummary, total=False):
     """Packets in its Wi-Fi queues (driver queue and those in flight included), over time."""
 
 
-PowerSaveKind = Literal["legacy", "u-apsd", "twt"]
+PowerSaveKind = Literal["legacy", "firmware", "u-apsd", "twt"]
 """Kinds of power save, by their words in scenario files."""
 
 

@@ -29,6 +29,12 @@ pub struct Flow {
     pub access_category: AccessCategory,
     /// Whether the model or a kernel sends and receives.
     pub endpoints: Endpoints,
+    /// Index of the flow that sends for it, by packets to [`Packet::EVERYWHERE`]: itself, or one
+    /// from the same node. Of datagrams with endpoints of the model only; `None`: its packets
+    /// are for its last node alone.
+    ///
+    /// [`Packet::EVERYWHERE`]: lasthop_packet::Packet::EVERYWHERE
+    pub group: Option<usize>,
 }
 
 /// Whether the model or a kernel sends and receives the packets of a flow.

@@ -16,7 +16,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_net::network::{Backlogs, Network, NetworkConfig, SaturatedFlow};
-use lasthop_packet::{FlowId, NodeId, Packet, Released};
+use lasthop_packet::{DropReason, FlowId, NodeId, Packet, Released};
 use lasthop_tcp::Segment;
 use lasthop_units::{Instant, Seed};
 
@@ -32,6 +32,9 @@ pub(crate) struct Flows {
     wakes: Vec<Wake>,
     /// Number of flows that keep the run going: all but measurements that are done.
     lasting: usize,
+    /// By the index of a flow that sends to the group: each flow that it sends for, and the node
+    /// where that ends.
+    groups: BTreeMap<usize, Vec<(FlowId, NodeId)>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +44,8 @@ enum Flow {
     Apq(Box<Apq>),
     /// A flow between sockets of a kernel.
     Kernel(Box<KernelFlow>),
+    /// Another one of its group sends for it.
+    SentFor,
 }
 
 /// The indices of the flows, ordered by name: the order of flows that act at one
@@ -66,6 +71,9 @@ impl Flows {
         for index in by_name(&hosts.flows) {
             let flow = &hosts.flows[index];
             let FlowKind::Udp(SourceConfig::Saturated { bytes }) = flow.kind else { continue };
+            if flow.group.is_some_and(|sender| sender != index) {
+                continue;
+            }
             if flow.endpoints == Endpoints::Model {
                 saturated[flow.from.index()].push(index);
             }
@@ -82,6 +90,12 @@ impl Flows {
             always_ready.push(saturated);
         }
         let backlogs = Backlogs::new(config, network, always_ready);
+        let mut groups: BTreeMap<usize, Vec<(FlowId, NodeId)>> = BTreeMap::new();
+        for (index, flow) in hosts.flows.iter().enumerate() {
+            if let Some(sender) = flow.group {
+                groups.entry(sender).or_default().push((FlowId(index as u16), flow.to));
+            }
+        }
         for (index, flow) in hosts.flows.iter().enumerate() {
             let id = FlowId(index as u16);
             let hash = flow.identity().hash();
@@ -89,9 +103,13 @@ impl Flows {
             let saturation = places[index].map(|place| Saturation {
                 place,
                 held: 0,
-                is_diverted: network.diverts(flow.from, flow.to),
-                adapts: network.adaptive_mtu(flow.from, flow.to).is_some(),
+                is_diverted: flow.group.is_none() && network.diverts(flow.from, flow.to),
+                adapts: flow.group.is_none() && network.adaptive_mtu(flow.from, flow.to).is_some(),
             });
+            if flow.group.is_some_and(|sender| sender != index) {
+                flows.push(Flow::SentFor);
+                continue;
+            }
             if flow.endpoints == Endpoints::Kernel {
                 let kernel = KernelFlow { from: flow.from, saturation, entered: 0 };
                 flows.push(Flow::Kernel(Box::new(kernel)));
@@ -117,7 +135,7 @@ impl Flows {
             flows.push(Flow::Datagrams(Box::new(Datagrams {
                 id,
                 from: flow.from,
-                to: flow.to,
+                to: flow.group.map_or(flow.to, |_| Packet::EVERYWHERE),
                 hash,
                 access_category: flow.access_category,
                 source: Source::new(source, flow.start, stop, stream),
@@ -145,7 +163,7 @@ impl Flows {
                 requests: None,
             })));
         }
-        Ok(Self { flows, saturated, backlogs, wakes: Vec::new(), lasting })
+        Ok(Self { flows, saturated, backlogs, wakes: Vec::new(), lasting, groups })
     }
 
     /// Sends what the flow sends at `now`; returns when it sends again, if it has a
@@ -168,12 +186,12 @@ impl Flows {
                 return None;
             }
             // Its sockets send by themselves.
-            Flow::Kernel(_) => return None,
+            Flow::Kernel(_) | Flow::SentFor => return None,
         };
         let mut before = None;
         while let Some(departure) = flow.source.poll_packet(now) {
             let packet = flow.packet(departure.bytes, now);
-            sink.sent(now, &packet);
+            report_sent(&self.groups, now, &packet, sink);
             if flow.source.is_bursty() && before == Some(departure.at) {
                 network.handle_next_packet(packet);
             } else {
@@ -199,7 +217,7 @@ impl Flows {
                 apq.wake(wake, &mut port);
                 self.lasting -= usize::from(apq.is_done() && !was_done);
             }
-            Flow::Datagrams(_) | Flow::Kernel(_) => {
+            Flow::Datagrams(_) | Flow::Kernel(_) | Flow::SentFor => {
                 unreachable!("a source is woken by its departures")
             }
         }
@@ -271,7 +289,9 @@ impl Flows {
         let count = if adapts { 1 } else { count.min(missing) };
         let bytes = mtu.map_or(bytes, |mtu| bytes.min(mtu));
         let first = flow.packet_with(flow.next_tag, bytes, now);
-        let number = network.offer_packets(now, &first, count, |packet| sink.sent(now, packet));
+        let groups = &self.groups;
+        let sent = |packet: &Packet| report_sent(groups, now, packet, sink);
+        let number = network.offer_packets(now, &first, count, sent);
         flow.next_tag += u64::from(number);
         flow.saturation = flow.saturation.map(|it| Saturation { held: held + number, ..it });
         number > 0
@@ -300,6 +320,7 @@ impl Flows {
                 return;
             }
             Flow::Kernel(_) => unreachable!("the driver has its packets"),
+            Flow::SentFor => unreachable!("it sends no packets"),
         };
         if let Some(answer) = flow.answer(packet, at) {
             sink.sent(at, &answer);
@@ -318,6 +339,27 @@ impl Flows {
         }
     }
 
+    /// Reports the end of a packet to [`Packet::EVERYWHERE`] of a flow to the group, for the flow
+    /// that ends at `node`: it arrived there, or was lost on the air. A packet that was given up
+    /// for another reason is lost to all of them.
+    pub fn ended_in_group<S: Sink>(
+        &self,
+        (at, node): (Instant, NodeId),
+        packet: &Packet,
+        lost: Option<DropReason>,
+        sink: &mut S,
+    ) {
+        let is_of_all = lost.is_some_and(|reason| reason != DropReason::GroupLoss);
+        let members = self.groups.get(&usize::from(packet.flow.0)).into_iter().flatten();
+        for &(flow, destination) in members.filter(|(_, end)| is_of_all || *end == node) {
+            let packet = Packet { flow, destination, ..*packet };
+            match lost {
+                None => sink.arrived(at, node, &packet),
+                Some(reason) => sink.dropped(at, node, &packet, reason),
+            }
+        }
+    }
+
     /// Handles the loss of a packet.
     pub fn dropped(&mut self, packet: &Packet) {
         match &mut self.flows[usize::from(packet.flow.0)] {
@@ -330,6 +372,7 @@ impl Flows {
             Flow::Tcp(tcp) => tcp.dropped(packet),
             Flow::Apq(apq) => apq.dropped(packet),
             Flow::Kernel(_) => unreachable!("the driver has its packets"),
+            Flow::SentFor => unreachable!("it sends no packets"),
         }
     }
 
@@ -348,7 +391,7 @@ impl Flows {
                     saturation.held -= released.packets;
                 }
             }
-            Flow::Apq(_) => {}
+            Flow::Apq(_) | Flow::SentFor => {}
             Flow::Kernel(flow) => flow.released(released.packets),
         }
     }
@@ -391,5 +434,20 @@ impl Flows {
                 tcp.sample(now, sink);
             }
         }
+    }
+}
+
+/// Reports a packet of the model that entered the network: of each flow of its group.
+fn report_sent<S: Sink>(
+    groups: &BTreeMap<usize, Vec<(FlowId, NodeId)>>,
+    now: Instant,
+    packet: &Packet,
+    sink: &mut S,
+) {
+    if packet.destination != Packet::EVERYWHERE {
+        return sink.sent(now, packet);
+    }
+    for &(flow, destination) in groups.get(&usize::from(packet.flow.0)).into_iter().flatten() {
+        sink.sent(now, &Packet { flow, destination, ..*packet });
     }
 }

@@ -371,6 +371,12 @@ impl Hosts {
             }
             if let Some(output) = network.poll_output() {
                 match &output {
+                    &Output::Arrived { at, node, ref packet } if is_groups(packet) => {
+                        flows.ended_in_group((at, node), packet, None, sink);
+                    }
+                    &Output::Dropped { at, node, ref packet, reason } if is_groups(packet) => {
+                        flows.ended_in_group((at, node), packet, Some(reason), sink);
+                    }
                     &Output::Arrived { at, node, ref packet } => {
                         sink.arrived(at, node, packet);
                         match packet.flow {
@@ -403,6 +409,7 @@ impl Hosts {
                             francs.overheard(at, node, packet, Outside { network, sink });
                         }
                     }
+                    Output::Released { tag } if *tag < DRIVER_TAGS => {}
                     Output::Released { .. } => outputs.push_back(output),
                 }
             } else if let Some(released) = network.poll_released() {
@@ -445,6 +452,12 @@ fn check_changes(changes: &[(Instant, Change)], network: &Network) -> Result<(),
         made.map_err(|why| HostsError::Change { at: *at, why })?;
     }
     Ok(())
+}
+
+/// Whether the packet is of a flow of the model to the group.
+#[inline]
+fn is_groups(packet: &Packet) -> bool {
+    packet.destination == Packet::EVERYWHERE && !is_drivers(packet)
 }
 
 /// Whether the packet is the driver's, which holds its bytes and gets its end.

@@ -3,8 +3,8 @@
 //! tree, like switches without a spanning tree protocol, or several trees beside each other.
 //!
 //! `sim` feeds it from traffic sources, `live` from real interfaces. A node may have a
-//! [`HostCost`], the time that its processor takes for each packet that the node itself
-//! sends or receives; forwarding takes no time. A packet that is longer than
+//! [`HostCost`], the time that its processor takes for each packet that the node sends,
+//! receives or forwards. A packet that is longer than
 //! [`NodeConfig::mtu`] of a node that forwards it is cut as in IPv4 and reassembled at
 //! its destination; it is reported once, after the end of its last part. Packets of a
 //! link can be diverted ([`Network::divert`]): the driver carries them to the far end
@@ -174,8 +174,8 @@ pub struct Network {
     wires: Vec<DirectedWire>,
     /// Indices of `wires`, ordered by identity: the order of arrivals at one instant.
     wire_order: Vec<usize>,
-    /// Tag and number of copies of each packet to [`Packet::EVERYWHERE`].
-    copies: Vec<(u64, u32)>,
+    /// Flow, tag and number of copies of each packet to [`Packet::EVERYWHERE`].
+    copies: Vec<((FlowId, u64), u32)>,
     /// When the first of the wires is due, [`Instant::MAX`] if none is.
     next_wire: Instant,
     /// Whether a wire has something to put out.
@@ -301,7 +301,7 @@ impl Network {
         self.now = now;
         let source = packet.source;
         if packet.destination == Packet::EVERYWHERE {
-            self.copies.push((packet.tag, 1));
+            self.copies.push(((packet.flow, packet.tag), 1));
         }
         if self.is_too_long(source, packet) {
             for part in self.cut(source, *packet) {
@@ -336,7 +336,7 @@ impl Network {
         self.handle_timeout(now);
         self.fetch_passive();
         self.now = now;
-        self.receive(node, node, &Packet { arrived: now, ..packet });
+        self.pass_on(node, node, &Packet { arrived: now, ..packet });
         self.collect();
         self.next = self.earliest();
     }
@@ -700,15 +700,41 @@ impl Network {
     /// up.
     fn flood(&mut self, node: NodeId, from: Option<NodeId>, packet: &Packet) {
         let hops = self.routes.flood(node, from);
-        self.add_copies(packet.tag, hops.len() as u32);
-        for hop in hops {
-            self.forward(node, hop, packet);
+        self.add_copies(packet, hops.len() as u32);
+        // The last one is on the air, if any is: the source waits for that.
+        let last = hops.len().saturating_sub(1);
+        for (index, hop) in hops.into_iter().enumerate() {
+            let notify = packet.notify && index == last;
+            self.forward(node, hop, &Packet { notify, ..*packet });
         }
         self.remove_copy(packet);
     }
 
-    /// Handles a packet that `node` received from its neighbour `from`.
+    /// Handles a packet that `node` received from its neighbour `from`, by way of the processor
+    /// there if it forwards it.
     fn receive(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
+        if self.hosts[node.index()].is_some() && self.forwards(node, from, packet) {
+            let host = self.hosts[node.index()].as_mut().filter(|host| host.has_room());
+            return match host {
+                Some(host) => host.take_in(self.now, *packet, host::Direction::Forward(from)),
+                None => self.drop_packet(node, packet, DropReason::QueueFull),
+            };
+        }
+        self.pass_on(node, from, packet);
+    }
+
+    /// Whether a packet that came from `from` leaves `node` again.
+    fn forwards(&self, node: NodeId, from: NodeId, packet: &Packet) -> bool {
+        match packet.destination {
+            Packet::EVERYWHERE => {
+                packet.source != node && !self.routes.flood(node, Some(from)).is_empty()
+            }
+            destination => destination != node,
+        }
+    }
+
+    /// Forwards a packet that `node` received from `from`, or delivers it.
+    fn pass_on(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
         if packet.destination != Packet::EVERYWHERE {
             if packet.destination == node {
                 self.arrive(node, packet);
@@ -723,8 +749,12 @@ impl Network {
         }
         // Stations discard group frames with their own source address.
         if packet.source != node {
-            self.add_copies(packet.tag, 1);
-            self.arrive(node, packet);
+            self.add_copies(packet, 1);
+            match self.forwards(node, from, packet) {
+                // The processor has had it already.
+                true => self.hand_over(node, packet),
+                false => self.arrive(node, packet),
+            }
             return self.flood(node, Some(from), packet);
         }
         self.remove_copy(packet);
@@ -773,8 +803,9 @@ impl Network {
         }));
     }
 
-    fn add_copies(&mut self, tag: u64, count: u32) {
-        if let Some((_, copies)) = self.copies.iter_mut().find(|(known, _)| *known == tag) {
+    fn add_copies(&mut self, packet: &Packet, count: u32) {
+        let key = (packet.flow, packet.tag);
+        if let Some((_, copies)) = self.copies.iter_mut().find(|(known, _)| *known == key) {
             *copies += count;
         }
     }
@@ -787,7 +818,8 @@ impl Network {
     }
 
     fn remove_group_copy(&mut self, packet: &Packet) {
-        let index = self.copies.iter().position(|(tag, _)| *tag == packet.tag);
+        let key = (packet.flow, packet.tag);
+        let index = self.copies.iter().position(|(known, _)| *known == key);
         let index = index.expect("a copy was counted when it was made");
         self.copies[index].1 -= 1;
         if self.copies[index].1 == 0 {
@@ -844,7 +876,7 @@ impl Network {
                     {
                         // One transmission reaches many receivers: this is one more
                         // copy.
-                        self.add_copies(packet.tag, 1);
+                        self.add_copies(packet, 1);
                     }
                     self.receive(node, from, packet);
                 }

@@ -61,6 +61,8 @@ pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -
     radio::check_receivers(&nodes, &flows, problems);
     let francs = franc::links(raw, &nodes, &mtus, &flows, (&names, islands.as_ref()), problems);
     let programs = traffic::programs(&raw.run, raw.duration.value, &nodes, &names, problems);
+    // They are expanded already, and typed for their names alone.
+    let _profiles = (&raw.profile, nodes.first().map(|node| &node.raw.settings.profile));
     if !problems.is_empty() {
         return None;
     }
@@ -121,6 +123,7 @@ fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConf
             host_cost: node.raw.settings.host_cost.as_ref().map(|cost| HostCost {
                 per_packet: cost.per_packet.value,
                 per_byte: cost.per_byte.value,
+                latency: cost.latency.value,
             }),
         })
         .collect()
@@ -131,7 +134,7 @@ fn adapt_mtus(network: &mut NetworkConfig, mtus: &[NodeMtu]) {
     let Some(cell) = &mut network.cell else { return };
     for (node, mtu) in network.nodes.iter().zip(mtus) {
         let (Some(station), Some(bytes_min)) = (node.station, mtu.adaptive_min) else { continue };
-        let usual = HostCost { per_packet: Duration::ZERO, per_byte: Duration::ZERO };
+        let usual = HostCost::default();
         let cost = node.host_cost.unwrap_or(usual);
         cell.stations[station.index()].adaptive_mtu = Some(AdaptiveMtuConfig {
             bytes_min,

@@ -32,6 +32,7 @@ pub mod file;
 pub mod franc;
 mod knobs;
 mod paths;
+mod profile;
 pub mod quantity;
 mod raw;
 pub mod reference;
@@ -386,6 +387,7 @@ fn parse_but(
         return (None, Vec::new());
     };
     let named = set::apply(sets, left_out, &mut tree, &mut document, problems);
+    profile::expand(&mut tree, &mut document, problems);
     attached::make_absolute(file, &mut tree, &mut document);
     (typed(file, &tree, document, sets, problems), named)
 }

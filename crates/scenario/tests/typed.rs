@@ -3,7 +3,7 @@
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock};
 use lasthop_hosts::traffic::Sizes;
-use lasthop_hosts::{FlowKind, SourceConfig};
+use lasthop_hosts::{Endpoints, FlowKind, SourceConfig};
 use lasthop_net::{Jitter, Loss, RateChange};
 use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
@@ -11,7 +11,9 @@ use lasthop_scenario::{Role, Scenario, parse};
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Instant, Meters, Probability, Seed};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{CellConfig, EdcaParameters, PairConfig};
+use lasthop_wifi::mac::beacon_clock::WakeClock;
 use lasthop_wifi::mac::originator::LowRateRetry;
+use lasthop_wifi::mac::power_save::{Busy, Retrieval, Sending};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::mac::retry_out::{RateStep, RateTable};
 use lasthop_wifi::mac::service_period::{ServicePeriodConfig, TwtUplink};
@@ -950,4 +952,117 @@ power_save = { kind = "twt", wake_interval = "1s", first_wake = "7ms", uplink = 
     assert_eq!(phone.delivery_enabled, [false, false, true, true]);
     assert_eq!(phone.trigger_enabled, [false, false, false, true]);
     assert_eq!((phone.frames_max, phone.listen_interval), (Some(4), 1));
+}
+
+/// What comes of each kind, and that "off" is none.
+#[test]
+fn power_save_in_firmware() {
+    let of = |set: &str| {
+        let scenario = with(CELL, &[&format!("node.laptop.power_save={set}")]);
+        let station = &cell(&scenario).stations[1];
+        assert_eq!(station.service_periods, None);
+        station.power_save
+    };
+    let firmware = of("firmware").expect("it saves power");
+    let busy = Busy { frames: 50, interval: Duration::from_secs(2) };
+    assert_eq!(firmware.sending, Sending::InPowerSave(busy));
+    assert_eq!((firmware.retrieval, firmware.listen_interval), (Retrieval::PsPoll, 1));
+    assert_eq!(firmware.clock.jitter, Duration::ZERO);
+    let often = of("{ kind = \"firmware\", busy_frames = 8, busy_interval = \"1s\", \
+                    listen_interval = 3, wake_jitter = \"1ms\", wake_lead = \"2ms\", \
+                    beacons_missed_max = 20 }")
+    .expect("it saves power");
+    let busy = Busy { frames: 8, interval: Duration::from_secs(1) };
+    assert_eq!((often.sending, often.listen_interval), (Sending::InPowerSave(busy), 3));
+    let (lead, jitter) = (Duration::from_millis(2), Duration::from_millis(1));
+    assert_eq!(often.clock, WakeClock { lead, jitter, missed_max: 20 });
+    assert_eq!(of("legacy").map(|it| it.sending), Some(Sending::Awake));
+    assert_eq!(of("off"), None);
+    // As a remedy it goes over what a file says of another kind.
+    assert_eq!(of("{ kind = \"off\", idle = \"1s\" }"), None);
+    let both = with(CELL, &["node.laptop.power_save=off", "node.laptop.scan={}"]);
+    assert!(cell(&both).stations[1].scan.is_some());
+}
+
+#[test]
+fn an_access_point_may_scan() {
+    let scenario = with(CELL, &["node.ap.scan={ channels = 2 }"]);
+    assert_eq!(cell(&scenario).stations[0].scan.map(|scan| scan.channels), Some(2));
+}
+
+#[test]
+fn rates_of_group_frames() {
+    let of = |sets: &[&str]| cell(&with(CELL, sets)).group_rate;
+    assert_eq!(of(&[]), None);
+    let ht =
+        |mcs| Rate::Ht { mcs, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long };
+    assert_eq!(of(&["channel.group_mcs=1"]), Some(ht(1)));
+    assert_eq!(of(&["channel.group_mcs=8", "channel.width=40MHz"]), Some(ht(8)));
+    // Who is older than the channel has to understand them.
+    let ac = ["channel.standard=802.11ac", "channel.group_mcs=3"];
+    let vht = Rate::vht(3, 1, ChannelWidth::Mhz20, GuardInterval::Long);
+    assert_eq!(of(&ac), vht);
+    assert_eq!(of(&[ac[0], ac[1], "node.laptop.standard=802.11n"]), Some(ht(3)));
+}
+
+/// A flow to the group has one sender, and a result for each node that it ends at.
+#[test]
+fn a_flow_to_the_group() {
+    let flow = "[[flow]]\nname = \"news\"\nfrom = \"ap\"\nto = \"laptop*\"\nkind = \"udp\"\n\
+                group = true\n";
+    let scenario = with(&format!("{CELL}{flow}"), &["node.laptop.count=3"]);
+    let flows: Vec<_> = scenario
+        .flows
+        .iter()
+        .map(|flow| (flow.name.as_str(), flow.group, flow.endpoints))
+        .collect();
+    let model = Endpoints::Model;
+    assert_eq!(
+        flows,
+        [
+            ("news-laptop1", Some(0), model),
+            ("news-laptop2", Some(0), model),
+            ("news-laptop3", Some(0), model),
+        ]
+    );
+}
+
+/// A profile sets what the file does not, and the text that is kept has what it set.
+#[test]
+fn profiles_expand_to_keys() {
+    let plain = with(CELL, &[]);
+    assert_eq!(with(CELL, &["profile=bare"]).network, plain.network);
+    let scenario = with(CELL, &["profile=laptop-ac"]);
+    let of = |scenario: &Scenario, station: usize| {
+        let cell = cell(scenario);
+        let aggregation = cell.stations[station].aggregation;
+        (cell.standard, aggregation.amsdu_bytes_max)
+    };
+    assert_eq!(of(&scenario, 0), (Standard::Dot11ac, 3_839));
+    assert_eq!(of(&scenario, 1), (Standard::Dot11ac, 3_839));
+    let cost = scenario.network.nodes[1].host_cost.expect("packets take time there");
+    assert_eq!(cost.latency, Duration::from_micros(400));
+    // The kept text is the same scenario, also without the profile's name.
+    let text = scenario.source_text.replace("profile = \"laptop-ac\"", "");
+    assert!(text.contains("amsdu_bytes_max") && text.contains("rician"), "{text}");
+    assert_eq!(with(&text, &[]).network, scenario.network);
+    // What the file, its defaults or a node says goes ahead.
+    let own = ["profile=laptop-ac", "node.ap.aggregation.amsdu_bytes_max=0"];
+    assert_eq!((of(&with(CELL, &own), 0).1, of(&with(CELL, &own), 1).1), (0, 3_839));
+    let defaults = ["profile=laptop-ac", "node_defaults.aggregation.amsdu_bytes_max=7935"];
+    assert_eq!(of(&with(CELL, &defaults), 1).1, 7_935);
+    // A node of another class, and how stations save power.
+    let mixed = with(CELL, &["profile=laptop-ac", "node.laptop.profile=small-computer"]);
+    assert_eq!(cell(&mixed).standard, Standard::Dot11ac);
+    let jitter =
+        |scenario: &Scenario| cell(scenario).stations[1].power_save.map(|it| it.clock.jitter);
+    assert_eq!(jitter(&mixed), Some(Duration::from_micros(2_500)));
+    assert_eq!(cell(&mixed).stations[0].power_save, None);
+    let awake = ["node.laptop.profile=small-computer", "node.laptop.power_save=off"];
+    assert_eq!(jitter(&with(CELL, &awake)), None);
+    for name in ["ath9k-2013", "phone-ax", "small-computer"] {
+        let scenario = with(CELL, &[&format!("profile={name}")]);
+        assert_ne!(scenario.network, plain.network, "{name}");
+        assert_eq!(with(&scenario.source_text, &[]).network, scenario.network);
+    }
 }

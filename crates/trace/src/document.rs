@@ -307,8 +307,15 @@ pub struct AbsenceSummary {
     /// How long a service period lasts in ms; absent without TWT.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wake_duration_ms: Option<f64>,
+    /// Beacons that it dozed for and did not hear; absent if none.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub beacons_missed: u64,
     /// Packets given up on leaving.
     pub packets_given_up: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Kinds of power save, by their words in scenario files.
@@ -318,6 +325,8 @@ pub struct AbsenceSummary {
 pub enum PowerSaveKind {
     /// Dozing when idle, beacons, Null frames or PS-Poll.
     Legacy,
+    /// The same, but frames are sent without leaving power save mode.
+    Firmware,
     /// Service periods that the station's own frames begin.
     UApsd,
     /// Service periods at target wake times.

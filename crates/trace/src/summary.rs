@@ -23,6 +23,7 @@ use lasthop_packet::queue::{DriverLimit, Limit, QueueConfig};
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::cell::StationConfig;
+use lasthop_wifi::mac::power_save::Sending;
 use lasthop_wifi::mac::service_period::ServicePeriodConfig;
 use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
@@ -324,10 +325,14 @@ fn absences(
         power_save: match (service_periods, station.and_then(|station| station.power_save)) {
             (Some(_), _) if twt.is_some() => Some(PowerSaveKind::Twt),
             (Some(_), _) => Some(PowerSaveKind::UApsd),
-            (None, power_save) => power_save.map(|_| PowerSaveKind::Legacy),
+            (None, power_save) => power_save.map(|config| match config.sending {
+                Sending::Awake => PowerSaveKind::Legacy,
+                Sending::InPowerSave(_) => PowerSaveKind::Firmware,
+            }),
         },
         wake_interval_ms: twt.map(|twt| in_ms(twt.wake_interval)),
         wake_duration_ms: twt.map(|twt| in_ms(twt.wake_duration)),
+        beacons_missed: stats.beacons_missed,
         packets_given_up: stats.off_channel_drops,
     }
 }

@@ -307,9 +307,6 @@ pub enum CellError {
     /// Without basic rates nothing can be acknowledged.
     #[error("a cell needs at least one basic rate")]
     NoBasicRate,
-    /// An access point that leaves its channel.
-    #[error("an access point does not leave its channel to scan")]
-    AccessPointScans,
     /// An access point that dozes.
     #[error("an access point does not doze")]
     AccessPointDozes,
@@ -376,9 +373,6 @@ impl Cell {
         let sets = BssFacts::all(config)?;
         if config.basic_rates.is_empty() {
             return Err(CellError::NoBasicRate);
-        }
-        if config.stations.iter().any(|s| is_access_point(&s) && s.scan.is_some()) {
-            return Err(CellError::AccessPointScans);
         }
         for station in config.stations.iter().filter(|s| s.ofdma.is_some()) {
             if !is_access_point(&station) {
@@ -477,7 +471,7 @@ impl Cell {
                 width_max: ChannelWidth::Mhz160,
                 narrows: config.channel_of(station.bss).access == BandwidthAccess::Dynamic,
                 modes: None,
-                away: Away::new(station).map(alloc::boxed::Box::new),
+                away: Away::new(station, seed).map(alloc::boxed::Box::new),
                 last_data: Instant::ZERO,
             })
             .collect();

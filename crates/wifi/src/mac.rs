@@ -9,6 +9,7 @@
 //! | [`originator`] | MPDUs on their way to one peer |
 //! | [`block_ack`] | what a recipient remembers and reorders |
 //! | [`rate`] | rate control |
+//! | [`beacon_clock`] | whether a dozing station is awake in time for a beacon |
 //! | [`power_save`] | when a station dozes, and what a beacon announces to it |
 //! | [`service_period`] | what a station in power save mode agreed on: U-APSD, TWT |
 //! | [`retry_out`] | giving MPDUs up at the receiver |
@@ -20,6 +21,7 @@
 pub mod absence;
 pub mod adaptive_mtu;
 pub mod backoff;
+pub mod beacon_clock;
 pub mod block_ack;
 pub mod contention;
 pub mod mpdu;

@@ -128,6 +128,9 @@ pub struct StationStats {
     pub ps_polls: u64,
     /// QoS Null frames that begin service periods (U-APSD, announced TWT) sent, retries included.
     pub triggers: u64,
+    /// Beacons that it wanted to hear, dozing (legacy power save), and did not: lost on the air,
+    /// or before its radio was on.
+    pub beacons_missed: u64,
     /// Packets given up on leaving the channel.
     pub off_channel_drops: u64,
 }

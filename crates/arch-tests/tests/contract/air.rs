@@ -13,8 +13,9 @@ use lasthop_wifi::cell::{
     Aggregation, BlockAck, BlockAckRequestPolicy, Cell, CellConfig, EdcaParameters, Output,
     PairConfig, Role, RxInterrupt, StationConfig,
 };
+use lasthop_wifi::mac::beacon_clock::WakeClock;
 use lasthop_wifi::mac::originator::LowRateRetry;
-use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
+use lasthop_wifi::mac::power_save::{Busy, PowerSaveConfig, Retrieval, Sending};
 use lasthop_wifi::mac::rate::{RateControlConfig, RateSet};
 use lasthop_wifi::mac::retry_out::RateTable;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
@@ -69,11 +70,18 @@ enum Saves {
 /// Generates power save with shorter idle times than in practice.
 fn power_save() -> impl Strategy<Value = PowerSaveConfig> {
     let retrieval = prop_oneof![Just(Retrieval::PsPoll), Just(Retrieval::Wake)];
-    (1..200u64, 1..4u8, retrieval).prop_map(|(idle, listen_interval, retrieval)| PowerSaveConfig {
-        idle: Duration::from_millis(idle),
-        listen_interval,
-        retrieval,
-    })
+    let ms = Duration::from_millis;
+    let busy = (0..20u32, 1..200u64).prop_map(move |(frames, interval)| {
+        Sending::InPowerSave(Busy { frames, interval: ms(interval) })
+    });
+    let sending = prop_oneof![Just(Sending::Awake), busy];
+    (1..200u64, 1..4u8, retrieval, sending, 0..3u64).prop_map(
+        move |(idle, listen_interval, retrieval, sending, jitter)| {
+            let clock = WakeClock { lead: ms(1), jitter: ms(jitter), missed_max: 3 };
+            let dynamic = PowerSaveConfig::dynamic(ms(idle), retrieval);
+            PowerSaveConfig { listen_interval, sending, clock, ..dynamic }
+        },
+    )
 }
 
 /// Generates U-APSD of some categories.

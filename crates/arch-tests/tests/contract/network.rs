@@ -28,6 +28,7 @@ fn config() -> impl Strategy<Value = NetworkConfig> {
         nodes[1].host_cost = cost.map(|(per_packet, per_byte)| HostCost {
             per_packet: Duration::from_micros(per_packet),
             per_byte: Duration::from_nanos(per_byte),
+            ..HostCost::default()
         });
         for (node, mtu) in nodes.iter_mut().zip(mtus.into_iter().cycle()) {
             node.mtu = mtu;

@@ -45,14 +45,16 @@ impl Default for NodeConfig {
     }
 }
 
-/// Processor time per packet that a node sends or receives. Each part of a cut packet
-/// counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Processor time per packet that a node sends, receives or forwards. Each part of a cut
+/// packet counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCost {
     /// Time per packet.
     pub per_packet: Duration,
     /// Time per byte.
     pub per_byte: Duration,
+    /// How much later each packet is, while the processor goes on with others.
+    pub latency: Duration,
 }
 
 /// A wired link with its two directions.

@@ -1,19 +1,31 @@
 //! The processor of a node: one packet at a time, first come, first served, each for
 //! the time given by its [`HostCost`]. Waiting and processing count as
 //! [`DelayParts::queue`](lasthop_packet::DelayParts::queue). Leaves out a limit on the
-//! packets that wait for it.
+//! packets that wait for it, but for those that the node forwards.
 
 use super::HostCost;
 use alloc::collections::VecDeque;
-use lasthop_packet::Packet;
+use lasthop_packet::{NodeId, Packet};
 use lasthop_units::Instant;
 
-/// Whether the node receives a packet, sends it, or overhears it.
+/// Packets that wait, of which one more to be forwarded is dropped (Linux:
+/// `net.core.netdev_max_backlog`).
+const BACKLOG_PACKETS_MAX: usize = 1_000;
+
+/// Whether the node receives a packet, sends it, overhears it, or forwards it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     In,
     Out,
     Heard,
+    /// It came from this neighbour.
+    Forward(NodeId),
+}
+
+impl Direction {
+    const fn leaves(self) -> bool {
+        matches!(self, Self::Out | Self::Forward(_))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +45,13 @@ impl Host {
     pub fn take_in(&mut self, now: Instant, packet: Packet, direction: Direction) {
         let busy = self.cost.per_packet + self.cost.per_byte * u64::from(packet.bytes);
         self.free = self.free.max(now) + busy;
-        self.leaving += u32::from(direction == Direction::Out);
-        self.packets.push_back((self.free, now, packet, direction));
+        self.leaving += u32::from(direction.leaves());
+        self.packets.push_back((self.free + self.cost.latency, now, packet, direction));
+    }
+
+    /// Whether one more packet to be forwarded may wait.
+    pub fn has_room(&self) -> bool {
+        self.packets.len() < BACKLOG_PACKETS_MAX
     }
 
     /// When the processor has finished the packet it works on.
@@ -46,7 +63,7 @@ impl Host {
     pub fn finish(&mut self, now: Instant) -> Option<(Packet, Direction)> {
         self.packets.front().filter(|(at, ..)| *at <= now)?;
         let (at, since, mut packet, direction) = self.packets.pop_front()?;
-        self.leaving -= u32::from(direction == Direction::Out);
+        self.leaving -= u32::from(direction.leaves());
         packet.parts.queue += at - since;
         Some((packet, direction))
     }

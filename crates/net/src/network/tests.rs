@@ -123,8 +123,11 @@ fn between_trees_nothing_gets_across() {
 #[test]
 fn a_host_works_on_one_packet_after_the_other() {
     let mut config = hosts(2, &[(0, 1)]);
-    let cost =
-        HostCost { per_packet: Duration::from_micros(100), per_byte: Duration::from_nanos(50) };
+    let cost = HostCost {
+        per_packet: Duration::from_micros(100),
+        per_byte: Duration::from_nanos(50),
+        ..HostCost::default()
+    };
     config.nodes[1].host_cost = Some(cost);
     let mut network = Network::new(&config, Seed::new(1, 0)).expect("a sound network");
     network.handle_packet(Instant::ZERO, packet(0, 0, 1));
@@ -140,6 +143,48 @@ fn a_host_works_on_one_packet_after_the_other() {
         })
         .collect();
     assert_eq!(arrivals, [10_150, 10_300]);
+}
+
+/// Routers forward packet after packet, and drop what their backlog does not take
+/// (`net.core.netdev_max_backlog`: 1000).
+#[test]
+fn a_node_that_forwards_takes_its_time_for_it() {
+    let mut config = hosts(4, &[(0, 1), (1, 2), (1, 3)]);
+    let cost = HostCost {
+        per_packet: Duration::from_micros(100),
+        per_byte: Duration::from_nanos(50),
+        ..HostCost::default()
+    };
+    config.nodes[1].host_cost = Some(cost);
+    let mut network = Network::new(&config, Seed::new(1, 0)).expect("a sound network");
+    network.handle_packet(Instant::ZERO, packet(0, 0, 2));
+    network.handle_packet(Instant::ZERO, packet(1, 3, 0));
+    // To all: one packet of it for the processor, whatever the number of copies.
+    network.handle_packet(Instant::ZERO, packet(2, 0, Packet::EVERYWHERE.0));
+    let mut arrivals: Vec<_> = drain(&mut network)
+        .into_iter()
+        .filter_map(|output| match output {
+            Output::Arrived { at, node, packet } => {
+                assert_eq!(packet.parts.total(), at - packet.created);
+                Some((packet.tag, node.0, at.as_nanos() / 1_000))
+            }
+            Output::Released { tag: 2 } => None,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    arrivals.sort_unstable();
+    // By the order of their arrival over the wires, 150 us each.
+    let expected = [(0, 2, 20_150), (1, 0, 20_450), (2, 1, 10_300), (2, 2, 20_300), (2, 3, 20_300)];
+    assert_eq!(arrivals, expected);
+
+    for tag in 0..2_000 {
+        network.handle_packet(network.now(), packet(tag, 0, 2));
+    }
+    let outputs = drain(&mut network);
+    let dropped = |output: &&Output| {
+        matches!(output, Output::Dropped { node: NodeId(1), reason: DropReason::QueueFull, .. })
+    };
+    assert_eq!((outputs.len(), outputs.iter().filter(dropped).count()), (2_000, 1_000));
 }
 
 proptest! {
@@ -331,8 +376,11 @@ fn a_packet_is_cut_for_a_narrow_link_and_ends_whole() {
 #[test]
 fn a_processor_takes_its_time_for_every_part() {
     let mut config = hosts(2, &[(0, 1)]);
-    let cost =
-        HostCost { per_packet: Duration::from_micros(100), per_byte: Duration::from_nanos(50) };
+    let cost = HostCost {
+        per_packet: Duration::from_micros(100),
+        per_byte: Duration::from_nanos(50),
+        ..HostCost::default()
+    };
     config.nodes[0].mtu = 520;
     config.nodes[1].host_cost = Some(cost);
     let mut network = Network::new(&config, Seed::new(1, 0)).expect("a sound network");

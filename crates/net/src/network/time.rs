@@ -48,6 +48,7 @@ impl Network {
                     }
                     host::Direction::In => self.hand_over(node, &packet),
                     host::Direction::Heard => self.overhear(node, packet),
+                    host::Direction::Forward(from) => self.pass_on(node, from, &packet),
                 }
             }
         }

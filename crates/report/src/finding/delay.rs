@@ -192,6 +192,7 @@ fn remedy_for_sleep(name: &str, absences: Option<&AbsenceSummary>) -> Vec<String
             let fits = time(|it| it.wake_duration_ms).is_some_and(|ms| ms <= WAKE_MS);
             if is_long && fits { key("wake_interval=20ms") } else { Vec::new() }
         }
+        Some(PowerSaveKind::Firmware) => vec![format!("node.{name}.power_save=off")],
         Some(PowerSaveKind::Legacy) | None => key("idle=1s"),
     }
 }

@@ -105,9 +105,7 @@ pub(crate) fn cell(
     operating_mode::check(&wifi, &own, channel, problems);
     multi_user::check(&wifi, &stations, channel, problems);
     let basic_rates = basic_rates(channel, &common, problems);
-    let group_rate = channel.group_rate.as_ref().and_then(|rate| {
-        legacy_rate(rate.value, &common).ok_or_else(|| not_a_rate(rate, &common, problems)).ok()
-    });
+    let group_rate = group_rate(channel, (&wifi, &own), &common, problems);
     if let Some(interval) = channel.beacon_interval.value.0
         && interval.is_zero()
     {
@@ -374,14 +372,81 @@ fn legacy_rate(bitrate: Bitrate, common: &Common) -> Option<Rate> {
     legacy_rates(common).into_iter().find(|rate| rate.bitrate() == bitrate)
 }
 
-fn not_a_rate(at: &At<Bitrate>, common: &Common, problems: &mut Problems) {
+/// Rate of group frames, by their bit rate or their MCS.
+fn group_rate(
+    channel: &RawChannel,
+    (wifi, own): (&[WifiNode<'_>], &[Common]),
+    common: &Common,
+    problems: &mut Problems,
+) -> Option<Rate> {
+    let mcs = match (&channel.group_rate, &channel.group_mcs) {
+        (Some(_), Some(mcs)) => {
+            let message = "the rate of group frames is given by group_rate or by group_mcs, not \
+                           by both";
+            problems.push(&mcs.place, message);
+            return None;
+        }
+        (Some(rate), None) => {
+            let known = legacy_rate(rate.value, common);
+            if known.is_none() {
+                not_a_rate(rate, common, Some("group_mcs"), problems);
+            }
+            return known;
+        }
+        (None, mcs) => mcs.as_ref()?,
+    };
+    let (oldest, standard) = own
+        .iter()
+        .map(|common| common.standard)
+        .enumerate()
+        .min_by_key(|(_, standard)| generations::age(*standard))?;
+    let number = mcs.value.get();
+    let rate = match standard {
+        Standard::Dot11n => Some(Rate::Ht {
+            mcs: number,
+            width: ChannelWidth::Mhz20,
+            guard_interval: GuardInterval::Long,
+        }),
+        Standard::Dot11ac => Rate::vht(number, 1, ChannelWidth::Mhz20, GuardInterval::Long),
+        Standard::Dot11ax => {
+            Rate::he(number, 1, ChannelWidth::Mhz20, common.he_guard_interval, false)
+        }
+        _ => {
+            let name = &wifi[oldest].1.name;
+            let message = format!(
+                "an MCS needs 802.11n at every node, and {name:?} has {standard}; use group_rate"
+            );
+            problems.push(&mcs.place, message);
+            return None;
+        }
+    };
+    let streams = wifi.iter().map(|(_, node)| node.raw.settings.streams.value.get()).min()?;
+    let rate = rate.filter(|_| standard != Standard::Dot11n || number / 8 < streams);
+    if rate.is_none() {
+        let message = match standard {
+            Standard::Dot11n => {
+                format!("MCS {number} has {} streams, and some node has {streams}", number / 8 + 1)
+            }
+            _ => format!("{standard} has no MCS {number} with one stream in 20MHz"),
+        };
+        problems.push(&mcs.place, message);
+    }
+    rate
+}
+
+/// Notes that the bit rate is none without HT; `mcs`: the key that gives rates of later ones.
+fn not_a_rate(at: &At<Bitrate>, common: &Common, mcs: Option<&str>, problems: &mut Problems) {
     let rates: Vec<String> =
         legacy_rates(common).iter().map(|rate| rate.bitrate().to_string()).collect();
-    let hint = match common.standard {
-        Standard::Dot11n => "; for HT rates use mcs",
-        Standard::Dot11ac => "; for VHT rates use mcs",
-        Standard::Dot11ax => "; for HE rates use mcs",
-        _ => "",
+    let format = match common.standard {
+        Standard::Dot11n => Some("HT"),
+        Standard::Dot11ac => Some("VHT"),
+        Standard::Dot11ax => Some("HE"),
+        _ => None,
+    };
+    let hint = match (format, mcs) {
+        (Some(format), Some(mcs)) => format!("; for {format} rates use {mcs}"),
+        _ => String::new(),
     };
     let message = format!(
         "{} is no rate of {}, which has {}{hint}",
@@ -400,7 +465,7 @@ fn basic_rates(channel: &RawChannel, common: &Common, problems: &mut Problems) -
     for &value in &at.value {
         match legacy_rate(value, common) {
             Some(rate) => rates.push(rate),
-            None => not_a_rate(&At { value, place: at.place.clone() }, common, problems),
+            None => not_a_rate(&At { value, place: at.place.clone() }, common, None, problems),
         }
     }
     rates

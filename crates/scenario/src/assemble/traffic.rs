@@ -46,6 +46,8 @@ pub(crate) fn flows(
             pairs.all(|ends| islands.check(ends, nodes, &flow.to.place, problems));
         }
         for &from in &sources {
+            // The first of a group sends for all of it.
+            let mut sender = None;
             for &to in &sinks {
                 if from == to {
                     if patterns == [false, false] {
@@ -64,6 +66,9 @@ pub(crate) fn flows(
                     let message = format!("there are two flows called {name:?}");
                     problems.push(&flow.name.place, message);
                 }
+                if flow.group.value {
+                    check_group(flow, mtus[from].bytes, problems);
+                }
                 if matches!(kind, FlowKind::Apq(_)) {
                     apq::check_lengths(&flow.apq, mtus[from].bytes.min(mtus[to].bytes), problems);
                 }
@@ -72,6 +77,7 @@ pub(crate) fn flows(
                     problems.push(&flow.here, message);
                     return flows;
                 }
+                let group = flow.group.value.then(|| *sender.get_or_insert(flows.len()));
                 flows.push(Flow {
                     name,
                     from: node_id(from),
@@ -91,6 +97,7 @@ pub(crate) fn flows(
                     stop: flow.stop.as_ref().map(|stop| instant(stop.value)),
                     access_category: flow.access_category.value,
                     endpoints,
+                    group,
                 });
             }
         }
@@ -182,6 +189,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     only(flow.requests.as_ref().map(|requests| &requests.here), &[Tcp], "tcp");
     only(place(&flow.rate), &[Tcp, Udp, Video], "tcp, udp and video");
     only(place(&flow.packet_bytes), &[Udp, Video, Ping], "udp, video and ping");
+    only(Some(&flow.group.place).filter(|_| flow.group.value), &[Udp, Video], "udp and video");
     only(place(&flow.pattern), &[Udp], "udp");
     only(place(&flow.on), &[Udp], "udp");
     only(place(&flow.off), &[Udp], "udp");
@@ -217,11 +225,25 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     }
 }
 
+/// Group packets are not cut.
+fn check_group(flow: &RawFlow, mtu: u16, problems: &mut Problems) {
+    if let Some(at) = &flow.packet_bytes
+        && i64::from(mtu) < at.value.0
+    {
+        let message = format!(
+            "expected at most {mtu}, the node's mtu: a packet to the group is not cut, got {}",
+            at.value.0
+        );
+        problems.push(&at.place, message);
+    }
+}
+
 /// The flow's endpoints in real time.
 fn endpoints(flow: &RawFlow, kind: &FlowKind, problems: &mut Problems) -> Endpoints {
     let is_kernels = match kind {
         FlowKind::Tcp(tcp) => tcp.application == TcpApplication::Bulk,
-        FlowKind::Udp(_) | FlowKind::Video(_) | FlowKind::Ping { .. } => true,
+        FlowKind::Udp(_) | FlowKind::Video(_) => !flow.group.value,
+        FlowKind::Ping { .. } => true,
         FlowKind::Apq(_) => false,
     };
     match &flow.endpoints {
@@ -231,7 +253,8 @@ fn endpoints(flow: &RawFlow, kind: &FlowKind, problems: &mut Problems) -> Endpoi
         Some(At { value: Endpoints::Kernel, place }) => {
             if !is_kernels {
                 let message = "the kernel has bulk transfers (tcp without `rate` and `requests`), \
-                               udp, video and ping; this flow's endpoints are the model's";
+                               udp and video without `group`, and ping; this flow's endpoints \
+                               are the model's";
                 problems.push(place, message);
             }
             Endpoints::Kernel

@@ -27,7 +27,9 @@ pub(crate) enum RetrievalKind {
 /// How a station saves power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PowerSaveKind {
+    Off,
     Legacy,
+    Firmware,
     Unscheduled,
     TargetWake,
 }
@@ -73,7 +75,9 @@ choices! {
     ScanKind { "passive" => Self::Passive, "active" => Self::Active }
     RetrievalKind { "ps-poll" => Self::PsPoll, "wake" => Self::Wake }
     PowerSaveKind {
+        "off" => Self::Off,
         "legacy" => Self::Legacy,
+        "firmware" => Self::Firmware,
         "u-apsd" => Self::Unscheduled,
         "twt" => Self::TargetWake,
     }
@@ -153,14 +157,34 @@ tables! {
     /// Power save of a station.
     RawPowerSave {
         /// "legacy": the station announces by a Null frame that it dozes, wakes for beacons, and
-        /// fetches what they announce; the defaults are those of Linux' mac80211. "u-apsd" (WMM
+        /// fetches what they announce. It wakes up to send, and stays awake for a while: the
+        /// dynamic power save of Linux' mac80211, with its defaults. "firmware": it sends without
+        /// leaving power save mode, so that answers wait for a beacon, too, and fetches each frame by
+        /// a PS-Poll. Much traffic wakes it up. The defaults are those of Linux' rtw88 (Realtek);
+        /// rtlwifi, many phones and small computers do the same. "off": always awake. "u-apsd" (WMM
         /// power save): it stays in power save mode, and its own frames begin service periods, in
         /// which the access point sends what it holds. "twt", with 802.11ax: an individual agreement, by which it wakes up at fixed times.
         value kind: PowerSaveKind = "legacy";
         /// It dozes after so long without traffic (legacy).
         option idle: Duration = "100ms";
-        /// It listens to one beacon of so many (legacy and u-apsd).
+        /// It leaves power save mode as soon as it has sent or received more data frames than this
+        /// in a busy_interval (firmware).
+        option busy_frames: Whole<0, 1_000_000> = "50 (rtw88's RTW_LPS_THRESHOLD)";
+        /// At the end of each such interval with fewer it returns to power save mode (firmware).
+        option busy_interval: Duration = "2s (rtw88's RTW_WATCH_DOG_DELAY_TIME)";
+        /// It listens to one beacon of so many (legacy, firmware and u-apsd).
         option listen_interval: Whole<1, 255> = "1";
+        /// How far its clock strays from one beacon to the next while it dozes, a standard
+        /// deviation (legacy and firmware). Errors add up until it hears a beacon. If its radio is
+        /// on too late, it misses the beacon, and most likely the next ones. Zero is a clock that
+        /// is exact, as that of a laptop's card; 80 % of wake_lead make the waits that small
+        /// computers were measured with (docs/power-save.md).
+        option wake_jitter: Duration = "0s";
+        /// How long before a beacon its radio is to be on (legacy and firmware).
+        option wake_lead: Duration = "3.072ms (ath9k's SLEEP_SLOP, 3 time units)";
+        /// After so many beacons missed in a row it stays awake until it hears one (legacy and
+        /// firmware).
+        option beacons_missed_max: Whole<1, 255> = "7 (mac80211's beacon_loss_count)";
         /// How it gets what is held for it (legacy): by waking up with a Null frame, or
         /// by a PS-Poll for each frame.
         option retrieval: RetrievalKind = "\"wake\"";

@@ -107,8 +107,13 @@ tables! {
         value dtim_period: Whole<1, 255> = 2;
         /// Rates of control responses, group frames and beacons.
         option basic_rates: Vec<Bitrate> = "the mandatory rates of the standard: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g, and with 802.11n and 802.11ax at 2.4 GHz";
-        /// Rate of broadcast and multicast data.
+        /// Rate of broadcast and multicast data, one without HT. hostapd and Linux take the lowest
+        /// basic rate unless `iw set mcast_rate` says otherwise.
         option group_rate: Bitrate = "the lowest basic rate";
+        /// The same by its MCS, in 20 MHz with a guard interval of 800 ns, in the format of the
+        /// oldest node's standard, 802.11n or later: 0 to 31 with 802.11n, as far as all nodes have
+        /// the streams; 0 to 9 and 0 to 11 with one stream later.
+        option group_mcs: Whole<0, 31> = "none: group_rate";
         /// A signal at least this strong makes the medium busy. The default is 4 dB
         /// above the noise of 20 MHz, where receivers begin to detect a preamble, so
         /// that what can be received is also sensed; the standard asks for -82 dBm

@@ -79,6 +79,12 @@ tables! {
         required to: String;
         /// What it is.
         required kind: FlowKindName;
+        /// UDP and video: its packets are group-addressed (broadcast, multicast). Whatever the
+        /// number of nodes in `to`, each packet is sent once; an access point sends it once to all
+        /// stations of its set, at channel.group_rate or group_mcs, without acknowledgement and
+        /// aggregation, behind the DTIM if some station dozes. Each node in `to` has results of its
+        /// own.
+        value group: bool = false;
         /// When it begins.
         value start: Duration = "0s";
         /// When it ends.
@@ -87,8 +93,9 @@ tables! {
         value access_category: AccessCategory = "best-effort";
         /// Who sends and receives under `emulate`: sockets of the kernel, or the same machines
         /// as under `simulate`. The kernel has bulk transfers, datagrams, video and pings.
-        option endpoints: Endpoints = "\"kernel\"; \"model\" for what the kernel has not: requests, a tcp rate, apq";
-        /// TCP: the congestion control, by the kernel's name ("cubic", "reno", "bbr").
+        option endpoints: Endpoints = "\"kernel\"; \"model\" for what the kernel has not: requests, a tcp rate, apq, group";
+        /// TCP: the congestion control, by the kernel's name. The model has "cubic" and "reno";
+        /// others, such as "bbr", are of kernels and need `emulate`.
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: how many bytes are sent.
         option bytes: Bytes = "as many as fit into the time";

@@ -6,6 +6,7 @@ use super::{
     Positive, RawAggregation, RawBlockAck, RawDriverQueue, RawEdca, RawLowRateRetry, RawMuMimo,
     RawOfdma, RawOperatingMode, RawPowerSave, RawPseudoRetryOut, RawQueue, RawRateControl, RawScan,
 };
+use crate::profile::Profile;
 use crate::scalar::{Name, OrOff, Whole, choices};
 use crate::table::tables;
 use lasthop_packet::AccessCategory;
@@ -89,6 +90,8 @@ tables! {
 
     /// Settings of a node, or of all nodes in `[node_defaults]`.
     RawNodeSettings {
+        /// Its product class; keys that neither the node nor [node_defaults] has are set by it.
+        option profile: Profile = "the scenario's";
         /// Transmit power. 20 dBm is the limit at 2.4 GHz in Europe and what
         /// most access points and laptops reach at 5 GHz.
         value tx_power: Dbm = "20dBm";
@@ -160,8 +163,10 @@ tables! {
         /// headers: 38 bytes on the air, 18 on a wire. "4096" is a kernel that
         /// keeps a packet in one page. Off is a kernel that does not.
         value buffer_bytes: OrOff<Whole<576, 65_535>> = "off";
-        /// Background scans of a station: it leaves its channel again and
-        /// again to look for other access points.
+        /// Background scans: the node leaves its channel again and again. A station looks
+        /// for other access points so, and says by Null frames that it is gone. An access point,
+        /// which does so to choose its channel or to watch for rogues, tells nobody: beacons are
+        /// missing, what it has to send waits, and what stations send to it is lost.
         option_table scan: RawScan = "none: it stays on its channel";
         /// Power save of a station: it dozes when nothing happens, or but for service
         /// periods. Not together with scan.
@@ -179,7 +184,7 @@ tables! {
         /// Downlink MU-MIMO of an access point with 802.11ac or 802.11ax: one PPDU to
         /// several stations, each on streams of its own over the whole width.
         option_table mu_mimo: RawMuMimo = "none: each PPDU is for one station";
-        /// CPU time of the host for every packet it sends or receives.
+        /// What every packet costs the host that sends, receives or forwards it.
         option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
     }
 
@@ -192,11 +197,17 @@ tables! {
         option max: MtuBytes = "what the standard and the buffers of both ends allow";
     }
 
-    /// CPU time of a host; the parts of a packet that was cut count each for itself.
+    /// What packets cost a host: at both ends of a flow and where they are forwarded, as by an
+    /// access point between wire and air, once each. The parts of a packet that was cut count each
+    /// for itself. A node that forwards more than its processor can drops them, from 1000 that
+    /// wait on (Linux' net.core.netdev_max_backlog).
     RawHostCost {
         /// For every packet.
         value per_packet: Duration = "0s";
         /// For every byte.
         value per_byte: Duration = "0s";
+        /// How much later every packet is, while the processor goes on with others: interrupts that
+        /// are held back (ath9k up to 2 ms, iwlwifi likewise), threads that wake up.
+        value latency: Duration = "0s";
     }
 }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::Ready;
 use crate::change::Settings;
+use crate::profile::Profile;
 use crate::scalar::{Command, Name, Whole};
 use crate::table::tables;
 use lasthop_units::Duration;
@@ -18,6 +19,14 @@ tables! {
     RawScenario {
         /// Name of the scenario, in results and file names.
         option name: Name = "the file's name without its extension";
+        /// The product class of its radios and hosts: "ath9k-2013" (access points and laptops of
+        /// 802.11n under Linux, before queues were short), "laptop-ac", "phone-ax",
+        /// "small-computer" (2.4 GHz, one stream, saves power), or "bare", the defaults. It sets keys
+        /// that the file does not, and the results' scenario.toml has them: of the channel the
+        /// standard, band, width and fading; of nodes their streams, A-MSDUs, queues, the latency
+        /// of hosts, and how stations save power. The defaults alone are of no product: a driver
+        /// without A-MSDUs, hosts that take no time, a channel that does not fade.
+        option profile: Profile = "\"bare\"";
         /// How long the run lasts. Ten seconds show a steady state of a cell
         /// with few stations.
         value duration: Duration = "10s";

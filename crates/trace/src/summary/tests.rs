@@ -343,6 +343,7 @@ fn nodes_and_links_are_what_the_machines_counted() {
         power_save: None,
         wake_interval_ms: None,
         wake_duration_ms: None,
+        beacons_missed: 0,
         packets_given_up: 5,
     };
     assert_eq!(node.absences, Some(absences));

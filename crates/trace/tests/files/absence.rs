@@ -34,7 +34,7 @@ fn config() -> CellConfig {
         null: NullConfig { leave_loss: ignored, return_loss: ignored, ..NullConfig::default() },
     });
     config.stations[usize::from(scene::PHONE)].power_save =
-        Some(PowerSaveConfig { idle: ms(20), listen_interval: 1, retrieval: Retrieval::PsPoll });
+        Some(PowerSaveConfig::dynamic(ms(20), Retrieval::PsPoll));
     config
 }
 

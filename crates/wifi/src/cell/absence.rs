@@ -6,10 +6,11 @@ use super::config::StationConfig;
 use super::edcaf::Gate;
 use super::service::Service;
 use crate::mac::absence::{Absences, Cause};
-use crate::mac::power_save::{self, PowerSaveConfig};
+use crate::mac::beacon_clock::BeaconClock;
+use crate::mac::power_save::{self, PowerSaveConfig, Sending};
 use crate::mac::scan::{NullConfig, Phase, Scan};
 use lasthop_packet::AccessCategory;
-use lasthop_units::{Instant, Probability, SeqNo12};
+use lasthop_units::{Instant, Probability, Seed, SeqNo12, Stream};
 
 /// EDCAFs of the access categories, beacons left out.
 pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
@@ -41,10 +42,13 @@ pub(super) enum Rhythm {
 
 impl Away {
     /// Returns `None` for a station that neither scans nor dozes.
-    pub fn new(config: &StationConfig) -> Option<Self> {
+    pub fn new(config: &StationConfig, seed: Seed) -> Option<Self> {
         let rhythm = match (&config.scan, &config.power_save, &config.service_periods) {
             (Some(scan), ..) => return Some(Self::scanning(Scan::new(*scan))),
-            (None, Some(power_save), _) => Rhythm::Doze(Doze::new(*power_save)),
+            (None, Some(power_save), _) => {
+                let stream = seed.stream_of("cell/station/clock", config.identity);
+                Rhythm::Doze(Doze::new(*power_save, stream))
+            }
             (None, None, Some(service_periods)) => Rhythm::Service(Service::new(*service_periods)),
             (None, None, None) => return None,
         };
@@ -104,6 +108,19 @@ impl Away {
         self.departs_at.or(self.probes_at).or(rhythm)
     }
 
+    /// Its frames have the Power Management bit set, although it sends data.
+    pub fn sends_in_power_save(&self) -> bool {
+        matches!(&self.rhythm, Rhythm::Doze(doze) if doze.sends_in_power_save())
+    }
+
+    /// Counts data frames that the station has sent or received.
+    pub fn count(&mut self, sent: u32, received: u32) {
+        if let Rhythm::Doze(doze) = &mut self.rhythm {
+            doze.sent = doze.sent.saturating_add(sent);
+            doze.received = doze.received.saturating_add(received);
+        }
+    }
+
     /// Why the station is absent when it is.
     pub fn cause(&self) -> Cause {
         match self.rhythm {
@@ -131,27 +148,57 @@ impl Away {
 pub(super) struct Doze {
     pub config: PowerSaveConfig,
     pub phase: power_save::Phase,
-    /// While it is awake, the instant at which to check for traffic next.
+    /// The instant at which to check for traffic next: while it is awake, and always if it sends
+    /// in power save mode.
     pub looks_at: Instant,
     /// Beacons until the next one to listen to.
     pub beacons_left: u8,
+    /// By which it wakes up for that.
+    pub clock: BeaconClock,
+    /// Data frames that it has sent since it checked last.
+    pub sent: u32,
+    /// The same of those that it has received.
+    pub received: u32,
 }
 
 impl Doze {
-    pub fn new(config: PowerSaveConfig) -> Self {
-        let looks_at = Instant::ZERO + config.idle;
-        Self { config, phase: power_save::Phase::Awake, looks_at, beacons_left: 0 }
+    pub fn new(config: PowerSaveConfig, stream: Stream) -> Self {
+        let after = match config.sending {
+            Sending::Awake => config.idle,
+            Sending::InPowerSave(busy) => busy.interval,
+        };
+        let looks_at = Instant::ZERO + after;
+        let phase = power_save::Phase::Awake;
+        let clock = BeaconClock::new(config.clock, stream);
+        Self { config, phase, looks_at, beacons_left: 0, clock, sent: 0, received: 0 }
     }
 
     pub fn gate(&self) -> Gate {
+        use power_save::Phase::{Awake, Listening, Polling, Sending};
+        let saves = self.sends_in_power_save();
         match self.phase {
-            power_save::Phase::Awake => Gate::Open,
+            Awake => Gate::Open,
+            Listening | Polling | Sending if saves => Gate::Open,
             _ => Gate::Shut,
         }
     }
 
     pub fn due(&self) -> Option<Instant> {
-        (self.phase == power_save::Phase::Awake).then_some(self.looks_at)
+        let checks = self.config.sending != Sending::Awake;
+        (checks || self.phase == power_save::Phase::Awake).then_some(self.looks_at)
+    }
+
+    pub fn sends_in_power_save(&self) -> bool {
+        use power_save::Phase::{Announcing, Awake};
+        self.config.sending != Sending::Awake && !matches!(self.phase, Awake | Announcing)
+    }
+
+    /// It has more traffic than in power save mode.
+    pub fn is_busy(&self) -> bool {
+        match self.config.sending {
+            Sending::Awake => false,
+            Sending::InPowerSave(busy) => self.sent > busy.frames || self.received > busy.frames,
+        }
     }
 }
 

@@ -74,6 +74,11 @@ impl Cell {
             self.expect_beacon(bss);
             self.bss[bss.index()].next_beacon = self.now + interval;
             let access_point = self.access_point(bss);
+            if self.stations[access_point.index()].deaf_until == Instant::MAX {
+                // It is on another channel.
+                self.skip_beacon(bss);
+                continue;
+            }
             let contender = self.edcaf(access_point, BEACON_EDCAF).contender;
             self.contention.arm(contender, self.now);
         }

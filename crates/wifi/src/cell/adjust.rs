@@ -59,8 +59,8 @@ pub enum AdjustError {
     /// An access point, or a mode beyond what the station can.
     #[error("only a station of 802.11ac or 802.11ax has an operating mode, within what it can")]
     OperatingMode,
-    /// An access point, or a station that saves power.
-    #[error("an access point does not scan, nor does a station that saves power")]
+    /// A station that saves power.
+    #[error("a station that saves power does not scan")]
     Scan,
 }
 

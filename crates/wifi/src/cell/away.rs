@@ -5,7 +5,8 @@
 //!
 //! A station that is away hears nothing and sends nothing; its queue takes in
 //! packets, its Block Ack agreements and reorder buffers stay (their timeouts
-//! run on). Back on the channel it knows of no NAV. When the access point did
+//! run on). Back on the channel it knows of no NAV. An access point leaves without a word: it sends
+//! no beacons meanwhile, and its stations send into the void. When the access point did
 //! not hear of the absence it sends into the void, and takes every frame
 //! without the bit as a sign that the station is back.
 
@@ -13,7 +14,7 @@ use super::absence::{Away, EDCAFS, Rhythm};
 use super::adjust::AdjustError;
 use super::content::{Action, Management};
 use super::frames::Context;
-use super::station::Station;
+use super::station::{BEACON_EDCAF, Station};
 use super::{Cell, Sequel};
 use crate::air::happens;
 use crate::event::{Event, PowerState};
@@ -140,7 +141,7 @@ impl Cell {
     /// From `now` on a station scans as `config` says, or no more ([`Scan::change`]).
     ///
     /// # Errors
-    /// If it is the access point, or dozes.
+    /// If it dozes.
     pub fn change_scan(
         &mut self,
         now: Instant,
@@ -148,10 +149,9 @@ impl Cell {
         config: Option<ScanConfig>,
     ) -> Result<(), AdjustError> {
         self.now = now;
-        let is_access_point = station == self.access_point_of(station);
         let state = &mut self.stations[station.index()];
         let dozes = state.config.power_save.is_some() || state.config.service_periods.is_some();
-        if is_access_point || dozes {
+        if dozes {
             return Err(AdjustError::Scan);
         }
         state.config.scan = config;
@@ -311,12 +311,23 @@ impl Cell {
             scan::Action::Stop => self.flushing.push(station),
             scan::Action::Announce => {
                 self.flushing.retain(|flushing| *flushing != station);
-                self.queue_about_absence(station, Action::Null { power_management: true });
+                match self.is_access_point(station) {
+                    // It has nobody to tell.
+                    true => self.scan_input(station, Input::Settled),
+                    false => {
+                        self.queue_about_absence(station, Action::Null { power_management: true });
+                    }
+                }
             }
             scan::Action::Depart => self.depart(station),
             scan::Action::Return => {
                 self.come_back(station);
-                self.queue_about_absence(station, Action::Null { power_management: false });
+                match self.is_access_point(station) {
+                    true => self.scan_input(station, Input::Settled),
+                    false => {
+                        self.queue_about_absence(station, Action::Null { power_management: false });
+                    }
+                }
             }
             scan::Action::Resume => {
                 self.drain_early(station);
@@ -351,15 +362,25 @@ impl Cell {
 
     /// The station's queues go on.
     pub(super) fn resume(&mut self, station: StationId) {
-        let access_point = Address::Station(self.access_point_of(station));
+        let access_point = self.access_point_of(station);
         for edcaf in 0..EDCAFS {
-            if self.stations[station.index()].edcafs[edcaf].is_some() {
-                let (state, mut cx) = self.at(station);
-                state.fill_driver(&mut cx, edcaf);
-                state.build_ahead(&mut cx, edcaf, access_point);
-                self.arm(station, edcaf);
+            let Some(access) = &self.stations[station.index()].edcafs[edcaf] else { continue };
+            let peers = match access_point == station {
+                true => access.peers(),
+                false => alloc::vec![Address::Station(access_point)],
+            };
+            let (state, mut cx) = self.at(station);
+            state.fill_driver(&mut cx, edcaf);
+            for peer in peers {
+                state.build_ahead(&mut cx, edcaf, peer);
             }
+            self.arm(station, edcaf);
         }
+    }
+
+    /// Whether it is the access point of its set.
+    pub(super) fn is_access_point(&self, station: StationId) -> bool {
+        self.access_point_of(station) == station
     }
 
     /// The station leaves, at once or when it is done with its last frame.
@@ -369,7 +390,14 @@ impl Cell {
             self.away(station).departs_at = Some(until);
             return self.find_next_absence();
         }
-        self.drop_about_absence(station);
+        match self.is_access_point(station) {
+            // A beacon that could not be sent yet is not sent later.
+            true => {
+                let contender = self.edcaf(station, BEACON_EDCAF).contender;
+                self.contention.disarm(contender);
+            }
+            false => self.drop_about_absence(station),
+        }
         self.away(station).left = Some(now);
         self.stations[station.index()].stats.absences += 1;
         let state = match &self.away(station).rhythm {
@@ -392,7 +420,9 @@ impl Cell {
         };
         self.away(station).log_gone(now, true);
         match state {
-            PowerState::Dozing if self.has_service_periods(station) => {
+            PowerState::Dozing
+                if self.has_service_periods(station) || self.sends_in_power_save(station) =>
+            {
                 self.contention.leave(station, now);
             }
             _ => self.contention.hold(station, Instant::MAX),

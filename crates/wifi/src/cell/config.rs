@@ -196,7 +196,7 @@ pub struct StationConfig {
     pub pseudo_retry_out: Option<RateTable>,
     /// An MSDU older than this is given up (dot11EDCATableMSDULifetime).
     pub msdu_lifetime: Option<Duration>,
-    /// Background scans; a client's only.
+    /// Background scans. An access point makes them without Null frames.
     pub scan: Option<ScanConfig>,
     /// Dozing when nothing happens; a client's only, without scans, and with
     /// beacons.

@@ -2,17 +2,20 @@
 //! stations that doze and listen to them, PS-Poll, and group frames that wait for
 //! a DTIM as long as anybody dozes.
 //!
-//! Clocks agree, so a station wakes exactly when a beacon is queued, and stays
-//! until it was sent. One PS-Poll brings one MPDU, acknowledged first and sent
+//! A station that sends in power save mode turns its radio on for that. It sends no ADDBA
+//! Requests then: their answers would be held.
+//!
+//! A station wakes exactly when a beacon is queued, and stays until it was sent, or not at all
+//! if its clock is too late for that one. One PS-Poll brings one MPDU, acknowledged first and sent
 //! later, as mac80211's access points do.
 
 use super::Cell;
-use super::absence::{Doze, EDCAFS, Rhythm};
+use super::absence::{Away, Doze, EDCAFS, Rhythm};
 use super::content::{Action, Exchange};
 use super::edcaf::Gate;
 use crate::air::Flight;
 use crate::mac::block_ack::Bitmap;
-use crate::mac::power_save::{self, Input, Phase, partial_virtual_bitmap};
+use crate::mac::power_save::{self, Input, Phase, Sending, partial_virtual_bitmap};
 use crate::station::{Address, BssId, StationId};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -49,6 +52,15 @@ impl Cell {
             || state.exchange.is_some()
             || state.edcafs.iter().flatten().any(|access| !access.management.is_empty());
         let Some(doze) = self.doze(station) else { return };
+        if let Sending::InPowerSave(limit) = doze.config.sending {
+            let is_busy = doze.is_busy();
+            (doze.sent, doze.received) = (0, 0);
+            doze.looks_at = now + limit.interval;
+            if !is_busy {
+                self.doze_input(station, Input::Idle);
+            }
+            return;
+        }
         let since = if busy { now } else { last_data };
         if since + doze.config.idle > now {
             doze.looks_at = since + doze.config.idle;
@@ -94,14 +106,29 @@ impl Cell {
                 continue;
             }
             let Some(doze) = self.doze(station) else { continue };
-            if doze.phase != Phase::Dozing {
+            if !matches!(doze.phase, Phase::Dozing | Phase::Sending) {
                 continue;
             }
             doze.beacons_left = doze.beacons_left.saturating_sub(1);
-            if doze.beacons_left == 0 {
+            doze.clock.pass();
+            if doze.beacons_left > 0 {
+                continue;
+            }
+            // Of a station that sends the radio is on.
+            if doze.phase == Phase::Dozing && doze.clock.misses() {
+                doze.beacons_left = doze.config.listen_interval;
+                self.stations[index].stats.beacons_missed += 1;
+            } else {
                 self.doze_input(station, Input::BeaconDue);
             }
         }
+    }
+
+    /// A beacon of a set is not sent, and counts all the same.
+    pub(super) fn skip_beacon(&mut self, bss: BssId) {
+        let period = self.settings.dtim_period;
+        let tim = &mut self.bss[bss.index()].tim;
+        (tim.dtim_count, tim.begun) = (tim.next_dtim_count(period), true);
     }
 
     /// Fills in the TIM of the beacon that is about to be sent. Returns by how
@@ -175,7 +202,9 @@ impl Cell {
             let group_traffic = tim.group_traffic;
             let is_saving = self.has_services && self.has_service_periods(station);
             let listens = match self.doze(station) {
-                Some(doze) => matches!(doze.phase, Phase::Listening | Phase::Polling),
+                Some(doze) => {
+                    matches!(doze.phase, Phase::Listening | Phase::Polling | Phase::Sending)
+                }
                 None => is_saving && self.listens_in_power_save(station),
             };
             if is_saving && !listens {
@@ -190,6 +219,13 @@ impl Cell {
                 let said = (heard && announced, heard && group_traffic);
                 self.hear_beacon_in_power_save(station, said);
             } else if listens {
+                if let Some(doze) = self.doze(station) {
+                    match heard {
+                        true => doze.clock.set(),
+                        false => doze.clock.missed(),
+                    }
+                }
+                self.stations[index].stats.beacons_missed += u64::from(!heard);
                 let input = match heard {
                     true if announced => Input::Indicated,
                     true if group_traffic => Input::GroupIndicated,
@@ -236,6 +272,35 @@ impl Cell {
         }
         let input = if more { Input::MoreFrames } else { Input::LastFrame };
         self.doze_input(station, input);
+        self.leave_if_busy(station);
+    }
+
+    /// Whether a station that dozes between its frames sends them in power save mode: with the
+    /// Power Management bit set.
+    pub(super) fn sends_in_power_save(&self, station: StationId) -> bool {
+        self.stations[station.index()].away.as_deref().is_some_and(Away::sends_in_power_save)
+    }
+
+    /// Whether data of a station have the Power Management bit set.
+    pub(super) fn is_in_power_save(&self, station: StationId) -> bool {
+        self.has_service_periods(station) || self.sends_in_power_save(station)
+    }
+
+    /// An exchange that a station began is over, or it had nothing to send after all. It dozes if
+    /// nothing is left to be sent in power save mode, and leaves that mode if it is busy.
+    pub(super) fn rest_in_power_save(&mut self, station: StationId) {
+        self.leave_if_busy(station);
+        let state = &self.stations[station.index()];
+        let mut frames = state.edcafs.iter().flatten().flat_map(|access| &access.management);
+        if state.held_packets == 0 && state.exchange.is_none() && frames.next().is_none() {
+            self.doze_input(station, Input::Sent);
+        }
+    }
+
+    fn leave_if_busy(&mut self, station: StationId) {
+        if self.doze(station).is_some_and(|doze| doze.is_busy()) {
+            self.doze_input(station, Input::Busy);
+        }
     }
 
     /// A group frame of a set was sent while somebody in it dozes.
@@ -281,7 +346,8 @@ impl Cell {
     fn doze_input(&mut self, station: StationId, input: Input) {
         let now = self.now;
         let Some(doze) = self.doze(station) else { return };
-        let (phase, action) = doze.phase.on(input, doze.config.retrieval);
+        let before = doze.phase;
+        let (phase, action) = before.on(input, &doze.config);
         doze.phase = phase;
         let config = doze.config;
         self.set_gate(station);
@@ -292,7 +358,12 @@ impl Cell {
             }
             power_save::Action::Doze => {
                 let doze = self.doze(station).expect("it has one");
-                doze.beacons_left = config.listen_interval;
+                if before != Phase::Sending {
+                    doze.beacons_left = config.listen_interval;
+                }
+                if before == Phase::Announcing {
+                    doze.clock.set();
+                }
                 self.depart(station);
                 if self.stations[station.index()].held_packets > 0 {
                     self.doze_input(station, Input::Traffic);
@@ -307,7 +378,13 @@ impl Cell {
                 self.queue_about_absence(station, Action::Null { power_management: false });
             }
             power_save::Action::Open => {
-                self.doze(station).expect("it has one").looks_at = now + config.idle;
+                if config.sending == Sending::Awake {
+                    self.doze(station).expect("it has one").looks_at = now + config.idle;
+                }
+                self.resume(station);
+            }
+            power_save::Action::Send => {
+                self.come_back(station);
                 self.resume(station);
             }
         }

@@ -4,6 +4,7 @@
 //! Lengths are in bytes, FCS included. Left to others: who gains the channel (`access`), the
 //! exchange itself (`exchange`), what became of it (`settle`).
 
+use super::absence::Away;
 use super::content::{Action, Content, Exchange, Management};
 use super::edcaf::{Edcaf, Gate, Work};
 use super::outbox::Outbox;
@@ -728,6 +729,8 @@ impl Station {
         let aggregation = &self.config.aggregation;
         let aggregates = aggregation.ampdu_bytes_max > 0 && aggregation.ampdu_frames_max > 1;
         let window = self.config.block_ack.window;
+        // The answer to a station in power save mode would be held.
+        let saves = self.away.as_deref().is_some_and(Away::sends_in_power_save);
         let access = self.edcaf(edcaf);
         let originator = &mut access.originators[index];
         let window = window.min(originator.shared.block_ack_window_max);
@@ -747,7 +750,7 @@ impl Station {
             Agreement::Requested | Agreement::Established { .. } => false,
         };
         // What was sent without agreement is settled first.
-        if !aggregates || !asks || window == 0 || !originator.pending.is_empty() {
+        if !aggregates || !asks || saves || window == 0 || !originator.pending.is_empty() {
             return None;
         }
         originator.agreement = Agreement::Requested;

@@ -280,7 +280,9 @@ impl Cell {
                 if matches!(exchange.content, Content::Data { .. }) {
                     self.triggered(sender, exchange.edcaf);
                 }
-            } else if !self.dozing.is_empty() && !keeps_dozing(&exchange.content) {
+            } else if !self.dozing.is_empty()
+                && !keeps_dozing(&exchange.content, self.sends_in_power_save(sender))
+            {
                 self.wake_up(sender);
             }
             let response = exchange.response.expect("frames to one station are answered");
@@ -426,6 +428,7 @@ impl Cell {
         let Self { stations, outbox, .. } = self;
         let key = flight.transmitter.index() * 4 + edcaf;
         let recipient = stations[receiver.index()].recipient(flight.transmitter, edcaf);
+        let range = mpdus.clone();
         let (mut given_up, mut ignored) = (0, 0);
         let mut arrival = Arrived {
             now,
@@ -465,7 +468,11 @@ impl Cell {
             given_up += u64::from(fate == Fate::GivenUp);
             ignored += u64::from(fate == Fate::Ignored);
         }
-        stations[receiver.index()].last_data = now;
+        let state = &mut stations[receiver.index()];
+        state.last_data = now;
+        if let Some(away) = state.away.as_deref_mut() {
+            away.count(0, range.filter(|bit| decoded.contains(*bit)).count() as u32);
+        }
         let stats = &mut stations[receiver.index()].stats;
         stats.pseudo_retry_outs += given_up;
         stats.pseudo_retry_outs_ignored += ignored;
@@ -758,13 +765,13 @@ fn exchange_of<'a>(
 }
 
 /// Returns whether the frame says nothing of its sender being awake: its power management bit
-/// is set or means nothing (9.2.4.1.7).
-fn keeps_dozing(content: &Content) -> bool {
-    let Content::Management(frame) = content else { return false };
+/// is set or means nothing (9.2.4.1.7). `saves`: data and management frames have it set.
+fn keeps_dozing(content: &Content, saves: bool) -> bool {
+    let Content::Management(frame) = content else { return saves };
     match frame.action {
         Action::Null { power_management } => power_management,
         Action::AddbaRequest { .. } | Action::AddbaResponse { .. } | Action::OperatingMode(_) => {
-            false
+            saves
         }
         Action::PsPoll
         | Action::Trigger

@@ -89,7 +89,8 @@ impl Cell {
         };
         if self.has_services {
             let is_managed = matches!(exchange.content, Content::Management(_));
-            let is_saving = self.has_service_periods(flight.transmitter);
+            let is_null = frames.iter().any(|f| matches!(f.kind, FrameKind::Null { .. }));
+            let is_saving = self.is_in_power_save(flight.transmitter) && !is_null;
             for frame in &mut frames {
                 frame.end_of_service_period = exchange.ends_service;
                 frame.more_data = exchange.more_data.unwrap_or(frame.more_data);
@@ -112,7 +113,7 @@ impl Cell {
         let duration_us = microseconds(flight.end, flight.reserves_until);
         let more = pending.len() > mpdus;
         let more_data = self.more_data((flight.transmitter, edcaf), peer, more);
-        let power_management = self.has_service_periods(flight.transmitter);
+        let power_management = self.is_in_power_save(flight.transmitter);
         let has_qos = |of: StationId| self.stations[of.index()].config.capabilities.qos;
         let qos = has_qos(flight.transmitter)
             && match peer {

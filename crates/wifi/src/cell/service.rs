@@ -272,6 +272,7 @@ impl Cell {
         if self.has_service_periods(station) {
             self.sent_in_power_save(station, (content, edcaf), success, settled);
         } else {
+            self.rest_in_power_save(station);
             self.close_services(station);
         }
     }
@@ -280,7 +281,10 @@ impl Cell {
     pub(super) fn nothing_to_send(&mut self, station: StationId) {
         match self.has_service_periods(station) {
             true => self.rest(station),
-            false => self.close_services(station),
+            false => {
+                self.rest_in_power_save(station);
+                self.close_services(station);
+            }
         }
     }
 

@@ -164,6 +164,9 @@ impl Station {
         }
         self.hold(now, 0, packets);
         self.last_data = now;
+        if let Some(away) = self.away.as_deref_mut() {
+            away.count(number_acked, 0);
+        }
         let station = self.id;
         let link = self.link_stats(exchange.peer);
         link.mpdus_acked += u64::from(number_acked);

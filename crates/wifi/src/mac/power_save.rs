@@ -6,9 +6,12 @@
 //! each beacon of its listen interval. If the TIM announces packets for it, it
 //! either asks for them one by one with PS-Poll frames, or wakes up with a Null
 //! with PM = 0. It wakes up to send, too. After a DTIM it stays for the group
-//! frames. Left out: U-APSD (in `service_period`), SMPS, waking early because clocks drift, what
-//! happens when several beacons in a row are missed.
+//! frames.
+//!
+//! Others send without leaving power save mode ([`Sending::InPowerSave`]): each frame has PM = 1,
+//! the radio is off again behind it, and what answers it waits for a beacon. Left out: U-APSD (in `service_period`), SMPS.
 
+use super::beacon_clock::WakeClock;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
@@ -30,6 +33,39 @@ pub struct PowerSaveConfig {
     pub listen_interval: u8,
     /// How it retrieves the packets that are held for it.
     pub retrieval: Retrieval,
+    /// How it sends.
+    pub sending: Sending,
+    /// How well it is in time for beacons.
+    pub clock: WakeClock,
+}
+
+impl PowerSaveConfig {
+    /// As mac80211 does it: the station sends awake, and is in time for every beacon.
+    pub const fn dynamic(idle: Duration, retrieval: Retrieval) -> Self {
+        let clock = WakeClock::EXACT;
+        Self { idle, listen_interval: 1, retrieval, sending: Sending::Awake, clock }
+    }
+}
+
+/// How a station that saves power sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// It wakes up by a Null with PM = 0, and dozes when it is idle (mac80211's dynamic power
+    /// save).
+    Awake,
+    /// With PM = 1: it stays in power save mode until it is [`Busy`].
+    InPowerSave(Busy),
+}
+
+/// Traffic for which a station leaves power save mode that it sends in otherwise. It enters it
+/// again at the end of an interval with less (rtw88: `RTW_LPS_THRESHOLD` in
+/// `RTW_WATCH_DOG_DELAY_TIME`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// It leaves when it has sent or received more data frames than this in an interval.
+    pub frames: u32,
+    /// Length of an interval, more than zero.
+    pub interval: Duration,
 }
 
 /// The state of a station's power save.
@@ -45,6 +81,8 @@ pub enum Phase {
     Listening,
     /// A PS-Poll or what it asks for is on its way.
     Polling,
+    /// It sends with PM = 1, in power save mode.
+    Sending,
     /// A Null with PM = 0 is being sent.
     Waking,
 }
@@ -56,6 +94,10 @@ pub enum Input {
     Idle,
     /// A packet is to be sent.
     Traffic,
+    /// Nothing is left to be sent.
+    Sent,
+    /// More is sent or received than in power save mode.
+    Busy,
     /// Its Null or PS-Poll was acknowledged.
     Acknowledged,
     /// Its Null or PS-Poll was given up.
@@ -78,9 +120,11 @@ pub enum Input {
 
 impl Input {
     /// All inputs.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Idle,
         Self::Traffic,
+        Self::Sent,
+        Self::Busy,
         Self::Acknowledged,
         Self::GivenUp,
         Self::BeaconDue,
@@ -110,15 +154,37 @@ pub enum Action {
     Wake,
     /// Sends data again.
     Open,
+    /// Turns its radio on and sends data with PM = 1.
+    Send,
 }
 
 impl Phase {
     /// All phases.
-    pub const ALL: [Self; 6] =
-        [Self::Awake, Self::Announcing, Self::Dozing, Self::Listening, Self::Polling, Self::Waking];
+    pub const ALL: [Self; 7] = [
+        Self::Awake,
+        Self::Announcing,
+        Self::Dozing,
+        Self::Listening,
+        Self::Polling,
+        Self::Sending,
+        Self::Waking,
+    ];
 
     /// Returns the next phase and the action: the transition table.
-    pub const fn on(self, input: Input, retrieval: Retrieval) -> (Self, Action) {
+    pub const fn on(self, input: Input, config: &PowerSaveConfig) -> (Self, Action) {
+        if let Sending::InPowerSave(_) = config.sending {
+            match (self, input) {
+                (Self::Dozing, Input::Traffic) => return (Self::Sending, Action::Send),
+                // Its radio is on.
+                (Self::Listening | Self::Polling, Input::Traffic) => {
+                    return (self, Action::Nothing);
+                }
+                (Self::Dozing | Self::Listening | Self::Polling | Self::Sending, Input::Busy) => {
+                    return (Self::Waking, Action::Wake);
+                }
+                _ => {}
+            }
+        }
         match (self, input) {
             (Self::Awake, Input::Idle) => (Self::Announcing, Action::Announce),
             (Self::Announcing, Input::Acknowledged) => (Self::Dozing, Action::Doze),
@@ -128,10 +194,14 @@ impl Phase {
             (Self::Dozing | Self::Listening | Self::Polling, Input::Traffic) => {
                 (Self::Waking, Action::Wake)
             }
-            (Self::Listening | Self::Polling, Input::Indicated) => match retrieval {
-                Retrieval::PsPoll => (Self::Polling, Action::Poll),
-                Retrieval::Wake => (Self::Waking, Action::Wake),
-            },
+            (Self::Sending, Input::BeaconDue) => (Self::Listening, Action::Nothing),
+            (Self::Sending, Input::Sent) => (Self::Dozing, Action::Doze),
+            (Self::Listening | Self::Polling | Self::Sending, Input::Indicated) => {
+                match config.retrieval {
+                    Retrieval::PsPoll => (Self::Polling, Action::Poll),
+                    Retrieval::Wake => (Self::Waking, Action::Wake),
+                }
+            }
             (Self::Polling, Input::GroupIndicated) => (Self::Listening, Action::Nothing),
             (Self::Listening | Self::Polling, Input::NotIndicated) => (Self::Dozing, Action::Doze),
             (Self::Listening, Input::LastGroupFrame) => (Self::Dozing, Action::Doze),
@@ -169,17 +239,28 @@ mod tests {
     use alloc::string::String;
     use proptest::prelude::*;
 
-    #[test]
-    fn every_phase_with_every_input() {
+    fn config(retrieval: Retrieval, sending: Sending) -> PowerSaveConfig {
+        let dynamic = PowerSaveConfig::dynamic(Duration::from_millis(100), retrieval);
+        PowerSaveConfig { sending, ..dynamic }
+    }
+
+    /// All transitions but those of a phase that a station of this kind is never in.
+    fn table(config: &PowerSaveConfig, but: Option<Phase>) -> String {
         let mut table = String::new();
-        for phase in Phase::ALL {
+        for phase in Phase::ALL.into_iter().filter(|phase| Some(*phase) != but) {
             for input in Input::ALL {
-                let (next, action) = phase.on(input, Retrieval::PsPoll);
+                let (next, action) = phase.on(input, config);
                 if (next, action) != (phase, Action::Nothing) {
                     table += &format!("{phase:?} + {input:?}: {action:?}, {next:?}\n");
                 }
             }
         }
+        table
+    }
+
+    #[test]
+    fn every_phase_with_every_input() {
+        let polls = config(Retrieval::PsPoll, Sending::Awake);
         let expected = "\
             Awake + Idle: Announce, Announcing\n\
             Announcing + Acknowledged: Doze, Dozing\n\
@@ -199,9 +280,41 @@ mod tests {
             Polling + MoreFrames: Poll, Polling\n\
             Waking + Acknowledged: Open, Awake\n\
             Waking + GivenUp: Open, Awake\n";
-        assert_eq!(table, expected);
-        let wakes = Phase::Listening.on(Input::Indicated, Retrieval::Wake);
+        assert_eq!(table(&polls, Some(Phase::Sending)), expected);
+        let config = config(Retrieval::Wake, Sending::Awake);
+        let wakes = Phase::Listening.on(Input::Indicated, &config);
         assert_eq!(wakes, (Phase::Waking, Action::Wake));
+    }
+
+    #[test]
+    fn every_phase_with_every_input_in_power_save() {
+        let busy = Busy { frames: 50, interval: Duration::from_secs(2) };
+        let config = config(Retrieval::PsPoll, Sending::InPowerSave(busy));
+        let expected = "\
+            Awake + Idle: Announce, Announcing\n\
+            Announcing + Acknowledged: Doze, Dozing\n\
+            Announcing + GivenUp: Open, Awake\n\
+            Dozing + Traffic: Send, Sending\n\
+            Dozing + Busy: Wake, Waking\n\
+            Dozing + BeaconDue: Listen, Listening\n\
+            Listening + Busy: Wake, Waking\n\
+            Listening + Indicated: Poll, Polling\n\
+            Listening + NotIndicated: Doze, Dozing\n\
+            Listening + LastGroupFrame: Doze, Dozing\n\
+            Polling + Busy: Wake, Waking\n\
+            Polling + GivenUp: Nothing, Listening\n\
+            Polling + Indicated: Poll, Polling\n\
+            Polling + GroupIndicated: Nothing, Listening\n\
+            Polling + NotIndicated: Doze, Dozing\n\
+            Polling + LastFrame: Doze, Dozing\n\
+            Polling + MoreFrames: Poll, Polling\n\
+            Sending + Sent: Doze, Dozing\n\
+            Sending + Busy: Wake, Waking\n\
+            Sending + BeaconDue: Nothing, Listening\n\
+            Sending + Indicated: Poll, Polling\n\
+            Waking + Acknowledged: Open, Awake\n\
+            Waking + GivenUp: Open, Awake\n";
+        assert_eq!(table(&config, None), expected);
     }
 
     /// IEEE 802.11-2020, annex L.

@@ -132,7 +132,8 @@ fn what_does_not_enter_a_queue_is_always_taken() {
     assert!(!diverting.offer_packet(ms(0), &packet(5, 0, 1)), "datagrams of the tunnel");
     assert!(diverting.offer_packet(ms(0), &of_a_flow));
     let mut busy = config.clone();
-    busy.nodes[0].host_cost = Some(HostCost { per_packet: MS, per_byte: Duration::ZERO });
+    busy.nodes[0].host_cost =
+        Some(HostCost { per_packet: MS, per_byte: Duration::ZERO, ..HostCost::default() });
     let mut busy = network(&busy);
     for tag in 0..20 {
         assert!(busy.offer_packet(ms(0), &packet(tag, 0, 1)));
@@ -174,7 +175,8 @@ fn a_node_holds_what_waits_for_wires_and_processor() {
     relay.handle_timeout(ms(1));
     assert_eq!(relay.queue_packets(NodeId(1)), 4);
     // A processor that takes 10 ms a packet: what it has to send, not what it received.
-    config.nodes[1].host_cost = Some(HostCost { per_packet: MS * 10, per_byte: Duration::ZERO });
+    config.nodes[1].host_cost =
+        Some(HostCost { per_packet: MS * 10, per_byte: Duration::ZERO, ..HostCost::default() });
     let mut busy = network(&config);
     for tag in 0..4 {
         busy.handle_packet(ms(0), packet(tag, 1, 2));
@@ -207,7 +209,8 @@ fn sources_are_called_when_a_packet_leaves_the_queue() {
     // The first is in transmission at once. Relays are not sources.
     assert_eq!(calls(&config, Transport::Other), [(ms(1), 0), (ms(2), 0)]);
     assert_eq!(calls(&config, Transport::Tcp), []);
-    config.nodes[0].host_cost = Some(HostCost { per_packet: MS * 3, per_byte: Duration::ZERO });
+    config.nodes[0].host_cost =
+        Some(HostCost { per_packet: MS * 3, per_byte: Duration::ZERO, ..HostCost::default() });
     // Each finds the wire idle.
     assert_eq!(calls(&config, Transport::Tcp), [(ms(3), 0), (ms(6), 0), (ms(9), 0)]);
 }
@@ -216,7 +219,8 @@ fn sources_are_called_when_a_packet_leaves_the_queue() {
 #[test]
 fn a_wake_up_has_its_reason() {
     let mut config = narrow(2, &[(0, 1)], 50);
-    config.nodes[1].host_cost = Some(HostCost { per_packet: MS * 2, per_byte: Duration::ZERO });
+    config.nodes[1].host_cost =
+        Some(HostCost { per_packet: MS * 2, per_byte: Duration::ZERO, ..HostCost::default() });
     let mut network = network(&config);
     assert_eq!((network.poll_timeout(), network.due()), (None, Instant::MAX));
     network.handle_packet(ms(0), packet(0, 0, 1));
@@ -298,8 +302,7 @@ proptest! {
         for (node, cost) in config.nodes.iter_mut().zip(costs) {
             let cost = cost.then_some(HostCost {
                 per_packet: Duration::from_micros(100),
-                per_byte: Duration::from_nanos(10),
-            });
+                per_byte: Duration::from_nanos(10), ..HostCost::default() });
             node.host_cost = cost;
         }
         config.wires[0].directions[0].rate = Some(Bitrate::from_mbps(20));
@@ -401,7 +404,8 @@ fn a_promiscuous_station_overhears() {
     };
     let (arrived, heard) = overheard(&config, 1_000);
     assert_eq!(heard, [(arrived, 2, 1)]);
-    config.nodes[2].host_cost = Some(HostCost { per_packet: MS, per_byte: Duration::ZERO });
+    config.nodes[2].host_cost =
+        Some(HostCost { per_packet: MS, per_byte: Duration::ZERO, ..HostCost::default() });
     let (arrived, heard) = overheard(&config, 1_000);
     assert_eq!(heard, [(arrived + MS, 2, 1)]);
     // Parts of a cut packet are not overheard.

@@ -2,7 +2,7 @@
 //! dozes.
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
-use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
+use crate::raw::{LeftoverKind, PowerSaveKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
 use crate::scalar::Whole;
 use lasthop_units::Duration;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
@@ -18,7 +18,7 @@ const POWER_SAVE_BUFFER: u32 = 64;
 /// The background scans of a node of this role.
 pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanConfig {
     if role == Role::AccessPoint {
-        problems.push_unfit(&raw.here, "an access point does not scan: its stations would lose it");
+        of_stations(raw, problems);
     }
     positive(&raw.period, problems);
     if let Some(away) = &raw.away {
@@ -75,6 +75,22 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
     config
 }
 
+/// Notes keys of what an access point does not do: it sends no Null frames, and hears its own
+/// channel all the time.
+fn of_stations(raw: &RawScan, problems: &mut Problems) {
+    let keys = [
+        Some(&raw.own_channel.place),
+        Some(&raw.return_drain.place),
+        Some(&raw.null_attempts.place),
+        Some(&raw.null_rts_after.place),
+        Some(&raw.null_loss.place),
+        raw.return_null_loss.as_ref().map(|at| &at.place),
+    ];
+    for place in keys.into_iter().flatten().filter(|place| is_written(place)) {
+        problems.push_unfit(place, "this key is for scans of stations, not of an access point");
+    }
+}
+
 /// In an independent cell nobody holds packets for who is away.
 pub(super) fn check_independent(
     wifi: &[WifiNode<'_>],
@@ -87,7 +103,9 @@ pub(super) fn check_independent(
     for (_, node) in wifi {
         let settings = &node.raw.settings;
         let scan = settings.scan.as_ref().map(|scan| &scan.here);
-        let power_save = settings.power_save.as_ref().map(|power_save| &power_save.here);
+        let saves = settings.power_save.as_ref();
+        let saves = saves.filter(|table| table.kind.value != PowerSaveKind::Off);
+        let power_save = saves.map(|power_save| &power_save.here);
         for place in scan.into_iter().chain(power_save) {
             let message = "scans and power save are not modelled in an independent cell";
             problems.push(place, message);

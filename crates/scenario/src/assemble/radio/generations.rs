@@ -52,6 +52,17 @@ fn of_node((_, node): &WifiNode<'_>, common: &Common, problems: &mut Problems) -
     Common { standard, width, ..common.clone() }
 }
 
+/// How new a standard is.
+pub(super) const fn age(standard: Standard) -> u8 {
+    match standard {
+        Standard::Dot11b => 0,
+        Standard::Dot11g | Standard::Dot11a => 1,
+        Standard::Dot11n => 2,
+        Standard::Dot11ac => 3,
+        Standard::Dot11ax => 4,
+    }
+}
+
 /// The standards that a node of the channel may have.
 fn standards(common: &Common) -> Vec<Standard> {
     if common.standard == Standard::Dot11b {

@@ -6,7 +6,8 @@ use crate::raw::{PowerSaveKind, RawNodeSettings, RawPowerSave, RetrievalKind, Tw
 use crate::scalar::At;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Duration, Identity};
-use lasthop_wifi::mac::power_save::{PowerSaveConfig, Retrieval};
+use lasthop_wifi::mac::beacon_clock::WakeClock;
+use lasthop_wifi::mac::power_save::{Busy, PowerSaveConfig, Retrieval, Sending};
 use lasthop_wifi::mac::service_period::{
     ServicePeriodConfig, TwtConfig, TwtUplink, UnscheduledConfig, is_wake_duration,
     is_wake_interval,
@@ -15,6 +16,13 @@ use lasthop_wifi::phy::Standard;
 
 /// mac80211's dynamic power save.
 const IDLE: Duration = Duration::from_millis(100);
+/// rtw88's `RTW_LPS_THRESHOLD` and `RTW_WATCH_DOG_DELAY_TIME`.
+const BUSY_FRAMES: u32 = 50;
+const BUSY_INTERVAL: Duration = Duration::from_secs(2);
+/// ath9k's `SLEEP_SLOP`, 3 time units.
+const WAKE_LEAD: Duration = Duration::from_micros(3_072);
+/// mac80211's `beacon_loss_count`.
+const BEACONS_MISSED_MAX: u8 = 7;
 /// A beacon interval as access points have it.
 const WAKE_INTERVAL: Duration = Duration::from_micros(102_400);
 const WAKE_DURATION: Duration = Duration::from_micros(8_192);
@@ -34,6 +42,9 @@ pub(super) fn config(
     problems: &mut Problems,
 ) -> Saves {
     let Some(table) = &raw.power_save else { return Saves::default() };
+    if table.kind.value == PowerSaveKind::Off {
+        return Saves::default();
+    }
     if role == Role::AccessPoint {
         problems.push_unfit(&table.here, "an access point does not doze: it answers at any time");
     } else if raw.scan.is_some() {
@@ -42,8 +53,14 @@ pub(super) fn config(
     }
     check_kind(table, problems);
     let kind = table.kind.value;
-    if kind == PowerSaveKind::Legacy {
-        return Saves { legacy: Some(legacy(table, problems)), service_periods: None };
+    match kind {
+        PowerSaveKind::Legacy => {
+            return Saves { legacy: Some(legacy(table, problems)), service_periods: None };
+        }
+        PowerSaveKind::Firmware => {
+            return Saves { legacy: Some(firmware(table, problems)), service_periods: None };
+        }
+        _ => {}
     }
     let here = if is_written(&table.kind.place) { &table.kind.place } else { &table.here };
     if !qos {
@@ -70,7 +87,7 @@ fn or<T: Copy>(at: Option<&At<T>>, usual: T) -> T {
 
 /// Keys of other kinds.
 fn check_kind(table: &RawPowerSave, problems: &mut Problems) {
-    use PowerSaveKind::{Legacy, TargetWake, Unscheduled};
+    use PowerSaveKind::{Firmware, Legacy, TargetWake, Unscheduled};
     let kind = table.kind.value;
     let mut only = |place: Option<&Place>, wanted: &[(PowerSaveKind, &str)]| {
         if let Some(place) = place
@@ -82,9 +99,16 @@ fn check_kind(table: &RawPowerSave, problems: &mut Problems) {
         }
     };
     let (legacy, unscheduled) = ((Legacy, "legacy"), (Unscheduled, "u-apsd"));
+    let firmware = (Firmware, "firmware");
     only(table.idle.as_ref().map(|at| &at.place), &[legacy]);
     only(table.retrieval.as_ref().map(|at| &at.place), &[legacy]);
-    only(table.listen_interval.as_ref().map(|at| &at.place), &[legacy, unscheduled]);
+    only(table.listen_interval.as_ref().map(|at| &at.place), &[legacy, firmware, unscheduled]);
+    let dozing = [legacy, firmware];
+    only(table.wake_jitter.as_ref().map(|at| &at.place), &dozing);
+    only(table.wake_lead.as_ref().map(|at| &at.place), &dozing);
+    only(table.beacons_missed_max.as_ref().map(|at| &at.place), &dozing);
+    only(table.busy_frames.as_ref().map(|at| &at.place), &[firmware]);
+    only(table.busy_interval.as_ref().map(|at| &at.place), &[firmware]);
     let unscheduled = [unscheduled];
     only(table.delivery_enabled.as_ref().map(|at| &at.place), &unscheduled);
     only(table.trigger_enabled.as_ref().map(|at| &at.place), &unscheduled);
@@ -115,6 +139,35 @@ fn legacy(table: &RawPowerSave, problems: &mut Problems) -> PowerSaveConfig {
             RetrievalKind::PsPoll => Retrieval::PsPoll,
             RetrievalKind::Wake => Retrieval::Wake,
         },
+        sending: Sending::Awake,
+        clock: clock(table),
+    }
+}
+
+fn clock(table: &RawPowerSave) -> WakeClock {
+    WakeClock {
+        lead: or(table.wake_lead.as_ref(), WAKE_LEAD),
+        jitter: or(table.wake_jitter.as_ref(), Duration::ZERO),
+        missed_max: table
+            .beacons_missed_max
+            .as_ref()
+            .map_or(BEACONS_MISSED_MAX, |at| at.value.get()),
+    }
+}
+
+fn firmware(table: &RawPowerSave, problems: &mut Problems) -> PowerSaveConfig {
+    if let Some(interval) = &table.busy_interval {
+        positive(interval, problems);
+    }
+    let busy = Busy {
+        frames: table.busy_frames.as_ref().map_or(BUSY_FRAMES, |at| at.value.get()),
+        interval: or(table.busy_interval.as_ref(), BUSY_INTERVAL),
+    };
+    PowerSaveConfig {
+        listen_interval: listen_interval(table),
+        sending: Sending::InPowerSave(busy),
+        clock: clock(table),
+        ..PowerSaveConfig::dynamic(IDLE, Retrieval::PsPoll)
     }
 }
 
@@ -190,6 +243,10 @@ pub(super) fn check(
     let has_beacons = channel.beacon_interval.value.0.is_some();
     for ((_, node), own) in wifi.iter().zip(all) {
         let Some(table) = &node.raw.settings.power_save else { continue };
+        let kind = table.kind.value;
+        if kind == PowerSaveKind::Off {
+            continue;
+        }
         let needs_none = table.kind.value == PowerSaveKind::TargetWake
             && table.dtim.as_ref().is_some_and(|at| !at.value);
         if !has_beacons && !needs_none {
@@ -205,7 +262,8 @@ pub(super) fn check(
         let is_its = |(_, it): &WifiNode<'_>| it.role() == Role::AccessPoint && it.shares_bss(node);
         let Some(index) = wifi.iter().position(is_its) else { continue };
         let (access_point, standard) = (wifi[index].1, all[index].standard);
-        if table.kind.value != PowerSaveKind::Legacy && !access_point.has_qos(standard) {
+        let has_periods = matches!(kind, PowerSaveKind::Unscheduled | PowerSaveKind::TargetWake);
+        if has_periods && !access_point.has_qos(standard) {
             let message = "service periods need QoS frames, and qos of the access point is false";
             problems.push(&table.here, message);
         } else if table.kind.value == PowerSaveKind::TargetWake

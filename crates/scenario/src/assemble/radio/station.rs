@@ -407,7 +407,7 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
         (None, Some(at)) => {
             check_keys_of_mcs(raw, common, problems);
             legacy_rate(at.value, common).unwrap_or_else(|| {
-                not_a_rate(at, common, problems);
+                not_a_rate(at, common, Some("mcs"), problems);
                 lowest
             })
         }

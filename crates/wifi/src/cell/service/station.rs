@@ -13,6 +13,7 @@ use super::super::content::{Action, Content, Management};
 use super::super::edcaf::Gate;
 use super::super::settle::Settled;
 use crate::mac::originator::Agreement;
+use crate::mac::power_save::Sending;
 use crate::mac::service_period::{ServicePeriodConfig, TwtConfig, TwtUplink};
 use crate::station::{Address, BssId, StationId};
 use lasthop_units::{Duration, Instant};
@@ -97,6 +98,9 @@ impl Cell {
                 self.set_gate(station);
                 self.depart(station);
             }
+            // After each exchange they have to look whether they may doze, too.
+            let config = self.stations[index].config.power_save;
+            self.has_services |= config.is_some_and(|config| config.sending != Sending::Awake);
         }
     }
 

@@ -333,3 +333,73 @@ fn the_flush_ends_when_the_driver_is_empty() {
     let (left, _) = run.absences()[0];
     assert!(left > at(105) && left < at(120), "{left:?}");
 }
+
+/// An access point that scans, and a station that does not.
+fn scanning_access_point() -> CellConfig {
+    let mut config = scanning(scan());
+    config.stations[AP.index()].scan = config.stations[STA.index()].scan.take();
+    config
+}
+
+/// Absences of the access point.
+fn absences_of_access_point(run: &Run) -> Vec<(Instant, Instant)> {
+    let mut absences = Vec::new();
+    let mut left = None;
+    for event in &run.events {
+        match event {
+            Event::Power { at, station: AP, state: PowerState::OffChannel } => left = Some(*at),
+            Event::Power { at, station: AP, .. } => {
+                absences.push((left.take().expect("it left"), *at));
+            }
+            _ => {}
+        }
+    }
+    absences
+}
+
+#[test]
+fn an_access_point_leaves_without_a_word() {
+    let run = Run::new(&scanning_access_point(), AP, ms(10), Duration::from_secs(3));
+    assert!(run.nulls().is_empty(), "it has nobody to tell");
+    let absences = absences_of_access_point(&run);
+    assert!(absences.len() >= 9, "{}", absences.len());
+    let is_away = |from: Instant, until: Instant| {
+        absences.iter().any(|(left, back)| from < *back && until > *left)
+    };
+    for (from, until, transmitter, frame) in run.frames() {
+        assert!(transmitter != AP || !is_away(from, until), "{frame:?} at {from:?}");
+    }
+    // A beacon is sent at each of its instants at which the access point is there, and those that
+    // it missed are not made up for.
+    let beacons: Vec<Instant> = run
+        .frames()
+        .filter(|(.., frame)| matches!(frame.kind, FrameKind::Beacon { .. }))
+        .map(|(start, ..)| start)
+        .collect();
+    let interval = Duration::from_micros(102_400);
+    let last = beacons.last().map_or(0, |last| (*last - Instant::ZERO).as_nanos());
+    let due = (1..=last / interval.as_nanos()).map(|n| Instant::ZERO + interval * n);
+    let there = due.filter(|at| !is_away(*at, *at + Duration::from_nanos(1))).count();
+    assert_eq!(beacons.len(), there);
+    // What it has to send waits: for an absence, and for what waits in front.
+    assert_eq!((run.delivered, run.dropped.len()), (run.sent, 0));
+    let longest = run.delays.iter().max().expect("packets came");
+    assert!((ms(100)..ms(140)).contains(longest), "{longest:?}");
+    assert!(run.packets.iter().any(|(_, packet)| packet.parts.away > ms(90)));
+}
+
+/// Stations do not know: they send, and lose what retries do not outlast.
+#[test]
+fn stations_send_to_an_access_point_that_is_away() {
+    let run = Run::new(&scanning_access_point(), STA, ms(10), Duration::from_secs(3));
+    let absences = absences_of_access_point(&run);
+    let lost = run.dropped.len();
+    assert!(run.dropped.iter().all(|(_, reason)| *reason == DropReason::RetryLimit));
+    // Some in each absence of 110 ms, in which eleven come. Backoffs grow with each attempt.
+    assert!((9..=9 * 12).contains(&lost), "{lost}");
+    let in_vain = run.frames().filter(|(from, until, transmitter, _)| {
+        let is_away = |(left, back): &(Instant, Instant)| from >= left && until <= back;
+        *transmitter == STA && absences.iter().any(is_away)
+    });
+    assert!(in_vain.count() >= 9 * 7, "seven attempts of something in each absence");
+}

@@ -239,7 +239,7 @@ fn each_set_has_its_beacons() {
     config.record_events = true;
     let dozing = StationId(4);
     config.stations[dozing.index()].power_save =
-        Some(PowerSaveConfig { idle: ms(20), listen_interval: 1, retrieval: Retrieval::PsPoll });
+        Some(PowerSaveConfig::dynamic(ms(20), Retrieval::PsPoll));
     let mut cell = Cell::new(&config, Seed::new(1, 0)).expect("a sound cell");
     let sent = Instant::ZERO + ms(500);
     cell.handle_timeout(sent);
@@ -387,7 +387,7 @@ proptest! {
                 2 if is_station => {
                     let retrieval = if interval { Retrieval::Wake } else { Retrieval::PsPoll };
                     station.power_save =
-                        Some(PowerSaveConfig { idle: ms(30), listen_interval: 1, retrieval });
+                        Some(PowerSaveConfig::dynamic(ms(30), retrieval));
                 }
                 3 if is_station => station.scan = Some(super::away::scan()),
                 _ => {}

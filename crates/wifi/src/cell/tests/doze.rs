@@ -2,8 +2,10 @@
 
 use super::away::{Run, STA, ms};
 use super::*;
-use crate::event::{Event, FrameKind, Ppdu};
-use crate::mac::power_save::{PowerSaveConfig, Retrieval};
+use crate::event::{Event, Frame, FrameKind, Ppdu};
+use crate::mac::beacon_clock::WakeClock;
+use crate::mac::power_save::{Busy, PowerSaveConfig, Retrieval, Sending};
+use crate::phy::LinkConfig;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -13,7 +15,7 @@ pub(super) fn dozing(stations: usize, retrieval: Retrieval) -> CellConfig {
     let mut config = cell(stations, rate, ChannelWidth::Mhz20, 65_535);
     config.record_events = true;
     for station in &mut config.stations[1..] {
-        station.power_save = Some(PowerSaveConfig { idle: ms(100), listen_interval: 1, retrieval });
+        station.power_save = Some(PowerSaveConfig::dynamic(ms(100), retrieval));
     }
     config
 }
@@ -292,4 +294,167 @@ fn an_addba_response_is_held_and_fetched() {
         let answers = kinds.iter().filter(|kind| matches!(kind, FrameKind::AddbaResponse { .. }));
         assert_eq!(answers.count(), 1);
     }
+}
+
+/// One station that sends in power save mode, and enters it after its first interval.
+fn in_power_save(busy: Busy) -> CellConfig {
+    let mut config = dozing(1, Retrieval::PsPoll);
+    let power_save = config.stations[1].power_save.as_mut().expect("it dozes");
+    power_save.sending = Sending::InPowerSave(busy);
+    config
+}
+
+/// It need not leave power save mode to send (11.2.3.2): no Null frame goes ahead, its frames have
+/// PM = 1, and its radio is off again when they are acknowledged.
+#[test]
+fn it_sends_in_power_save_mode() {
+    let busy = Busy { frames: 50, interval: SECOND };
+    let run = Run::new(&in_power_save(busy), STA, ms(333), SECOND * 4);
+    assert_eq!((run.delivered, run.sent), (13, 13));
+    assert!(run.delays.iter().all(|delay| *delay < ms(2)), "{:?}", run.delays);
+    assert_eq!(run.nulls().len(), 1, "it enters the mode once");
+    let entered = run.nulls()[0].0;
+    let data = |f: &Frame| matches!(f.kind, FrameKind::QosData { .. });
+    for (start, _, _, frame) in run.frames().filter(|(.., frame)| data(frame)) {
+        assert_eq!(frame.power_management, start > entered, "{start:?}");
+    }
+    let awake = awake_share(&run, SECOND * 5);
+    assert!(awake < 0.25, "awake for {awake} of the time, one second of five by itself");
+}
+
+/// The access point goes by the bit: packets for the station wait for the next beacon even right
+/// behind a frame of its own, and it polls for each.
+#[test]
+fn what_answers_it_waits_for_a_beacon() {
+    let config = in_power_save(Busy { frames: 50, interval: ms(300) });
+    let mut cell = Cell::new(&config, Seed::new(2, 0)).expect("a sound cell");
+    let (mut waits, mut polls) = (Vec::new(), 0);
+    let mut next = Instant::ZERO + ms(500);
+    while let Some((at, _)) =
+        cell.poll_timeout().filter(|(at, _)| *at < Instant::ZERO + SECOND * 60)
+    {
+        let now = at.min(next);
+        cell.handle_timeout(now);
+        if now == next {
+            let request = Packet::new(0, 84, now);
+            cell.handle_packet(now, STA, Address::Station(AP), request);
+            next += ms(977);
+        }
+        while let Some(output) = cell.poll_output() {
+            let Output::Delivered { at, station, packet } = output else { panic!("{output:?}") };
+            if station == AP {
+                let answer = Packet::new(1, 84, packet.created);
+                cell.handle_packet(at, AP, Address::Station(STA), answer);
+            } else {
+                waits.push(at - packet.created);
+            }
+        }
+        while let Some(event) = cell.poll_event() {
+            let Event::Ppdu(ppdu) = event else { continue };
+            polls += usize::from(ppdu.psdus[0].frames[0].kind == FrameKind::PsPoll { aid: 1 });
+        }
+    }
+    waits.sort_unstable();
+    assert_eq!((waits.len(), polls), (61, 61));
+    // Even between nothing and a beacon interval of 102.4 ms.
+    let quartile = |n: usize| waits[waits.len() * n / 4].as_secs_f64() * 1e3 / 102.4;
+    for n in 1..4 {
+        let expected = n as f64 / 4.0;
+        assert!((quartile(n) - expected).abs() < 0.15, "{n}: {}", quartile(n));
+    }
+    assert!(waits[60] < ms(105), "{waits:?}");
+}
+
+#[test]
+fn a_listen_interval_is_not_begun_anew_by_what_it_sends() {
+    let mut config = in_power_save(Busy { frames: 500, interval: ms(100) });
+    config.stations[1].power_save.as_mut().expect("it dozes").listen_interval = 3;
+    let mut cell = Cell::new(&config, Seed::new(2, 0)).expect("a sound cell");
+    let mut next = Instant::ZERO + ms(200);
+    let (mut waiting, mut longest) = (None, Duration::ZERO);
+    while let Some((at, _)) =
+        cell.poll_timeout().filter(|(at, _)| *at < Instant::ZERO + SECOND * 10)
+    {
+        let now = at.min(next);
+        cell.handle_timeout(now);
+        if now == next {
+            cell.handle_packet(now, STA, Address::Station(AP), Packet::new(0, 84, now));
+            if waiting.is_none() {
+                cell.handle_packet(now, AP, Address::Station(STA), Packet::new(1, 84, now));
+                waiting = Some(now);
+            }
+            next += ms(30);
+        }
+        while let Some(output) = cell.poll_output() {
+            if let Output::Delivered { at, station: STA, .. } = output {
+                longest = longest.max(at - waiting.take().expect("one was sent"));
+            }
+        }
+        while cell.poll_event().is_some() {}
+    }
+    assert!(ms(200) < longest && longest < ms(3 * 103), "{longest:?}");
+}
+
+/// With more traffic than that it leaves the mode at once, and returns when there is less.
+#[test]
+fn a_busy_station_leaves_power_save_mode() {
+    let config = in_power_save(Busy { frames: 10, interval: ms(500) });
+    for from in [STA, AP] {
+        let run = Run::new(&config, from, ms(5), SECOND * 3);
+        assert_eq!((run.delivered, run.sent), (600, 600));
+        let bits: Vec<_> = run.nulls().iter().map(|(_, frame)| frame.kind).collect();
+        let null = |power_management| FrameKind::Null { power_management };
+        // It was busy in its first interval, so it never enters the mode until the end.
+        assert_eq!(bits, [null(true)]);
+    }
+    let mut late = config;
+    late.stations[1].power_save.as_mut().expect("it dozes").sending =
+        Sending::InPowerSave(Busy { frames: 120, interval: ms(500) });
+    // 100 in each interval are not enough.
+    let run = Run::new(&late, STA, ms(5), SECOND * 3);
+    assert_eq!(run.nulls().len(), 1);
+    let run = Run::new(&late, STA, ms(4), SECOND * 3);
+    let first = run.nulls().first().map(|(at, _)| *at).expect("it returns at the end");
+    assert!(first > Instant::ZERO + SECOND * 3);
+}
+
+/// A packet waits for a beacon interval and one more for each beacon that is missed. Of a clock that
+/// strays by 80 % of the lead, pings to small computers have such waits: measured medians of 49 to 127
+/// ms, 90th percentiles of 375 to 554, 99th of 814 and more.
+#[test]
+fn missed_beacons_make_waits_longer() {
+    let mut config = dozing(1, Retrieval::PsPoll);
+    let power_save = config.stations[1].power_save.as_mut().expect("it dozes");
+    power_save.idle = ms(20);
+    let (lead, jitter) = (Duration::from_micros(3_000), Duration::from_micros(2_400));
+    power_save.clock = WakeClock { lead, jitter, missed_max: 7 };
+    let mut run = Run::new(&config, AP, ms(977), SECOND * 1_000);
+    assert_eq!((run.delivered, run.sent), (1_024, 1_024));
+    run.delays.sort_unstable();
+    let percentile = |n: usize| run.delays[run.delays.len() * n / 100];
+    assert!((ms(49)..ms(127)).contains(&percentile(50)), "{:?}", percentile(50));
+    assert!((ms(375)..ms(554)).contains(&percentile(90)), "{:?}", percentile(90));
+    assert!(percentile(99) > ms(700), "{:?}", percentile(99));
+    // Seven are missed in a row at most, and then it is awake.
+    assert!(percentile(99).max(run.delays[1_023]) < ms(8 * 103), "{:?}", run.delays[1_023]);
+    assert!(run.stats.beacons_missed > 1_000);
+    let beacons = 1_001 * 10_000 / 1_024;
+    assert!(run.stats.beacons_missed < beacons / 3, "{}", run.stats.beacons_missed);
+}
+
+/// A beacon that the air loses leaves the clock as it is, and is missed as any other.
+#[test]
+fn beacons_that_are_lost_are_missed() {
+    let mut config = dozing(1, Retrieval::PsPoll);
+    config.record_events = false;
+    let run = Run::new(&config, AP, ms(333), SECOND * 4);
+    assert_eq!(run.stats.beacons_missed, 0);
+    // Of everything on the air half is lost, whatever the signal.
+    config.change_links(|pair| {
+        pair.link =
+            LinkConfig { loss: Some(Probability::new(0.5).expect("one half")), ..pair.link.clone() }
+    });
+    let run = Run::new(&config, AP, ms(333), SECOND * 4);
+    assert!(run.stats.beacons_missed > 10, "{}", run.stats.beacons_missed);
+    assert!(run.delays.iter().any(|delay| *delay > ms(110)), "{:?}", run.delays);
 }

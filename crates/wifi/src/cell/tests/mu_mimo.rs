@@ -570,11 +570,10 @@ fn who_dozes_is_not_in_a_group() {
         let mut config = spatial(3, is_he, 7, 16);
         config.beacon_interval = Some(Duration::from_micros(102_400));
         config.record_events = true;
-        config.stations[1].power_save = Some(PowerSaveConfig {
-            idle: Duration::from_millis(3),
-            listen_interval: 1,
-            retrieval: crate::mac::power_save::Retrieval::Wake,
-        });
+        config.stations[1].power_save = Some(PowerSaveConfig::dynamic(
+            Duration::from_millis(3),
+            crate::mac::power_save::Retrieval::Wake,
+        ));
         let mut cell = Cell::new(&config, Seed::new(3, 0)).expect("a sound cell");
         let (mut now, mut tag) = (Instant::ZERO, 0);
         let (mut is_dozing, mut with, mut without) = (false, 0, 0);

@@ -420,11 +420,11 @@ fn any_cell() -> impl Strategy<Value = (CellConfig, [(u8, ChannelWidth); 2])> {
             }
             if dozes {
                 config.beacon_interval = Some(us(102_400));
-                config.stations[4].power_save = Some(crate::mac::power_save::PowerSaveConfig {
-                    idle: us(3_000),
-                    listen_interval: 1,
-                    retrieval: crate::mac::power_save::Retrieval::Wake,
-                });
+                config.stations[4].power_save =
+                    Some(crate::mac::power_save::PowerSaveConfig::dynamic(
+                        us(3_000),
+                        crate::mac::power_save::Retrieval::Wake,
+                    ));
             }
             if hidden {
                 config.change_links(|pair| {

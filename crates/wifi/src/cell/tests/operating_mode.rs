@@ -365,7 +365,7 @@ fn a_station_that_saves_power_notifies() {
         uplink,
         listens_to_dtim: false,
     };
-    let legacy = PowerSaveConfig { idle: ms(20), listen_interval: 1, retrieval: Retrieval::PsPoll };
+    let legacy = PowerSaveConfig::dynamic(ms(20), Retrieval::PsPoll);
     for (kind, periods, legacy, within) in [
         ("legacy", None, Some(legacy), ms(4)),
         ("u-apsd", Some(ServicePeriodConfig::Unscheduled(unscheduled)), None, ms(2)),
@@ -527,7 +527,7 @@ proptest! {
         if is_saving {
             let retrieval = Retrieval::Wake;
             config.stations[2].power_save =
-                Some(PowerSaveConfig { idle: ms(10), listen_interval: 1, retrieval });
+                Some(PowerSaveConfig::dynamic(ms(10), retrieval));
         }
         config.change_links(|pair| {
             pair.link.loss = Probability::new(loss);

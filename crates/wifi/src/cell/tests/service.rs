@@ -623,8 +623,7 @@ fn mixed(order: &[usize]) -> CellConfig {
     let at_once = TwtConfig { uplink: TwtUplink::AtOnce, ..twt(true) };
     config.stations[3].service_periods = Some(ServicePeriodConfig::TargetWake(at_once));
     config.stations[4].service_periods = None;
-    config.stations[4].power_save =
-        Some(PowerSaveConfig { idle: ms(20), listen_interval: 1, retrieval: Retrieval::PsPoll });
+    config.stations[4].power_save = Some(PowerSaveConfig::dynamic(ms(20), Retrieval::PsPoll));
     config.stations[5].service_periods = None;
     let stations: Vec<_> = order.iter().map(|n| config.stations[*n].clone()).collect();
     config.stations = stations;

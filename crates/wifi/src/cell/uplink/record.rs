@@ -114,7 +114,7 @@ impl Cell {
                     let tid = category_of(category).tid();
                     let code = queue_size_code(answer.buffered[category]);
                     let kind = FrameKind::QosNull {
-                        power_management: self.has_service_periods(own.transmitter),
+                        power_management: self.is_in_power_save(own.transmitter),
                         access_category: category_of(category),
                     };
                     Frame {
