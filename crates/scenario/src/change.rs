@@ -125,9 +125,6 @@ pub(crate) struct Evolved {
     replaced: BTreeMap<String, Vec<Entry>>,
 }
 
-/// Tables of a node that "off" takes out.
-const ENDED_BY_OFF: [&str; 2] = ["scan", "operating_mode"];
-
 /// What a link is given by: one of these.
 const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
 
@@ -199,10 +196,6 @@ impl Evolved {
     /// of what a link is given by, what is set takes the place of the rest, and the loss "off"
     /// brings that back.
     fn put(&mut self, path: &str, node: &Node) -> Result<(), String> {
-        let table = path.rsplit('.').next().filter(|key| ENDED_BY_OFF.contains(key));
-        if let Some(key) = table.filter(|_| node.as_str() == Some("off")) {
-            return self.take_out(path, key);
-        }
         let link = path.strip_prefix("link.").and_then(|rest| rest.rsplit_once('.'));
         let Some((label, key)) = link.filter(|(_, key)| LINK_GIVEN.contains(key)) else {
             return set::put(path, node, &mut self.tree);
@@ -231,20 +224,6 @@ impl Evolved {
             }
         }
         set::put(path, node, &mut self.tree)
-    }
-
-    /// Takes a table of nodes out, which `path` leads to.
-    fn take_out(&mut self, path: &str, key: &str) -> Result<(), String> {
-        if self.tree.child("node_defaults").and_then(|it| it.child(key)).is_some() {
-            return Err(format!("[node_defaults] has {key}, which a node cannot end"));
-        }
-        for steps in set::resolve(&self.tree, path)? {
-            let Some((_, node)) = steps.split_last() else { continue };
-            if let Some(Node { value: Value::Table(entries), .. }) = set::at(&mut self.tree, node) {
-                entries.retain(|entry| entry.key != key);
-            }
-        }
-        Ok(())
     }
 
     /// Adds a `[[link]]` between two nodes, called `label`, if there is none.

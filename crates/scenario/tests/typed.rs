@@ -951,3 +951,35 @@ power_save = { kind = "twt", wake_interval = "1s", first_wake = "7ms", uplink = 
     assert_eq!(phone.trigger_enabled, [false, false, false, true]);
     assert_eq!((phone.frames_max, phone.listen_interval), (Some(4), 1));
 }
+
+/// "off" is no table, whatever defaults have; a key behind it begins one anew, and the text that
+/// is kept says the same.
+#[test]
+fn off_takes_a_table_of_the_defaults_away() {
+    let text = |station: &str| {
+        format!(
+            "duration = \"1s\"\n[node_defaults]\npower_save = {{ idle = \"50ms\" }}\n\
+             [[node]]\nname = \"ap\"\nrole = \"access-point\"\npower_save = \"off\"\n\
+             [[node]]\nname = \"sta\"\nrole = \"station\"\n{station}\n"
+        )
+    };
+    let idle = |text: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let scenario = lasthop_scenario::parse("test.toml", text, &sets)
+            .unwrap_or_else(|why| panic!("{sets:?}: {why}"));
+        let again = lasthop_scenario::parse("again.toml", &scenario.source_text, &[]);
+        let again = again.unwrap_or_else(|why| panic!("{sets:?}: {why}"));
+        assert_eq!(again.network, scenario.network, "{sets:?}");
+        let cell = scenario.network.cell.expect("a cell");
+        cell.stations[1].power_save.map(|it| it.idle.as_millis_f64())
+    };
+    assert_eq!(idle(&text(""), &[]), Some(50.0));
+    assert_eq!(idle(&text("power_save = \"off\""), &[]), None);
+    assert_eq!(idle(&text(""), &["node.sta.power_save=off"]), None);
+    assert_eq!(idle(&text("power_save = { idle = \"9ms\" }"), &["node.sta.power_save=off"]), None);
+    assert_eq!(
+        idle(&text("power_save = \"off\""), &["node.sta.power_save.listen_interval=2"]),
+        Some(50.0),
+        "the rest is that of the defaults"
+    );
+}

@@ -162,14 +162,14 @@ tables! {
         value buffer_bytes: OrOff<Whole<576, 65_535>> = "off";
         /// Background scans of a station: it leaves its channel again and
         /// again to look for other access points.
-        option_table scan: RawScan = "none: it stays on its channel";
+        off_table scan: RawScan = "\"off\": it stays on its channel";
         /// Power save of a station: it dozes when nothing happens, or but for service
         /// periods. Not together with scan.
-        option_table power_save: RawPowerSave = "none: it is always awake, as on mains power";
+        off_table power_save: RawPowerSave = "\"off\": it is always awake, as on mains power";
         /// What a station of 802.11ac or 802.11ax uses of what it can, as it announces when it
         /// associates. When a [[change]] sets it, it notifies its access point by a frame, as a
         /// phone does that begins to save power, and that goes by it from then on.
-        option_table operating_mode: RawOperatingMode = "none: all that it can";
+        off_table operating_mode: RawOperatingMode = "\"off\": all that it can";
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
