@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::lab::dashboard::Dashboard;
 use crate::lab::page;
 use crate::lab::perfetto;
-use crate::lab::report;
+use crate::lab::report::{self, wrong};
 use crate::lab::scenario;
 use crate::lab::simulate::wall_s;
 use crate::lab::view::View;
@@ -18,6 +18,8 @@ use crate::lab::web::Web;
 use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, ProgramEnd};
+use lasthop_report::finding;
+use lasthop_report::remedy::Remedies;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
     Names, NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, replace_earlier,
@@ -125,7 +127,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         directory.write("scenario.toml", text.as_bytes()).map_err(Failure::message)?;
         let (top, mut written) = (directory.path().to_owned(), directory.files());
         directory.commit().map_err(Failure::message)?;
-        let page = page::add(&top)?;
+        let page = page::add(&top, None)?;
         written.push(page.clone());
         replace_earlier(&top, &written).map_err(Failure::message)?;
         written_page = Some(page);
@@ -142,7 +144,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
             outcome.programs.iter().map(|program| text(&program.output)).collect()
         } else {
             programs(&scenario, &outcome, stream)
-                + &report::run(&document, stream)
+                + &report::run(&document, &wrong::of_run(&document, None, "", stream), stream)
                 + &lost_outside(&outcome, stream)
                 + &written_page.map_or(String::new(), |page| page::named(&page, stream))
         };
@@ -180,7 +182,8 @@ pub fn run(
         lateness_max: Some(scenario.emulation.lateness_max),
         ..lasthop_run::info(scenario, options.run, wall_s(clock))
     };
-    let document = recorder.finish(&info, &outcome.stats).map_err(Failure::message)?;
+    let mut document = recorder.finish(&info, &outcome.stats).map_err(Failure::message)?;
+    finding::note(&mut document, &mut Remedies::new(&scenario.source_text));
     Ok((document, outcome))
 }
 
