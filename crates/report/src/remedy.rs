@@ -81,12 +81,10 @@ impl Sets<'_> {
     fn take(&mut self, part: &Part<'_>) {
         let places = part.places(&self.last);
         let alone = places.iter().map(|set| vec![set.clone()]);
-        let both = match (places.first(), part) {
-            (Some(own), Part::Node { rest, .. }) => {
-                Some(vec![own.clone(), format!("node_defaults.{rest}")])
-            }
+        let both = places.iter().filter_map(|own| match part {
+            Part::Node { rest, .. } => Some(vec![own.clone(), format!("node_defaults.{rest}")]),
             _ => None,
-        };
+        });
         for sets in alone.chain(both) {
             if let Some(after) = self.with(&sets)
                 && part.differs(&self.last, &after)

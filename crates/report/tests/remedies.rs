@@ -77,8 +77,8 @@ fn a_drivers_queue_below_fq_codel_is_named_and_bounded() {
     let node = &document.nodes["ap"];
     let (all, below) =
         (node.queue_packets.expect("held"), node.driver_queue_packets.expect("held"));
-    assert!(below.max <= 1_424 && below.mean > 1_000.0, "{below:?}");
-    assert!(below.mean <= all.mean && all.mean - below.mean < 0.3 * all.mean, "{all:?} {below:?}");
+    assert!(below.max <= 1_424 && below.max > 1_000, "{below:?}");
+    assert!(below.mean <= all.mean && all.mean - below.mean < 0.5 * all.mean, "{all:?} {below:?}");
     assert_eq!(node.driver_queue.and_then(|it| it.limit_packets), Some(1_424));
     let (found, sets, trial) = first(DEEP);
     assert_eq!(found.kind, Kind::DriverQueue, "{found:?}");
