@@ -322,6 +322,17 @@ class DelayPartsSummary(_DelayPartsSummary, total=False):
     """In no other part (the processing time of hosts, coded links); absent when zero."""
 
 
+class DriverQueueSummary(TypedDict, total=False):
+    """The queue of driver and hardware as the scenario has it. Active queue management does not
+    reach it."""
+
+    limit_airtime_ms: float
+    """Most estimated airtime in it for each receiver in ms (Airtime Queue Limits); absent if there
+    is no such limit."""
+    limit_packets: int
+    """Most packets in it, those in flight included; absent if there is no such limit."""
+
+
 class _EmulationSummary(TypedDict):
     late: bool
     """More than one delivery in a thousand was later than the scenario allows: do not trust the
@@ -338,6 +349,28 @@ class EmulationSummary(_EmulationSummary, total=False):
     ways: dict[str, WaySummary]
     """The ways between the nodes and the machine's loopback, by option and value (`--reach
     3000`)."""
+
+
+class _FindingSummary(TypedDict):
+    kind: str
+    """The kind as a word, such as `own_queue`."""
+    title: str
+    """The same as a heading."""
+    sentence: str
+    """The numbers that show it, as a sentence."""
+    weight: float
+    """The cost, 0 to 1; findings are in descending order of it."""
+
+
+class FindingSummary(_FindingSummary, total=False):
+    """Something that is wrong with a run. Remedies are proposed here and not tried: `report` tries
+    them."""
+
+    device: str
+    """The remedy on real devices, as a sentence; absent if there is none."""
+    remedy: list[str]
+    """Changes of the scenario that may help, together, as arguments of `--set`; absent if the
+    scenario takes none."""
 
 
 FlowKind = Literal["tcp", "udp", "ping", "video", "apq"]
@@ -482,6 +515,11 @@ class NodeSummary(_NodeSummary, total=False):
     """Its absences, by scans or power save; absent if it was always there."""
     aggregation: AggregationSummary
     """What bounds the A-MPDUs that it sends; absent if it sends none."""
+    driver_queue: DriverQueueSummary
+    """The driver's queue below that; absent if there is none."""
+    driver_queue_packets: WindowSummary
+    """Of `queue_packets`, those below the queue above the MAC, over time: in the driver's queue and
+    in flight; absent without a driver's queue."""
     pseudo_retry_outs: PseudoRetryOutSummary
     """What it gave up as a receiver; absent if that is nothing."""
     queue: QueueSummary
@@ -666,6 +704,8 @@ class RunDocument(_RunDocument, total=False):
 
     emulation: EmulationSummary
     """How well real time was kept; only of an emulated run."""
+    findings: list[FindingSummary]
+    """The findings, worst first, as the report of the run has them; absent if there are none."""
     franc: dict[str, CodedLinkSummary]
     """The coded links by name."""
     neighbours: dict[str, NeighbourSummary]

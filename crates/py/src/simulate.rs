@@ -4,6 +4,8 @@
 
 use crate::scenario::{Scenario, unreadable};
 use crate::table::Table;
+use lasthop_report::finding;
+use lasthop_report::remedy::Remedies;
 use lasthop_run::RunError;
 use lasthop_trace::{RunDocument, Tables, Tidy};
 use pyo3::exceptions::PyOSError;
@@ -57,7 +59,7 @@ pub fn simulate(
     let result = py.detach(|| {
         let mut looked = now();
         let wanted = Tables { events, series };
-        let (document, tables) = lasthop_run::tabulate(&valid, run, &wanted, &mut |_| {
+        let (mut document, tables) = lasthop_run::tabulate(&valid, run, &wanted, &mut |_| {
             if looked.elapsed() < LOOK_EVERY {
                 return ControlFlow::Continue(());
             }
@@ -70,6 +72,7 @@ pub fn simulate(
                 }
             }
         })?;
+        finding::note(&mut document, &mut Remedies::new(&valid.source_text));
         let table = |columns: Option<_>| columns.map(Table::new).transpose();
         Ok((document, table(tables.events), table(tables.series)))
     });

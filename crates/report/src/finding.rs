@@ -13,8 +13,9 @@ mod overload;
 mod tcp;
 mod wire;
 
+use crate::remedy::Remedies;
 use flow::Flow;
-use lasthop_trace::{DelayPartsSummary, RunDocument};
+use lasthop_trace::{DelayPartsSummary, FindingSummary, RunDocument};
 
 /// Something that is wrong with a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,9 +26,11 @@ pub struct Finding {
     pub sentence: String,
     /// What it costs, 0 to 1; findings are in descending order of it.
     pub weight: f64,
-    /// A change of the scenario that may help, as `PATH=VALUE`; several belong together.
-    /// The scenario may not take it ([`remedy::applicable`](crate::remedy::applicable)).
+    /// A change of the scenario that may help, as `PART.KEY=VALUE`; several belong together.
+    /// [`remedy`](crate::remedy) finds the keys at which the scenario takes it, if it does.
     pub remedy: Vec<String>,
+    /// The same on real devices, as a sentence without the last full stop.
+    pub device: Option<&'static str>,
 }
 
 /// The kinds of findings.
@@ -35,6 +38,8 @@ pub struct Finding {
 pub enum Kind {
     /// Packets wait behind others in a queue of the Wi-Fi hop (bufferbloat).
     OwnQueue,
+    /// Packets wait in the queue of a driver, below the managed one.
+    DriverQueue,
     /// UDP offers more than the hop carries.
     Overload,
     /// Packets wait for a station that scans.
@@ -60,6 +65,7 @@ impl Kind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OwnQueue => "own_queue",
+            Self::DriverQueue => "driver_queue",
             Self::Overload => "overload",
             Self::Scan => "scan",
             Self::Sleep => "sleep",
@@ -76,6 +82,7 @@ impl Kind {
     pub const fn title(self) -> &'static str {
         match self {
             Self::OwnQueue => "A queue that is too long (bufferbloat)",
+            Self::DriverQueue => "A driver's queue that is too long (bufferbloat)",
             Self::Overload => "More is offered than the hop carries",
             Self::Scan => "A station that scans",
             Self::Sleep => "A station that saves power",
@@ -136,6 +143,55 @@ pub fn findings(run: &RunDocument) -> Vec<Finding> {
     found.extend(filled.into_iter().map(|(finding, _)| finding));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.kind.cmp(&b.kind)));
     found
+}
+
+/// Writes the findings of a run into its document, with the arguments of `--set` that its
+/// scenario takes.
+pub fn note(run: &mut RunDocument, remedies: &mut Remedies<'_>) {
+    let summary = |finding: Finding| FindingSummary {
+        kind: finding.kind.as_str().to_owned(),
+        title: finding.kind.title().to_owned(),
+        remedy: remedies.of(&finding),
+        sentence: finding.sentence,
+        weight: (finding.weight * 1e6).round() / 1e6,
+        device: finding.device.map(str::to_owned),
+    };
+    run.findings = findings(run).into_iter().map(summary).collect();
+}
+
+/// A kind of finding over several runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Often {
+    /// That of the run in which it weighs most.
+    pub finding: Finding,
+    /// The number of that run.
+    pub run: u64,
+    /// In how many runs it is.
+    pub runs: usize,
+    /// The sum of its weights.
+    pub weight: f64,
+}
+
+/// The kinds of findings in descending order of their weight over all runs.
+pub fn often(runs: &[RunDocument]) -> Vec<Often> {
+    let mut all: Vec<Often> = Vec::new();
+    for run in runs {
+        for finding in findings(run) {
+            let weight = finding.weight;
+            match all.iter_mut().find(|known| known.finding.kind == finding.kind) {
+                Some(known) => {
+                    known.runs += 1;
+                    known.weight += weight;
+                    if weight > known.finding.weight {
+                        (known.finding, known.run) = (finding, run.run);
+                    }
+                }
+                None => all.push(Often { finding, run: run.run, runs: 1, weight }),
+            }
+        }
+    }
+    all.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.finding.kind.cmp(&b.finding.kind)));
+    all
 }
 
 /// A cause comes before what follows from it, with the weight of both.

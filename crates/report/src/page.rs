@@ -14,7 +14,8 @@ use crate::remedy;
 use crate::trial::{Number, Trial, Trials};
 use crate::ways;
 use lasthop_evidence::page::{document, preformatted, table};
-use lasthop_evidence::plot::{escaped, inline_svg};
+use lasthop_evidence::plot::{Panel, escaped, inline_svg};
+use lasthop_scenario::{WrittenChange, written_changes};
 use lasthop_trace::{Delays, RunDocument, SeriesReading};
 use std::fmt::Write;
 
@@ -88,7 +89,12 @@ pub fn html(content: &Content<'_>) -> String {
     }
     match content.series {
         Some(series) => {
-            over_time(series, &own).iter().for_each(|figure| body.push_str(&section(figure)));
+            let changes = content.scenario.map_or_else(Vec::new, |it| written_changes(it.text));
+            body.push_str(&changed(&changes));
+            let figures = over_time(series, &own)
+                .into_iter()
+                .map(|figure| marked(figure, &changes, run.duration_s));
+            figures.for_each(|figure| body.push_str(&section(&figure)));
         }
         None => body.push_str(
             "<section><p class=\"muted\">There is no series.parquet, so nothing is shown over \
@@ -100,6 +106,42 @@ pub fn html(content: &Content<'_>) -> String {
     body.push_str(&coded::links(run));
     body.push_str(&made_by(content));
     document(&title, &body)
+}
+
+/// Changes of a scenario that are listed, and marked in plots, at most.
+const CHANGES_MAX: usize = 40;
+
+/// The changes that were made during a run.
+fn changed(changes: &[WrittenChange]) -> String {
+    if changes.is_empty() {
+        return String::new();
+    }
+    let mut items = String::new();
+    for (at, keys) in changes.iter().take(CHANGES_MAX) {
+        let keys: Vec<String> = keys
+            .iter()
+            .map(|(path, value)| format!("<code>{} = {}</code>", escaped(path), escaped(value)))
+            .collect();
+        let _ = write!(items, "<li>At {} s: {}</li>", seconds(at.as_secs_f64()), keys.join(", "));
+    }
+    let more = match changes.len().saturating_sub(CHANGES_MAX) {
+        0 => String::new(),
+        more => format!("<p>And {more} more, in the scenario.</p>"),
+    };
+    format!(
+        "<section><h2>What was changed meanwhile</h2><p>Lines mark it in the plots below.</p>\
+         <ul>{items}</ul>{more}</section>\n"
+    )
+}
+
+/// A figure over time with a line at each change.
+fn marked(mut figure: Figure, changes: &[WrittenChange], duration_s: f64) -> Figure {
+    // As wide as can be seen.
+    let width = duration_s / 250.0;
+    let at = || changes.iter().take(CHANGES_MAX).map(|(at, _)| at.as_secs_f64());
+    let mark = |panel: Panel| at().fold(panel, |panel, at| panel.shade(at, at + width, "changed"));
+    figure.panels = figure.panels.into_iter().map(mark).collect();
+    figure
 }
 
 /// A time in seconds in whole ms: emulations end at any ns.
@@ -170,21 +212,18 @@ fn told(finding: &Finding, scenario: Option<Source<'_>>, trials: Option<&Trials>
             escaped(&arguments.join(" "))
         );
     }
+    if let Some(device) = finding.device {
+        let _ = write!(out, "<p class=\"muted\">On real devices: {}.</p>", escaped(device));
+    }
     out.push_str("</li>");
     out
 }
 
 /// The numbers without and with a remedy.
 fn brought(trial: &Trial) -> String {
-    let value = |value: Option<f64>| match value {
-        None => "nothing".to_owned(),
-        Some(value) if value < 99.95 => format!("{value:.1}"),
-        Some(value) => format!("{value:.0}"),
-    };
     let number = |number: &Number| {
-        let Number { what, unit, before, after } = number;
-        let (before, after) = (value(*before), value(*after));
-        format!("{} {before} → <strong>{after}</strong> {unit}", escaped(what))
+        let [before, after] = number.values();
+        format!("{} {before} → <strong>{after}</strong> {}", escaped(&number.what), number.unit)
     };
     format!("<p>{}.</p>", trial.numbers.iter().map(number).collect::<Vec<_>>().join("; "))
 }

@@ -1,29 +1,248 @@
-//! Which remedies a scenario takes: those that are valid there and change something. A node
-//! that a `count` made has the key of all of them, so that the name without its number is
-//! tried, too.
+//! Remedies as arguments of `--set`. A finding names the part of the network that shall change
+//! and how: `node.NAME.KEY=VALUE`, `node_defaults.KEY=VALUE` (every node with Wi-Fi),
+//! `wire.FROM->TO.KEY=VALUE` (that direction), `flow.NAME.KEY=VALUE`. Scenarios write a key in
+//! several places, and a nearer one wins: a node over `[node_defaults]`, a direction over its
+//! wire. So each place is tried, the nearest first, and the first one that the scenario takes
+//! and with which the assembled part differs is the argument. Remedies that change nothing, or
+//! that a scenario refuses, are none.
 
 use crate::finding::Finding;
 use lasthop_scenario::{Scenario, parse};
+use std::collections::BTreeMap;
+use std::slice;
+
+/// Most nodes beyond the reach of `[node_defaults]` that get the key themselves: each requires
+/// another reading of the scenario.
+const OWN_KEYS_MAX: usize = 32;
+
+/// Changes of a node, and those in their place where a scenario has them already.
+const INSTEAD: [(&str, &str); 3] = [
+    ("scan.channels=1", "scan=off"),
+    ("power_save.trigger_interval=20ms", "power_save=off"),
+    ("power_save.wake_interval=20ms", "power_save=off"),
+];
 
 /// The remedy of `finding` as the arguments of `--set` that the scenario `text` takes;
 /// empty if it takes none of it, or if it changes nothing.
 pub fn applicable(text: &str, finding: &Finding) -> Vec<String> {
-    let Some(before) = bare(text, &[]) else { return Vec::new() };
-    let mut sets: Vec<String> = Vec::new();
-    let mut last = before;
-    for set in &finding.remedy {
-        let taken =
-            [Some(set.clone()), without_number(set)].into_iter().flatten().find_map(|set| {
-                let tried: Vec<String> = sets.iter().cloned().chain([set.clone()]).collect();
-                let after = bare(text, &tried)?;
-                (after != last).then_some((set, after))
-            });
-        if let Some((set, after)) = taken {
-            sets.push(set);
-            last = after;
+    Remedies::new(text).of(finding)
+}
+
+/// The remedies of one scenario; each is looked for once.
+#[derive(Debug)]
+pub struct Remedies<'a> {
+    text: &'a str,
+    known: BTreeMap<Vec<String>, Vec<String>>,
+}
+
+impl<'a> Remedies<'a> {
+    /// The remedies of the scenario `text`.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, known: BTreeMap::new() }
+    }
+
+    /// The remedy of `finding` as arguments of `--set`.
+    pub fn of(&mut self, finding: &Finding) -> Vec<String> {
+        if finding.remedy.is_empty() {
+            return Vec::new();
+        }
+        if let Some(known) = self.known.get(&finding.remedy) {
+            return known.clone();
+        }
+        let sets = self.found(&finding.remedy).unwrap_or_default();
+        self.known.insert(finding.remedy.clone(), sets.clone());
+        sets
+    }
+
+    /// The arguments; `None` if the scenario cannot be read.
+    fn found(&self, changes: &[String]) -> Option<Vec<String>> {
+        let mut sets = Sets { text: self.text, last: bare(self.text, &[])?, taken: Vec::new() };
+        for change in changes {
+            let Some(part) = Part::of(change) else { continue };
+            match part {
+                Part::Nodes { rest } => sets.take_for_all(rest),
+                part => sets.take(&part),
+            }
+        }
+        Some(sets.taken)
+    }
+}
+
+/// The arguments that were taken, and the scenario with them.
+struct Sets<'a> {
+    text: &'a str,
+    last: Scenario,
+    taken: Vec<String>,
+}
+
+impl Sets<'_> {
+    /// Takes the first of the places of `part` at which it changes. A table of the node may exclude
+    /// one of the defaults; then both are replaced.
+    fn take(&mut self, part: &Part<'_>) {
+        let places = part.places(&self.last);
+        let alone = places.iter().map(|set| vec![set.clone()]);
+        let both = places.iter().filter_map(|own| match part {
+            Part::Node { rest, .. } => Some(vec![own.clone(), format!("node_defaults.{rest}")]),
+            _ => None,
+        });
+        for sets in alone.chain(both) {
+            if let Some(after) = self.with(&sets)
+                && part.differs(&self.last, &after)
+            {
+                self.taken.extend(sets);
+                self.last = after;
+                return;
+            }
         }
     }
-    sets
+
+    /// Takes `rest` for all nodes, and for those that it does not reach.
+    fn take_for_all(&mut self, rest: &str) {
+        let set = format!("node_defaults.{rest}");
+        let before = self.last.clone();
+        if let Some(after) = self.with(slice::from_ref(&set))
+            && after != before
+        {
+            self.taken.push(set);
+            self.last = after;
+        }
+        let nodes = before.nodes.iter().filter(|node| node.role.is_wifi() && !node.is_neighbours);
+        let names = nodes.map(|node| node.name.as_str());
+        let mut left = OWN_KEYS_MAX;
+        for name in names {
+            let part = Part::Node { name, rest };
+            if left == 0 || part.differs(&before, &self.last) {
+                continue;
+            }
+            left -= 1;
+            self.take(&part);
+        }
+    }
+
+    /// The scenario with more arguments.
+    fn with(&self, more: &[String]) -> Option<Scenario> {
+        let sets: Vec<String> = self.taken.iter().chain(more).cloned().collect();
+        bare(self.text, &sets)
+    }
+}
+
+/// The part of a scenario that a remedy shall change, and the rest of it: `KEY=VALUE`.
+#[derive(Clone, Copy, Debug)]
+enum Part<'a> {
+    Node { name: &'a str, rest: &'a str },
+    Nodes { rest: &'a str },
+    Wire { from: &'a str, to: &'a str, rest: &'a str },
+    Flow { name: &'a str, rest: &'a str },
+}
+
+impl<'a> Part<'a> {
+    /// The part of a change; names may hold dots, keys of remedies are the ones below.
+    fn of(change: &'a str) -> Option<Self> {
+        const KEYS: [&str; 10] = [
+            ".queue",
+            ".driver_queue",
+            ".scan",
+            ".power_save",
+            ".rts_threshold",
+            ".rate_control",
+            ".aggregation",
+            ".block_ack",
+            ".edca",
+            ".tcp",
+        ];
+        if let Some(rest) = change.strip_prefix("node_defaults.") {
+            return Some(Self::Nodes { rest });
+        }
+        let (kind, after) = change.split_once('.')?;
+        let path_bytes = after.find('=')?;
+        let named = |key: &str| {
+            let inside = after.find(&format!("{key}.")).filter(|end| *end < path_bytes);
+            inside.or_else(|| after[..path_bytes].strip_suffix(key).map(str::len))
+        };
+        let end = KEYS.iter().filter_map(|key| named(key)).min();
+        let end = end.or_else(|| after[..path_bytes].rfind('.'))?;
+        let (name, rest) = (&after[..end], &after[end + 1..]);
+        Some(match kind {
+            "node" => Self::Node { name, rest },
+            "wire" => {
+                let (from, to) = name.split_once("->")?;
+                Self::Wire { from, to, rest }
+            }
+            "flow" => Self::Flow { name, rest },
+            _ => return None,
+        })
+    }
+
+    /// The places where a scenario may write it, the nearest first.
+    fn places(&self, scenario: &Scenario) -> Vec<String> {
+        let (paths, rest) = match *self {
+            Self::Nodes { rest } => (vec!["node_defaults".to_owned()], rest),
+            Self::Node { name, rest } => {
+                let bare = name.trim_end_matches(|it: char| it.is_ascii_digit());
+                let names = [name, bare].into_iter().filter(|name| !name.is_empty());
+                let nodes = names.map(|name| format!("node.{name}"));
+                (nodes.chain(["node_defaults".to_owned()]).collect(), rest)
+            }
+            Self::Flow { name, rest } => {
+                let ends = name.match_indices('-').map(|(end, _)| end).rev();
+                let names = [name].into_iter().chain(ends.map(|end| &name[..end]));
+                (names.map(|name| format!("flow.{name}")).collect(), rest)
+            }
+            Self::Wire { from, to, rest } => {
+                let mut paths =
+                    vec![format!("wire.{from}-{to}.up"), format!("wire.{to}-{from}.down")];
+                for index in 0..scenario.network.wires.len() {
+                    paths.extend(["up", "down"].map(|end| format!("wire.{index}.{end}")));
+                }
+                paths.extend([format!("wire.{from}-{to}"), format!("wire.{to}-{from}")]);
+                (paths, rest)
+            }
+        };
+        // A kind may not bear other keys of the table that it is written in.
+        let whole =
+            rest.split_once(".kind=").map(|(key, kind)| format!("{key}={{kind=\"{kind}\"}}"));
+        let instead = INSTEAD.iter().find(|(usual, _)| *usual == rest);
+        let rests = [Some(rest.to_owned()), whole, instead.map(|(_, other)| (*other).to_owned())];
+        rests
+            .iter()
+            .flatten()
+            .flat_map(|rest| paths.iter().map(move |path| format!("{path}.{rest}")))
+            .collect()
+    }
+
+    /// Whether the part is another one in `after`: the configuration that its machine is given.
+    fn differs(&self, before: &Scenario, after: &Scenario) -> bool {
+        match *self {
+            Self::Nodes { .. } => before != after,
+            Self::Node { name, .. } => {
+                let station = |scenario: &Scenario| {
+                    let node = scenario.nodes.iter().position(|node| node.name == name)?;
+                    let station = scenario.network.nodes.get(node)?.station?;
+                    scenario.network.cell.as_ref()?.stations.get(station.index()).cloned()
+                };
+                station(before) != station(after)
+            }
+            Self::Wire { from, to, .. } => {
+                let direction = |scenario: &Scenario| {
+                    scenario.network.wires.iter().find_map(|wire| {
+                        let name = |end: usize| &scenario.nodes[wire.ends[end].index()].name;
+                        match (name(0) == from, name(1) == to, name(0) == to, name(1) == from) {
+                            (true, true, ..) => Some(wire.directions[0].clone()),
+                            (_, _, true, true) => Some(wire.directions[1].clone()),
+                            _ => None,
+                        }
+                    })
+                };
+                direction(before) != direction(after)
+            }
+            Self::Flow { name, .. } => {
+                let flow = |scenario: &Scenario| {
+                    scenario.flows.iter().find(|flow| flow.name == name).cloned()
+                };
+                flow(before) != flow(after)
+            }
+        }
+    }
 }
 
 /// The scenario with `sets`, without what only says that they were set.
@@ -34,34 +253,5 @@ fn bare(text: &str, sets: &[String]) -> Option<Scenario> {
     Some(scenario)
 }
 
-/// `node.sta7.queue=..` as `node.sta.queue=..`.
-fn without_number(set: &str) -> Option<String> {
-    let (name, rest) = set.strip_prefix("node.")?.split_once('.')?;
-    let bare = name.trim_end_matches(|it: char| it.is_ascii_digit());
-    (bare != name && !bare.is_empty()).then(|| format!("node.{bare}.{rest}"))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::finding::Kind;
-
-    const TEXT: &str = "[[node]]\nname = \"ap\"\nrole = \"access-point\"\n\
-        [[node]]\nname = \"sta\"\nrole = \"station\"\ncount = 3\nqueue = { kind = \"drop-tail\" }\n";
-
-    fn remedy(sets: &[&str]) -> Finding {
-        let remedy = sets.iter().map(|&set| set.to_owned()).collect();
-        Finding { kind: Kind::OwnQueue, sentence: String::new(), weight: 1.0, remedy }
-    }
-
-    #[test]
-    fn a_remedy_is_valid_and_changes_something() {
-        let taken = |sets: &[&str]| applicable(TEXT, &remedy(sets));
-        assert_eq!(taken(&["node.sta.queue.kind=fq-codel"]), ["node.sta.queue.kind=fq-codel"]);
-        assert_eq!(taken(&["node.sta2.queue.kind=fq-codel"]), ["node.sta.queue.kind=fq-codel"]);
-        assert_eq!(taken(&["node.ap.queue.kind=fq-codel"]), [""; 0], "it is so already");
-        assert_eq!(taken(&["node.nobody.queue.kind=fq-codel"]), [""; 0]);
-        assert_eq!(taken(&["flow.none.tcp.sack=true"]), [""; 0]);
-        assert_eq!(applicable("no scenario", &remedy(&["seed=2"])), [""; 0]);
-    }
-}
+mod tests;

@@ -4,7 +4,7 @@
 //! goodput in Mb/s.
 
 use crate::finding::{Finding, Kind, findings};
-use crate::remedy;
+use crate::remedy::Remedies;
 use lasthop_scenario::{Scenario, parse};
 use lasthop_trace::{FlowKind, FlowSummary, RunDocument, TimeSummary};
 
@@ -58,17 +58,43 @@ impl Trials {
     /// Tries the remedies that the scenario `text` of `run` takes. The scenario as it was is
     /// run, too, so that both numbers are made in the same way.
     pub fn of(run: &RunDocument, text: &str, simulate: Simulate<'_>) -> Self {
+        Self::some(run, text, None, simulate)
+    }
+
+    /// Those of a run that this program just simulated: the run itself is the one without a
+    /// remedy, unless trials are shorter. As many are tried, worst findings first, as send
+    /// `packets_max` packets and MPDUs together; others are not tried.
+    pub fn of_fresh(
+        run: &RunDocument,
+        text: &str,
+        packets_max: u64,
+        simulate: Simulate<'_>,
+    ) -> Self {
+        Self::some(run, text, Some(packets_max), simulate)
+    }
+
+    fn some(
+        run: &RunDocument,
+        text: &str,
+        packets_max: Option<u64>,
+        simulate: Simulate<'_>,
+    ) -> Self {
         let mut wanted: Vec<(Finding, Vec<String>)> = Vec::new();
+        let mut remedies = Remedies::new(text);
         for finding in findings(run) {
-            let sets = remedy::applicable(text, &finding);
+            let sets = remedies.of(&finding);
             if !sets.is_empty() && wanted.iter().all(|(_, known)| *known != sets) {
                 wanted.push((finding, sets));
             }
         }
+        let before = packets_max.filter(|_| run.emulation.is_none()).map(|_| run);
+        if let Some(most) = packets_max {
+            wanted.truncate(affordable(run, most));
+        }
         if wanted.is_empty() {
             return Self::default();
         }
-        match Self::tried(run, text, wanted, simulate) {
+        match Self::tried(run, text, (wanted, before), simulate) {
             Ok(trials) => trials,
             Err(why) => Self { none_because: Some(why), ..Self::default() },
         }
@@ -82,7 +108,7 @@ impl Trials {
     fn tried(
         run: &RunDocument,
         text: &str,
-        wanted: Vec<(Finding, Vec<String>)>,
+        (wanted, before): (Vec<(Finding, Vec<String>)>, Option<&RunDocument>),
         simulate: Simulate<'_>,
     ) -> Result<Self, String> {
         let with =
@@ -101,7 +127,10 @@ impl Trials {
         if as_it_was.flows.is_empty() {
             return Err("the scenario has no flows, and programs do not run in virtual time".into());
         }
-        let before = simulate(&as_it_was, run.run)?;
+        let before = match before.filter(|_| !is_shortened) {
+            Some(before) => before.clone(),
+            None => simulate(&as_it_was, run.run)?,
+        };
         let trials = wanted.into_iter().map(|(finding, sets)| {
             let after = simulate(&scenario(&sets)?, run.run)?;
             let (delay, goodput) = (delay(&before, &after), goodput(&before, &after));
@@ -119,7 +148,31 @@ impl Trials {
     }
 }
 
+/// How many runs of the length of a trial send at most so many packets and MPDUs, less the one
+/// without a remedy where that is made, too.
+fn affordable(run: &RunDocument, packets_max: u64) -> usize {
+    let sent = run.flows.values().map(|flow| flow.packets_sent);
+    let sent = sent.chain(run.programs.values().map(|program| program.packets_sent));
+    let sent = sent.chain(run.links.values().map(|link| link.mpdus)).sum::<u64>();
+    let longest_s = run.warmup_s + MEASURED_MAX_S;
+    let (share, once_more) = match run.duration_s > longest_s {
+        true => (longest_s / run.duration_s, 1),
+        false => (1.0, 0),
+    };
+    let each = (sent as f64 * share).max(1.0);
+    ((packets_max as f64 / each) as usize).saturating_sub(once_more)
+}
+
 impl Number {
+    /// Both numbers with about three digits, or `nothing`.
+    pub fn values(&self) -> [String; 2] {
+        [self.before, self.after].map(|value| match value {
+            None => "nothing".to_owned(),
+            Some(value) if value < 99.95 => format!("{value:.1}"),
+            Some(value) => format!("{value:.0}"),
+        })
+    }
+
     /// By which share it falls; below zero if it rises. What arrives only with the remedy is
     /// as much as can be gained.
     fn falls(&self) -> f64 {
@@ -137,9 +190,15 @@ fn helps(kind: Kind, delay: Option<&Number>, goodput: Option<&Number>) -> bool {
     let less_delay = delay.map_or(0.0, Number::falls);
     let more_goodput = goodput.map_or(0.0, |number| -number.falls());
     match kind {
-        Kind::OwnQueue | Kind::Overload | Kind::Scan | Kind::Sleep => less_delay >= CHANGE,
+        // The remedy of a wire is for its queue: what waits less is worth some goodput.
+        Kind::OwnQueue
+        | Kind::DriverQueue
+        | Kind::Overload
+        | Kind::Scan
+        | Kind::Sleep
+        | Kind::Wire => less_delay >= CHANGE,
         Kind::TcpWindow | Kind::Aggregation => more_goodput >= CHANGE,
-        Kind::Contention | Kind::Retries | Kind::SlowStation | Kind::Wire => {
+        Kind::Contention | Kind::Retries | Kind::SlowStation => {
             less_delay.max(more_goodput) >= CHANGE && less_delay.min(more_goodput) > -CHANGE
         }
     }
@@ -264,6 +323,17 @@ mod tests {
         let bad = document(1_000.0, 20.0);
         let trials = Trials::of(&bad, TEXT, &mut |_, _| Ok(bad.clone()));
         assert!(trials.trials.iter().all(|trial| !trial.helps) && trials.trials.len() == 1);
+        // A run that was just made is not made again, and nothing is tried that costs too much.
+        let mut made = 0;
+        let mut simulate = |_: &Scenario, _| {
+            made += 1;
+            Ok(document(9.0, 20.0))
+        };
+        let short = RunDocument { duration_s: 62.0, ..bad.clone() };
+        let text = TEXT.replace("200s", "62s");
+        assert!(Trials::of_fresh(&short, &text, 27, &mut simulate).trials[0].helps);
+        assert!(Trials::of_fresh(&short, &text, 26, &mut simulate).trials.is_empty());
+        assert_eq!(made, 1);
         let trials = Trials::of(&bad, TEXT, &mut |_, _| Err("no".to_owned()));
         assert_eq!(trials.none_because.as_deref(), Some("no"));
         let mut never = |_: &Scenario, _| panic!("nothing to try");

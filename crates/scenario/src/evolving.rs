@@ -7,7 +7,8 @@ use crate::change::{Evolved, KEYS_MAX, Settings};
 use crate::error::{Place, Problems, ScenarioError};
 use crate::knobs::{self, Knob};
 use crate::raw::{RawChange, RawScenario};
-use crate::tree::{Origin, value};
+use crate::scalar::shown;
+use crate::tree::{Node, Origin, value};
 use crate::{Scenario, assemble, read_toml, set, table};
 use lasthop_net::network::Change;
 use lasthop_units::{Duration, Instant, Seed};
@@ -46,6 +47,29 @@ impl Recorded {
             (&**path, value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         })
     }
+}
+
+/// A change of a scenario as it is written: when, since the beginning of the run, and paths with
+/// their values, texts without quotes.
+pub type WrittenChange = (Duration, Vec<(String, String)>);
+
+/// The changes that the scenario `text` has, in ascending order; none of a text that is no
+/// scenario.
+pub fn written_changes(text: &str) -> Vec<WrittenChange> {
+    let mut problems = Problems::default();
+    let Some((tree, _)) = read_toml(text, &mut problems) else { return Vec::new() };
+    let root = Place::new("", Origin::Absent);
+    let Some(raw) = table::read::<RawScenario>(&tree, root, &mut problems) else {
+        return Vec::new();
+    };
+    let text = |node: &Node| node.as_str().map_or_else(|| shown(&node.value), str::to_owned);
+    let keys = |change: &RawChange| {
+        change.set.value.0.iter().map(|(path, node)| (path.clone(), text(node))).collect()
+    };
+    let mut changes: Vec<WrittenChange> =
+        raw.change.iter().map(|change| (change.at.value, keys(change))).collect();
+    changes.sort_by_key(|(at, _)| *at);
+    changes
 }
 
 impl Evolving {

@@ -44,7 +44,7 @@ mod tree;
 mod warnings;
 
 pub use error::{Problem, ScenarioError};
-pub use evolving::{Evolving, Recorded};
+pub use evolving::{Evolving, Recorded, WrittenChange, written_changes};
 pub use knobs::{Knob, KnobKind};
 pub use paths::{Completion, complete};
 pub use scalar::did_you_mean;

@@ -11,7 +11,7 @@
 use crate::error::{Place, Problems};
 use crate::scalar::did_you_mean;
 use crate::setting::{Edited, LeftOut, Named, Setting};
-use crate::tree::{Entry, Node, Origin, Value, value};
+use crate::tree::{Entry, Node, OFF, Origin, Value, value};
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike};
 
 /// One step from a table or array to what is in it.
@@ -251,7 +251,7 @@ pub(crate) fn insert(
         *tree = new;
         return Ok(());
     };
-    let is_word = tree.is_word();
+    let (is_word, is_off) = (tree.is_word(), tree.as_str() == Some(OFF));
     match (step, &mut tree.value) {
         (Step::Index(index), Value::Array(elements)) => {
             insert(&mut elements[*index], rest, new, origin)
@@ -269,6 +269,11 @@ pub(crate) fn insert(
         }
         (Step::Key(_), Value::String(_)) if is_word => {
             *tree = tree.clone().with_kind();
+            insert(tree, steps, new, origin)
+        }
+        // No table: the key begins one.
+        (Step::Key(_), Value::String(_)) if is_off => {
+            tree.value = Value::Table(Vec::new());
             insert(tree, steps, new, origin)
         }
         (Step::Key(key), _) => Err(format!("there is no {key:?} in this, it is no table")),
@@ -331,7 +336,9 @@ fn edit_value(value: &mut toml_edit::Value, steps: &[Step], new: &toml_edit::Val
         (Step::Key(_), toml_edit::Value::InlineTable(table)) => edit_table(table, steps, new),
         (Step::Key(_), value) => {
             let mut table = InlineTable::new();
-            if let toml_edit::Value::String(word) = &*value {
+            if let toml_edit::Value::String(word) = &*value
+                && word.value() != OFF
+            {
                 table.insert("kind", word.value().as_str().into());
             }
             let decor = value.decor().clone();

@@ -1,8 +1,8 @@
 //! What it means to set a key, the same for `--set`, for `[[change]]`, for `lasthop set` and for
 //! a sweep. Beside its own place a key may concern others: a link that no `[[link]]` tells of
 //! gets one; of what a link is given by, one takes the place of the rest; a key of a whole wire
-//! reaches a direction that has its own; "off" takes a table out of a node. A pattern sets a key
-//! where it can be: elements that cannot have it are left out, unless none can.
+//! reaches a direction that has its own. A pattern sets a key where it can be: elements that
+//! cannot have it are left out, unless none can.
 
 use crate::assemble::is_of_hosts;
 use crate::error::Problems;
@@ -11,9 +11,6 @@ use crate::tree::{Entry, Node, Origin, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use toml_edit::DocumentMut;
 
-/// Tables of a node that "off" takes out: without them it has none of what they are about.
-const ENDED_BY_OFF: [&str; 6] =
-    ["scan", "operating_mode", "power_save", "ofdma", "mu_mimo", "host_cost"];
 /// What a link is given by: one of these.
 const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
 /// What a link that is given by its loss does not have.
@@ -163,11 +160,6 @@ impl Setting {
         left_out: &LeftOut,
         edited: &mut Edited<'_>,
     ) -> Result<Option<Named>, String> {
-        let table = path.strip_prefix("node.").and_then(|path| path.rsplit('.').next());
-        let table = table.filter(|key| ENDED_BY_OFF.contains(key));
-        if let Some(key) = table.filter(|_| node.as_str() == Some("off")) {
-            return take_out(path, key, edited).map(|()| None);
-        }
         edited.ensure_link(path, &node.origin);
         if path.starts_with("link.") && edited.tree.child("link").is_none() {
             return Err(edited.without_links());
@@ -231,19 +223,6 @@ impl Setting {
         }
         Ok(())
     }
-}
-
-/// Takes a table of nodes out, which `path` leads to.
-fn take_out(path: &str, key: &str, edited: &mut Edited<'_>) -> Result<(), String> {
-    if edited.tree.child("node_defaults").and_then(|it| it.child(key)).is_some() {
-        return Err(format!("[node_defaults] has {key}, which a node cannot end"));
-    }
-    for steps in set::resolve(edited.tree, path)? {
-        if let [node @ .., Step::Key(_)] = steps.as_slice() {
-            edited.remove(node, key);
-        }
-    }
-    Ok(())
 }
 
 /// The element of a list that `steps` lead into, as in messages.

@@ -11,6 +11,7 @@
 //! | `option key: T = "text"` | the default depends on other keys, as the text says |
 //! | `table key: T` | a table; all its defaults if left out |
 //! | `option_table key: T = "text"` | a table that may be missing |
+//! | `off_table key: T = "text"` | the same, or "off": none, whatever defaults have |
 //! | `checked key: T = "text"` | such a table that is only checked: something else uses it |
 //! | `list key: T` | `[[key]]`, any number of them |
 //! | `flatten key: T` | the keys of another table, in this one |
@@ -21,7 +22,7 @@
 
 use crate::error::{Place, Problems};
 use crate::scalar::{At, Scalar, did_you_mean, mismatch, shown};
-use crate::tree::{Node, Origin, Value};
+use crate::tree::{Node, OFF, Origin, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Map;
 use std::marker::PhantomData;
@@ -159,6 +160,16 @@ impl Reader<'_> {
         match node.child(key) {
             Some(node) => read(node, place, self.problems).map(Some),
             None => Some(None),
+        }
+    }
+
+    pub fn off_table<T: Table>(&mut self, key: &'static str) -> Option<Option<T>> {
+        match self.node.child(key).and_then(Node::as_str) {
+            Some(OFF) => {
+                self.known.push(key);
+                Some(None)
+            }
+            _ => self.option_table(key),
         }
     }
 
@@ -423,6 +434,7 @@ macro_rules! form {
     (type option $ty:ty) => { Option<$crate::scalar::At<$ty>> };
     (type table $ty:ty) => { $ty };
     (type option_table $ty:ty) => { Option<$ty> };
+    (type off_table $ty:ty) => { Option<$ty> };
     (type checked $ty:ty) => { std::marker::PhantomData<$ty> };
     (type list $ty:ty) => { Vec<$ty> };
     (type flatten $ty:ty) => { $ty };
@@ -436,6 +448,9 @@ macro_rules! form {
     (read table $reader:ident, $key:ident,) => { $reader.table(stringify!($key)) };
     (read option_table $reader:ident, $key:ident, $default:expr) => {
         $reader.option_table(stringify!($key))
+    };
+    (read off_table $reader:ident, $key:ident, $default:expr) => {
+        $reader.off_table(stringify!($key))
     };
     (read checked $reader:ident, $key:ident, $default:expr) => {
         $reader.checked(stringify!($key))
@@ -472,6 +487,13 @@ macro_rules! form {
     (describe option_table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
         let schema = $crate::table::table_schema::<$ty>($gen);
         let allowed = $crate::table::table_allowed::<$ty>($gen);
+        let key = $keys.table::<$ty>(stringify!($key), $docs, &allowed, schema);
+        key.default = Some($default.into());
+    };
+    (describe off_table $gen:ident, $keys:ident, $key:ident, $ty:ty, $docs:expr, $default:expr) => {
+        let schema = $crate::table::table_schema::<$ty>($gen);
+        let schema = schemars::json_schema!({ "anyOf": [{ "const": $crate::tree::OFF }, schema] });
+        let allowed = format!("\"off\" or {}", $crate::table::table_allowed::<$ty>($gen));
         let key = $keys.table::<$ty>(stringify!($key), $docs, &allowed, schema);
         key.default = Some($default.into());
     };

@@ -53,6 +53,9 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
+/// In place of a table that may be missing: none, whatever defaults have.
+pub(crate) const OFF: &str = "off";
+
 impl Node {
     /// The tree of a TOML document.
     pub fn parse(text: &str) -> Result<Self, TomlError> {
@@ -159,9 +162,11 @@ impl Node {
         }
     }
 
-    /// A text that is no quantity: quantities begin with a digit or a sign.
+    /// A text that is no quantity, which begin with a digit or a sign, and not "off", which is no
+    /// kind of anything.
     pub fn is_word(&self) -> bool {
-        self.as_str().is_some_and(|text| text.starts_with(|c: char| c.is_ascii_alphabetic()))
+        let is_word = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic());
+        self.as_str().is_some_and(|text| text != OFF && is_word(text))
     }
 
     /// A word as the table that it stands for: `{ kind = word }`.

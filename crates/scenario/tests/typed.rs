@@ -978,8 +978,6 @@ fn power_save_in_firmware() {
     assert_eq!(often.clock, WakeClock { lead, jitter, missed_max: 20 });
     assert_eq!(of("legacy").map(|it| it.sending), Some(Sending::Awake));
     assert_eq!(of("off"), None);
-    // As a remedy it goes over what a file says of another kind.
-    assert_eq!(of("{ kind = \"off\", idle = \"1s\" }"), None);
     let both = with(CELL, &["node.laptop.power_save=off", "node.laptop.scan={}"]);
     assert!(cell(&both).stations[1].scan.is_some());
 }
@@ -1065,4 +1063,35 @@ fn profiles_expand_to_keys() {
         assert_ne!(scenario.network, plain.network, "{name}");
         assert_eq!(with(&scenario.source_text, &[]).network, scenario.network);
     }
+}
+/// "off" is no table, whatever defaults have; a key behind it begins one anew, and the text that
+/// is kept says the same.
+#[test]
+fn off_takes_a_table_of_the_defaults_away() {
+    let text = |station: &str| {
+        format!(
+            "duration = \"1s\"\n[node_defaults]\npower_save = {{ idle = \"50ms\" }}\n\
+             [[node]]\nname = \"ap\"\nrole = \"access-point\"\npower_save = \"off\"\n\
+             [[node]]\nname = \"sta\"\nrole = \"station\"\n{station}\n"
+        )
+    };
+    let idle = |text: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let scenario = lasthop_scenario::parse("test.toml", text, &sets)
+            .unwrap_or_else(|why| panic!("{sets:?}: {why}"));
+        let again = lasthop_scenario::parse("again.toml", &scenario.source_text, &[]);
+        let again = again.unwrap_or_else(|why| panic!("{sets:?}: {why}"));
+        assert_eq!(again.network, scenario.network, "{sets:?}");
+        let cell = scenario.network.cell.expect("a cell");
+        cell.stations[1].power_save.map(|it| it.idle.as_millis_f64())
+    };
+    assert_eq!(idle(&text(""), &[]), Some(50.0));
+    assert_eq!(idle(&text("power_save = \"off\""), &[]), None);
+    assert_eq!(idle(&text(""), &["node.sta.power_save=off"]), None);
+    assert_eq!(idle(&text("power_save = { idle = \"9ms\" }"), &["node.sta.power_save=off"]), None);
+    assert_eq!(
+        idle(&text("power_save = \"off\""), &["node.sta.power_save.listen_interval=2"]),
+        Some(50.0),
+        "the rest is that of the defaults"
+    );
 }

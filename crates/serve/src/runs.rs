@@ -6,8 +6,9 @@
 
 use crate::air::Timeline;
 use crate::server::ServeError;
-use lasthop_report::finding::findings;
+use lasthop_report::finding;
 use lasthop_report::page::{self, Content, Source};
+use lasthop_report::remedy::Remedies;
 use lasthop_trace::{Delays, EventsReading, RunDocument, SeriesReading, SeriesTable, check_table};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -68,9 +69,9 @@ struct Kept {
     timeline: Arc<Mutex<Option<Arc<Timeline>>>>,
 }
 
-/// Which version of a file was read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp(u64, i64, i64);
+/// Which version of a file was read: when it was written, in seconds and nanoseconds, and its bytes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Stamp(i64, i64, u64);
 
 /// Why there is no answer: a status and a text.
 pub(crate) type Failure = (u16, String);
@@ -87,7 +88,7 @@ impl Runs {
         if found.is_empty() {
             return Err(ServeError::NoRuns { path: root.to_owned() });
         }
-        found.sort_by_key(|folder| natural(&folder.display().to_string()));
+        found.sort_by_cached_key(|folder| (made(folder), natural(&folder.display().to_string())));
         let is_cut = found.len() > RUNS_MAX || looked > FOLDERS_MAX;
         found.truncate(RUNS_MAX);
         let runs = found.into_iter().map(|folder| Run::new(&real, folder)).collect();
@@ -122,19 +123,14 @@ impl Runs {
 
     /// The document of a run, and what is wrong with it.
     pub(crate) fn document(&self, id: usize) -> Result<Value, Failure> {
-        let document = self.run(id)?.document().map_err(broken)?;
-        let found: Vec<Value> = findings(&document)
-            .iter()
-            .map(|finding| {
-                json!({
-                    "kind": finding.kind.as_str(),
-                    "title": finding.kind.title(),
-                    "sentence": finding.sentence,
-                    "weight": finding.weight,
-                    "remedy": finding.remedy,
-                })
-            })
-            .collect();
+        let run = self.run(id)?;
+        let mut document = run.document().map_err(broken)?;
+        // An earlier version may have found something else.
+        let path = run.folder.join("scenario.toml");
+        let text = if is_file(&path) { bounded(&path).map_err(broken)? } else { Vec::new() };
+        let text = String::from_utf8_lossy(&text);
+        finding::note(&mut document, &mut Remedies::new(&text));
+        let found = document.findings.clone();
         Ok(json!({ "id": id, "document": document, "findings": found }))
     }
 
@@ -317,6 +313,13 @@ fn search(folder: &Path, depth: usize, looked: &mut usize, found: &mut Vec<PathB
     }
 }
 
+/// When a run was made: the time of its document, or of that of the runs that it was made with.
+fn made(folder: &Path) -> Option<Stamp> {
+    let all = folder.parent().map(|parent| parent.join("runs.json"));
+    let path = all.filter(|path| is_file(path)).unwrap_or_else(|| folder.join("run.json"));
+    Stamp::of(&path).ok()
+}
+
 /// A name as it is sorted: `run-10` behind `run-9`.
 pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = vec![(String::new(), 0_u64)];
@@ -351,7 +354,7 @@ fn bounded(path: &Path) -> Result<Vec<u8>, String> {
 impl Stamp {
     fn of(path: &Path) -> io::Result<Self> {
         let metadata = fs::symlink_metadata(path)?;
-        Ok(Self(metadata.len(), metadata.mtime(), metadata.mtime_nsec()))
+        Ok(Self(metadata.mtime(), metadata.mtime_nsec(), metadata.len()))
     }
 }
 

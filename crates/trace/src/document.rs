@@ -40,6 +40,9 @@ pub struct RunDocument {
     /// What makes the results other than one might expect.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
+    /// The findings, worst first, as the report of the run has them; absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub findings: Vec<FindingSummary>,
     /// The flows by name.
     pub flows: BTreeMap<String, FlowSummary>,
     /// The flows of real programs, each direction for itself, as
@@ -66,6 +69,28 @@ pub struct RunDocument {
     /// How well real time was kept; only of an emulated run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub emulation: Option<EmulationSummary>,
+}
+
+/// Something that is wrong with a run. Remedies are proposed here and not tried: `report` tries
+/// them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FindingSummary {
+    /// The kind as a word, such as `own_queue`.
+    pub kind: String,
+    /// The same as a heading.
+    pub title: String,
+    /// The numbers that show it, as a sentence.
+    pub sentence: String,
+    /// The cost, 0 to 1; findings are in descending order of it.
+    pub weight: f64,
+    /// Changes of the scenario that may help, together, as arguments of `--set`; absent if the
+    /// scenario takes none.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub remedy: Vec<String>,
+    /// The remedy on real devices, as a sentence; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub device: Option<String>,
 }
 
 /// One flow, in the direction from its sender to its receiver.
@@ -198,9 +223,16 @@ pub struct NodeSummary {
     /// Packets in its Wi-Fi queues (driver queue and those in flight included), over time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_packets: Option<WindowSummary>,
+    /// Of `queue_packets`, those below the queue above the MAC, over time: in the driver's queue
+    /// and in flight; absent without a driver's queue.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub driver_queue_packets: Option<WindowSummary>,
     /// Its queue above the MAC: there is one for each access category.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<QueueSummary>,
+    /// The driver's queue below that; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub driver_queue: Option<DriverQueueSummary>,
     /// What bounds the A-MPDUs that it sends; absent if it sends none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aggregation: Option<AggregationSummary>,
@@ -244,6 +276,20 @@ pub struct QueueSummary {
     /// queue (eBDP); absent with drop-tail.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target_ms: Option<f64>,
+}
+
+/// The queue of driver and hardware as the scenario has it. Active queue management does not
+/// reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DriverQueueSummary {
+    /// Most packets in it, those in flight included; absent if there is no such limit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit_packets: Option<u32>,
+    /// Most estimated airtime in it for each receiver in ms (Airtime Queue Limits); absent if
+    /// there is no such limit.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub limit_airtime_ms: Option<f64>,
 }
 
 /// The disciplines of queues, by their words in scenario files.

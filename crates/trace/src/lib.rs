@@ -88,10 +88,10 @@ pub use apq::{
 pub use coded::{CodedDirectionSummary, CodedLinkSummary, CodedNodeSummary, CodedRole};
 pub use comparison::{Comparison, FlowComparison, NodeComparison, Pair, comparison_schema};
 pub use document::{
-    AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
-    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary,
-    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WaySummary,
-    WireSummary, run_schema,
+    AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FindingSummary,
+    FlowSummary, LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary,
+    PowerSaveKind, ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary,
+    RunDocument, WaySummary, WireSummary, run_schema,
 };
 pub use error::OutputError;
 pub use franc::{

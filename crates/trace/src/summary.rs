@@ -4,9 +4,10 @@
 //! shares of 0 to 1 to nine, microseconds to three.
 
 use crate::document::{
-    AbsenceSummary, AggregationSummary, EmulationSummary, FlowSummary, LatenessSummary,
-    LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind, ProgramSummary,
-    PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument, WireSummary,
+    AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FlowSummary,
+    LatenessSummary, LeftOutSummary, LinkSummary, NeighbourSummary, NodeSummary, PowerSaveKind,
+    ProgramSummary, PseudoRetryOutSummary, QueueKind, QueueSummary, RateSummary, RunDocument,
+    WireSummary,
 };
 use crate::error::OutputError;
 use crate::histogram::Histogram;
@@ -113,6 +114,7 @@ impl Recorder {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             set: info.set.clone(),
             warnings: info.warnings.clone(),
+            findings: Vec::new(),
             flows: flows
                 .map(|(name, tally)| {
                     let absent_nodes = self.absent_nodes([name.from, name.to], tally, stats);
@@ -292,7 +294,9 @@ fn flow(name: &FlowName, tally: &FlowTally, duration: Duration) -> FlowSummary {
 fn node(stats: &StationStats, station: Option<&StationConfig>, counted: Duration) -> NodeSummary {
     NodeSummary {
         queue_packets: window(&stats.queue_packets),
+        driver_queue_packets: window(&stats.driver_packets),
         queue: station.map(|station| queue(&station.queue)),
+        driver_queue: station.and_then(|station| driver_queue(station.driver_queue)),
         aggregation: station.and_then(aggregation),
         queue_drops: stats.queue_drops,
         airtime_fraction: fraction(stats.airtime.as_nanos(), counted.as_nanos()).unwrap_or(0.0),
@@ -354,6 +358,15 @@ fn queue(config: &QueueConfig) -> QueueSummary {
         }
     };
     QueueSummary { kind, limit_packets, limit_bytes, target_ms }
+}
+
+fn driver_queue(limit: DriverLimit) -> Option<DriverQueueSummary> {
+    let (limit_packets, limit_airtime_ms) = match limit {
+        DriverLimit::None => return None,
+        DriverLimit::Packets(packets) => (Some(packets), None),
+        DriverLimit::Airtime(airtime) => (None, Some(rounded(airtime.as_nanos() as f64 / 1e6, 6))),
+    };
+    Some(DriverQueueSummary { limit_packets, limit_airtime_ms })
 }
 
 /// What bounds the A-MPDUs of a station with QoS and 802.11n.

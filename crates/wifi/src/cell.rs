@@ -466,6 +466,8 @@ impl Cell {
                 mtus: Vec::new(),
                 held_packets: 0,
                 held_since: Instant::ZERO,
+                driver_packets: 0,
+                driver_since: Instant::ZERO,
                 room_announced: false,
                 deaf_until: Instant::ZERO,
                 width_max: ChannelWidth::Mhz160,
@@ -660,6 +662,7 @@ impl Cell {
             station.count_absence(now);
             station.stats = StationStats::default();
             station.held_since = now;
+            station.driver_since = now;
             station.links.clear();
         }
     }

@@ -105,6 +105,9 @@ pub struct StationStats {
     /// Packets held (upper and driver queue, those in flight included), over
     /// time; weights are nanoseconds.
     pub queue_packets: Levels,
+    /// Of these, packets that left the upper queue: in the driver's queue or in flight.
+    /// Empty without a driver queue.
+    pub driver_packets: Levels,
     /// Packets that found no room (also that for a station that cannot be
     /// reached) or were dropped by active queue management.
     pub queue_drops: u64,

@@ -51,7 +51,7 @@ class Runs {
     return h(
       "li",
       {},
-      h("div", { class: "choose" }, box, h("label", { for: id }, run.name === "." ? (this.list.folder ?? "this folder") : run.name), only),
+      h("div", { class: "choose" }, box, h("label", { for: id }, nameOf(run, this.list)), only),
       about,
       ...wrong.map((text) => h("p", { class: "bad" }, text)),
     );
@@ -95,7 +95,7 @@ class Runs {
     this.timeline?.destroy();
     this.plots = this.timeline = null;
     const several = loaded.length > 1;
-    if (!this.list.is_live) setTitle(runs.length === 1 ? (runs[0]?.run?.scenario ?? "") : `${runs.length} runs`);
+    if (!this.list.is_live) setTitle(runs[0] !== undefined && runs.length === 1 ? nameOf(runs[0], this.list) : `${runs.length} runs`);
     this.content.replaceChildren();
     if (loaded.length === 0) {
       this.content.append(h("p", { class: "muted" }, "Choose one run, or several to see them side by side."));
@@ -213,6 +213,11 @@ function aboutRun(run: RunEntry): string {
 function setTitle(text: string): void {
   document.title = `${text} – lasthop`;
   byId("title").textContent = text;
+}
+
+/** The name of a run: its folder, below the one that is served. */
+function nameOf(run: RunEntry, list: RunList): string {
+  return run.name === "." ? (list.folder ?? "this folder") : run.name;
 }
 
 function status(text: string, kind: "good" | "bad" | ""): void {

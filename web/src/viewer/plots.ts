@@ -122,7 +122,7 @@ export class Plots {
     });
     const row = this.row("Causes of the delay", "ms", contents, Math.max(...contents.map((it) => it.top)));
     if (row !== null && this.choice.parentElement === null) {
-      row.root.prepend(h("p", { class: "choice" }, h("label", { for: "cause-flow" }, "Causes of the delay of "), this.choice));
+      row.root.prepend(h("p", { class: "choice" }, h("label", { for: "cause-flow" }, "Flow "), this.choice));
     }
   }
 

@@ -13,6 +13,8 @@ use crate::lab::scenario;
 use crate::lab::simulate;
 use crate::table::{self, alone, number, text, value};
 use lasthop_live::EmulateOptions;
+use lasthop_report::finding;
+use lasthop_report::remedy::Remedies;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
     Comparison, FlowComparison, NodeComparison, OutputDir, Pair, Recorder, RunDocument, RunSet,
@@ -98,8 +100,10 @@ impl Files {
         interrupt: &Interrupt,
     ) -> Result<PathBuf, Failure> {
         let mut directories = self.runs.iter_mut();
-        for (side, documents) in sides {
-            for document in &documents {
+        let mut remedies = Remedies::new(scenario);
+        for (side, mut documents) in sides {
+            for document in &mut documents {
+                finding::note(document, &mut remedies);
                 let directory = directories.next().expect("each run has a directory");
                 let json = document.to_json();
                 directory.write("run.json", json.as_bytes()).map_err(Failure::message)?;
@@ -120,7 +124,7 @@ impl Files {
             directory.commit().map_err(Failure::message)?;
         }
         self.top.commit().map_err(Failure::message)?;
-        let page = page::add(&path)?;
+        let page = page::add(&path, None)?;
         written.push(page.clone());
         replace_earlier(&path, &written).map_err(Failure::message)?;
         Ok(page)

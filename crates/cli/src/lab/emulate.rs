@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::lab::dashboard::Dashboard;
 use crate::lab::page;
 use crate::lab::perfetto;
-use crate::lab::report::{self, Own};
+use crate::lab::report::{self, Own, wrong};
 use crate::lab::scenario;
 use crate::lab::simulate::wall_s;
 use crate::lab::view::View;
@@ -19,6 +19,8 @@ use crate::table::several;
 use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way};
+use lasthop_report::finding;
+use lasthop_report::remedy::Remedies;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
     Names, NodeFrames, OutputDir, Recorder, Recording, RunDocument, RunInfo, WaySummary,
@@ -133,7 +135,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
         directory.write("scenario.toml", text.as_bytes()).map_err(Failure::message)?;
         let (top, mut written) = (directory.path().to_owned(), directory.files());
         directory.commit().map_err(Failure::message)?;
-        let page = page::add(&top)?;
+        let page = page::add(&top, None)?;
         written.push(page.clone());
         replace_earlier(&top, &written).map_err(Failure::message)?;
         written_page = Some(page);
@@ -150,9 +152,10 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
             outcome.programs.iter().map(|program| text(&program.output)).collect()
         } else {
             let own = Own::new(&scenario, args.in_node.as_deref());
+            let found = wrong::of_run(&document, None, "", stream);
             let report = match args.all {
-                true => report::run(&document, stream),
-                false => own.report(&document, stream),
+                true => report::run(&document, &found, stream),
+                false => own.report(&document, &found, stream),
             };
             programs(&scenario, &outcome, stream)
                 + &report
@@ -198,6 +201,7 @@ pub fn run(
     if let Some(emulation) = &mut document.emulation {
         emulation.ways = summaries(&outcome.ways);
     }
+    finding::note(&mut document, &mut Remedies::new(&scenario.source_text));
     Ok((document, outcome))
 }
 

@@ -13,23 +13,28 @@ use crate::args::Report;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::lab::apq::words;
-use folder::{Kind, Run, Set};
+use crate::lab::report::wrong;
+use folder::{Kind, Run, Set, Text};
+use lasthop_report::finding;
 use lasthop_report::page::variants::Variant;
 use lasthop_report::page::{self, Source, measured, set, variants};
 use lasthop_report::plots::mean_series;
+use lasthop_report::remedy::Remedies;
 use lasthop_report::trial::Trials;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{OutputDir, Recorder, RunDocument, RunSet};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::slice;
 
 /// The name of the page in a folder.
 const NAME: &str = "report.html";
 
 /// Runs the command.
 pub fn report(args: &Report) -> Result<(), Failure> {
-    let page = match &args.folders[..] {
-        [only] => page(only, !args.no_trials)?,
+    let tried = if args.no_trials { Tried::Are(None) } else { Tried::Now };
+    let Page { html, found } = match &args.folders[..] {
+        [only] => page(only, &tried)?,
         several => beside(several)?,
     };
     let file = match (&args.output, &args.folders[..]) {
@@ -39,21 +44,40 @@ pub fn report(args: &Report) -> Result<(), Failure> {
             return Err(Failure::message("several folders: expected --output FILE for their page"));
         }
     };
-    write(&file, &page)?;
-    console::print(&format!("{}\n", file.display()))
+    write(&file, &html)?;
+    if found.is_empty() {
+        return console::print(&format!("{}\n", file.display()));
+    }
+    let head = Stream::Output.bold(wrong::TITLE);
+    console::print(&format!("{head}\n{found}{}", named(&file, Stream::Output)))
+}
+
+/// A page, and the same findings as text; the text is empty where there are none to look for.
+struct Page {
+    html: String,
+    found: String,
+}
+
+/// The remedies of a run that are tried.
+enum Tried<'a> {
+    /// All, in virtual time.
+    Now,
+    /// These were.
+    Are(Option<&'a Trials>),
 }
 
 /// Run `number` of a scenario, for the trial of a remedy.
-fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String> {
+pub fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String> {
     let recorder = Recorder::new(lasthop_run::names(scenario), lasthop_run::recording(scenario));
     lasthop_run::simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
         .map_err(|error| error.to_string())
 }
 
-/// Adds the page to a folder whose other files are there; returns its path.
-pub fn add(folder: &Path) -> Result<PathBuf, Failure> {
+/// Adds the page to a folder whose other files are there, with the remedies of its run that were
+/// tried; returns its path.
+pub fn add(folder: &Path, trials: Option<&Trials>) -> Result<PathBuf, Failure> {
     let file = folder.join(NAME);
-    write(&file, &page(folder, false)?)?;
+    write(&file, &page(folder, &Tried::Are(trials))?.html)?;
     Ok(file)
 }
 
@@ -62,40 +86,78 @@ pub fn named(file: &Path, stream: Stream) -> String {
     stream.dim(&format!("\nReport: {}", file.display())) + "\n"
 }
 
-/// The page of a folder; `is_tried` if remedies of a run are tried in virtual time.
-fn page(folder: &Path, is_tried: bool) -> Result<String, Failure> {
+/// The page of a folder.
+fn page(folder: &Path, tried: &Tried<'_>) -> Result<Page, Failure> {
+    let without_text = |html: String| Page { html, found: String::new() };
     match Kind::of(folder)? {
-        Kind::Run => Ok(of_run(&Run::read(folder)?, is_tried)),
-        Kind::Set => Ok(of_set(&Set::read(folder)?)),
+        Kind::Run => Ok(of_run(&mut Run::read(folder)?, tried)),
+        Kind::Set => Ok(of_set(&mut Set::read(folder)?)),
         Kind::Comparison => of_comparison(folder),
-        Kind::Measured => of_measured(folder),
-        Kind::Made { page, .. } => folder::required(&folder.join(page)),
+        Kind::Measured => of_measured(folder).map(without_text),
+        Kind::Made { page, .. } => folder::required(&folder.join(page)).map(without_text),
     }
 }
 
-fn of_run(it: &Run, is_tried: bool) -> String {
-    let trials = match &it.scenario {
-        Some((_, text)) if is_tried => Some(Trials::of(&it.run, text, &mut simulated)),
+fn of_run(it: &mut Run, tried: &Tried<'_>) -> Page {
+    note(slice::from_mut(&mut it.run), it.scenario.as_ref());
+    let made = match (tried, &it.scenario) {
+        (Tried::Now, Some((_, text))) => Some(Trials::of(&it.run, text, &mut simulated)),
         _ => None,
     };
-    page::html(&page::Content {
+    let trials = match tried {
+        Tried::Now => made.as_ref(),
+        Tried::Are(trials) => *trials,
+    };
+    let html = page::html(&page::Content {
         run: &it.run,
         series: it.series.as_deref(),
         delays: it.delays.as_ref(),
         scenario: it.scenario.as_ref().map(|(path, text)| Source { path, text }),
-        trials: trials.as_ref(),
-    })
+        trials,
+    });
+    let command = command(it.scenario.as_ref());
+    Page { html, found: wrong::of_run(&it.run, trials, &command, Stream::Output) }
 }
 
-fn of_set(it: &Set) -> String {
-    set::html(&set::Content {
+fn of_set(it: &mut Set) -> Page {
+    note(&mut it.set.runs, it.scenario.as_ref());
+    let html = set::html(&set::Content {
         set: &it.set,
         series: &it.series,
         scenario: it.scenario.as_ref().map(|(path, text)| Source { path, text }),
-    })
+    });
+    let command = command(it.scenario.as_ref());
+    Page { html, found: wrong::of_set(&it.set.runs, &command, Stream::Output) }
 }
 
-fn of_comparison(folder: &Path) -> Result<String, Failure> {
+/// Finds anew what is wrong with runs: an earlier version may have found something else.
+fn note(runs: &mut [RunDocument], scenario: Option<&Text>) {
+    let mut remedies = Remedies::new(scenario.map_or("", |(_, text)| text));
+    runs.iter_mut().for_each(|run| finding::note(run, &mut remedies));
+}
+
+/// The command that runs a scenario with the arguments behind it.
+fn command(scenario: Option<&Text>) -> String {
+    scenario
+        .map_or_else(String::new, |(path, _)| format!("lasthop simulate {} ", page::quoted(path)))
+}
+
+/// The findings of each of several sides.
+fn of_sides(sides: &[Variant]) -> String {
+    let told = |side: &Variant| {
+        let mut runs = side.set.runs.clone();
+        note(&mut runs, side.scenario.as_ref());
+        let command = command(side.scenario.as_ref());
+        let found = match &runs[..] {
+            [only] => wrong::of_run(only, None, &command, Stream::Output),
+            runs => wrong::of_set(runs, &command, Stream::Output),
+        };
+        format!("{}\n{found}", Stream::Output.bold(&side.name))
+    };
+    sides.iter().map(told).collect()
+}
+
+fn of_comparison(folder: &Path) -> Result<Page, Failure> {
     let sides = ["simulated", "emulated"];
     let sides = sides.map(|side| variant(&folder.join(side), side));
     let sides = sides.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -107,11 +169,12 @@ fn of_comparison(folder: &Path) -> Result<String, Failure> {
         format!("lasthop compare {} --runs {runs}", page::quoted(&scenario.display().to_string()));
     let command = scenario.exists().then_some(command);
     let title = format!("{title}: simulated and emulated");
-    Ok(variants::html(&title, &sides, command.as_deref()))
+    let html = variants::html(&title, &sides, command.as_deref());
+    Ok(Page { html, found: of_sides(&sides) })
 }
 
 /// The page of several folders of runs, beside each other.
-fn beside(folders: &[PathBuf]) -> Result<String, Failure> {
+fn beside(folders: &[PathBuf]) -> Result<Page, Failure> {
     let of = |folder: &PathBuf| match Kind::of(folder)? {
         Kind::Run | Kind::Set => variant(folder, &folder.display().to_string()),
         _ => Err(Failure::Message(format!(
@@ -122,7 +185,8 @@ fn beside(folders: &[PathBuf]) -> Result<String, Failure> {
     };
     let sides = folders.iter().map(of).collect::<Result<Vec<_>, _>>()?;
     let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-    Ok(variants::html(&format!("{} beside each other", names.join(", ")), &sides, None))
+    let html = variants::html(&format!("{} beside each other", names.join(", ")), &sides, None);
+    Ok(Page { html, found: of_sides(&sides) })
 }
 
 fn variant(folder: &Path, name: &str) -> Result<Variant, Failure> {

@@ -4,6 +4,7 @@
 
 mod cause;
 mod own;
+pub mod wrong;
 
 pub use own::Own;
 
@@ -34,8 +35,8 @@ fn heading(run: &RunDocument, stream: Stream) -> String {
     out
 }
 
-/// The report of a run.
-pub fn run(run: &RunDocument, stream: Stream) -> String {
+/// The report of a run; `found` is what is wrong with it.
+pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     let mut out = heading(run, stream);
     let mut section = |title: &str, table: String| {
         if !table.is_empty() {
@@ -52,7 +53,7 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
     section("Where it went, ms a packet", cause::table(run, stream));
-    section("What the slowest 1 % wait for most", cause::remedies(run));
+    section(wrong::TITLE, found.to_owned());
     section("Nodes", nodes(run, stream));
     section("Neighbours", neighbours(run, stream));
     section("Links", links(run, stream));
@@ -71,8 +72,8 @@ fn warnings(run: &RunDocument, stream: Stream) -> String {
     run.warnings.iter().map(line).collect()
 }
 
-/// The report of several runs.
-pub fn run_set(set: &RunSet, stream: Stream) -> String {
+/// The report of several runs; `found` is what is wrong with them.
+pub fn run_set(set: &RunSet, found: &str, stream: Stream) -> String {
     let Some(first) = set.runs.first() else { return String::new() };
     let runs = set.runs.len();
     let wall: f64 = set.runs.iter().map(|run| run.wall_s).sum();
@@ -125,12 +126,13 @@ pub fn run_set(set: &RunSet, stream: Stream) -> String {
     let table = table::render(&columns, &rows, stream);
     let note = "  +-: half the 95 % confidence interval of the mean";
     format!(
-        "{}{}\n{}\n{}\n{table}{}\n",
+        "{}{}\n{}\n{}\n{table}{}\n\n{}\n{found}",
         stream.bold(&heading),
         stream.dim(&wall),
         warnings(first, stream),
         stream.bold("Flows"),
-        stream.dim(note)
+        stream.dim(note),
+        stream.bold(wrong::TITLE)
     )
 }
 
@@ -270,6 +272,7 @@ fn nodes(run: &RunDocument, stream: Stream) -> String {
         number("queue packets", "mean"),
         number("queue packets", "p95"),
         number("queue packets", "max"),
+        number("of them in the driver's", "mean"),
         number("", "drops"),
         number("", "air %"),
     ];
@@ -282,7 +285,11 @@ fn nodes(run: &RunDocument, stream: Stream) -> String {
             });
             std::iter::once(name.clone())
                 .chain(queue)
-                .chain([count(node.queue_drops), percent(node.airtime_fraction)])
+                .chain([
+                    node.driver_queue_packets.map_or_else(String::new, |queue| value(queue.mean)),
+                    count(node.queue_drops),
+                    percent(node.airtime_fraction),
+                ])
                 .collect()
         })
         .collect();

@@ -8,10 +8,13 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::lab::page;
 use crate::lab::perfetto;
-use crate::lab::report;
+use crate::lab::report::{self, wrong};
 use crate::lab::scenario;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
+use lasthop_report::finding;
+use lasthop_report::remedy::Remedies;
+use lasthop_report::trial::Trials;
 use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
@@ -28,6 +31,9 @@ use std::time;
 
 /// Least duration of work for which a progress bar is shown.
 pub const QUIET: Duration = Duration::from_secs(2);
+/// Packets and MPDUs that trials of remedies send together at most: they take a second or two,
+/// and what they are on is the terminal of somebody who waits.
+const TRIED_PACKETS_MAX: u64 = 400_000;
 /// Interval between redraws of the bar, and between checks for signals.
 const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 
@@ -56,6 +62,16 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
 
     let (documents, directories): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
     let set = RunSet::new(documents);
+    let trials = match &set.runs[..] {
+        [only] if !args.output.json => Some(Trials::of_fresh(
+            only,
+            &scenario.source_text,
+            TRIED_PACKETS_MAX,
+            &mut page::simulated,
+        )),
+        _ => None,
+    };
+    interrupt.check()?;
     // With many nodes and runs it is most of what no other core does: not for a table.
     let is_needed = top.is_some() || args.output.json;
     let json = if is_needed { set.to_json() } else { String::new() };
@@ -73,7 +89,7 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
             directory.commit().map_err(Failure::message)?;
         }
         top.commit().map_err(Failure::message)?;
-        let page = page::add(&path)?;
+        let page = page::add(&path, trials.as_ref())?;
         written.push(page.clone());
         replace_earlier(&path, &written).map_err(Failure::message)?;
         named = page::named(&page, Stream::Output);
@@ -87,8 +103,14 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
         return args.expected.report(judged.as_ref(), Stream::Error, false);
     }
     let text = match &set.runs[..] {
-        [only] => report::run(only, Stream::Output),
-        _ => report::run_set(&set, Stream::Output),
+        [only] => {
+            let found = wrong::of_run(only, trials.as_ref(), "", Stream::Output);
+            report::run(only, &found, Stream::Output)
+        }
+        runs => {
+            let found = wrong::of_set(runs, "", Stream::Output);
+            report::run_set(&set, &found, Stream::Output)
+        }
     };
     console::print(&(text + &named))?;
     args.expected.report(judged.as_ref(), Stream::Output, false)
@@ -104,6 +126,7 @@ struct Batch<'a> {
     stop: AtomicBool,
     /// Of a single run, until it takes it.
     perfetto: Mutex<Option<PartFile>>,
+    remedies: Mutex<Remedies<'a>>,
 }
 
 /// The document of a run, and the temporary directory with its files.
@@ -118,6 +141,7 @@ impl<'a> Batch<'a> {
             simulated_ns: AtomicU64::new(0),
             stop: AtomicBool::new(false),
             perfetto: Mutex::new(perfetto),
+            remedies: Mutex::new(Remedies::new(&scenario.source_text)),
         }
     }
 
@@ -232,14 +256,19 @@ impl<'a> Batch<'a> {
         };
         let mut reported = Instant::ZERO;
         let asked = self.args.scenario.asked();
-        run(&asked, scenario, u64::from(number), recorder, &mut |now| {
+        let mut document = run(&asked, scenario, u64::from(number), recorder, &mut |now| {
             self.simulated_ns.fetch_add((now - reported).as_nanos(), Ordering::Relaxed);
             reported = now;
             match self.stop.load(Ordering::Relaxed) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
-        })
+        })?;
+        finding::note(
+            &mut document,
+            &mut self.remedies.lock().unwrap_or_else(PoisonError::into_inner),
+        );
+        Ok(document)
     }
 
     fn bar(&self) -> ProgressBar {

@@ -13,6 +13,7 @@ mod documents;
 mod emulate;
 mod errors;
 mod expect;
+mod findings;
 mod help;
 mod interrupts;
 mod lasthop;

@@ -8,6 +8,7 @@ use std::fs;
 fn a_trace_is_written_whole_or_not_at_all() {
     let scratch = Scratch::new("perfetto");
     let file = scratch.path().join("deep/air.perfetto-trace");
+    fs::create_dir_all(file.parent().expect("a folder")).expect("it is made");
     let path = file.to_str().expect("a path of ASCII");
     let short = ["--set", "duration=100ms", "--perfetto", path];
     let text = output(&[&["simulate", "hello"][..], &short].concat());
@@ -41,5 +42,8 @@ fn what_cannot_be_is_said_first() {
     let folder = scratch.path().parent().expect("a folder").to_str().expect("a path of ASCII");
     wrong(&["simulate", "hello", "--perfetto", folder], "expected a file");
     wrong(&["simulate", "hello", "--perfetto", "/proc/air"], "cannot write");
+    let nowhere = scratch.path().join("nowhere/air");
+    let nowhere = nowhere.to_str().expect("a path of ASCII");
+    wrong(&["simulate", "hello", "--perfetto", nowhere], "there is no folder");
     assert_eq!(scratch.names(), [""; 0]);
 }

@@ -4,7 +4,7 @@
 
 use super::layout::{Anchor, Drawing, Shape, layout, layout_with_frames};
 use super::style::Marker;
-use super::{Panel, hover, style};
+use super::{Panel, font, hover, style};
 use std::fmt::Write;
 
 /// Returns an SVG file with `panels`, one below the other.
@@ -14,7 +14,7 @@ pub fn svg(panels: &[Panel]) -> String {
     let ground = "<rect class=\"ground\" width=\"100%\" height=\"100%\" fill=\"currentColor\"/>";
     let mut out = open(&drawing, " xmlns=\"http://www.w3.org/2000/svg\"");
     let _ = write!(out, "<style>{sheet}</style>{ground}");
-    shapes(&mut out, &drawing);
+    shapes(&mut out, &drawing, false);
     out.push_str("</svg>\n");
     out
 }
@@ -29,7 +29,7 @@ pub fn inline_svg(panels: &[Panel], label: &str) -> String {
         let label = escaped(label);
         let attributes = format!(" class=\"{class}\" role=\"img\" aria-label=\"{label}\"");
         out.push_str(&open(&drawing, &attributes));
-        shapes(&mut out, &drawing);
+        shapes(&mut out, &drawing, true);
         if size == style::WIDE {
             values(&mut out, panels, &frames);
         }
@@ -68,7 +68,9 @@ fn open(drawing: &Drawing, attributes: &str) -> String {
     )
 }
 
-fn shapes(out: &mut String, drawing: &Drawing) {
+/// Writes the shapes. On a page, where a browser may have none of the fonts but wider ones, words
+/// take the width that was reckoned with.
+fn shapes(out: &mut String, drawing: &Drawing, is_on_page: bool) {
     for shape in &drawing.shapes {
         let _ = match shape {
             Shape::Line { points, ink, width, dash } => {
@@ -119,11 +121,19 @@ fn shapes(out: &mut String, drawing: &Drawing) {
                     Anchor::Middle => "middle",
                     Anchor::End => "end",
                 };
+                let is_word = text.chars().any(char::is_alphabetic);
+                let width = match is_on_page && is_word && !bold {
+                    true => format!(
+                        " textLength=\"{:.1}\" lengthAdjust=\"spacingAndGlyphs\"",
+                        font::width(text, *size, false)
+                    ),
+                    false => String::new(),
+                };
                 let weight = if *bold { " font-weight=\"500\"" } else { "" };
                 write!(
                     out,
                     "<text class=\"{}\" x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" \
-                     text-anchor=\"{anchor}\" fill=\"currentColor\"{weight}{turn}>{}</text>",
+                     text-anchor=\"{anchor}\" fill=\"currentColor\"{width}{weight}{turn}>{}</text>",
                     ink.class(),
                     escaped(text)
                 )
@@ -139,4 +149,31 @@ fn path(points: &[(f64, f64)]) -> String {
         let _ = write!(path, "{}{x:.1} {y:.1}", if index == 0 { "M" } else { "L" });
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::{Axis, Series};
+
+    /// The name that a wide font cut, and the legend that it let overlap.
+    #[test]
+    fn words_of_a_page_have_the_width_that_is_there_for_them() {
+        let name = "udp laptop:51503";
+        let axis = Axis::new("").names([name]);
+        let panel = Panel::new("Mean", Axis::new("delay, ms"), axis)
+            .with(Series::intervals("queue", vec![(0.0, 3.0, 0.0)]))
+            .with(Series::intervals("wire", vec![(3.0, 4.0, 0.0)]));
+        let width = |text: &str| {
+            let page = inline_svg(std::slice::from_ref(&panel), "a plot");
+            let (before, _) = page.split_once(&format!(">{text}</text>")).expect("it is there");
+            let (_, tag) = before.rsplit_once("<text").expect("its tag");
+            let (_, width) = tag.split_once("textLength=\"").expect("its width");
+            width.split('"').next().and_then(|it| it.parse::<f64>().ok()).expect("a number")
+        };
+        let is_near =
+            |text: &str, size: f64| (width(text) - font::width(text, size, false)).abs() < 0.06;
+        assert!(is_near(name, style::TICK_SIZE) && is_near("queue", style::LABEL_SIZE));
+        assert!(!svg(std::slice::from_ref(&panel)).contains("textLength"), "files have their look");
+    }
 }

@@ -43,6 +43,10 @@ pub(super) fn short(run: &RunDocument) -> Option<Finding> {
         ),
         weight: access,
         remedy: why.remedy,
+        device: Some(
+            "Driver and firmware decide it: try newer ones, and on an access point switch on WMM and \
+             A-MPDU",
+        ),
     })
 }
 

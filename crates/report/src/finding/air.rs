@@ -81,6 +81,10 @@ pub(super) fn contention(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Findin
         weight: costs
             .max(waiting.map_or(0.0, |flow| super::weight(flow.mean.contention, flow.mean))),
         remedy: vec!["node_defaults.rts_threshold=0".to_owned()],
+        device: Some(
+            "Another channel, or 5 GHz. Against hidden stations RTS: iw phy PHY set rts 500 at each \
+             sender, rts_threshold=500 in hostapd",
+        ),
     })
 }
 
@@ -124,6 +128,10 @@ pub(super) fn retries(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> 
         ),
         weight: costs.max(waiting.map_or(0.0, |flow| super::weight(waits(&flow), flow.slowest))),
         remedy: vec![format!("node.{sender}.rate_control={{kind=\"minstrel-ht\"}}")],
+        device: Some(
+            "A shorter distance, another place of the antennas or a quieter channel; leave the rates \
+             to the driver (iw dev IFACE set bitrates, without rates)",
+        ),
     })
 }
 
@@ -237,6 +245,10 @@ pub(super) fn slow_station<'a>(
         ),
         weight: airtime - mpdus,
         remedy: vec![format!("node.{hub}.queue.kind=fq-codel")],
+        device: Some(
+            "An access point whose driver shares airtime evenly (mac80211 since Linux 4.11), or a \
+             better place for the station",
+        ),
     };
     Some((finding, name))
 }

@@ -1,7 +1,7 @@
 //! Findings about where packets wait: the queue of the Wi-Fi hop, and stations that cannot
 //! be reached. The flow that suffers most gives the numbers. Delays in ms.
 
-use super::flow::{Flow, Load};
+use super::flow::{DRIVER_AIRTIME_MS, Flow, Load};
 use super::{Finding, Kind, ms, percent, total, weight};
 use lasthop_trace::{
     AbsenceSummary, DelayPartsSummary, PowerSaveKind, QueueKind, QueueSummary, RunDocument,
@@ -22,6 +22,20 @@ const SHARED_SLOWEST_MS: f64 = 30.0;
 /// Mean time in a managed queue relative to its target from which it stands longer than its
 /// discipline aims at: CoDel lets a bulk transfer's queue reach the target again and again.
 const MANAGED: f64 = 2.0;
+/// Share of the packets that wait from which the driver's queue has most of them.
+const MOST: f64 = 0.5;
+/// How long an access point holds a packet for a station that dozes (11.2.3.7).
+const LONGEST_DOZE: &str = "; the access point holds a packet for up to (listen interval + beacons \
+                            missed) beacon intervals";
+/// The remedies of queues on real devices.
+const ON_DEVICES_QUEUE: &str = "A driver with mac80211's queues has FQ-CoDel already (lasthop doctor \
+                                says whether); elsewhere: tc qdisc replace dev IFACE root fq_codel, \
+                                or an access point whose firmware has it, such as OpenWrt";
+const ON_DEVICES_MANAGED: &str =
+    "The queue is managed already: a faster link, or less traffic, makes it shorter";
+const ON_DEVICES_DRIVER: &str = "Airtime Queue Limits: Linux 5.5 or later and a driver that asks for \
+                                 them (lasthop doctor says whether); if they are off: echo 1 > \
+                                 /sys/kernel/debug/ieee80211/PHY/aql_enable";
 /// If an absence takes more than this share of the time in the queue, it is the cause of
 /// the queue: packets that arrive during an absence wait behind each other when it ends.
 const ABSENCE_SHARE: f64 = 0.1;
@@ -51,22 +65,28 @@ fn long_queue<'a, 'b>(run: &RunDocument, flows: &'b [Flow<'a>]) -> Option<(Findi
             .filter_map(|(name, node)| Some((name.as_str(), node.queue_packets?)))
             .max_by_key(|(_, queue)| queue.p95),
     };
+    let has_long_driver = flow.driver_ms() > QUEUE_MEAN_MS;
+    let kind = match flow.driver_share {
+        share if has_long_driver && share >= MOST => Kind::DriverQueue,
+        _ => Kind::OwnQueue,
+    };
     let (place, remedy) = match longest {
-        Some((name, queue)) if queue.p95 > 0 => (
-            format!(
-                "; the queue of {name}{} holds {:.0} packets on average",
-                flow.queue.map_or(String::new(), |queue| format!(" ({})", described(&queue))),
-                queue.mean
-            ),
-            match flow.queue {
-                Some(QueueSummary { kind: QueueKind::FqCodel, .. }) => Vec::new(),
-                _ => vec![format!("node.{name}.queue.kind=fq-codel")],
-            },
-        ),
+        Some((name, queue)) if queue.p95 > 0 => {
+            let mut remedy = Vec::new();
+            if has_long_driver {
+                remedy.push(format!(
+                    "node.{name}.driver_queue={{airtime=\"{DRIVER_AIRTIME_MS}ms\"}}"
+                ));
+            }
+            if flow.queue.is_none_or(|queue| queue.kind != QueueKind::FqCodel) {
+                remedy.push(format!("node.{name}.queue.kind=fq-codel"));
+            }
+            (place(run, name, flow, kind, queue.mean), remedy)
+        }
         _ => (String::new(), Vec::new()),
     };
     let finding = Finding {
-        kind: Kind::OwnQueue,
+        kind,
         sentence: format!(
             "Packets of {} wait {} behind other packets of the hop, {} of their one-way delay, and \
              the slowest 1 % wait {}{place}",
@@ -77,8 +97,34 @@ fn long_queue<'a, 'b>(run: &RunDocument, flows: &'b [Flow<'a>]) -> Option<(Findi
         ),
         weight: weight(flow.slowest.queue, flow.slowest),
         remedy,
+        device: Some(match kind {
+            Kind::DriverQueue => ON_DEVICES_DRIVER,
+            _ if flow.queue.is_some_and(|it| it.kind == QueueKind::FqCodel) => ON_DEVICES_MANAGED,
+            _ => ON_DEVICES_QUEUE,
+        }),
     };
     Some((finding, flow))
+}
+
+/// Where the packets are that a flow waits for, of `held` at `name`.
+fn place(run: &RunDocument, name: &str, flow: &Flow<'_>, kind: Kind, held: f64) -> String {
+    let above = flow.queue.map_or(String::new(), |queue| format!(" ({})", described(&queue)));
+    let node = run.nodes.get(name);
+    let below = node.and_then(|node| Some((node.driver_queue_packets?.mean, node.driver_queue?)));
+    match below {
+        Some((below, driver)) if kind == Kind::DriverQueue => {
+            let bound = match (driver.limit_packets, driver.limit_airtime_ms) {
+                (Some(packets), _) => format!(" ({packets} packets at most)"),
+                (None, Some(airtime)) => format!(" ({} of airtime at most)", ms(airtime)),
+                (None, None) => String::new(),
+            };
+            format!(
+                "; {below:.0} of the {held:.0} packets that {name} holds on average are in its \
+                 driver's queue{bound}, which the queue above{above} does not manage"
+            )
+        }
+        _ => format!("; the queue of {name}{above} holds {held:.0} packets on average"),
+    }
 }
 
 /// A queue that others keep so full that nothing of a TCP transfer gets through.
@@ -105,6 +151,7 @@ fn starving_queue<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Flow<'a
         ),
         weight: weight(full.slowest.queue, full.slowest),
         remedy: vec![format!("node.{node}.queue.kind=fq-codel")],
+        device: Some(ON_DEVICES_QUEUE),
     };
     Some((finding, starved))
 }
@@ -127,7 +174,10 @@ fn is_bloated(flow: &Flow<'_>, flows: &[Flow<'_>]) -> bool {
         QueueKind::Codel | QueueKind::FqCodel => queue.target_ms,
         QueueKind::DropTail | QueueKind::Ebdp => None,
     });
-    let is_fair = flow.queue.is_some_and(|queue| queue.kind == QueueKind::FqCodel);
+    // No discipline above reaches the driver's queue.
+    let managed = managed.filter(|_| flow.driver_ms() <= QUEUE_MEAN_MS);
+    let is_fair =
+        managed.is_some() && flow.queue.is_some_and(|queue| queue.kind == QueueKind::FqCodel);
     let is_beyond = |target: f64| mean > QUEUE_MEAN_MS && mean > MANAGED * target;
     match (flow.load, managed) {
         (Load::Excess(_), _) => false,
@@ -169,6 +219,8 @@ pub(super) fn scan(flows: &[Flow<'_>]) -> Option<Finding> {
         |parts| parts.away,
         "leaves its channel to scan",
         |name| vec![format!("node.{name}.scan.channels=1")],
+        "Keep the station from looking for other access points: with NetworkManager or iwd fix the \
+         BSSID",
     )
 }
 
@@ -178,10 +230,31 @@ pub(super) fn sleep(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
         let absences = run.nodes.get(name).and_then(|node| node.absences);
         remedy_for_sleep(name, absences.as_ref())
     };
-    absence(flows, Kind::Sleep, |parts| parts.asleep, "dozes to save power", remedy)
+    absence(
+        flows,
+        Kind::Sleep,
+        |parts| parts.asleep,
+        "dozes to save power",
+        remedy,
+        "Switch power save off: iw dev IFACE set power_save off; to keep it so, with NetworkManager \
+         wifi.powersave = 2",
+    )
+    .map(|mut finding| {
+        if !is_by_target_wake(run, flows) {
+            finding.sentence.push_str(LONGEST_DOZE);
+        }
+        finding
+    })
 }
 
-/// A station that dozes later, asks more often, or wakes up more often: as it saves power.
+/// Whether the stations that doze wake up at target wake times, not for beacons.
+fn is_by_target_wake(run: &RunDocument, flows: &[Flow<'_>]) -> bool {
+    let names = flows.iter().flat_map(|flow| flow.absent_nodes);
+    let mut kinds = names.filter_map(|name| run.nodes.get(name)?.absences?.power_save);
+    kinds.all(|kind| kind == PowerSaveKind::Twt)
+}
+
+/// A station that does not doze, or with service periods asks or wakes up more often.
 fn remedy_for_sleep(name: &str, absences: Option<&AbsenceSummary>) -> Vec<String> {
     let key = |key: &str| vec![format!("node.{name}.power_save.{key}")];
     match absences.and_then(|absences| absences.power_save) {
@@ -192,8 +265,7 @@ fn remedy_for_sleep(name: &str, absences: Option<&AbsenceSummary>) -> Vec<String
             let fits = time(|it| it.wake_duration_ms).is_some_and(|ms| ms <= WAKE_MS);
             if is_long && fits { key("wake_interval=20ms") } else { Vec::new() }
         }
-        Some(PowerSaveKind::Firmware) => vec![format!("node.{name}.power_save=off")],
-        Some(PowerSaveKind::Legacy) | None => key("idle=1s"),
+        _ => vec![format!("node.{name}.power_save=off")],
     }
 }
 
@@ -203,6 +275,7 @@ fn absence(
     part: fn(&DelayPartsSummary) -> f64,
     does: &str,
     remedy: impl Fn(&str) -> Vec<String>,
+    device: &'static str,
 ) -> Option<Finding> {
     let is_long = |flow: &&Flow<'_>| part(flow.slowest) > ABSENCE_SLOWEST_MS;
     let flow = worst(flows.iter().filter(is_long), part)?;
@@ -232,6 +305,7 @@ fn absence(
         ),
         weight: weight(waited + queue, flow.slowest),
         remedy: flow.absent_nodes.first().map_or_else(Vec::new, |name| remedy(name)),
+        device: Some(device),
     })
 }
 

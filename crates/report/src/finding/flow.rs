@@ -2,7 +2,8 @@
 //! what discipline.
 
 use lasthop_trace::{
-    DelayPartsSummary, FlowKind, FlowSummary, LossReason, ProgramSummary, QueueSummary, RunDocument,
+    DelayPartsSummary, DriverQueueSummary, FlowKind, FlowSummary, LossReason, NodeSummary,
+    ProgramSummary, QueueSummary, RunDocument,
 };
 use std::collections::BTreeMap;
 
@@ -13,6 +14,10 @@ const EXCESS: f64 = 0.05;
 /// connection counts as a bulk transfer.
 const BULK_BYTES: f64 = 1_000.0;
 const BULK_MBPS: f64 = 1.0;
+
+/// Airtime that mac80211 hands to a driver for a station (Linux 5.5, the higher of the limits of
+/// `aql_txq_limit`), in ms.
+pub(super) const DRIVER_AIRTIME_MS: f64 = 12.0;
 
 /// Segments of which none arrives, from which a transfer is starved.
 const STARVED: u64 = 5;
@@ -46,6 +51,8 @@ pub(super) struct Flow<'a> {
     pub(super) nodes: Vec<&'a str>,
     /// The queue of the first of these nodes.
     pub(super) queue: Option<QueueSummary>,
+    /// Share of the packets held there that are in the driver's queue below, 0 to 1.
+    pub(super) driver_share: f64,
 }
 
 /// What a flow does with the room that it finds.
@@ -188,7 +195,8 @@ impl<'a> Flow<'a> {
             [Some(sender), Some(receiver)] => waits_at(run, sender, receiver),
             _ => Vec::new(),
         };
-        let queue = nodes.first().and_then(|node| run.nodes.get(*node)?.queue);
+        let first = nodes.first().and_then(|node| run.nodes.get(*node));
+        let queue = first.and_then(|node| node.queue);
         Self {
             name,
             mean,
@@ -199,7 +207,14 @@ impl<'a> Flow<'a> {
             is_starved: false,
             nodes,
             queue,
+            driver_share: first.map_or(0.0, driver_share),
         }
+    }
+
+    /// Mean time that it waits in the driver's queue, in ms: as much of that in both queues as the
+    /// packets in it are of those in both (Little's law).
+    pub(super) fn driver_ms(&self) -> f64 {
+        self.mean.queue * self.driver_share
     }
 
     /// Whether it waits in the queue of `node`; of flows and nodes that are not known, yes.
@@ -208,6 +223,22 @@ impl<'a> Flow<'a> {
             Some(node) if !self.nodes.is_empty() => self.nodes.contains(&node),
             _ => true,
         }
+    }
+}
+
+/// Share of the packets held by a node that are in a driver's queue beyond the bounds of airtime
+/// that drivers have: those are for the next aggregates.
+fn driver_share(node: &NodeSummary) -> f64 {
+    let is_bounded = |driver: DriverQueueSummary| {
+        driver.limit_airtime_ms.is_some_and(|ms| ms <= DRIVER_AIRTIME_MS)
+    };
+    match (node.driver_queue_packets, node.queue_packets) {
+        (Some(below), Some(all))
+            if all.mean > 0.0 && !node.driver_queue.is_some_and(is_bounded) =>
+        {
+            (below.mean / all.mean).min(1.0)
+        }
+        _ => 0.0,
     }
 }
 

@@ -47,6 +47,10 @@ pub(super) fn overload<'a, 'b>(flows: &'b [Flow<'a>]) -> Option<(Finding, &'b Fl
         ),
         weight: weight(flow.slowest.queue, flow.slowest),
         remedy,
+        device: Some(
+            "Lower the rate at the sender, or shape it there: tc qdisc replace dev IFACE root cake \
+             bandwidth RATE",
+        ),
     };
     Some((finding, flow))
 }

@@ -65,5 +65,9 @@ pub(super) fn window(run: &RunDocument) -> Option<Finding> {
         ),
         weight: if airtime <= AIRTIME { WEIGHT } else { WEIGHT_BUSY },
         remedy,
+        device: Some(
+            "Raise the last number of net.ipv4.tcp_rmem at the receiver and of net.ipv4.tcp_wmem at \
+             the sender (sysctl)",
+        ),
     })
 }

@@ -52,6 +52,10 @@ fn lossy(run: &RunDocument) -> Option<Finding> {
         ),
         weight: share * (0.5 + 10.0 * lost(wire)).min(0.95),
         remedy: Vec::new(),
+        device: Some(
+            "Find the hop that loses: mtr along the path, error counters of both ends (ip -s link), \
+             another cable; inform the provider of the line",
+        ),
     })
 }
 
@@ -59,8 +63,8 @@ fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
     let rise = |flow: &Flow<'_>| flow.slowest.wire - flow.mean.wire;
     let is_long = |flow: &&Flow<'_>| flow.mean.wire > WIRE_MEAN_MS || rise(flow) > WIRE_RISE_MS;
     let flow = delay::worst(flows.iter().filter(is_long), |parts| parts.wire)?;
-    let drops = run.wires.iter().max_by_key(|(_, wire)| wire.queue_drops);
-    let dropped = drops.filter(|(_, wire)| wire.queue_drops > 0);
+    let full = fullest(run, flow);
+    let dropped = full.filter(|(_, wire)| wire.queue_drops > 0);
     let is_queue = dropped.is_some() || flow.slowest.wire > QUEUE_RISE * flow.mean.wire;
     let why = match dropped {
         Some((name, wire)) => {
@@ -71,6 +75,8 @@ fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
         }
         None => "; the slowest 1 % spend no more, so it is the length of the path".to_owned(),
     };
+    let remedy =
+        full.filter(|_| is_queue).map(|(name, _)| format!("wire.{name}.queue.kind=fq-codel"));
     Some(Finding {
         kind: Kind::Wire,
         sentence: format!(
@@ -80,6 +86,56 @@ fn held(run: &RunDocument, flows: &[Flow<'_>]) -> Option<Finding> {
             percent(flow.mean.wire / total(flow.mean)),
         ),
         weight: weight(flow.mean.wire, flow.mean).max(weight(rise(flow), flow.slowest)),
-        remedy: if is_queue { vec!["wire.*.queue.kind=fq-codel".to_owned()] } else { Vec::new() },
+        remedy: remedy.into_iter().collect(),
+        device: is_queue.then_some(
+            "Manage the queue at the router in front of the line (SQM): tc qdisc replace dev IFACE \
+             root cake bandwidth RATE, a little below the line's rate, for each direction",
+        ),
     })
+}
+
+/// The wire whose queue a flow waits in: of those on its way, or of all if its way is not known,
+/// the one that drops most, or the slowest one.
+fn fullest<'a>(run: &'a RunDocument, flow: &Flow<'_>) -> Option<(&'a str, &'a WireSummary)> {
+    let way = match flow.ends {
+        [Some(sender), Some(receiver)] => way(run, sender, receiver),
+        _ => None,
+    };
+    let is_on_way = |name: &str| way.as_ref().is_none_or(|way| way.contains(&name));
+    let wires = run.wires.iter().filter(|(name, _)| is_on_way(name));
+    let rate = |wire: &WireSummary| wire.rate_mbps.unwrap_or(f64::INFINITY);
+    let fuller = |a: &WireSummary, b: &WireSummary| {
+        a.queue_drops.cmp(&b.queue_drops).then(rate(b).total_cmp(&rate(a)))
+    };
+    let fullest = wires.max_by(|(_, a), (_, b)| fuller(a, b));
+    fullest.map(|(name, wire)| (name.as_str(), wire))
+}
+
+/// The wires from one node to another: wires make no loop, and all of the air is one place. `None`
+/// if the document does not join the two.
+fn way<'a>(run: &'a RunDocument, from: &str, to: &str) -> Option<Vec<&'a str>> {
+    let hops = |of: &'a str| of.split_once("->");
+    let mut reached: Vec<(&str, Vec<&'a str>)> = vec![(from, Vec::new())];
+    let mut next = 0;
+    while let Some((at, way)) = reached.get(next).cloned() {
+        if at == to {
+            return Some(way);
+        }
+        next += 1;
+        for name in run.links.keys() {
+            if let Some((_, far)) = hops(name).filter(|(near, _)| *near == at)
+                && reached.iter().all(|(known, _)| *known != far)
+            {
+                reached.push((far, way.clone()));
+            }
+        }
+        for name in run.wires.keys() {
+            if let Some((_, far)) = hops(name).filter(|(near, _)| *near == at)
+                && reached.iter().all(|(known, _)| *known != far)
+            {
+                reached.push((far, way.iter().copied().chain([name.as_str()]).collect()));
+            }
+        }
+    }
+    None
 }

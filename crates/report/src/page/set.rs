@@ -2,7 +2,7 @@
 //! of each quantity with its 95 % confidence interval and spread, and means over time.
 
 use super::{Source, head, quoted, scenario_text, seconds, section, short, told};
-use crate::finding::{Finding, findings};
+use crate::finding::{Often, often};
 use crate::plots::{Figure, Own, mean_series, over_time};
 use lasthop_evidence::page::{document, table};
 use lasthop_evidence::plot::{Axis, Look, Panel, Series, escaped};
@@ -25,19 +25,6 @@ pub struct Content<'a> {
     pub series: &'a [Vec<SeriesReading>],
     /// The scenario; `None` if there is no such file.
     pub scenario: Option<Source<'a>>,
-}
-
-/// A kind of finding over several runs.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Often {
-    /// That of the run in which it weighs most.
-    pub finding: Finding,
-    /// The number of that run.
-    pub run: u64,
-    /// In how many runs it is.
-    pub runs: usize,
-    /// The sum of its weights.
-    weight: f64,
 }
 
 /// A quantity of a flow: its name, unit included, and its estimate.
@@ -106,28 +93,6 @@ pub fn html(content: &Content<'_>) -> String {
     }
     body.push_str(&made_by(content));
     document(&name, &body)
-}
-
-/// The kinds of findings in descending order of their weight over all runs.
-pub(super) fn often(runs: &[RunDocument]) -> Vec<Often> {
-    let mut all: Vec<Often> = Vec::new();
-    for run in runs {
-        for finding in findings(run) {
-            let weight = finding.weight;
-            match all.iter_mut().find(|known| known.finding.kind == finding.kind) {
-                Some(known) => {
-                    known.runs += 1;
-                    known.weight += weight;
-                    if weight > known.finding.weight {
-                        (known.finding, known.run) = (finding, run.run);
-                    }
-                }
-                None => all.push(Often { finding, run: run.run, runs: 1, weight }),
-            }
-        }
-    }
-    all.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.finding.kind.cmp(&b.finding.kind)));
-    all
 }
 
 /// The findings as a list that says in how many of `all` runs each holds.

@@ -1,8 +1,9 @@
 //! The page of several folders beside each other: a scenario simulated and emulated, or with
 //! and without a remedy. Findings side by side, a table of what differs, plots together.
 
-use super::set::{QUANTITIES, listed, often};
+use super::set::{QUANTITIES, listed};
 use super::{head, scenario_text, seconds, section, short};
+use crate::finding::often;
 use crate::plots::{beside, causes};
 use lasthop_evidence::page::{document, table};
 use lasthop_evidence::plot::escaped;

@@ -27,7 +27,6 @@ pub(crate) enum RetrievalKind {
 /// How a station saves power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PowerSaveKind {
-    Off,
     Legacy,
     Firmware,
     Unscheduled,
@@ -75,7 +74,6 @@ choices! {
     ScanKind { "passive" => Self::Passive, "active" => Self::Active }
     RetrievalKind { "ps-poll" => Self::PsPoll, "wake" => Self::Wake }
     PowerSaveKind {
-        "off" => Self::Off,
         "legacy" => Self::Legacy,
         "firmware" => Self::Firmware,
         "u-apsd" => Self::Unscheduled,

@@ -167,25 +167,25 @@ tables! {
         /// for other access points so, and says by Null frames that it is gone. An access point,
         /// which does so to choose its channel or to watch for rogues, tells nobody: beacons are
         /// missing, what it has to send waits, and what stations send to it is lost.
-        option_table scan: RawScan = "none: it stays on its channel";
+        off_table scan: RawScan = "\"off\": it stays on its channel";
         /// Power save of a station: it dozes when nothing happens, or but for service
         /// periods. Not together with scan.
-        option_table power_save: RawPowerSave = "none: it is always awake, as on mains power";
+        off_table power_save: RawPowerSave = "\"off\": it is always awake, as on mains power";
         /// What a station of 802.11ac or 802.11ax uses of what it can, as it announces when it
         /// associates. When a [[change]] sets it, it notifies its access point by a frame, as a
         /// phone does that begins to save power, and that goes by it from then on.
-        option_table operating_mode: RawOperatingMode = "none: all that it can";
+        off_table operating_mode: RawOperatingMode = "\"off\": all that it can";
         /// Packets that an access point holds in its queue for a station that is
         /// away or dozes, of each access category; the oldest go first.
         option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
         /// OFDMA of an access point with 802.11ax: one PPDU to several
         /// stations, each on tones of its own.
-        option_table ofdma: RawOfdma = "none: each PPDU is for one station";
+        off_table ofdma: RawOfdma = "\"off\": each PPDU is for one station";
         /// Downlink MU-MIMO of an access point with 802.11ac or 802.11ax: one PPDU to
         /// several stations, each on streams of its own over the whole width.
-        option_table mu_mimo: RawMuMimo = "none: each PPDU is for one station";
+        off_table mu_mimo: RawMuMimo = "\"off\": each PPDU is for one station";
         /// What every packet costs the host that sends, receives or forwards it.
-        option_table host_cost: RawHostCost = "none: a host that is never the bottleneck";
+        off_table host_cost: RawHostCost = "\"off\": a host that is never the bottleneck";
     }
 
     /// Bounds of an adaptive MTU.

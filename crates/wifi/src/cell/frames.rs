@@ -619,6 +619,7 @@ impl Station {
             };
             self.edcaf(edcaf).driver.push(now, peer, packet, airtime);
         }
+        self.count_driver(now);
         let number_dropped = cx.outbox.dropped.len();
         if number_dropped > 0 {
             self.hold(now, 0, number_dropped as u32);

@@ -19,6 +19,7 @@ use crate::stats::{LinkStats, StationStats};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
+use lasthop_packet::queue::DriverLimit;
 use lasthop_units::{Duration, Instant};
 
 /// Beacons contend as a fifth EDCAF, ahead of all categories.
@@ -63,6 +64,10 @@ pub(super) struct Station {
     pub held_packets: u32,
     /// When `held_packets` last changed.
     pub held_since: Instant,
+    /// Of these, packets below the upper queue; counted only where there is a driver queue.
+    pub driver_packets: u32,
+    /// When `driver_packets` last changed.
+    pub driver_since: Instant,
     /// Whether room was announced and not yet polled.
     pub room_announced: bool,
     /// It receives no PPDU that began before this instant, because it is or was away.
@@ -172,5 +177,22 @@ impl Station {
         let since = core::mem::replace(&mut self.held_since, now);
         self.stats.queue_packets.add(self.held_packets, (now - since).as_nanos());
         self.held_packets = self.held_packets + more - fewer;
+        if self.config.driver_queue != DriverLimit::None {
+            self.count_driver(now);
+        }
+    }
+
+    /// Counts the packets below the upper queue until `now`. Those for a station that dozes went
+    /// back above it, as mac80211 does with filtered frames.
+    #[cold]
+    pub fn count_driver(&mut self, now: Instant) {
+        let below = |edcaf: &Edcaf| {
+            let packets = edcaf.driver.len_packets() + edcaf.held.packets;
+            packets.saturating_sub(edcaf.filtered_packets())
+        };
+        let packets = self.edcafs.iter().flatten().map(|edcaf| below(edcaf)).sum();
+        let since = core::mem::replace(&mut self.driver_since, now);
+        self.stats.driver_packets.add(self.driver_packets, (now - since).as_nanos());
+        self.driver_packets = packets;
     }
 }

@@ -59,6 +59,6 @@ impl Files {
         interrupt.check()?;
         let path = directory.path().to_owned();
         directory.commit().map_err(Failure::message)?;
-        page::add(&path)
+        page::add(&path, None)
     }
 }

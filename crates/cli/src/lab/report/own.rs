@@ -4,7 +4,7 @@
 use super::cause;
 use crate::console::Stream;
 use crate::table::{alone, percent, several, value};
-use lasthop_report::finding::findings;
+use lasthop_report::page::quoted;
 use lasthop_scenario::{Role, Scenario};
 use lasthop_trace::RunDocument;
 use std::collections::BTreeSet;
@@ -39,12 +39,13 @@ impl Own {
         }
     }
 
-    /// The report: short if there are flows of the reader's and of others, else whole.
-    pub fn report(&self, run: &RunDocument, stream: Stream) -> String {
+    /// The report: short if there are flows of the reader's and of others, else whole, with `found`
+    /// as its findings.
+    pub fn report(&self, run: &RunDocument, found: &str, stream: Stream) -> String {
         let mut own = run.clone();
         own.flows.retain(|name, _| self.flows.contains(name));
         if own.flows.len() == run.flows.len() || own.flows.is_empty() && own.programs.is_empty() {
-            return super::run(run, stream);
+            return super::run(run, found, stream);
         }
         for program in own.programs.values_mut() {
             if program.packets_received < SLOWEST_OF {
@@ -62,8 +63,14 @@ impl Own {
         section("Round trips", super::round_trips(&own, stream));
         section("Where it went, ms a packet", cause::table(&own, stream));
         out.push('\n');
-        if let Some(finding) = findings(run).first() {
-            let _ = writeln!(out, "{} {}", stream.bold("What is wrong first:"), finding.sentence);
+        if let Some(finding) = run.findings.first() {
+            let _ = write!(out, "{} {}.", stream.bold("What is wrong first:"), finding.sentence);
+            let sets: Vec<String> =
+                finding.remedy.iter().map(|set| format!(" --set {}", quoted(set))).collect();
+            if !sets.is_empty() {
+                let _ = write!(out, " Worth a try:{}.", sets.concat());
+            }
+            out.push('\n');
         }
         out.push_str(&self.others(run, stream));
         if let Some(emulation) = run.emulation.as_ref().filter(|emulation| emulation.late) {

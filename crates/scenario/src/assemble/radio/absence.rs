@@ -2,7 +2,7 @@
 //! dozes.
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
-use crate::raw::{LeftoverKind, PowerSaveKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
+use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
 use crate::scalar::Whole;
 use lasthop_units::Duration;
 use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
@@ -104,7 +104,6 @@ pub(super) fn check_independent(
         let settings = &node.raw.settings;
         let scan = settings.scan.as_ref().map(|scan| &scan.here);
         let saves = settings.power_save.as_ref();
-        let saves = saves.filter(|table| table.kind.value != PowerSaveKind::Off);
         let power_save = saves.map(|power_save| &power_save.here);
         for place in scan.into_iter().chain(power_save) {
             let message = "scans and power save are not modelled in an independent cell";

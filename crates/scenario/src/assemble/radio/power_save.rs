@@ -42,9 +42,6 @@ pub(super) fn config(
     problems: &mut Problems,
 ) -> Saves {
     let Some(table) = &raw.power_save else { return Saves::default() };
-    if table.kind.value == PowerSaveKind::Off {
-        return Saves::default();
-    }
     if role == Role::AccessPoint {
         problems.push_unfit(&table.here, "an access point does not doze: it answers at any time");
     } else if raw.scan.is_some() {
@@ -243,10 +240,6 @@ pub(super) fn check(
     let has_beacons = channel.beacon_interval.value.0.is_some();
     for ((_, node), own) in wifi.iter().zip(all) {
         let Some(table) = &node.raw.settings.power_save else { continue };
-        let kind = table.kind.value;
-        if kind == PowerSaveKind::Off {
-            continue;
-        }
         let needs_none = table.kind.value == PowerSaveKind::TargetWake
             && table.dtim.as_ref().is_some_and(|at| !at.value);
         if !has_beacons && !needs_none {
@@ -262,7 +255,8 @@ pub(super) fn check(
         let is_its = |(_, it): &WifiNode<'_>| it.role() == Role::AccessPoint && it.shares_bss(node);
         let Some(index) = wifi.iter().position(is_its) else { continue };
         let (access_point, standard) = (wifi[index].1, all[index].standard);
-        let has_periods = matches!(kind, PowerSaveKind::Unscheduled | PowerSaveKind::TargetWake);
+        let has_periods =
+            matches!(table.kind.value, PowerSaveKind::Unscheduled | PowerSaveKind::TargetWake);
         if has_periods && !access_point.has_qos(standard) {
             let message = "service periods need QoS frames, and qos of the access point is false";
             problems.push(&table.here, message);

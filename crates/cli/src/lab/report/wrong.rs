@@ -1,0 +1,91 @@
+//! Findings as text: those of the document of a run, worst first, each with its remedy in the
+//! model, what that brought if it was tried, and what to do with real devices.
+
+use crate::console::{self, Stream};
+use crate::table::wrapped;
+use lasthop_report::finding::often;
+use lasthop_report::page::quoted;
+use lasthop_report::trial::{Number, Trial, Trials};
+use lasthop_trace::{FindingSummary, RunDocument};
+use std::fmt::Write;
+
+/// Columns that sentences take at most.
+const WIDTH_MAX: usize = 100;
+/// The title of the section, that of the page.
+pub const TITLE: &str = "What is wrong, worst first";
+
+/// The findings of a run. `trials` are the remedies that were tried, `command` is what stands
+/// before the arguments of a remedy.
+pub fn of_run(run: &RunDocument, trials: Option<&Trials>, command: &str, stream: Stream) -> String {
+    let mut out = String::new();
+    for (index, finding) in run.findings.iter().enumerate() {
+        let trial = trials.and_then(|trials| trials.with(&finding.remedy));
+        out.push_str(&told(index + 1, finding, "", (trial, command), stream));
+    }
+    if let Some(why) = trials.and_then(|trials| trials.none_because.as_ref()) {
+        let note = format!("Remedies were not tried: {why}.");
+        out.push_str(&stream.dim(&wrapped("  ", &note, width())));
+    }
+    or_nothing(out)
+}
+
+/// The findings of several runs: of each kind the one that weighs most.
+pub fn of_set(runs: &[RunDocument], command: &str, stream: Stream) -> String {
+    let mut out = String::new();
+    for (index, often) in often(runs).iter().enumerate() {
+        let kind = often.finding.kind.as_str();
+        let run = runs.iter().find(|run| run.run == often.run);
+        let finding = run.and_then(|run| run.findings.iter().find(|it| it.kind == kind));
+        let Some(finding) = finding else { continue };
+        let note = format!("In {} of {} runs; in run {}: ", often.runs, runs.len(), often.run);
+        out.push_str(&told(index + 1, finding, &note, (None, command), stream));
+    }
+    or_nothing(out)
+}
+
+fn or_nothing(out: String) -> String {
+    if out.is_empty() { "  nothing that lasthop looks for\n".to_owned() } else { out }
+}
+
+fn width() -> usize {
+    console::width().min(WIDTH_MAX)
+}
+
+fn told(
+    index: usize,
+    finding: &FindingSummary,
+    note: &str,
+    (trial, command): (Option<&Trial>, &str),
+    stream: Stream,
+) -> String {
+    let text = format!("{}. {note}{}.", finding.title, finding.sentence);
+    let mut out = wrapped(&format!("{index:>3}. "), &text, width());
+    let mut below = Vec::new();
+    if !finding.remedy.is_empty() {
+        let sets: Vec<String> =
+            finding.remedy.iter().map(|set| format!("--set {}", quoted(set))).collect();
+        let lead = match trial {
+            None => "Worth a try:",
+            Some(trial) if trial.helps => "Tried, and it helps:",
+            Some(_) => "Tried, and it does not help:",
+        };
+        below.push(format!("{lead} {command}{}", sets.join(" ")));
+        below.extend(trial.map(brought));
+    }
+    below.extend(finding.device.as_ref().map(|device| format!("On real devices: {device}.")));
+    for line in below {
+        for line in wrapped("     ", &line, width()).lines() {
+            let _ = writeln!(out, "{}", stream.dim(line));
+        }
+    }
+    out
+}
+
+/// The numbers without and with a remedy.
+fn brought(trial: &Trial) -> String {
+    let number = |number: &Number| {
+        let [before, after] = number.values();
+        format!("{} {after} {} (before: {before})", number.what, number.unit)
+    };
+    format!("{}.", trial.numbers.iter().map(number).collect::<Vec<_>>().join("; "))
+}
