@@ -17,7 +17,7 @@ mod tcp;
 mod topology;
 mod traffic;
 
-pub(crate) use nodes::inherit_defaults;
+pub(crate) use nodes::{inherit_defaults, is_of_hosts};
 
 use crate::error::{Place, Problems};
 use crate::raw::RawScenario;

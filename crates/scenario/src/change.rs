@@ -7,7 +7,7 @@ use crate::assemble;
 use crate::error::{Place, Problems, join};
 use crate::raw::{RawChange, RawScenario};
 use crate::scalar::{At, Scalar};
-use crate::set;
+use crate::setting::{Edited, LeftOut, Setting};
 use crate::table;
 use crate::tree::{Entry, Node, Origin, Value};
 use crate::{Scenario, assemble::node_id};
@@ -19,7 +19,6 @@ use lasthop_units::Instant;
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Adjustment, CellConfig, OperatingMode, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Most keys that all changes of a scenario set: for each the scenario is assembled anew.
@@ -121,15 +120,8 @@ pub(crate) fn add(
 pub(crate) struct Evolved {
     now: Scenario,
     tree: Node,
-    /// What was said of links before a loss took its place, by label.
-    replaced: BTreeMap<String, Vec<Entry>>,
+    setting: Setting,
 }
-
-/// Tables of a node that "off" takes out.
-const ENDED_BY_OFF: [&str; 2] = ["scan", "operating_mode"];
-
-/// What a link is given by: one of these.
-const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
 
 impl Evolved {
     /// The scenario at the beginning of its run. It was read from `tree`, in which no defaults
@@ -144,7 +136,7 @@ impl Evolved {
         (now.set, now.source_text) = (Vec::new(), String::new());
         let wires = now.network.wires.iter_mut().flat_map(|wire| &mut wire.directions);
         wires.for_each(|direction| direction.adjustable = false);
-        Self { now, tree, replaced: BTreeMap::new() }
+        Self { now, tree, setting: Setting::default() }
     }
 
     /// The scenario as it is by now.
@@ -168,22 +160,15 @@ impl Evolved {
         problems: &mut Problems,
     ) -> Option<Vec<Change>> {
         let before = self.clone();
-        let mut is_put = true;
-        for (path, node) in &settings.0 {
-            if let Err(message) = self.put(path, node) {
-                problems.push(&place_of(path, node), message);
-                is_put = false;
-            }
-        }
-        let then = is_put.then(|| assembled(&self.tree, file, problems)).flatten()?;
+        let then = self.put(&settings.0, place_of, file, problems)?;
         let found = differences(&self.now, &then);
         self.now = then;
         // Which key cannot change, if one alone says so.
-        let culprit = |(path, node): &(String, Node)| {
+        let culprit = |setting: &(String, Node)| {
             let mut alone = before.clone();
-            alone.put(path, node).ok()?;
-            let then = assembled(&alone.tree, file, &mut Problems::default())?;
-            differences(&alone.now, &then).is_err().then(|| place_of(path, node))
+            let one = core::slice::from_ref(setting);
+            let then = alone.put(one, place_of, file, &mut Problems::default())?;
+            differences(&alone.now, &then).is_err().then(|| place_of(&setting.0, &setting.1))
         };
         match found {
             Ok(found) => Some(found),
@@ -195,80 +180,34 @@ impl Evolved {
         }
     }
 
-    /// Puts a value into the file as it would be. A link that no `[[link]]` tells of gets one;
-    /// of what a link is given by, what is set takes the place of the rest, and the loss "off"
-    /// brings that back.
-    fn put(&mut self, path: &str, node: &Node) -> Result<(), String> {
-        let table = path.rsplit('.').next().filter(|key| ENDED_BY_OFF.contains(key));
-        if let Some(key) = table.filter(|_| node.as_str() == Some("off")) {
-            return self.take_out(path, key);
-        }
-        let link = path.strip_prefix("link.").and_then(|rest| rest.rsplit_once('.'));
-        let Some((label, key)) = link.filter(|(_, key)| LINK_GIVEN.contains(key)) else {
-            return set::put(path, node, &mut self.tree);
-        };
-        self.ensure_link(label);
-        let places = set::resolve(&self.tree, path)?;
-        let is_off = key == "loss" && node.as_str() == Some("off");
-        let Self { tree, replaced, .. } = self;
-        for steps in &places {
-            let Some((_, link)) = steps.split_last() else { continue };
-            let Some(Node { value: Value::Table(entries), .. }) = set::at(tree, link) else {
-                continue;
-            };
-            let given = |entry: &Entry| LINK_GIVEN.contains(&entry.key.as_str());
-            let (others, rest): (Vec<_>, Vec<_>) =
-                entries.drain(..).partition(|entry| given(entry) && entry.key != key);
-            *entries = rest;
-            let place = format!("{link:?}");
-            if is_off {
-                entries.extend(others);
-                entries.extend(replaced.remove(&place).unwrap_or_default());
-            } else if key == "loss" && !others.is_empty() {
-                replaced.insert(place, others);
-            } else if key != "loss" {
-                replaced.remove(&place);
+    /// Puts values into the file as it would be, and returns the scenario in it; `None` with a
+    /// problem.
+    fn put(
+        &mut self,
+        settings: &[(String, Node)],
+        place_of: &dyn Fn(&str, &Node) -> Place,
+        file: &str,
+        problems: &mut Problems,
+    ) -> Option<Scenario> {
+        let (tree, setting) = (self.tree.clone(), self.setting.clone());
+        let mut left_out = LeftOut::default();
+        loop {
+            let mut found = Problems::default();
+            let mut named = Vec::new();
+            for (index, (path, node)) in settings.iter().enumerate() {
+                let mut edited = Edited { tree: &mut self.tree, document: None };
+                match self.setting.put((index, path), (node, None), &left_out, &mut edited) {
+                    Ok(pattern) => named.extend(pattern),
+                    Err(message) => found.push(&place_of(path, node), message),
+                }
             }
-        }
-        set::put(path, node, &mut self.tree)
-    }
-
-    /// Takes a table of nodes out, which `path` leads to.
-    fn take_out(&mut self, path: &str, key: &str) -> Result<(), String> {
-        if self.tree.child("node_defaults").and_then(|it| it.child(key)).is_some() {
-            return Err(format!("[node_defaults] has {key}, which a node cannot end"));
-        }
-        for steps in set::resolve(&self.tree, path)? {
-            let Some((_, node)) = steps.split_last() else { continue };
-            if let Some(Node { value: Value::Table(entries), .. }) = set::at(&mut self.tree, node) {
-                entries.retain(|entry| entry.key != key);
+            let is_put = found.is_empty();
+            let then = is_put.then(|| assembled(&self.tree, file, &mut found)).flatten();
+            if !left_out.add(&named, &found) {
+                problems.append(found);
+                return then;
             }
-        }
-        Ok(())
-    }
-
-    /// Adds a `[[link]]` between two nodes, called `label`, if there is none.
-    fn ensure_link(&mut self, label: &str) {
-        if set::resolve(&self.tree, &format!("link.{label}")).is_ok_and(|it| !it.is_empty())
-            && self.tree.child("link").is_some()
-        {
-            return;
-        }
-        let is_node = |name: &str| self.now.nodes.iter().any(|node| node.name == name);
-        let mut splits = label.match_indices('-').map(|(at, _)| (&label[..at], &label[at + 1..]));
-        let Some((one, other)) = splits.find(|(one, other)| is_node(one) && is_node(other)) else {
-            return;
-        };
-        let Value::Table(entries) = &mut self.tree.value else { return };
-        let absent = |value| Node { value, origin: Origin::Absent };
-        let text = |text: &str| absent(Value::String(text.into()));
-        let entry = |key: &str, node| Entry { key: key.into(), key_origin: Origin::Absent, node };
-        let between = absent(Value::Array(vec![text(one), text(other)]));
-        let link = absent(Value::Table(vec![entry("between", between)]));
-        match entries.iter_mut().find(|entry| entry.key == "link") {
-            Some(Entry { node: Node { value: Value::Array(links), .. }, .. }) => links.push(link),
-            Some(_) => {}
-            None => entries.push(entry("link", absent(Value::Array(vec![link])))),
+            (self.tree, self.setting) = (tree.clone(), setting.clone());
         }
     }
 }
@@ -288,7 +227,7 @@ fn is_bounded(scenario: &Scenario, changes: &[RawChange], problems: &mut Problem
 }
 
 /// The scenario in `tree`; `None` with a problem.
-fn assembled(tree: &Node, file: &str, problems: &mut Problems) -> Option<Scenario> {
+pub(crate) fn assembled(tree: &Node, file: &str, problems: &mut Problems) -> Option<Scenario> {
     let mut tree = tree.clone();
     let before = problems.len();
     assemble::inherit_defaults(&mut tree, problems);

@@ -43,6 +43,8 @@ pub(crate) struct Problems {
     found: Vec<(Place, String)>,
     /// Where a key was written that stands at another place by default.
     written: BTreeMap<String, String>,
+    /// Keys that what they are said of cannot have.
+    unfit: Vec<Place>,
 }
 
 impl Problems {
@@ -63,6 +65,29 @@ impl Problems {
     pub fn push_made(&mut self, place: &Place, message: &dyn Fn() -> String) {
         if self.found.len() < Self::MAX {
             self.push(place, message());
+        }
+    }
+
+    /// The same with a key that its table cannot have, whatever its value: its node, flow or
+    /// queue is of another kind.
+    pub fn push_unfit(&mut self, place: &Place, message: impl Into<String>) {
+        if place.origin != Origin::Absent {
+            self.unfit.push(place.clone());
+        }
+        self.push(place, message);
+    }
+
+    /// Whether something from `origin` is a key that `element`, such as `node.laptop`, cannot
+    /// have.
+    pub fn is_unfit(&self, element: &str, origin: &Origin) -> bool {
+        let is_in = |key: &str| key.strip_prefix(element).is_some_and(|rest| rest.starts_with('.'));
+        self.unfit.iter().any(|place| place.origin == *origin && is_in(&place.key))
+    }
+
+    /// Adds those of `others`.
+    pub fn append(&mut self, others: Self) {
+        for (place, message) in others.found {
+            self.push(&place, message);
         }
     }
 

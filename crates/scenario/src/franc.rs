@@ -10,6 +10,7 @@ use crate::error::{Place, Problems, ScenarioError};
 use crate::file::{Accepts, FileError};
 use crate::quantity::parse_probability;
 use crate::scalar::{At, Scalar, Whole, choices};
+use crate::setting::LeftOut;
 use crate::table::{Keys as TableKeys, Table, read, tables};
 use crate::tree::{Node as Tree, Origin, Value};
 use crate::{TEXT_BYTES_MAX, file, set};
@@ -335,7 +336,8 @@ fn parse_into(text: &str, flags: &[(Key, Vec<String>)], problems: &mut Problems)
         }
     };
     let sets: Vec<String> = flags.iter().map(|(key, values)| as_set(key, values)).collect();
-    set::apply(&sets, &mut tree, &mut toml_edit::DocumentMut::new(), problems);
+    let mut document = toml_edit::DocumentMut::new();
+    set::apply(&sets, &LeftOut::default(), &mut tree, &mut document, problems);
     let raw = read::<RawFranc>(&tree, Place::new("", Origin::Absent), problems);
     if !problems.is_empty() {
         return None;

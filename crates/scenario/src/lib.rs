@@ -37,6 +37,7 @@ mod raw;
 pub mod reference;
 mod scalar;
 mod set;
+mod setting;
 mod table;
 mod tree;
 mod warnings;
@@ -50,6 +51,7 @@ pub use set::matches;
 
 use crate::error::{Place, Problems};
 use crate::file::Accepts;
+use crate::setting::{LeftOut, Named};
 use crate::tree::{Node as Tree, Origin};
 use lasthop_hosts::{Endpoints, Flow, FlowKind, FrancLink, HostsConfig};
 use lasthop_net::NetworkConfig;
@@ -361,10 +363,42 @@ fn parse_into(
     sets: &[String],
     problems: &mut Problems,
 ) -> Option<Scenario> {
-    let (mut tree, mut document) = read_toml(text, problems)?;
-    set::apply(sets, &mut tree, &mut document, problems);
+    let mut left_out = LeftOut::default();
+    loop {
+        let mut found = Problems::default();
+        let (scenario, named) = parse_but(&left_out, file, text, sets, &mut found);
+        if !left_out.add(&named, &found) {
+            *problems = found;
+            return scenario;
+        }
+    }
+}
+
+/// The scenario, and which elements the patterns of `sets` named that are not left out.
+fn parse_but(
+    left_out: &LeftOut,
+    file: &str,
+    text: &str,
+    sets: &[String],
+    problems: &mut Problems,
+) -> (Option<Scenario>, Vec<Named>) {
+    let Some((mut tree, mut document)) = read_toml(text, problems) else {
+        return (None, Vec::new());
+    };
+    let named = set::apply(sets, left_out, &mut tree, &mut document, problems);
     attached::make_absolute(file, &mut tree, &mut document);
-    let written = tree.clone();
+    (typed(file, &tree, document, sets, problems), named)
+}
+
+/// The scenario in `tree`, whose text is `document`; `None` with a problem.
+fn typed(
+    file: &str,
+    written: &Tree,
+    mut document: toml_edit::DocumentMut,
+    sets: &[String],
+    problems: &mut Problems,
+) -> Option<Scenario> {
+    let mut tree = written.clone();
     assemble::inherit_defaults(&mut tree, problems);
     let raw = table::read::<raw::RawScenario>(&tree, Place::new("", Origin::Absent), problems);
     if !problems.is_empty() {
@@ -372,7 +406,7 @@ fn parse_into(
     }
     let raw = raw?;
     let mut scenario = assemble::scenario(&raw, file, problems)?;
-    change::add(&mut scenario, &raw.change, &written, file, problems);
+    change::add(&mut scenario, &raw.change, written, file, problems);
     // The text that is kept has another file's name.
     document.entry("name").or_insert_with(|| toml_edit::value(&scenario.name));
     scenario.source_text = document.to_string();
@@ -436,9 +470,20 @@ fn sweep_base_into(
     sets: &[String],
     problems: &mut Problems,
 ) -> Option<SweepBase> {
-    let (mut tree, mut document) = read_toml(text, problems)?;
-    set::apply(sets, &mut tree, &mut document, problems);
-    let attached = attached::make_absolute(file, &mut tree, &mut document);
+    let mut left_out = LeftOut::default();
+    let (tree, mut document, attached) = loop {
+        let (mut tree, mut document) = read_toml(text, problems)?;
+        let named = set::apply(sets, &left_out, &mut tree, &mut document, problems);
+        let attached = attached::make_absolute(file, &mut tree, &mut document);
+        // What is wrong with the rest may be complete with the varied keys.
+        let mut trial = Problems::default();
+        if !named.is_empty() {
+            change::assembled(&tree, file, &mut trial);
+        }
+        if !left_out.add(&named, &trial) {
+            break (tree, document, attached);
+        }
+    };
     let node = tree.child("sweep").unwrap_or(&table::NOTHING);
     let raw = table::read::<raw::RawSweep>(node, Place::new("sweep", Origin::Absent), problems)?;
     document.remove("sweep");

@@ -2,6 +2,7 @@
 //! are those of the declarations in `raw`; elements of arrays go by what the scenario calls them.
 
 use crate::raw;
+use crate::set;
 use crate::table::Keys;
 use crate::tree::{Node, Value};
 use std::collections::BTreeMap;
@@ -52,15 +53,25 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
             .flat_map(|elements| elements.iter().enumerate())
             .map(|(index, element)| (element.label(index), element))
             .collect();
+        let list = name;
+        let is_it = |name: &str, label: &str, element: &Node| {
+            set::is_called(name, label, element)
+                || set::directions_called(Some(list), name, element).next().is_some()
+        };
         // Names may hold dots: the longest that fits is taken, as a path is read.
         let ends = rest.match_indices('.').map(|(end, _)| end).collect::<Vec<_>>();
         let named = ends.into_iter().rev().find(|&end| {
             let name = &rest[..end];
-            name == "*" || elements.iter().any(|(label, _)| crate::matches(name, label))
+            name == "*" || elements.iter().any(|(label, element)| is_it(name, label, element))
         });
         let Some(end) = named else {
             let all = [("*".to_owned(), String::new())].into_iter();
-            let labels = elements.into_iter().map(|(label, _)| (label, String::new()));
+            let begins = |text: &str| text.starts_with(rest);
+            let labels = elements.into_iter().map(|(label, element)| {
+                let turned = element.ends().map(|[one, other]| format!("{other}-{one}"));
+                let turned = turned.filter(|turned| !begins(&label) && begins(turned));
+                (turned.unwrap_or(label), String::new())
+            });
             return fitting(
                 &done,
                 rest,
@@ -70,7 +81,7 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
         let name = &rest[..end];
         nodes = elements
             .iter()
-            .filter(|(label, _)| crate::matches(name, label))
+            .filter(|(label, element)| is_it(name, label, element))
             .map(|(_, element)| *element)
             .collect();
         done.push_str(&rest[..=end]);

@@ -3,14 +3,16 @@
 //! A path is what error messages call a key: `channel.width`,
 //! `node.laptop.queue.packets`, `flow.up.start`, `wire.server-ap.delay`,
 //! `run.0.command`. Elements of an array are named by name (a `*` stands for
-//! any characters), ends or index. A value is TOML if it can be read as TOML,
+//! any characters), by their ends in either order, or by index; a direction of a
+//! wire by its ends, `wire.server->ap.rate`. A value is TOML if it can be read as TOML,
 //! else text, so that `40MHz` needs no quotes. Both the tree that is typed and
-//! the text that is kept are changed, at the same place.
+//! the text that is kept are changed, at the same place ([`crate::setting`]).
 
 use crate::error::{Place, Problems};
 use crate::scalar::did_you_mean;
+use crate::setting::{Edited, LeftOut, Named, Setting};
 use crate::tree::{Entry, Node, Origin, Value, value};
-use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike};
 
 /// One step from a table or array to what is in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,32 +21,31 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// Applies the arguments in their order to `tree` and to `document`, its text.
+/// Applies the arguments in their order to `tree` and to `document`, its text, but for what
+/// is left out. Returns which elements their patterns named.
 pub(crate) fn apply(
     sets: &[String],
+    left_out: &LeftOut,
     tree: &mut Node,
     document: &mut DocumentMut,
     problems: &mut Problems,
-) {
+) -> Vec<Named> {
+    let mut setting = Setting::default();
+    let mut named = Vec::new();
     for (index, set) in sets.iter().enumerate() {
         let origin = Origin::Set(index);
         let Some((path, toml)) = argument(set) else {
             problems.push(&Place::new("", origin), ARGUMENT);
             continue;
         };
-        match resolve(tree, path) {
-            Ok(places) => {
-                for steps in places {
-                    let node = with_origin(value(&toml, &origin), &origin);
-                    match insert(tree, &steps, node, &origin) {
-                        Ok(()) => edit(document.as_item_mut(), &steps, &toml),
-                        Err(message) => problems.push(&Place::new(path, origin.clone()), message),
-                    }
-                }
-            }
+        let node = with_origin(value(&toml, &origin), &origin);
+        let mut edited = Edited { tree, document: Some(document) };
+        match setting.put((index, path), (&node, Some(&toml)), left_out, &mut edited) {
+            Ok(pattern) => named.extend(pattern),
             Err(message) => problems.push(&Place::new(path, origin), message),
         }
     }
+    named
 }
 
 /// What every argument is.
@@ -57,14 +58,6 @@ pub(crate) fn argument(set: &str) -> Option<(&str, toml_edit::Value)> {
     let mut toml = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
     toml.decor_mut().clear();
     Some((path, toml))
-}
-
-/// Puts `node` at `path` of the tree, with everywhere its own origin.
-pub(crate) fn put(path: &str, node: &Node, tree: &mut Node) -> Result<(), String> {
-    for steps in resolve(tree, path)? {
-        insert(tree, &steps, node.clone(), &node.origin)?;
-    }
-    Ok(())
 }
 
 /// Replaces every text at `path` for which `change` gives another one, in
@@ -104,26 +97,33 @@ pub(crate) fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, String>
         let mut taken = None;
         for (steps, node) in places {
             let (found, length) = match node.map(|node| &node.value) {
-                Some(Value::Array(elements)) => elements_named(elements, text)?,
+                Some(Value::Array(elements)) => {
+                    let list = steps.last().and_then(|step| match step {
+                        Step::Key(key) => Some(key.as_str()),
+                        Step::Index(_) => None,
+                    });
+                    elements_named(list, elements, text)?
+                }
                 _ => {
                     let length = text.find('.').unwrap_or(text.len());
                     if length == 0 {
                         return Err("a path has no empty parts".into());
                     }
-                    (vec![Step::Key(text[..length].into())], length)
+                    (vec![vec![Step::Key(text[..length].into())]], length)
                 }
             };
             // Arrays in parallel places have the same kind of elements, so that
             // a name takes the same length everywhere.
             taken = Some(length);
-            for step in found {
-                let inner = node.and_then(|node| match (&step, &node.value) {
-                    (Step::Index(index), Value::Array(elements)) => elements.get(*index),
-                    (Step::Key(key), _) => node.child(key),
-                    (Step::Index(_), _) => None,
+            for found in found {
+                let inner = node.and_then(|node| {
+                    found.iter().try_fold(node, |node, step| match (step, &node.value) {
+                        (Step::Index(index), Value::Array(elements)) => elements.get(*index),
+                        (Step::Key(key), _) => node.child(key),
+                        (Step::Index(_), _) => None,
+                    })
                 });
-                let mut steps = steps.clone();
-                steps.push(step);
+                let steps = steps.iter().cloned().chain(found).collect();
                 next.push((steps, inner));
             }
         }
@@ -133,21 +133,54 @@ pub(crate) fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, String>
     Ok(places.into_iter().map(|(steps, _)| steps).collect())
 }
 
-/// The elements that `text` begins with the name of, and the name's length. Names
-/// may hold dots, so the longest that fits is taken.
-fn elements_named(elements: &[Node], text: &str) -> Result<(Vec<Step>, usize), String> {
+/// Whether an element of `list` is called `name`, which may be a pattern: by its label, or by
+/// its ends in the other order.
+pub(crate) fn is_called(name: &str, label: &str, element: &Node) -> bool {
+    let turned = || element.ends().map(|[one, other]| format!("{other}-{one}"));
+    matches(name, label) || turned().is_some_and(|label| matches(name, &label))
+}
+
+/// The directions of an element of the list `list` that are called `name`, such as
+/// `server->ap`.
+pub(crate) fn directions_called(
+    list: Option<&str>,
+    name: &str,
+    element: &Node,
+) -> impl Iterator<Item = &'static str> {
+    let ends = element.ends().filter(|_| list == Some("wire") && name.contains("->"));
+    let directions = ends.map(|[one, other]| [("up", one, other), ("down", other, one)]);
+    let is_it = move |(_, from, to): &(_, &str, &str)| matches(name, &format!("{from}->{to}"));
+    directions.into_iter().flatten().filter(is_it).map(|(key, ..)| key)
+}
+
+/// The elements that `text` begins with the name of, as steps to them, and the name's length.
+/// Names may hold dots, so the longest that fits is taken; a label is taken before one whose
+/// ends are in the other order.
+fn elements_named(
+    list: Option<&str>,
+    elements: &[Node],
+    text: &str,
+) -> Result<(Vec<Vec<Step>>, usize), String> {
     let ends = text.match_indices('.').map(|(end, _)| end).chain([text.len()]);
     let labels: Vec<String> =
         elements.iter().enumerate().map(|(index, element)| element.label(index)).collect();
     for end in ends.collect::<Vec<_>>().into_iter().rev() {
         let name = &text[..end];
-        let named: Vec<Step> = labels
-            .iter()
-            .enumerate()
-            .filter(|(_, label)| matches(name, label))
-            .map(|(index, _)| Step::Index(index))
-            .collect();
-        if named.len() > 1 && !name.contains('*') {
+        let is_pattern = name.contains('*');
+        let is_label = |index: &usize| !is_pattern && labels[*index] == name;
+        let mut indices: Vec<usize> = (0..elements.len()).filter(is_label).collect();
+        if indices.is_empty() {
+            let is_it = |&it: &usize| is_called(name, &labels[it], &elements[it]);
+            indices.extend((0..elements.len()).filter(is_it));
+        }
+        let mut named: Vec<Vec<Step>> =
+            indices.into_iter().map(|index| vec![Step::Index(index)]).collect();
+        for (index, element) in elements.iter().enumerate() {
+            for direction in directions_called(list, name, element) {
+                named.push(vec![Step::Index(index), Step::Key(direction.into())]);
+            }
+        }
+        if named.len() > 1 && !is_pattern {
             return Err(format!("{name:?} names {} of them; use an index", named.len()));
         }
         if !named.is_empty() {
@@ -157,7 +190,7 @@ fn elements_named(elements: &[Node], text: &str) -> Result<(Vec<Step>, usize), S
     let end = text.find('.').unwrap_or(text.len());
     let name = &text[..end];
     match name.parse::<usize>() {
-        Ok(index) if index < elements.len() => return Ok((vec![Step::Index(index)], end)),
+        Ok(index) if index < elements.len() => return Ok((vec![vec![Step::Index(index)]], end)),
         _ => {}
     }
     let hint = did_you_mean(name, labels.iter().map(String::as_str))
@@ -207,7 +240,12 @@ pub(crate) fn with_origin(mut node: Node, origin: &Origin) -> Node {
 }
 
 /// Puts `new` into the tree, with the tables on the way.
-fn insert(tree: &mut Node, steps: &[Step], new: Node, origin: &Origin) -> Result<(), String> {
+pub(crate) fn insert(
+    tree: &mut Node,
+    steps: &[Step],
+    new: Node,
+    origin: &Origin,
+) -> Result<(), String> {
     let Some((step, rest)) = steps.split_first() else {
         *tree = new;
         return Ok(());
@@ -238,7 +276,7 @@ fn insert(tree: &mut Node, steps: &[Step], new: Node, origin: &Origin) -> Result
 }
 
 /// Puts `new` into the text, where [`insert`] put it into the tree.
-fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
+pub(crate) fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
     let Some((step, rest)) = steps.split_first() else {
         return;
     };
@@ -322,6 +360,46 @@ fn edit_table(table: &mut dyn TableLike, steps: &[Step], new: &toml_edit::Value)
     }
     let inner = table.get_mut(key).expect("it was inserted above");
     edit(inner, rest, new);
+}
+
+/// Takes a key out of the text; it need not be there.
+pub(crate) fn remove(table: &mut dyn TableLike, steps: &[Step]) {
+    let [Step::Key(key), rest @ ..] = steps else { return };
+    if rest.is_empty() {
+        table.remove(key);
+        return;
+    }
+    match (table.get_mut(key), rest) {
+        (Some(Item::ArrayOfTables(tables)), [Step::Index(index), rest @ ..]) => {
+            if let Some(table) = tables.get_mut(*index) {
+                remove(table, rest);
+            }
+        }
+        (Some(Item::Value(toml_edit::Value::Array(array))), [Step::Index(index), rest @ ..]) => {
+            let element = array.get_mut(*index).and_then(toml_edit::Value::as_inline_table_mut);
+            if let Some(table) = element {
+                remove(table, rest);
+            }
+        }
+        (Some(item), rest) => {
+            if let Some(table) = item.as_table_like_mut() {
+                remove(table, rest);
+            }
+        }
+        (None, _) => {}
+    }
+}
+
+/// Adds a `[[key]]` to the text.
+pub(crate) fn push_table(document: &mut DocumentMut, key: &str, node: &Node) {
+    let toml_edit::Value::InlineTable(inline) = node.to_toml() else { return };
+    let tables = document.entry(key).or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+    match tables {
+        Item::ArrayOfTables(tables) => tables.push(inline.into_table()),
+        Item::Value(toml_edit::Value::Array(array)) => array.push(inline),
+        // The tree shows that this is no list.
+        _ => {}
+    }
 }
 
 #[cfg(test)]

@@ -97,16 +97,39 @@ impl Node {
         if let Some(name) = text("name") {
             return name.into();
         }
-        if let Some(Value::Array(ends)) = self.child("between").map(|node| &node.value)
-            && let [one, other] = ends.as_slice()
-            && let (Some(one), Some(other)) = (one.as_str(), other.as_str())
-        {
+        if let Some([one, other]) = self.ends() {
             return format!("{one}-{other}");
         }
         if let (Some(from), Some(to)) = (text("from"), text("to")) {
             return format!("{from}-{to}");
         }
         text("node").map_or_else(|| index.to_string(), Into::into)
+    }
+
+    /// The two names in `between`, if this is a table that has it.
+    pub fn ends(&self) -> Option<[&str; 2]> {
+        match self.child("between")?.elements()? {
+            [one, other] => Some([one.as_str()?, other.as_str()?]),
+            _ => None,
+        }
+    }
+
+    /// The same as a value of the TOML parser, tables inline.
+    pub fn to_toml(&self) -> toml_edit::Value {
+        match &self.value {
+            Value::String(text) => text.as_str().into(),
+            Value::Integer(number) => (*number).into(),
+            Value::Float(number) => (*number).into(),
+            Value::Boolean(truth) => (*truth).into(),
+            Value::Datetime(date) => date
+                .parse::<toml_edit::Datetime>()
+                .map_or_else(|_| date.as_str().into(), toml_edit::Value::from),
+            Value::Array(elements) => elements.iter().map(Self::to_toml).collect(),
+            Value::Table(entries) => {
+                let entries = entries.iter().map(|entry| (&*entry.key, entry.node.to_toml()));
+                toml_edit::Value::InlineTable(entries.collect())
+            }
+        }
     }
 
     /// Fills what this table leaves out from `defaults`. Tables are merged key

@@ -118,7 +118,7 @@ fn fast(raw: &RawApq, problems: &mut Problems) -> FastConfig {
 
 fn only(place: Option<&Place>, method: &str, problems: &mut Problems) {
     if let Some(place) = place {
-        problems.push(place, format!("this key is for method = {method:?} only"));
+        problems.push_unfit(place, format!("this key is for method = {method:?} only"));
     }
 }
 

@@ -115,7 +115,7 @@ fn check_adaptive(node: &Expanded<'_>, bytes: u16, problems: &mut Problems) {
     let raw = &settings.adaptive_mtu;
     if let Some(at) = settings.mtu.as_ref().filter(|at| at.value == Mtu::Adaptive) {
         if !node.is_wifi() {
-            problems.push(&at.place, "only what has a radio can follow its link");
+            problems.push_unfit(&at.place, "only what has a radio can follow its link");
         }
         if settings.aggregation.amsdu_bytes_max.value.0 > 0 {
             let message = "frames with A-MSDUs do not tell how long packets should be; \

@@ -14,6 +14,11 @@ use std::sync::LazyLock;
 /// Settings of nodes without a radio, too.
 const HOST_KEYS: [&str; 3] = ["mtu", "buffer_bytes", "host_cost"];
 
+/// Whether nodes without a radio have this setting, too.
+pub(crate) fn is_of_hosts(key: &str) -> bool {
+    HOST_KEYS.contains(&key)
+}
+
 /// One node of the network.
 pub(crate) struct Expanded<'a> {
     pub name: String,
@@ -84,7 +89,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
             if radio || is_radio(&entry.key) {
                 let key = format!("node.{label}.{}", entry.key);
                 let message = format!("a {role} has no radio, and this key is about one");
-                problems.push(&Place::new(key, entry.key_origin.clone()), message);
+                problems.push_unfit(&Place::new(key, entry.key_origin.clone()), message);
             }
         }
         if let Some(host) = defaults.as_ref().map(host_part) {
@@ -99,7 +104,7 @@ fn refuse_of_access_points(node: &Node, index: usize, problems: &mut Problems) {
     for entry in node.entries().unwrap_or_default().iter().filter(|entry| entry.key == key) {
         let place =
             Place::new(format!("node.{}.{key}", node.label(index)), entry.key_origin.clone());
-        problems.push(&place, "only an access point holds packets for who dozes or is away");
+        problems.push_unfit(&place, "only an access point holds packets for who dozes or is away");
     }
 }
 

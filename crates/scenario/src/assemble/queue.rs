@@ -131,27 +131,27 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
     for place in [place(&raw.target), place(&raw.interval)].into_iter().flatten() {
         if kind == DropTail {
             let only = "this key is for kind = \"codel\", \"fq-codel\" and \"ebdp\" only";
-            problems.push(place, only);
+            problems.push_unfit(place, only);
         }
     }
     if let Some(place) = place(&raw.ecn)
         && !matches!(kind, CoDel | FqCodel)
     {
-        problems.push(place, "this key is for kind = \"codel\" and \"fq-codel\" only");
+        problems.push_unfit(place, "this key is for kind = \"codel\" and \"fq-codel\" only");
     }
     let adapting =
         [place(&raw.burst_packets), place(&raw.average_packets), place(&raw.count_flows)];
     for place in adapting.into_iter().flatten().filter(|_| kind != EmulatedBdp) {
-        problems.push(place, "this key is for kind = \"ebdp\" only");
+        problems.push_unfit(place, "this key is for kind = \"ebdp\" only");
     }
     if let Some(bytes) = place(&raw.bytes)
         && kind == EmulatedBdp
     {
-        problems.push(bytes, "this queue is bounded by packets");
+        problems.push_unfit(bytes, "this queue is bounded by packets");
     }
     let fair = [place(&raw.flows), place(&raw.quantum_bytes), place(&raw.airtime_fairness)];
     for place in fair.into_iter().flatten().filter(|_| kind != FqCodel) {
-        problems.push(place, "this key is for kind = \"fq-codel\" only");
+        problems.push_unfit(place, "this key is for kind = \"fq-codel\" only");
     }
     if let Some(fairness) = &raw.airtime_fairness
         && fairness.value

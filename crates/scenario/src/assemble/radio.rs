@@ -196,7 +196,7 @@ fn error_model(raw: &RawErrorModel, standard: Standard, problems: &mut Problems)
             }
         }
         (Some(ErrorModelKind::Nist | ErrorModelKind::Simulated), Some(table)) => {
-            problems.push(&table.place, "this key is for kind = \"table\" only");
+            problems.push_unfit(&table.place, "this key is for kind = \"table\" only");
             nist()
         }
         (Some(ErrorModelKind::Table), None) => {
@@ -333,7 +333,7 @@ fn fading(raw: &RawFading, problems: &mut Problems) -> Fading {
     if let Some(k) = &raw.k
         && kind != FadingKind::Rician
     {
-        problems.push(&k.place, "this key is for kind = \"rician\" only");
+        problems.push_unfit(&k.place, "this key is for kind = \"rician\" only");
     }
     let doppler_hz = raw.doppler.as_ref().map_or(Hertz(10.0), |at| at.value).0;
     match kind {

@@ -176,11 +176,11 @@ fn jitter(raw: &RawJitter, problems: &mut Problems) -> Jitter {
             Jitter::None
         }
         (JitterKind::Uniform, _, Some(sd)) => {
-            problems.push(&sd.place, "this key is for kind = \"normal\" only");
+            problems.push_unfit(&sd.place, "this key is for kind = \"normal\" only");
             Jitter::None
         }
         (JitterKind::Normal, Some(most), _) => {
-            problems.push(&most.place, "this key is for kind = \"uniform\" only");
+            problems.push_unfit(&most.place, "this key is for kind = \"uniform\" only");
             Jitter::None
         }
     }
@@ -191,7 +191,7 @@ fn loss(raw: &RawLoss, problems: &mut Problems) -> Loss {
     if raw.kind.value == LossKind::Random {
         let bursty = [&raw.good_to_bad, &raw.bad_to_good, &raw.loss_good, &raw.loss_bad];
         for at in bursty.into_iter().flatten() {
-            problems.push(&at.place, "this key is for kind = \"gilbert-elliott\" only");
+            problems.push_unfit(&at.place, "this key is for kind = \"gilbert-elliott\" only");
         }
         return match or(&raw.probability, Probability::ZERO) {
             Probability::ZERO => Loss::None,
@@ -199,7 +199,7 @@ fn loss(raw: &RawLoss, problems: &mut Problems) -> Loss {
         };
     }
     if let Some(at) = &raw.probability {
-        problems.push(&at.place, "this key is for kind = \"random\" only");
+        problems.push_unfit(&at.place, "this key is for kind = \"random\" only");
     }
     let mut change = |at: &Option<At<Probability>>, name: &str| match at {
         Some(at) => {

@@ -173,7 +173,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
         if let Some(place) = place
             && !kinds.contains(&kind)
         {
-            problems.push(place, format!("this key is for {text} flows only"));
+            problems.push_unfit(place, format!("this key is for {text} flows only"));
         }
     };
     only(place(&flow.congestion_control), &[Tcp], "tcp");

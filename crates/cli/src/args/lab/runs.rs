@@ -325,7 +325,7 @@ An interrupt is its usual end, with status 0.
 Examples:
   modprobe mac80211_hwsim radios=0
   lasthop medium hello
-  lasthop medium hello --radio laptop=phy0 --set link.snr=12dB"
+  lasthop medium hello --radio laptop=phy0 --set link.ap-laptop.snr=12dB"
 )]
 pub struct Medium {
     /// What to run.

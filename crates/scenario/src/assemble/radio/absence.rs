@@ -18,7 +18,7 @@ const POWER_SAVE_BUFFER: u32 = 64;
 /// The background scans of a node of this role.
 pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanConfig {
     if role == Role::AccessPoint {
-        problems.push(&raw.here, "an access point does not scan: its stations would lose it");
+        problems.push_unfit(&raw.here, "an access point does not scan: its stations would lose it");
     }
     positive(&raw.period, problems);
     if let Some(away) = &raw.away {

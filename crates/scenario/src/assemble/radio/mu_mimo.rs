@@ -24,7 +24,7 @@ pub(super) fn config(
     let standard = common.standard;
     let is_he = standard == Standard::Dot11ax;
     if role != Role::AccessPoint {
-        problems.push(&raw.here, "only an access point sends to several stations at once");
+        problems.push_unfit(&raw.here, "only an access point sends to several stations at once");
     }
     if !is_he && standard != Standard::Dot11ac {
         let message = format!("MU-MIMO needs 802.11ac or 802.11ax, not {standard}");
@@ -32,7 +32,7 @@ pub(super) fn config(
         return None;
     }
     if !qos {
-        problems.push(&raw.here, "MU-MIMO needs QoS frames, and qos is false");
+        problems.push_unfit(&raw.here, "MU-MIMO needs QoS frames, and qos is false");
     }
     if node.aggregation.built_ahead.value {
         let message = "with mu_mimo A-MPDUs are built when the channel is gained; \

@@ -19,7 +19,7 @@ pub(super) fn config(
     let standard = common.standard;
     if role == Role::AccessPoint {
         let message = "an access point keeps the channel of its set; stations have operating modes";
-        problems.push(&raw.here, message);
+        problems.push_unfit(&raw.here, message);
     }
     if !capabilities.is_vht() && !capabilities.is_he() {
         let message = format!("operating modes need 802.11ac or 802.11ax, not {standard}");
@@ -27,7 +27,7 @@ pub(super) fn config(
         return None;
     }
     if !capabilities.qos {
-        problems.push(&raw.here, "an operating mode needs QoS frames, and qos is false");
+        problems.push_unfit(&raw.here, "an operating mode needs QoS frames, and qos is false");
     }
     let all = OperatingMode::of(capabilities);
     let width = raw.width.as_ref().map_or(all.width, |at| at.value);

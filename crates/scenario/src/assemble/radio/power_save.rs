@@ -35,7 +35,7 @@ pub(super) fn config(
 ) -> Saves {
     let Some(table) = &raw.power_save else { return Saves::default() };
     if role == Role::AccessPoint {
-        problems.push(&table.here, "an access point does not doze: it answers at any time");
+        problems.push_unfit(&table.here, "an access point does not doze: it answers at any time");
     } else if raw.scan.is_some() {
         let message = "a station with power save and scans at once is not modelled; take one";
         problems.push(&table.here, message);
@@ -47,7 +47,7 @@ pub(super) fn config(
     }
     let here = if is_written(&table.kind.place) { &table.kind.place } else { &table.here };
     if !qos {
-        problems.push(here, "service periods need QoS frames, and qos is false");
+        problems.push_unfit(here, "service periods need QoS frames, and qos is false");
         return Saves::default();
     }
     let service_periods = match kind {
@@ -77,7 +77,8 @@ fn check_kind(table: &RawPowerSave, problems: &mut Problems) {
             && !wanted.iter().any(|(wanted, _)| *wanted == kind)
         {
             let names: Vec<String> = wanted.iter().map(|(_, name)| format!("{name:?}")).collect();
-            problems.push(place, format!("this key is for kind = {} only", names.join(" and ")));
+            problems
+                .push_unfit(place, format!("this key is for kind = {} only", names.join(" and ")));
         }
     };
     let (legacy, unscheduled) = ((Legacy, "legacy"), (Unscheduled, "u-apsd"));

@@ -45,7 +45,7 @@ pub(super) fn pseudo(
     let table = steps.table(&pseudo.enabled.place, &pseudo.smoothing, problems);
     if pseudo.enabled.value && !qos {
         let message = "this is about MPDUs under Block Ack, and without qos there are none";
-        problems.push(&pseudo.enabled.place, message);
+        problems.push_unfit(&pseudo.enabled.place, message);
     }
     pseudo.enabled.value.then_some(table)
 }
@@ -71,7 +71,7 @@ pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: 
                 "this is what a receiver of data does, and {:?} only sends it{belongs}",
                 node.name
             );
-            problems.push(&enabled.place, message);
+            problems.push_unfit(&enabled.place, message);
         }
     }
 }

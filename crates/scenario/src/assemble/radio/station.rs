@@ -126,12 +126,12 @@ fn ofdma_of(
     let built_ahead = raw.aggregation.built_ahead.value;
     if role != Role::AccessPoint {
         let message = "only an access point sends to several stations at once";
-        problems.push(&ofdma.here, message);
+        problems.push_unfit(&ofdma.here, message);
     }
     if standard != Standard::Dot11ax {
         problems.push(&ofdma.here, format!("OFDMA needs 802.11ax, not {standard}"));
     } else if !qos {
-        problems.push(&ofdma.here, "OFDMA needs QoS frames, and qos is false");
+        problems.push_unfit(&ofdma.here, "OFDMA needs QoS frames, and qos is false");
     }
     if built_ahead {
         let message = "with ofdma A-MPDUs are built when the channel is gained; \
@@ -317,7 +317,8 @@ fn rate_control(
             && !wanted.iter().any(|(wanted, _)| *wanted == kind)
         {
             let names: Vec<String> = wanted.iter().map(|(_, name)| format!("{name:?}")).collect();
-            problems.push(place, format!("this key is for kind = {} only", names.join(" and ")));
+            problems
+                .push_unfit(place, format!("this key is for kind = {} only", names.join(" and ")));
         }
     };
     let fixed = [(Fixed, "fixed")];
@@ -592,7 +593,7 @@ fn edca(
         for unused in [&raw.edca.background, &raw.edca.video, &raw.edca.voice] {
             if is_written(&unused.here) {
                 let message = "without qos there is one access category: use best_effort";
-                problems.push(&unused.here, message);
+                problems.push_unfit(&unused.here, message);
             }
         }
         let dcf = of(2, cw_min, cw_max, 0);
