@@ -141,7 +141,7 @@ fn knobs_are_there_where_they_change_something() {
     assert!(paths("upload").iter().any(|path| path == "wire.server-ap.delay"));
     assert!(hello.iter().any(|path| path == "link"));
     assert!(paths("places/edge-of-cell").iter().any(|path| path == "link.0.snr"));
-    assert!(paths("places/home").iter().any(|path| path == "wire.server-ap.down.rate"));
+    assert!(paths("places/home").iter().any(|path| path == "wire.ap-server.down.rate"));
 }
 
 /// What a knob shows is what the scenario has: set to that, it is the same scenario.

@@ -71,6 +71,12 @@ mod tests {
                 scenario.own_nodes().iter().map(|node| node.name.as_str()).collect();
             assert_eq!(nodes[..2], ["ap", "laptop"], "{name}");
             assert!(nodes.contains(&"server"), "{name}");
+            // Up is away from the access point, and the slower way of a line.
+            for wire in &scenario.network.wires {
+                assert_eq!(nodes[wire.ends[0].index()], "ap", "{name}");
+                let [up, down] = wire.directions.each_ref().map(|it| it.rate);
+                assert!(up <= down, "{name}: {up:?} {down:?}");
+            }
             let has_flow = scenario.flows.iter().any(|flow| {
                 let ends = [flow.from, flow.to];
                 ends.iter().any(|end| nodes[end.index()] == "laptop")
