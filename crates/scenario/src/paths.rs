@@ -56,7 +56,7 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
         let list = name;
         let is_it = |name: &str, label: &str, element: &Node| {
             set::is_called(name, label, element)
-                || set::direction_called(Some(list), name, element).is_some()
+                || set::directions_called(Some(list), name, element).next().is_some()
         };
         // Names may hold dots: the longest that fits is taken, as a path is read.
         let ends = rest.match_indices('.').map(|(end, _)| end).collect::<Vec<_>>();

@@ -140,18 +140,17 @@ pub(crate) fn is_called(name: &str, label: &str, element: &Node) -> bool {
     matches(name, label) || turned().is_some_and(|label| matches(name, &label))
 }
 
-/// The direction of an element of the list `list` that is called `name`, such as `server->ap`.
-pub(crate) fn direction_called(
+/// The directions of an element of the list `list` that are called `name`, such as
+/// `server->ap`.
+pub(crate) fn directions_called(
     list: Option<&str>,
     name: &str,
     element: &Node,
-) -> Option<&'static str> {
-    let [one, other] = element.ends().filter(|_| list == Some("wire") && name.contains("->"))?;
-    let is = |from: &str, to: &str| matches(name, &format!("{from}->{to}"));
-    if is(one, other) {
-        return Some("up");
-    }
-    is(other, one).then_some("down")
+) -> impl Iterator<Item = &'static str> {
+    let ends = element.ends().filter(|_| list == Some("wire") && name.contains("->"));
+    let directions = ends.map(|[one, other]| [("up", one, other), ("down", other, one)]);
+    let is_it = move |(_, from, to): &(_, &str, &str)| matches(name, &format!("{from}->{to}"));
+    directions.into_iter().flatten().filter(is_it).map(|(key, ..)| key)
 }
 
 /// The elements that `text` begins with the name of, as steps to them, and the name's length.
@@ -177,7 +176,7 @@ fn elements_named(
         let mut named: Vec<Vec<Step>> =
             indices.into_iter().map(|index| vec![Step::Index(index)]).collect();
         for (index, element) in elements.iter().enumerate() {
-            if let Some(direction) = direction_called(list, name, element) {
+            for direction in directions_called(list, name, element) {
                 named.push(vec![Step::Index(index), Step::Key(direction.into())]);
             }
         }

@@ -1,8 +1,8 @@
-//! What it means to set a key, the same for `--set`, for `[[change]]`, for `lasthop set` and for
-//! a sweep. Beside its own place a key may concern others: a link that no `[[link]]` tells of
-//! gets one; of what a link is given by, one takes the place of the rest; a key of a whole wire
-//! reaches a direction that has its own. A pattern sets a key where it can be: elements that
-//! cannot have it are left out, unless none can.
+//! The effects of setting a key, the same for `--set`, `[[change]]`, `lasthop set` and sweeps.
+//! A key may concern more than its own place. A link without a `[[link]]` gets one. The ratio,
+//! the path loss and the loss of a link replace each other. A key of a whole wire also sets a
+//! direction that has its own. A pattern leaves out elements that cannot have the key, unless none
+//! can.
 
 use crate::assemble::is_of_hosts;
 use crate::error::Problems;
@@ -11,9 +11,9 @@ use crate::tree::{Entry, Node, Origin, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use toml_edit::DocumentMut;
 
-/// What a link is given by: one of these.
+/// The keys that give the strength of a link: it has one of them.
 const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
-/// What a link that is given by its loss does not have.
+/// Keys that a link with a fixed loss cannot have.
 const LINK_WITHOUT_LOSS: [&str; 2] = ["snr_changes", "fading"];
 /// The directions of a wire.
 const DIRECTIONS: [&str; 2] = ["up", "down"];
@@ -21,7 +21,7 @@ const DIRECTIONS: [&str; 2] = ["up", "down"];
 /// A scenario in which keys are set.
 pub(crate) struct Edited<'a> {
     pub tree: &'a mut Node,
-    /// Its text, if that is kept.
+    /// The text of the scenario, if it is kept.
     pub document: Option<&'a mut DocumentMut>,
 }
 
@@ -56,7 +56,7 @@ impl Edited<'_> {
         Some(entry)
     }
 
-    /// Adds a `[[link]]` for a path to one that none tells of, if the path names two nodes.
+    /// Adds the `[[link]]` that a path names by two nodes, if there is none.
     fn ensure_link(&mut self, path: &str, origin: &Origin) {
         let Some(rest) = path.strip_prefix("link.") else { return };
         let links = self.tree.child("link").and_then(Node::elements);
@@ -114,10 +114,10 @@ impl Edited<'_> {
     }
 }
 
-/// What is remembered from one key to the next.
+/// The state that one key leaves to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Setting {
-    /// What was said of links before a loss took its place, by their place.
+    /// Entries of links that a loss replaced, by the place of the link.
     replaced: BTreeMap<String, Vec<Entry>>,
 }
 
@@ -259,7 +259,8 @@ fn taken_by_none(tree: &Node, steps: &[Step]) -> Option<String> {
         .then(|| format!("every node has its own {key}, so that none takes this; set node.*.{key}"))
 }
 
-/// Where the directions of a wire have a key of their own that was set for the whole wire.
+/// The steps to a key in those directions of a wire that have their own; `steps` set it for the
+/// whole wire.
 fn own_of_directions(tree: &Node, steps: &[Step]) -> Vec<Vec<Step>> {
     let [Step::Key(list), Step::Index(index), Step::Key(key), rest @ ..] = steps else {
         return Vec::new();

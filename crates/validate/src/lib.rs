@@ -2,7 +2,7 @@
 //! (closed forms), and reports which values are within their bands.
 //!
 //! [`setting`] is one experiment in a Wi-Fi cell, [`closed_forms`] the theory.
-//! [`kernel`] and [`losses`] are comparisons with the kernel's TCP; [`links`],
+//! [`kernel`], [`losses`] and [`places`] are comparisons with the kernel's TCP; [`links`],
 //! [`tunnels`] and [`paths`] measure coded links; [`queues`] measures known queues from
 //! outside; [`instructions`] counts what a packet costs, [`memory`] what many stations take,
 //! [`pace`] measures what an emulated packet does and how late it is, [`speed`] compares what
@@ -23,6 +23,7 @@ pub mod memory;
 pub mod minstrel;
 pub mod pace;
 pub mod paths;
+pub mod places;
 pub mod queues;
 pub mod recording;
 pub mod setting;

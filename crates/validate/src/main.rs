@@ -23,6 +23,7 @@ use validate::links::{Case, LOSSES};
 use validate::minstrel::{Comparison, Share, Trace, TraceError};
 use validate::pace::{self, Case as PaceCase};
 use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
+use validate::places;
 use validate::recording::{self, Runner};
 use validate::speed::{self, Speed};
 use validate::{instructions, memory};
@@ -65,6 +66,10 @@ Examples: cargo run --release -p validate -- franc --losses 0,20
           cargo run --release -p validate -- paths 'beside' 'two tunnels'"
     )]
     Paths(PathsOptions),
+    /// The places, simulated and emulated: a download and a ping in each, in real time
+    #[command(after_help = "Needs the program: cargo build --release
+Example: cargo run --release -p validate -- places --check cafe hotel")]
+    Places(PlacesOptions),
     /// What tunnels cost the CPU: measures what has no result yet, then shows all
     #[command(after_help = "Needs the program and iperf3: cargo build --release
 Example: cargo run --release -p validate -- tunnels --again udp")]
@@ -238,6 +243,18 @@ struct PathsOptions {
 }
 
 #[derive(Args)]
+struct PlacesOptions {
+    /// Runs of each place, simulated and emulated
+    #[arg(long, default_value = "3", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Exit with 1 if a target is missed
+    #[arg(long)]
+    check: bool,
+    /// Only these places
+    places: Vec<String>,
+}
+
+#[derive(Args)]
 struct TunnelsOptions {
     /// Only these: plain, udp, ethernet, wireguard, wireguard-go, kcptun
     tunnels: Vec<String>,
@@ -382,6 +399,7 @@ fn main() -> ExitCode {
             show("paths, real time", false)
         }
         Against::Paths(options) => return paths(&options),
+        Against::Places(options) => return places(&options),
         Against::Tunnels(options) => {
             if !measure::tunnels(&options.tunnels, options.again) {
                 return ExitCode::FAILURE;
@@ -622,6 +640,41 @@ fn recording(options: &RecordingOptions) -> ExitCode {
         return ExitCode::from(2);
     }
     ExitCode::SUCCESS
+}
+
+/// Simulates and emulates places and prints how they compare.
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn places(options: &PlacesOptions) -> ExitCode {
+    let compared = measure::lasthop().and_then(|program| {
+        let names = match options.places.is_empty() {
+            true => places::names(&program)?,
+            false => options.places.clone(),
+        };
+        // Hidden if standard error is not a terminal.
+        let progress = ProgressBar::new(names.len() as u64);
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
+        progress.set_style(style.expect("a template that was tried"));
+        let mut compared = Vec::new();
+        for name in names {
+            progress.set_message(name.clone());
+            compared.push(places::compare(&program, &name, options.runs)?);
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        Ok(compared)
+    });
+    let table = match compared {
+        Ok(compared) => places::table(&compared),
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    print!("{}", table.markdown());
+    match options.check && table.count(Verdict::Fail) > 0 {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    }
 }
 
 /// Emulates, and prints what it cost and how late it was.
