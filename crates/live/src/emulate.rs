@@ -64,9 +64,12 @@ pub struct EmulateOptions {
     pub signal_noted: Arc<AtomicUsize>,
 }
 
+/// A function that takes a line of text.
+pub type TakesLine = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// What is called with a line for the user: a way to the outside that leads nowhere.
 #[derive(Clone, Default)]
-pub struct Say(pub Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Say(pub Option<TakesLine>);
 
 impl Say {
     /// Calls it, if there is one.

@@ -250,7 +250,7 @@ fn the_machines_network_is_reached_through_the_network_of_the_nodes() {
     let url = format!("http://{address}:{port}/");
     // Another node has its own way; two of them at a time are no trouble.
     let right = format!(
-        "[[run]]\nnode = \"right\"\ncommand = \"curl -sm 3 -o /dev/null -w '%{{time_connect}}' {url}\"\n"
+        "[[run]]\nnode = \"right\"\nstart = \"700ms\"\ncommand = \"curl -sm 3 -o /dev/null -w '%{{time_connect}}' {url}\"\n"
     );
     let command = format!("{}; {others}", curl_twice(&url, &written));
     let Some((outcome, _)) = run("0.0", &right, outside.clone(), &command) else { return };

@@ -8,7 +8,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Run a scenario", &["simulate", "emulate", "set", "sweep", "compare", "medium"]),
     ("Look at runs", &["report", "serve"]),
     ("Real networks", &["doctor", "capture", "apq", "franc"]),
-    ("Examples and papers", &["demo", "places", "scenario", "reproduce"]),
+    ("Scenarios and papers", &["demo", "places", "scenario", "reproduce"]),
     ("This program", &["schema", "completions", "manual"]),
 ];
 
