@@ -154,34 +154,34 @@ tables! {
 
     /// Power save of a station.
     RawPowerSave {
-        /// "legacy": the station announces by a Null frame that it dozes, wakes for beacons, and
-        /// fetches what they announce. It wakes up to send, and stays awake for a while: the
-        /// dynamic power save of Linux' mac80211, with its defaults. "firmware": it sends without
-        /// leaving power save mode, so that answers wait for a beacon, too, and fetches each frame by
-        /// a PS-Poll. Much traffic wakes it up. The defaults are those of Linux' rtw88 (Realtek);
-        /// rtlwifi, many phones and small computers do the same. "off": always awake. "u-apsd" (WMM
+        /// "legacy": the station dozes after a Null frame, wakes for beacons, and fetches the packets
+        /// that beacons announce. The station wakes up to send, and stays awake for a while: the
+        /// dynamic power save of Linux' mac80211, with its defaults. "firmware": the station sends
+        /// without leaving power save mode, so that answers wait for a beacon, too, and fetches each
+        /// frame by a PS-Poll. Much traffic wakes the station up. The defaults are those of Linux'
+        /// rtw88 (Realtek chips); rtlwifi does the same. "off": always awake. "u-apsd" (WMM
         /// power save): it stays in power save mode, and its own frames begin service periods, in
         /// which the access point sends what it holds. "twt", with 802.11ax: an individual agreement, by which it wakes up at fixed times.
         value kind: PowerSaveKind = "legacy";
         /// It dozes after so long without traffic (legacy).
         option idle: Duration = "100ms";
-        /// It leaves power save mode as soon as it has sent or received more data frames than this
-        /// in a busy_interval (firmware).
+        /// The station leaves power save mode as soon as it has sent or received more data frames
+        /// than this in a busy_interval (firmware).
         option busy_frames: Whole<0, 1_000_000> = "50 (rtw88's RTW_LPS_THRESHOLD)";
         /// At the end of each such interval with fewer it returns to power save mode (firmware).
         option busy_interval: Duration = "2s (rtw88's RTW_WATCH_DOG_DELAY_TIME)";
         /// It listens to one beacon of so many (legacy, firmware and u-apsd).
         option listen_interval: Whole<1, 255> = "1";
-        /// How far its clock strays from one beacon to the next while it dozes, a standard
-        /// deviation (legacy and firmware). Errors add up until it hears a beacon. If its radio is
-        /// on too late, it misses the beacon, and most likely the next ones. Zero is a clock that
-        /// is exact, as that of a laptop's card; 80 % of wake_lead make the waits that small
-        /// computers were measured with (docs/power-save.md).
+        /// Standard deviation of the clock's error from one beacon to the next while the station
+        /// dozes (legacy and firmware). Errors add up until the station hears a beacon. An error
+        /// above wake_lead makes it miss the beacon, and most likely the next ones. Zero is an exact
+        /// clock; 80 % of wake_lead gives the waits measured at small computers
+        /// (docs/power-save.md).
         option wake_jitter: Duration = "0s";
-        /// How long before a beacon its radio is to be on (legacy and firmware).
+        /// The radio is to be on this long before a beacon (legacy and firmware).
         option wake_lead: Duration = "3.072ms (ath9k's SLEEP_SLOP, 3 time units)";
-        /// After so many beacons missed in a row it stays awake until it hears one (legacy and
-        /// firmware).
+        /// Beacons missed in a row, after which the station stays awake until it hears one (legacy
+        /// and firmware).
         option beacons_missed_max: Whole<1, 255> = "7 (mac80211's beacon_loss_count)";
         /// How it gets what is held for it (legacy): by waking up with a Null frame, or
         /// by a PS-Poll for each frame.

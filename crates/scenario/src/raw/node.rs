@@ -90,7 +90,7 @@ tables! {
 
     /// Settings of a node, or of all nodes in `[node_defaults]`.
     RawNodeSettings {
-        /// Its product class; keys that neither the node nor [node_defaults] has are set by it.
+        /// Product class of the node: it sets keys that neither the node nor [node_defaults] has.
         option profile: Profile = "the scenario's";
         /// Transmit power. 20 dBm is the limit at 2.4 GHz in Europe and what
         /// most access points and laptops reach at 5 GHz.
@@ -164,9 +164,9 @@ tables! {
         /// keeps a packet in one page. Off is a kernel that does not.
         value buffer_bytes: OrOff<Whole<576, 65_535>> = "off";
         /// Background scans: the node leaves its channel again and again. A station looks
-        /// for other access points so, and says by Null frames that it is gone. An access point,
-        /// which does so to choose its channel or to watch for rogues, tells nobody: beacons are
-        /// missing, what it has to send waits, and what stations send to it is lost.
+        /// for other access points, and announces each absence by a Null frame. An access point
+        /// leaves without notice, to choose its channel or to watch for rogues: beacons are
+        /// missing, its packets wait, and frames of its stations are lost.
         off_table scan: RawScan = "\"off\": it stays on its channel";
         /// Power save of a station: it dozes when nothing happens, or but for service
         /// periods. Not together with scan.
@@ -184,7 +184,7 @@ tables! {
         /// Downlink MU-MIMO of an access point with 802.11ac or 802.11ax: one PPDU to
         /// several stations, each on streams of its own over the whole width.
         off_table mu_mimo: RawMuMimo = "\"off\": each PPDU is for one station";
-        /// What every packet costs the host that sends, receives or forwards it.
+        /// Time that every packet costs the host that sends, receives or forwards it.
         off_table host_cost: RawHostCost = "\"off\": a host that is never the bottleneck";
     }
 
@@ -197,8 +197,8 @@ tables! {
         option max: MtuBytes = "what the standard and the buffers of both ends allow";
     }
 
-    /// What packets cost a host: at both ends of a flow and where they are forwarded, as by an
-    /// access point between wire and air, once each. The parts of a packet that was cut count each
+    /// Time that packets cost a host: at both ends of a flow, and at nodes that forward them, as an
+    /// access point does between wire and air. The parts of a packet that was cut count each
     /// for itself. A node that forwards more than its processor can drops them, from 1000 that
     /// wait on (Linux' net.core.netdev_max_backlog).
     RawHostCost {
@@ -206,8 +206,8 @@ tables! {
         value per_packet: Duration = "0s";
         /// For every byte.
         value per_byte: Duration = "0s";
-        /// How much later every packet is, while the processor goes on with others: interrupts that
-        /// are held back (ath9k up to 2 ms, iwlwifi likewise), threads that wake up.
+        /// Delay of every packet beside the processor's time: interrupts that are held back (ath9k
+        /// and iwlwifi up to 2 ms), threads that wake up. Others pass meanwhile.
         value latency: Duration = "0s";
     }
 }

@@ -33,9 +33,9 @@ pub struct PowerSaveConfig {
     pub listen_interval: u8,
     /// How it retrieves the packets that are held for it.
     pub retrieval: Retrieval,
-    /// How it sends.
+    /// Awake, or in power save mode.
     pub sending: Sending,
-    /// How well it is in time for beacons.
+    /// Its clock between beacons.
     pub clock: WakeClock,
 }
 
@@ -47,7 +47,7 @@ impl PowerSaveConfig {
     }
 }
 
-/// How a station that saves power sends.
+/// The mode in which a station that saves power sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
     /// It wakes up by a Null with PM = 0, and dozes when it is idle (mac80211's dynamic power
