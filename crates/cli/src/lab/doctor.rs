@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::table::{self, number, text, value, wrapped};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lasthop_doctor::DoctorDocument;
+use lasthop_doctor::counter::{self, Share};
 use lasthop_doctor::document::{
     Class, EmulationDevice, Facts, Finding, Interface, ModuleState, Severity, State, Station,
     StationQueue, Verb, Wifi,
@@ -236,7 +237,7 @@ fn about_wifi(wifi: &Wifi) -> String {
     }));
     parts.extend(wifi.power_dbm.map(|dbm| format!("{dbm} dBm")));
     parts.extend(
-        wifi.power_save.map(|is_on| format!("power save {}", if is_on { "on" } else { "off" })),
+        wifi.power_save.map(|is_on| format!("power save {}", if is_on { "on" } else { "set off" })),
     );
     let queues = match (wifi.txqs, wifi.aql) {
         (true, true) => "FQ-CoDel in mac80211, with AQL",
@@ -275,7 +276,7 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
     ];
     let or_empty = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
     let row = |station: &Station| {
-        let signal = station.signal_mean_dbm.or(station.signal_dbm);
+        let signal = counter::signal_dbm(station);
         let rate = station.tx_rate.as_ref();
         let how = rate.and_then(|rate| {
             let width = rate.width_mhz.map_or(String::new(), |mhz| format!(", {mhz} MHz"));
@@ -295,8 +296,8 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
             how.unwrap_or_default(),
             station.rx_rate.as_ref().map_or(String::new(), |rate| value(rate.mbps)),
             or_empty(station.tx_packets),
-            or_empty(station.tx_retries),
-            or_empty(station.tx_failed),
+            counted_or_unknown(station.tx_retries, &counter::retries(station)),
+            counted_or_unknown(station.tx_failed, &counter::failures(station)),
             codel(|queue| queue.drops),
             codel(|queue| queue.marks),
             tids.unwrap_or_default(),
@@ -310,6 +311,15 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
         out.push_str(&format!("  and {beyond} more stations\n"));
     }
     out
+}
+
+/// A counter, unless it cannot be what it is called.
+fn counted_or_unknown(counter: Option<u32>, share: &Share) -> String {
+    match (counter, share) {
+        (_, Share::Unknown(_)) => "not known".into(),
+        (Some(counter), _) => counter.to_string(),
+        (None, _) => String::new(),
+    }
 }
 
 fn told(finding: &Finding, stream: Stream, width: usize) -> String {
