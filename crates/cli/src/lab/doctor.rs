@@ -4,7 +4,7 @@
 use crate::args::Doctor;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
-use crate::table::{self, number, text, value, wrapped};
+use crate::table::{self, counted as counted_of, number, text, value, wrapped};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lasthop_doctor::DoctorDocument;
 use lasthop_doctor::counter::{self, Share};
@@ -189,6 +189,7 @@ fn about(interface: &Interface, stream: Stream, width: usize) -> String {
         .map(|one| {
             let waits = match one.backlog_packets {
                 0 => String::new(),
+                1 => " (1 packet waits)".into(),
                 packets => format!(" ({packets} packets wait)"),
             };
             format!("{}{waits}", one.kind)
@@ -237,7 +238,8 @@ fn about_wifi(wifi: &Wifi) -> String {
     }));
     parts.extend(wifi.power_dbm.map(|dbm| format!("{dbm} dBm")));
     parts.extend(
-        wifi.power_save.map(|is_on| format!("power save {}", if is_on { "on" } else { "set off" })),
+        wifi.power_save
+            .map(|is_on| format!("power save {}", if is_on { "on" } else { "set to off" })),
     );
     let queues = match (wifi.txqs, wifi.aql) {
         (true, true) => "FQ-CoDel in mac80211, with AQL",
@@ -255,7 +257,10 @@ fn about_wifi(wifi: &Wifi) -> String {
         parts.push(format!("aql_enable {state} ({all})"));
     }
     if let Some(queue) = wifi.queue {
-        parts.push(format!("{} packets wait there", queue.backlog_packets));
+        parts.push(match queue.backlog_packets {
+            1 => "1 packet waits there".into(),
+            packets => format!("{packets} packets wait there"),
+        });
     }
     parts.join(", ")
 }
@@ -308,7 +313,7 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
     let mut out = table::render_all(&columns, &rows, stream);
     let beyond = wifi.stations.len() - rows.len() + wifi.stations_left_out as usize;
     if beyond > 0 {
-        out.push_str(&format!("  and {beyond} more stations\n"));
+        out.push_str(&format!("  and {} more\n", counted_of(beyond, "station")));
     }
     out
 }
