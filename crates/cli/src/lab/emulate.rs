@@ -12,7 +12,7 @@ use crate::lab::page;
 use crate::lab::perfetto;
 use crate::lab::report;
 use crate::lab::scenario;
-use crate::lab::simulate::wall_s;
+use crate::lab::simulate::{lock, wall_s};
 use crate::lab::view::View;
 use crate::lab::web::Web;
 use lasthop_live::control::Control;
@@ -35,6 +35,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
     args.expected.check(&scenario, !(args.command.is_empty() && scenario.programs.is_empty()))?;
+    let _lock = lock(args.output.out.as_deref())?;
     let out = args.output.out.as_ref();
     let mut directory = out.map(OutputDir::create).transpose().map_err(Failure::message)?;
     let has_command = !args.command.is_empty();
@@ -260,6 +261,10 @@ fn warn(outcome: &EmulateOutcome, document: &RunDocument) {
 fn lost_outside(outcome: &EmulateOutcome, stream: Stream) -> String {
     match outcome.frames_lost_outside {
         0 => String::new(),
+        1 => format!(
+            "{} 1 frame was lost outside the model: this machine was too slow\n",
+            stream.yellow("warning:")
+        ),
         lost => format!(
             "{} {lost} frames were lost outside the model: this machine was too slow\n",
             stream.yellow("warning:")
