@@ -23,3 +23,4 @@ mod scenario;
 mod simulate;
 mod sweep;
 mod units;
+mod writers;
