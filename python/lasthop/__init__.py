@@ -27,6 +27,21 @@ from lasthop._run import Run, simulate
 from lasthop._scenario import Problem, ScenarioError
 from lasthop._sweep import Sweep, SweepError, sweep
 
+# They are of this module for readers of a traceback: `lasthop.ScenarioError`.
+for _public in (
+    CommandFailed,
+    EmulateError,
+    EmulateRefused,
+    EmulatedRun,
+    Problem,
+    Run,
+    ScenarioError,
+    Sweep,
+    SweepError,
+):
+    _public.__module__ = __name__
+del _public
+
 __all__ = [
     "CommandFailed",
     "EmulateError",

@@ -115,3 +115,13 @@ def test_an_example_of_the_page_runs(
 
 def test_the_page_has_examples() -> None:
     assert len(examples()) >= 5
+
+
+def test_names_in_tracebacks_are_those_of_the_package() -> None:
+    public = [getattr(lasthop, name) for name in lasthop.__all__]
+    for one in public:
+        if inspect.isclass(one):
+            assert one.__module__ == "lasthop", one
+    with pytest.raises(lasthop.ScenarioError) as raised:
+        lasthop.Scenario.parse("duration = 1")
+    assert f"{raised.type.__module__}.{raised.type.__qualname__}" == "lasthop.ScenarioError"

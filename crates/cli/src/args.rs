@@ -237,6 +237,9 @@ pub fn printed(usage: &clap::Error, is_plain: bool) -> String {
     if is_help { text.replace(UNBROKEN, " ") } else { text }
 }
 
+#[cfg(all(test, feature = "lab", feature = "franc"))]
+mod examples;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@ mod perfetto;
 mod places;
 mod report;
 mod reproduce;
-mod scenario;
+pub mod scenario;
 mod serve;
 mod set;
 mod simulate;

@@ -166,10 +166,14 @@ pub fn percent(fraction: f64) -> String {
     value(100.0 * fraction)
 }
 
-/// A number of things, as "1 flow" or "2 flows".
-pub fn several(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", count(number))
+/// A number of things, whose plural ends in an s.
+pub fn counted(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The same with its digits in groups of three.
+pub fn many(number: u64, one: &str) -> String {
+    format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// A whole number with its digits in groups of three.
@@ -188,6 +192,12 @@ pub fn count(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0, 1, 2].map(|n| counted(n, "run")), ["0 runs", "1 run", "2 runs"]);
+        assert_eq!([1, 1_234].map(|n| many(n, "frame")), ["1 frame", "1 234 frames"]);
+    }
 
     #[test]
     fn columns_are_aligned_and_empty_ones_left_out() {

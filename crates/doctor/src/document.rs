@@ -405,9 +405,12 @@ pub struct Wifi {
     /// Transmit power in dBm.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power_dbm: Option<f64>,
-    /// Whether power save is on.
+    /// Whether power save is on, as nl80211 reports it: the setting, not the radio.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power_save: Option<bool>,
+    /// Settings of the driver with which it or its firmware sleeps whatever nl80211 reports.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub sleep_settings: Vec<SleepSetting>,
     /// Kinds of interfaces that the radio can be.
     pub radio_kinds: Vec<String>,
     /// Whether packets wait in mac80211's queues for each station and TID (TXQ), with
@@ -440,6 +443,16 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+/// A setting of a driver.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SleepSetting {
+    /// Its file.
+    pub path: String,
+    /// Its value, as the file has it.
+    pub value: String,
+}
+
 /// What waits in mac80211's queues of a radio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -461,6 +474,13 @@ pub struct AqlLimits {
     pub enabled: Option<bool>,
     /// Each access category's limits, from `aql_txq_limit`.
     pub limits: Vec<AqlLimit>,
+    /// Airtime below mac80211's queues of the whole radio in microseconds, from `aql_pending`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pending_us: Option<u32>,
+    /// Airtime of the whole radio in microseconds from which on the lower limits hold
+    /// (`aql_threshold`).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub threshold_us: Option<u32>,
 }
 
 /// Airtime queue limits of an access category.
@@ -535,9 +555,27 @@ pub struct Station {
     /// Block Ack sessions, from debugfs (`agg_status`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aggregation: Option<Aggregation>,
+    /// Airtime below mac80211's queues for it, by access category, from debugfs (`aql`; `airtime`
+    /// in Linux 5.5).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub aql: Vec<StationAql>,
     /// Its queues in mac80211; CoDel's parameters are from debugfs (`aqm`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<StationQueue>,
+}
+
+/// Airtime below mac80211's queues for a station and an access category.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StationAql {
+    /// The access category: VO, VI, BE, BK.
+    pub category: String,
+    /// Airtime of frames that the driver has and that are not complete, in microseconds.
+    pub pending_us: u32,
+    /// Its limit while the radio's total is above its threshold, in microseconds.
+    pub low_us: u32,
+    /// Its limit otherwise, in microseconds.
+    pub high_us: u32,
 }
 
 /// Block Ack sessions with a station.

@@ -354,6 +354,9 @@ fn interfaces(files: &mut Files) -> Vec<Interface> {
     for interface in &mut interfaces {
         interface.qdiscs.sort_by_key(|qdisc| !qdisc.root);
         if let Some(wifi) = &mut interface.wifi {
+            if let Some(module) = &interface.module {
+                wifi.sleep_settings = wifi::sleep_parameters(files, module);
+            }
             let name = interface.name.clone();
             wifi::read_debugfs(files, &name, wifi, &mut interface.unread);
         }

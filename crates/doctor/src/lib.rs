@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`gather`](mod@gather) | facts: what is read of the kernel, and tried with its leave |
 //! | [`nl80211`], [`qdisc`], [`text`] | what the kernel says, as bytes and text, read (pure) |
+//! | [`counter`] | whether a driver's counters can be what they are called (pure) |
 //! | [`finding`] | what is wrong or worth knowing, by a pure function of the facts |
 //! | [`verb`] | which verbs of lasthop work, by another one |
 //! | [`document`] | all of it as JSON |
@@ -17,6 +18,7 @@
 #![cfg(target_os = "linux")]
 #![forbid(unsafe_code)]
 
+pub mod counter;
 pub mod document;
 pub mod finding;
 pub mod gather;

@@ -325,6 +325,7 @@ pub fn station(payload: &[u8]) -> Option<Station> {
         tx_airtime_us: u64_of(info, station::TX_DURATION),
         rx_airtime_us: u64_of(info, station::RX_DURATION),
         aggregation: None,
+        aql: Vec::new(),
         queue: find(info, station::TID_STATS).and_then(station_queue),
     })
 }

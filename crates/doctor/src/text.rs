@@ -2,7 +2,7 @@
 //! (net/mac80211/debugfs.c, debugfs_sta.c of Linux 6.1 and 6.12). Pure. What is not as expected is
 //! absent.
 
-use crate::document::{Aggregation, AqlLimit, StationQueue};
+use crate::document::{Aggregation, AqlLimit, StationAql, StationQueue};
 
 /// What matters of `/proc/self/status`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +102,38 @@ pub fn aql_limits(text: &str) -> Vec<AqlLimit> {
             words.next().is_none().then_some(AqlLimit { category, low_us, high_us })
         })
         .collect()
+}
+
+/// A station's `aql` (`sta_aql_read`), or its `airtime` of Linux 5.5, which has the same two lines:
+/// `Q depth: VO: 0 us ..` and `Q limit[low/high]: VO: 5000/12000 ..`. A category without all
+/// three numbers is left out.
+pub fn station_aql(text: &str) -> Vec<StationAql> {
+    let line = |name: &str| {
+        let rest = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default();
+        rest.split_whitespace().filter(|word| *word != "us").collect::<Vec<_>>()
+    };
+    let (depths, limits) = (line("Q depth:"), line("Q limit[low/high]:"));
+    let of = |words: &[&str], category: &str| {
+        let place = words.iter().position(|word| word.strip_suffix(':') == Some(category))?;
+        words.get(place + 1).map(|word| (*word).to_owned())
+    };
+    let category = |name: &&str| {
+        let limits = of(&limits, name)?;
+        let (low, high) = limits.split_once('/')?;
+        Some(StationAql {
+            category: (*name).to_owned(),
+            pending_us: of(&depths, name)?.parse().ok()?,
+            low_us: low.parse().ok()?,
+            high_us: high.parse().ok()?,
+        })
+    };
+    ["VO", "VI", "BE", "BK"].iter().filter_map(category).collect()
+}
+
+/// The total of a radio's `aql_pending`, in microseconds: a line `total  N us`.
+pub fn aql_pending(text: &str) -> Option<u32> {
+    let total = text.lines().find_map(|line| line.trim().strip_prefix("total"))?;
+    total.split_whitespace().next()?.parse().ok()
 }
 
 /// Whether a file has 1 or 0.

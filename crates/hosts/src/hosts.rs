@@ -50,8 +50,8 @@ pub enum HostsError {
     },
     /// A congestion control that only a kernel has.
     #[error(
-        "flow {flow:?}: the model has the congestion controls \"cubic\" and \"reno\", \
-         not {name:?}; `emulate` takes what the kernel has where endpoints = \"kernel\""
+        "flow {flow:?}: the model, which simulate, sweep and compare run, has the congestion controls \
+         \"cubic\" and \"reno\", not {name:?}; emulate takes those of the kernel where endpoints = \"kernel\""
     )]
     CongestionControl {
         /// Name of the flow.

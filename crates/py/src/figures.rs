@@ -11,7 +11,7 @@ use lasthop_reproduce::{
     Claim, Figure, Outcome, PAPERS, Paper, Quantity, Report, ReproduceError, Tested, date, files,
     select,
 };
-use lasthop_trace::{OutputDir, OutputError};
+use lasthop_trace::{OutputDir, OutputError, OutputLock};
 use pyo3::exceptions::{PyIndexError, PyLookupError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -333,6 +333,7 @@ impl RawFigures {
     /// Writes what the command writes into a directory, all or nothing.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = py.detach(|| {
+            let _lock = OutputLock::exclusive(&path)?;
             let mut directory = OutputDir::create(path)?;
             for (name, content) in files(&self.outcomes, &self.report) {
                 directory.write(&name, &content)?;

@@ -44,7 +44,7 @@ pub use figure::{
 pub use files::files;
 pub use papers::{PAPERS, UnknownFigure, select};
 pub use report::{Report, date, schema};
-pub use run::{Outcome, ReproduceError, reproduce};
+pub use run::{Cost, Costs, Outcome, ReproduceError, costs, reproduce};
 
 /// The name of the plot of a figure, without extension.
 pub fn plot_name(outcome: &Outcome) -> String {

@@ -11,6 +11,7 @@ use lasthop_run::RunError;
 use lasthop_scenario::{Scenario, ScenarioError};
 use lasthop_trace::RunInfo;
 use lasthop_units::Instant;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -81,6 +82,13 @@ struct Job {
     scenario: Scenario,
 }
 
+impl Job {
+    /// Its simulated time in ms.
+    fn millis(&self) -> u64 {
+        self.scenario.duration.as_nanos() / 1_000_000
+    }
+}
+
 /// Makes the figures, with at most `jobs` runs at a time. `progress` is called at
 /// intervals, from several threads; setting `stop` ends all runs early.
 ///
@@ -95,6 +103,66 @@ pub fn reproduce(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Outcome>, ReproduceError> {
+    let (unique, wanted) = plan(figures)?;
+    let results = run_all(&unique, jobs, stop, progress)?;
+    let outcomes = figures.iter().zip(wanted).map(|(&(paper, figure), indices)| {
+        let runs = indices.iter().map(|(run, index)| note(run, &unique[*index].scenario));
+        let runs = runs.collect();
+        let data = indices.into_iter().map(|(run, index)| (run, &results[index])).collect();
+        Outcome { paper, figure, findings: (figure.read)(&Runs(data)), runs }
+    });
+    Ok(outcomes.collect())
+}
+
+/// What figures take: their runs, those that several read counted once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Runs.
+    pub runs: usize,
+    /// Simulated time of all of them, in ms. Measurements may end earlier.
+    pub simulated_ms: u64,
+}
+
+/// What it takes to make each of `figures` alone, and to make all of each paper and all of them.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// Of each figure, in their order.
+    pub figures: Vec<Cost>,
+    /// Of the figures of each paper, in the order in which papers occur.
+    pub papers: Vec<(&'static Paper, Cost)>,
+    /// Of all.
+    pub all: Cost,
+}
+
+/// What it takes to make `figures`, whose papers follow each other.
+///
+/// # Errors
+/// If a scenario is invalid.
+pub fn costs(figures: &[(&'static Paper, &'static Figure)]) -> Result<Costs, ReproduceError> {
+    let (unique, wanted) = plan(figures)?;
+    let of = |wanted: &[Vec<(Run, usize)>]| {
+        let runs: BTreeSet<usize> = wanted.iter().flatten().map(|(_, index)| *index).collect();
+        let simulated_ms = runs.iter().map(|&index| unique[index].millis()).sum();
+        Cost { runs: runs.len(), simulated_ms }
+    };
+    let mut papers = Vec::new();
+    let mut begin = 0;
+    for paper in figures.chunk_by(|(one, _), (other, _)| one.key == other.key) {
+        let end = begin + paper.len();
+        papers.push((paper[0].0, of(&wanted[begin..end])));
+        begin = end;
+    }
+    let figures = wanted.iter().map(|one| of(std::slice::from_ref(one))).collect();
+    Ok(Costs { figures, papers, all: of(&wanted) })
+}
+
+/// Of each figure its runs, and which of the jobs each is.
+type Wanted = Vec<Vec<(Run, usize)>>;
+
+/// The runs that figures need, each once, and which of them each figure reads.
+fn plan(
+    figures: &[(&'static Paper, &'static Figure)],
+) -> Result<(Vec<Job>, Wanted), ReproduceError> {
     let mut unique: Vec<Job> = Vec::new();
     let mut wanted = Vec::new();
     for (_, figure) in figures {
@@ -112,14 +180,7 @@ pub fn reproduce(
         }
         wanted.push(indices);
     }
-    let results = run_all(&unique, jobs, stop, progress)?;
-    let outcomes = figures.iter().zip(wanted).map(|(&(paper, figure), indices)| {
-        let runs = indices.iter().map(|(run, index)| note(run, &unique[*index].scenario));
-        let runs = runs.collect();
-        let data = indices.into_iter().map(|(run, index)| (run, &results[index])).collect();
-        Outcome { paper, figure, findings: (figure.read)(&Runs(data)), runs }
-    });
-    Ok(outcomes.collect())
+    Ok((unique, wanted))
 }
 
 /// Returns the scenario of a run.
@@ -154,11 +215,10 @@ fn run_all(
     stop: &AtomicBool,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<RunData>, ReproduceError> {
-    let millis = |job: &Job| job.scenario.duration.as_nanos() / 1_000_000;
-    let total_ms = jobs.iter().map(millis).sum();
+    let total_ms = jobs.iter().map(Job::millis).sum();
     // The longest one first, so that none runs alone at the end.
     let mut order: Vec<usize> = (0..jobs.len()).collect();
-    order.sort_by_key(|&index| std::cmp::Reverse(millis(&jobs[index])));
+    order.sort_by_key(|&index| std::cmp::Reverse(jobs[index].millis()));
     let next = AtomicUsize::new(0);
     let simulated = Mutex::new(0);
     let results = Mutex::new(jobs.iter().map(|_| None).collect::<Vec<_>>());

@@ -42,6 +42,15 @@ pub enum RunError {
     Stopped,
 }
 
+/// Builds what runs of `scenario` begin with, and makes none.
+///
+/// # Errors
+/// Why none can be made.
+pub fn check(scenario: &Scenario) -> Result<(), HostsError> {
+    let seed = Seed::new(scenario.seed, 0);
+    lasthop_sim::Simulation::new(scenario, seed, &mut lasthop_hosts::sink::NoSink).map(drop)
+}
+
 /// Makes run `number` of `scenario`: reports to `sink`, returns the counters.
 ///
 /// # Errors

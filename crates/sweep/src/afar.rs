@@ -4,7 +4,7 @@
 
 use crate::engine::{Engine, Progress, Task};
 use crate::plan::{Plan, PlanError};
-use crate::record::{Outcome, Record};
+use crate::record::{Outcome, Record, is_sound};
 use crate::store::{Head, Store, StoreError};
 use crate::vary::Axis;
 use serde::{Deserialize, Serialize};
@@ -214,7 +214,11 @@ impl Pending {
             serde_json::from_str(&made.line).map_err(|why| strange(format!(": {why}")))?;
         let values = self.plan.values(task.combination as usize);
         let is_one_line = made.line.find('\n') == Some(made.line.len() - 1);
-        if head.run != task.run || head.values != values || !is_one_line {
+        if head.run != task.run
+            || head.values != values
+            || !is_one_line
+            || !is_sound(made.line.as_bytes())
+        {
             return Err(strange(String::new()));
         }
         store.append_line(head.values, head.run, head.error.is_some(), &made.line)?;

@@ -35,7 +35,7 @@ pub use afar::{AfarError, Blueprint, Made, Pending};
 pub use engine::{Engine, Progress, Task};
 pub use plan::{Impossible, Plan, PlanError, Request};
 pub use record::{Outcome, Record};
-pub use store::{Asked, Shard, Store, StoreError, merge, read_tables};
+pub use store::{Asked, FailedRuns, Merged, Shard, Store, StoreError, merge, read_tables};
 pub use tables::NamedTables;
 
 /// The JSON Schema (2020-12) of `sweep.json`.

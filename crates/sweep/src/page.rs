@@ -16,6 +16,10 @@ use std::collections::BTreeMap;
 const COMBINATIONS_MAX: usize = 20_000;
 /// Most means that a page has: what a browser opens at once.
 const MEANS_MAX: usize = 300_000;
+/// Most values of a key that are compared with each other.
+const COMPARED_MAX: usize = 50;
+/// Most values that a sentence names.
+const TEXTS_MAX: usize = 6;
 /// Most flows whose numbers are quantities of their own.
 const FLOWS_MAX: usize = 6;
 
@@ -137,13 +141,15 @@ impl Page {
         self.close_combination();
         let title = format!("{}: sweep", asked.file);
         let what = format!(
-            "<h1>{}</h1>\n<p class=\"muted\">{} combinations of {}, {} runs each; lasthop {}.</p>\n",
+            "<h1>{}</h1>\n<p class=\"muted\">{} combination{} of {}, {} run{} each; lasthop {}.</p>\n",
             escaped(&title),
             ordered.len(),
+            plural(ordered.len()),
             escaped(
                 &keys.iter().map(|(column, _)| column.name.as_str()).collect::<Vec<_>>().join(", ")
             ),
             asked.runs,
+            plural(asked.runs as usize),
             escaped(&asked.version),
         );
         let command = format!(
@@ -159,12 +165,15 @@ impl Page {
             );
             return page::document(&title, &[what, much, command].concat());
         }
-        let json = serde_json::to_string(&self.data(keys, ordered)).expect("it is valid JSON");
+        let data = self.data(keys, ordered);
+        let same = data.same().into_iter().map(|one| format!("<p>{}</p>\n", escaped(&one)));
+        let same: String = same.collect();
+        let json = serde_json::to_string(&data).expect("it is valid JSON");
         // Nothing in a script ends it but this.
         let json = json.replace("</", "<\\/");
         let body = format!(
             "<style>{}</style>\n{what}<div id=\"choice\"></div>\n<figure id=\"curves\"></figure>\n\
-             <p class=\"muted\">Means over runs; the bars are 95 % confidence intervals.</p>\n\
+             <p class=\"muted\">Means over runs; the bars are 95 % confidence intervals.</p>\n{same}\
              <section id=\"map\" hidden><h2>Both keys</h2><figure id=\"heat\"></figure></section>\n\
              <section><h2>Table</h2><div class=\"scroll\" id=\"rows\" role=\"region\" tabindex=\"0\" aria-label=\"Table\"></div></section>\n{command}\n\
              <script type=\"application/json\" id=\"data\">{json}</script>\n<script>\n{}</script>",
@@ -211,6 +220,70 @@ impl Page {
         };
         Data { keys, points, quantities: quantities.into_iter().take(most).map(quantity).collect() }
     }
+}
+
+impl Data<'_> {
+    /// For each key with values that make no difference: which, in a sentence. They are the
+    /// same to the last digit in every quantity, whatever the other keys are.
+    fn same(&self) -> Vec<String> {
+        let told = |at: usize| {
+            let key = &self.keys[at];
+            let mut results: Vec<BTreeMap<Vec<usize>, usize>> =
+                vec![BTreeMap::new(); key.texts.len()];
+            for (index, point) in self.points.iter().enumerate() {
+                let mut others = point.clone();
+                let own = others.remove(at);
+                results[own].insert(others, index);
+            }
+            let mut groups: Vec<Vec<usize>> = Vec::new();
+            for value in 0..results.len() {
+                let is_same = |group: &Vec<usize>| {
+                    let (one, other) = (&results[group[0]], &results[value]);
+                    !one.is_empty()
+                        && one.len() == other.len()
+                        && one
+                            .iter()
+                            .zip(other)
+                            .all(|((a, one), (b, other))| a == b && self.is_equal(*one, *other))
+                };
+                match groups.iter().position(is_same) {
+                    Some(place) => groups[place].push(value),
+                    None => groups.push(vec![value]),
+                }
+            }
+            let groups = groups.into_iter().filter(|group| group.len() > 1).map(|group| {
+                let names: Vec<&str> =
+                    group.iter().take(TEXTS_MAX).map(|&value| key.texts[value].as_str()).collect();
+                let more = match group.len() - names.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!(
+                    "{} = {}{more}: the same results to the last digit. Nothing in these runs depends on \
+                     which of them it is: a queue that stays empty, for example, drops nothing in any \
+                     discipline.",
+                    key.name,
+                    names.join(", ")
+                )
+            });
+            groups.collect::<Vec<_>>()
+        };
+        let few = (0..self.keys.len()).filter(|&at| self.keys[at].texts.len() <= COMPARED_MAX);
+        few.flat_map(told).collect()
+    }
+
+    /// Whether two combinations have the same results.
+    fn is_equal(&self, one: usize, other: usize) -> bool {
+        let mut quantities = self.quantities.iter();
+        quantities.all(|quantity| {
+            let of = |at: usize| (quantity.mean[at], quantity.ci[at], quantity.n[at]);
+            of(one) == of(other)
+        })
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// What people look for stands first.

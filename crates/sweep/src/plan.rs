@@ -8,6 +8,7 @@ use lasthop_scenario::{Scenario, ScenarioError, SweepBase};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -313,7 +314,8 @@ impl Plan {
         lasthop_scenario::parse(&self.file, &self.text, &sets)
     }
 
-    /// Reads the scenario of every combination, on so many threads, until `stop` is set.
+    /// Reads the scenario of every combination and builds what its runs begin with, on so many
+    /// threads, until `stop` is set.
     ///
     /// # Errors
     /// All combinations that cannot be.
@@ -328,12 +330,17 @@ impl Plan {
                 if combination >= combinations {
                     break;
                 }
-                let Err(error) = self.scenario(combination) else { continue };
+                let messages: Vec<String> = match self.scenario(combination) {
+                    Err(error) => error.problems().iter().map(shown).collect(),
+                    Ok(scenario) => match cannot_begin(&scenario) {
+                        None => continue,
+                        Some(why) => vec![why],
+                    },
+                };
                 wrong.fetch_add(1, Ordering::Relaxed);
                 let mut faults = faults.lock().expect("no thread panics with it");
-                for problem in error.problems() {
+                for message in messages {
                     let known = faults.len() < Impossible::FAULTS_MAX;
-                    let message = shown(problem);
                     if let Some((count, first)) = faults.get_mut(&message) {
                         (*count, *first) = (*count + 1, combination.min(*first));
                     } else if known {
@@ -374,6 +381,13 @@ impl Plan {
 impl Impossible {
     /// Nobody reads more than this.
     const FAULTS_MAX: usize = 50;
+}
+
+/// Why no run of a scenario can begin, as far as it is known before. A fault of ours is that of
+/// each run, which says so.
+fn cannot_begin(scenario: &Scenario) -> Option<String> {
+    let checked = panic::catch_unwind(AssertUnwindSafe(|| lasthop_run::check(scenario)));
+    checked.ok()?.err().map(|why| why.to_string())
 }
 
 /// A problem as `--vary` has it.

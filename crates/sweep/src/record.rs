@@ -2,6 +2,14 @@
 
 use lasthop_trace::RunDocument;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What stands before the checksum of a line, which is the last of its keys.
+const SUM_KEY: &str = ",\"sha256\":\"";
+/// What stands behind it.
+const SUM_END: &str = "\"}\n";
+/// Bytes of the SHA-256 that a line has: one of 2^64 damaged lines goes unnoticed.
+const SUM_BYTES: usize = 8;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,12 +34,26 @@ pub enum Outcome {
 }
 
 impl Record {
-    /// The record as a line, with its end.
+    /// The record as a line, with its checksum and its end.
     pub fn to_line(&self) -> String {
         let mut line = serde_json::to_string(self).expect("a document is valid JSON");
-        line.push('\n');
-        line
+        line.pop();
+        let sum = sum(line.as_bytes());
+        line + SUM_KEY + &sum + SUM_END
     }
+}
+
+/// Whether a line is as it was written, by its checksum.
+pub(crate) fn is_sound(line: &[u8]) -> bool {
+    let tail = SUM_KEY.len() + 2 * SUM_BYTES + SUM_END.len();
+    let Some(at) = line.len().checked_sub(tail) else { return false };
+    let (content, tail) = line.split_at(at);
+    tail == [SUM_KEY, &sum(content), SUM_END].concat().as_bytes()
+}
+
+/// The first digits of the SHA-256 of what stands before the checksum.
+fn sum(content: &[u8]) -> String {
+    Sha256::digest(content).iter().take(SUM_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A line of the journal as it is read for tables: the document as JSON.

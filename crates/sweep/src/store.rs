@@ -2,17 +2,17 @@
 //! that ended, and the tables that are made of it.
 //!
 //! The journal is only ever appended to, so that a sweep can be killed at any moment: what
-//! is in it stays, and a line that was not finished is dropped. One process at a time writes
-//! it. Shards have a journal and tables each, beside each other; `merge` makes one of them.
+//! is in it stays, and a line that was not finished is dropped. Each line has a checksum: one
+//! that is damaged is no result, and its run is missing. One process at a time writes it. Shards have a journal and tables each, beside each other; `merge` makes one of them.
 //! Leaves out what a run is (`plan`) and what the columns are (`tables`).
 
 use crate::engine::Task;
 use crate::page::Page;
 use crate::plan::Plan;
-use crate::record::{Ended, Outcome, Record};
+use crate::record::{Ended, Outcome, Record, is_sound};
 use crate::tables::{self, NamedTables};
 use crate::value::{Value, ValueColumn};
-use lasthop_trace::{OutputDir, OutputError};
+use lasthop_trace::{OutputDir, OutputError, OutputLock, holder};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,7 @@ pub enum StoreError {
     },
     /// A file could not be written.
     #[error(transparent)]
-    Output(#[from] OutputError),
+    Output(OutputError),
     /// It is another sweep's.
     #[error("{}: the sweep in this folder is another one, and results of two are not mixed: {difference}", path.display())]
     Another {
@@ -91,10 +91,16 @@ pub enum StoreError {
         difference: String,
     },
     /// Another process writes it.
-    #[error("{}: another process works on this sweep", path.display())]
+    #[error(
+        "{}: another process works on this sweep{}; wait until it has ended",
+        path.display(),
+        holder.map_or(String::new(), |process| format!(": process {process}"))
+    )]
     Busy {
-        /// The journal.
+        /// The journal or the folder.
         path: PathBuf,
+        /// The process, if the system names it.
+        holder: Option<u32>,
     },
     /// Something in it that no sweep wrote.
     #[error("{}: {message}", path.display())]
@@ -104,6 +110,15 @@ pub enum StoreError {
         /// Where, and what is wrong.
         message: String,
     },
+}
+
+impl From<OutputError> for StoreError {
+    fn from(error: OutputError) -> Self {
+        match error {
+            OutputError::Busy { path, holder } => Self::Busy { path, holder },
+            error => Self::Output(error),
+        }
+    }
 }
 
 /// A run that ended: where its line is.
@@ -127,6 +142,31 @@ pub struct Store {
     writer: BufWriter<File>,
     /// Runs in journals of other shards.
     elsewhere: BTreeSet<(Vec<String>, u32)>,
+    /// Lines of the journals that were damaged when they were opened.
+    damaged: usize,
+    _lock: OutputLock,
+}
+
+/// What [`merge`] made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// Runs that are there.
+    pub runs: usize,
+    /// Runs that were asked for.
+    pub asked: u64,
+    /// Lines that are damaged and were left out.
+    pub damaged: usize,
+}
+
+/// Runs that failed for the same reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedRuns {
+    /// Why.
+    pub error: String,
+    /// How many.
+    pub runs: usize,
+    /// The keys and values of the first one.
+    pub first: String,
 }
 
 /// The lines of a journal.
@@ -138,6 +178,8 @@ struct Journal {
     entries: Vec<Entry>,
     /// Length of the file in bytes, without a line that was not finished.
     length: u64,
+    /// Where lines are that are damaged: their offsets, and their lengths in bytes.
+    damaged: Vec<(u64, usize)>,
 }
 
 impl Shard {
@@ -264,6 +306,11 @@ impl Store {
         series: bool,
     ) -> Result<Self, StoreError> {
         let asked = Asked::of(plan, series);
+        // Shards have files of their own; whoever makes everything has the folder alone.
+        let lock = match shard {
+            Some(_) => OutputLock::shared(folder),
+            None => OutputLock::exclusive(folder),
+        }?;
         let before = read_asked(folder)?;
         if let Some(difference) = before.as_ref().and_then(|before| asked.difference(before)) {
             return Err(StoreError::Another { path: folder.to_owned(), difference });
@@ -287,15 +334,20 @@ impl Store {
             let message = "expected a file".to_owned();
             return Err(StoreError::Damaged { path, message });
         }
-        file.try_lock().map_err(|_| StoreError::Busy { path: path.clone() })?;
-        let journal = Journal::read(&path, asked.keys.len())?;
+        lock_journal(&file, &path)?;
+        let mut journal = Journal::read(&path, asked.keys.len())?;
         file.set_len(journal.length).map_err(error)?;
+        let mut damaged = journal.damaged.len();
+        journal.blank_damaged().map_err(error)?;
         let mut elsewhere = BTreeSet::new();
         for other in journals(folder)?.into_iter().filter(|other| *other != path) {
-            elsewhere.extend(Journal::read(&other, asked.keys.len())?.runs());
+            let other = Journal::read(&other, asked.keys.len())?;
+            damaged += other.damaged.len();
+            elsewhere.extend(other.runs());
         }
         let writer = BufWriter::new(file);
-        Ok(Self { folder: folder.to_owned(), asked, shard, journal, writer, elsewhere })
+        let folder = folder.to_owned();
+        Ok(Self { folder, asked, shard, journal, writer, elsewhere, damaged, _lock: lock })
     }
 
     /// The runs of the plan that nobody made yet, of this shard.
@@ -335,6 +387,41 @@ impl Store {
     /// Number of runs in it that failed.
     pub fn failed(&self) -> usize {
         self.journal.entries.iter().filter(|entry| entry.has_failed).count()
+    }
+
+    /// Lines that were damaged when the folder was opened: their runs are missing.
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+
+    /// The runs in it that failed, by the reason, in the order of the journal.
+    ///
+    /// # Errors
+    /// If the journal cannot be read.
+    pub fn failures(&mut self) -> Result<Vec<FailedRuns>, StoreError> {
+        self.flush()?;
+        let file = File::open(&self.journal.path).map_err(|source| self.error(source))?;
+        let names = self.journal.names();
+        let mut failures: Vec<FailedRuns> = Vec::new();
+        for entry in self.journal.entries.iter().filter(|entry| entry.has_failed) {
+            let line = line_of(&file, entry).map_err(|source| self.error(source))?;
+            let ended: Ended = serde_json::from_slice(&line).map_err(|why| self.damage(&why))?;
+            let error = ended.error.unwrap_or_default();
+            if let Some(known) = failures.iter_mut().find(|known| known.error == error) {
+                known.runs += 1;
+                continue;
+            }
+            let values = names[entry.values as usize].iter();
+            let pairs = self.asked.keys.iter().zip(values);
+            let pairs: Vec<String> =
+                pairs.map(|(key, value)| format!("{}={value}", key.key)).collect();
+            failures.push(FailedRuns { error, runs: 1, first: pairs.join(", ") });
+        }
+        Ok(failures)
+    }
+
+    fn damage(&self, why: &serde_json::Error) -> StoreError {
+        StoreError::Damaged { path: self.journal.path.clone(), message: why.to_string() }
     }
 
     /// Appends a result; it is in the file after [`flush`](Self::flush) at the latest.
@@ -388,16 +475,18 @@ impl Store {
 }
 
 /// Makes one journal and one set of tables of those of all shards in a folder, whose files
-/// are then removed. Returns the number of runs, and how many were asked for.
+/// are then removed.
 ///
 /// # Errors
 /// If a shard is still being written, a file cannot be read or written, or there is no sweep.
-pub fn merge(folder: &Path) -> Result<(usize, u64), StoreError> {
+pub fn merge(folder: &Path) -> Result<Merged, StoreError> {
     let Some(asked) = read_asked(folder)? else {
         let message = "there is no sweep.json here".to_owned();
         return Err(StoreError::Damaged { path: folder.to_owned(), message });
     };
     let whole = folder.join("journal.jsonl");
+    let _lock = OutputLock::exclusive(folder)?;
+    let mut damaged = 0;
     let mut locks = Vec::new();
     let mut known = BTreeSet::new();
     let mut directory = OutputDir::create(folder)?;
@@ -406,8 +495,9 @@ pub fn merge(folder: &Path) -> Result<(usize, u64), StoreError> {
     for path in &parts {
         let error = |source| StoreError::File { path: path.clone(), source };
         let file = File::open(path).map_err(error)?;
-        file.try_lock().map_err(|_| StoreError::Busy { path: path.clone() })?;
+        lock_journal(&file, path)?;
         let journal = Journal::read(path, asked.keys.len())?;
+        damaged += journal.damaged.len();
         let names = journal.names();
         for entry in &journal.entries {
             if known.insert((names[entry.values as usize].clone(), entry.run)) {
@@ -426,7 +516,13 @@ pub fn merge(folder: &Path) -> Result<(usize, u64), StoreError> {
     for path in parts.iter().filter(|path| **path != whole) {
         remove_part(folder, path)?;
     }
-    Ok((journal.entries.len(), asked.combinations.saturating_mul(asked.runs.into())))
+    let runs = journal.entries.len();
+    Ok(Merged { runs, asked: asked.combinations.saturating_mul(asked.runs.into()), damaged })
+}
+
+/// Locks a journal against other writers.
+fn lock_journal(file: &File, path: &Path) -> Result<(), StoreError> {
+    file.try_lock().map_err(|_| StoreError::Busy { path: path.to_owned(), holder: holder(file) })
 }
 
 /// Removes the journal of a shard and its tables.
@@ -481,17 +577,29 @@ impl Journal {
         let error = |source| StoreError::File { path: path.to_owned(), source };
         let file = File::open(path).map_err(error)?;
         let mut lines = BufReader::new(file);
-        let mut journal =
-            Self { path: path.to_owned(), values: BTreeMap::new(), entries: Vec::new(), length: 0 };
+        let mut journal = Self {
+            path: path.to_owned(),
+            values: BTreeMap::new(),
+            entries: Vec::new(),
+            length: 0,
+            damaged: Vec::new(),
+        };
         let mut line = Vec::new();
-        loop {
+        for number in 1.. {
             line.clear();
             let bytes = lines.read_until(b'\n', &mut line).map_err(error)?;
             // The process was killed in the middle of the last line.
             if bytes == 0 || !line.ends_with(b"\n") {
-                return Ok(journal);
+                break;
             }
-            let number = journal.entries.len() + 1;
+            if !is_sound(&line) {
+                // A line that was damaged is blank since its run was made again.
+                if !line.trim_ascii().is_empty() {
+                    journal.damaged.push((journal.length, bytes));
+                }
+                journal.length += bytes as u64;
+                continue;
+            }
             let damaged = |message| StoreError::Damaged { path: path.to_owned(), message };
             let head: Head = serde_json::from_slice(&line)
                 .map_err(|why| damaged(format!("line {number} is no result: {why}")))?;
@@ -501,6 +609,35 @@ impl Journal {
                 return Err(damaged(format!("line {number} has {values} values: {expected}")));
             }
             journal.note(head.values, head.run, bytes, head.error.is_some());
+        }
+        Ok(journal)
+    }
+
+    /// Overwrites damaged lines with blanks. A process that is killed meanwhile leaves them
+    /// damaged.
+    fn blank_damaged(&mut self) -> io::Result<()> {
+        if self.damaged.is_empty() {
+            return Ok(());
+        }
+        // Not the handle that appends: it would append these, too.
+        let file = OpenOptions::new().write(true).open(&self.path)?;
+        for (offset, bytes) in self.damaged.drain(..) {
+            file.write_all_at(&vec![b' '; bytes - 1], offset)?;
+        }
+        Ok(())
+    }
+
+    /// That no line of it is damaged, for readers that make no run again.
+    fn check(&self) -> Result<(), StoreError> {
+        match self.damaged.len() {
+            0 => Ok(()),
+            lines => Err(StoreError::Damaged {
+                path: self.path.clone(),
+                message: format!(
+                    "{lines} of its lines {} damaged; the command in sweep.json makes their runs again",
+                    if lines == 1 { "is" } else { "are" }
+                ),
+            }),
         }
     }
 
@@ -564,6 +701,7 @@ pub fn read_tables(folder: &Path) -> Result<(Asked, NamedTables), StoreError> {
         return Err(StoreError::Damaged { path: folder.to_owned(), message });
     }
     let journal = Journal::read(&whole, asked.keys.len())?;
+    journal.check()?;
     let tables = Results::new(&asked, &journal)?.fill(tables::Destination::Memory, None)?;
     Ok((asked, tables))
 }

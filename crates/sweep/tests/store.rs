@@ -142,3 +142,102 @@ fn a_line_that_was_cut_is_dropped_and_one_with_other_values_is_an_error() {
         }
     }
 }
+
+/// Whatever byte of a journal is changed: no other result is taken, and the runs whose lines are
+/// damaged are missing. Then they are made again.
+#[test]
+fn a_damaged_line_is_no_result() {
+    let plan = plan(&["flow.up.rate=1Mb/s,2Mb/s", "node.sta.queue.packets=10,20,30"], 1);
+    let folder = Folder::new("damaged");
+    let mut store = open(&folder.0, &plan);
+    for (record, line) in make(&plan, &store.missing(&plan), 1, usize::MAX) {
+        store.append(&record, &line).expect("there is room");
+    }
+    store.finish().expect("there is room");
+    let journal = folder.0.join("journal.jsonl");
+    let sound = std::fs::read(&journal).expect("it is there");
+    let lines: Vec<&[u8]> = sound.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(lines.len(), 6);
+    let tables = std::fs::read(folder.0.join("flows.parquet")).expect("it is there");
+    let ends = lines.iter().scan(0, |end, line| {
+        *end += line.len();
+        Some(*end - 1)
+    });
+    // Ends of lines, and places all over them.
+    let places: Vec<usize> = ends.chain((0..sound.len()).step_by(293)).collect();
+    for place in places {
+        for flip in [0x01_u8, 0x80, b'\n' ^ sound[place]] {
+            if flip == 0 {
+                continue;
+            }
+            let mut bytes = sound.clone();
+            bytes[place] ^= flip;
+            std::fs::write(&journal, &bytes).expect("there is room");
+            // The end of the last line makes it one that was not finished.
+            let is_cut = place == sound.len() - 1;
+            if !is_cut {
+                let why = read_tables(&folder.0).expect_err("a line is damaged").to_string();
+                assert!(why.contains("damaged"), "{why}");
+            }
+            let mut store = open(&folder.0, &plan);
+            let missing = store.missing(&plan);
+            assert!((1..=2).contains(&missing.len()), "byte {place} by {flip}: {missing:?}");
+            assert_eq!(store.len() + missing.len(), 6);
+            assert_eq!(store.damaged() > 0, !is_cut, "byte {place} by {flip}");
+            let kept = std::fs::read(&journal).expect("it is there");
+            let kept = kept.split_inclusive(|byte| *byte == b'\n');
+            let kept = kept.filter(|line| !line.trim_ascii().is_empty());
+            assert!(kept.clone().all(|line| lines.contains(&line)), "byte {place} by {flip}");
+            for (record, line) in make(&plan, &missing, 1, usize::MAX) {
+                store.append(&record, &line).expect("there is room");
+            }
+            store.finish().expect("there is room");
+            assert_eq!(open(&folder.0, &plan).damaged(), 0);
+            let again = std::fs::read(folder.0.join("flows.parquet")).expect("it is there");
+            assert!(again == tables, "byte {place} by {flip}");
+        }
+    }
+}
+
+/// A queue that stays empty is the same in any discipline; the page says so.
+#[test]
+fn values_without_a_difference_are_told() {
+    let page = |vary: &[&str]| {
+        let folder = Folder::new("same");
+        let plan = plan(vary, 1);
+        let mut store = open(&folder.0, &plan);
+        for (record, line) in make(&plan, &store.missing(&plan), 1, usize::MAX) {
+            store.append(&record, &line).expect("there is room");
+        }
+        store.finish().expect("there is room");
+        std::fs::read_to_string(folder.0.join("index.html")).expect("it is there")
+    };
+    let kinds = "node.sta.queue.kind=drop-tail,fq-codel";
+    let told = "node.sta.queue.kind = drop-tail, fq-codel: the same results to the last digit";
+    let text = page(&[kinds, "flow.up.rate=1Mb/s,2Mb/s"]);
+    assert!(text.contains(told));
+    assert!(!text.contains("flow.up.rate_mbps = 1"));
+    // Above what the link carries they differ.
+    let text = page(&[kinds, "flow.up.rate=1Mb/s,900Mb/s", "duration=200ms"]);
+    assert!(!text.contains("the same results"));
+}
+
+/// A folder has one writer; shards, which have files of their own, are beside each other.
+#[test]
+fn a_folder_has_one_writer() {
+    let folder = Folder::new("writer");
+    let plan = plan(&["flow.up.rate=1Mb/s,2Mb/s"], 1);
+    let shard = |number| Store::open(&folder.0, &plan, Some(Shard { number, of: 2 }), false);
+    let (one, two) = (shard(1).expect("it is free"), shard(2).expect("it is another one"));
+    let own = std::process::id().to_string();
+    for why in [
+        shard(1).expect_err("it is written").to_string(),
+        Store::open(&folder.0, &plan, None, false).expect_err("it is written").to_string(),
+        merge(&folder.0).expect_err("it is written").to_string(),
+    ] {
+        assert!(why.contains("another process works on this sweep"), "{why}");
+        assert!(why.contains(&own), "{why}");
+    }
+    drop((one, two));
+    merge(&folder.0).expect("nobody writes it");
+}

@@ -14,6 +14,18 @@ pub enum OutputError {
         /// The error of the system.
         source: io::Error,
     },
+    /// Another process writes to the directory.
+    #[error(
+        "{}: {} writes its results to this directory; wait until it has ended, or choose another one",
+        path.display(),
+        holder.map_or("another process".to_owned(), |process| format!("process {process}"))
+    )]
+    Busy {
+        /// Path of the directory.
+        path: PathBuf,
+        /// The process, if the system names it.
+        holder: Option<u32>,
+    },
     /// A file cannot be made, written or given its name.
     #[error("cannot write {}: {source}", path.display())]
     File {

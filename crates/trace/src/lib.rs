@@ -12,7 +12,7 @@
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | the air for the Perfetto viewer | a file of any name ([`Recorder::with_perfetto`]) |
 //! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
-//! | the directory of these files, written completely or not at all | [`OutputDir`] |
+//! | the directory of these files, written completely or not at all, by one writer at a time | [`OutputDir`], [`OutputLock`] |
 //! | the counters of a node of a coded link | [`FrancDocument`] |
 //! | the readings of the last interval, for a live view | [`Snapshot`] |
 //! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
@@ -57,6 +57,8 @@ mod files;
 mod files;
 #[cfg(feature = "files")]
 mod heard;
+#[cfg(feature = "files")]
+mod lock;
 #[cfg(feature = "files")]
 mod manifest;
 #[cfg(feature = "files")]
@@ -120,6 +122,8 @@ pub use events::read::Delays;
 pub use files::{Files, NodeFrames, Tables};
 #[cfg(feature = "files")]
 pub use heard::{AbsenceRow, Heard, HeardWriter, SecondReading, SegmentRow, SegmentWriter};
+#[cfg(feature = "files")]
+pub use lock::{OutputLock, holder};
 #[cfg(feature = "files")]
 pub use manifest::replace_earlier;
 #[cfg(feature = "files")]

@@ -3,7 +3,7 @@
 //! existing file is changed, and if it is never reached, no file remains, not even
 //! after SIGKILL. On file systems without unnamed files, a file is written as
 //! `NAME.part` and renamed; a killed process leaves it behind. The directory may exist,
-//! but must not have two writers at a time.
+//! but must not have two writers at a time: see `lock`.
 
 pub use crate::error::OutputError;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};

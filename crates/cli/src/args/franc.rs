@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `lasthop franc`.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Example, on the two hosts of a link (HOST is the other one):
-  lasthop franc key --out link.key       on one, then copy the file to the other
+  lasthop franc key --out link.key       # on one, then copy the file to the other
   lasthop franc run --id 1 --peer 2 --neighbours 2=HOST --key-file link.key --address 10.9.0.1/24
   lasthop franc run --id 2 --peer 1 --neighbours 1=HOST --key-file link.key --address 10.9.0.2/24
   ping 10.9.0.2")]

@@ -27,6 +27,7 @@ use crate::args::Capture;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::lab::simulate::lock;
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::decrypt::Credentials;
 use lasthop_capture::document::CaptureDocument;
@@ -38,6 +39,7 @@ use zeroize::Zeroizing;
 /// Runs the command.
 pub fn capture(args: &Capture) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
+    let _lock = lock(args.out.as_deref())?;
     let context = context::read(&args.context)?;
     let credentials = credentials(args)?;
     let mut together = join::Together::read(args, &credentials, &interrupt)?;

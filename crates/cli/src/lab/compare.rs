@@ -36,6 +36,7 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     let scenario = scenario::load(&args.scenario, &sets)?;
     let runs = u64::from(args.runs);
     let as_kernel = scenario.clone().without_small_queues();
+    let _lock = simulate::lock(args.out.as_deref())?;
     let mut files = args.out.as_deref().map(|out| Files::create(out, args.runs)).transpose()?;
     let mut simulated = Vec::new();
     for run in 0..runs {

@@ -4,9 +4,10 @@
 use crate::args::Doctor;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
-use crate::table::{self, number, text, value, wrapped};
+use crate::table::{self, counted as counted_of, number, text, value, wrapped};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lasthop_doctor::DoctorDocument;
+use lasthop_doctor::counter::{self, Share};
 use lasthop_doctor::document::{
     Class, EmulationDevice, Facts, Finding, Interface, ModuleState, Severity, State, Station,
     StationQueue, Verb, Wifi,
@@ -188,6 +189,7 @@ fn about(interface: &Interface, stream: Stream, width: usize) -> String {
         .map(|one| {
             let waits = match one.backlog_packets {
                 0 => String::new(),
+                1 => " (1 packet waits)".into(),
                 packets => format!(" ({packets} packets wait)"),
             };
             format!("{}{waits}", one.kind)
@@ -236,7 +238,8 @@ fn about_wifi(wifi: &Wifi) -> String {
     }));
     parts.extend(wifi.power_dbm.map(|dbm| format!("{dbm} dBm")));
     parts.extend(
-        wifi.power_save.map(|is_on| format!("power save {}", if is_on { "on" } else { "off" })),
+        wifi.power_save
+            .map(|is_on| format!("power save {}", if is_on { "on" } else { "set to off" })),
     );
     let queues = match (wifi.txqs, wifi.aql) {
         (true, true) => "FQ-CoDel in mac80211, with AQL",
@@ -254,7 +257,10 @@ fn about_wifi(wifi: &Wifi) -> String {
         parts.push(format!("aql_enable {state} ({all})"));
     }
     if let Some(queue) = wifi.queue {
-        parts.push(format!("{} packets wait there", queue.backlog_packets));
+        parts.push(match queue.backlog_packets {
+            1 => "1 packet waits there".into(),
+            packets => format!("{packets} packets wait there"),
+        });
     }
     parts.join(", ")
 }
@@ -275,7 +281,7 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
     ];
     let or_empty = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
     let row = |station: &Station| {
-        let signal = station.signal_mean_dbm.or(station.signal_dbm);
+        let signal = counter::signal_dbm(station);
         let rate = station.tx_rate.as_ref();
         let how = rate.and_then(|rate| {
             let width = rate.width_mhz.map_or(String::new(), |mhz| format!(", {mhz} MHz"));
@@ -295,8 +301,8 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
             how.unwrap_or_default(),
             station.rx_rate.as_ref().map_or(String::new(), |rate| value(rate.mbps)),
             or_empty(station.tx_packets),
-            or_empty(station.tx_retries),
-            or_empty(station.tx_failed),
+            counted_or_unknown(station.tx_retries, &counter::retries(station)),
+            counted_or_unknown(station.tx_failed, &counter::failures(station)),
             codel(|queue| queue.drops),
             codel(|queue| queue.marks),
             tids.unwrap_or_default(),
@@ -307,9 +313,18 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
     let mut out = table::render_all(&columns, &rows, stream);
     let beyond = wifi.stations.len() - rows.len() + wifi.stations_left_out as usize;
     if beyond > 0 {
-        out.push_str(&format!("  and {beyond} more stations\n"));
+        out.push_str(&format!("  and {} more\n", counted_of(beyond, "station")));
     }
     out
+}
+
+/// A counter, unless it cannot be what it is called.
+fn counted_or_unknown(counter: Option<u32>, share: &Share) -> String {
+    match (counter, share) {
+        (_, Share::Unknown(_)) => "not known".into(),
+        (Some(counter), _) => counter.to_string(),
+        (None, _) => String::new(),
+    }
 }
 
 fn told(finding: &Finding, stream: Stream, width: usize) -> String {

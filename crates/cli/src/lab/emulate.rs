@@ -12,10 +12,10 @@ use crate::lab::page;
 use crate::lab::perfetto;
 use crate::lab::report::{self, Own, wrong};
 use crate::lab::scenario;
-use crate::lab::simulate::wall_s;
+use crate::lab::simulate::{lock, wall_s};
 use crate::lab::view::View;
 use crate::lab::web::Web;
-use crate::table::several;
+use crate::table::many;
 use lasthop_live::control::Control;
 use lasthop_live::os::clock::Clock;
 use lasthop_live::{EmulateOptions, EmulateOutcome, OutsideOptions, Passed, ProgramEnd, Say, Way};
@@ -40,6 +40,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
     args.expected.check(&scenario, !(args.command.is_empty() && scenario.programs.is_empty()))?;
+    let _lock = lock(args.output.out.as_deref())?;
     let out = args.output.out.as_ref();
     let mut directory = out.map(OutputDir::create).transpose().map_err(Failure::message)?;
     let has_command = !args.command.is_empty();
@@ -291,10 +292,10 @@ fn ways(document: &RunDocument, stream: Stream) -> String {
         let _ = writeln!(
             out,
             "{name}: {}, {} of {}, {}",
-            several(way.connections, "connection"),
-            several(way.datagrams_sent, "datagram"),
-            several(way.clients, "UDP client"),
-            several(way.datagrams_answered, "answer"),
+            many(way.connections, "connection"),
+            many(way.datagrams_sent, "datagram"),
+            many(way.clients, "UDP client"),
+            many(way.datagrams_answered, "answer"),
         );
     }
     out + &lossy_ways(document, stream)
@@ -340,6 +341,10 @@ fn summaries(ways: &[Way]) -> BTreeMap<String, WaySummary> {
 fn lost_outside(outcome: &EmulateOutcome, stream: Stream) -> String {
     match outcome.frames_lost_outside {
         0 => String::new(),
+        1 => format!(
+            "{} 1 frame was lost outside the model: this machine was too slow\n",
+            stream.yellow("warning:")
+        ),
         lost => format!(
             "{} {lost} frames were lost outside the model: this machine was too slow\n",
             stream.yellow("warning:")

@@ -158,7 +158,7 @@ fn scenario() -> Page {
     page.control("SS", ["Paths"]);
     page.text([roman(
         "With --set a key is named by its path, such as node.laptop.queue.packets=200, \
-         node.*.retry_limit=4, wire.server-ap.delay=20ms or channel.width=40MHz.",
+         node.sta*.retry_limit=4, wire.server-ap.delay=20ms or channel.width=40MHz.",
     )]);
     page.control("SS", ["Short forms"]);
     page.text([roman(

@@ -10,7 +10,7 @@ pub use own::Own;
 
 use crate::console::{Stream, printable};
 use crate::lab::apq::words;
-use crate::table::{self, alone, count, number, percent, text, value};
+use crate::table::{self, alone, count, counted, many, number, percent, text, value};
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
     NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
@@ -78,8 +78,9 @@ pub fn run_set(set: &RunSet, found: &str, stream: Stream) -> String {
     let runs = set.runs.len();
     let wall: f64 = set.runs.iter().map(|run| run.wall_s).sum();
     let heading = format!(
-        "{}: {runs} runs of {} s, seed {}, runs 0 to {}",
+        "{}: {} of {} s, seed {}, runs 0 to {}",
         first.scenario,
+        counted(runs, "run"),
         alone(first.duration_s),
         first.seed,
         runs - 1
@@ -257,11 +258,16 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
     let mut out = table::render(&columns, &rows, stream);
     let smaller = run.programs.len().saturating_sub(PROGRAMS_MAX);
     if smaller > 0 {
-        let _ = writeln!(out, "  not shown: {smaller} smaller flows; --json and run.json have all");
+        let _ = writeln!(
+            out,
+            "  not shown: {}; --json and run.json have all",
+            counted(smaller, "smaller flow")
+        );
     }
     if let Some(left_out) = run.programs_left_out {
-        let (flows, packets) = (count(left_out.flows), count(left_out.packets));
-        let _ = writeln!(out, "  not recorded: {flows} more flows with {packets} packets");
+        let (flows, packets) =
+            (many(left_out.flows, "more flow"), many(left_out.packets, "packet"));
+        let _ = writeln!(out, "  not recorded: {flows} with {packets}");
     }
     out
 }
@@ -394,8 +400,8 @@ pub const WHEN_LATE: &str = "  what helps: nothing else on this machine; real-ti
 pub fn lateness(emulation: &EmulationSummary, stream: Stream) -> String {
     let mut out = match &emulation.lateness_us {
         Some(late) => format!(
-            "{} packets handed over; late by p50 {} us, p99 {} us, p99.9 {} us, max {} us\n",
-            count(emulation.deliveries),
+            "{} handed over; late by p50 {} us, p99 {} us, p99.9 {} us, max {} us\n",
+            many(emulation.deliveries, "packet"),
             value(late.p50),
             value(late.p99),
             value(late.p99_9),

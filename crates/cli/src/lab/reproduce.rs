@@ -1,27 +1,33 @@
-//! `lasthop reproduce`: the figures of papers, theirs beside ours. Prints tables or
-//! JSON; writes plots and pages on request, all or none. Faults of a plot, such as a
+//! `lasthop reproduce`: the figures of papers, theirs beside ours; without any, a list of them.
+//! Prints tables or JSON; writes plots and pages on request, all or none. Says how far it is: on
+//! a terminal with a bar, elsewhere with a line now and then. Faults of a plot, such as a
 //! hidden series, count as failures with `--check`.
 
 use crate::args::Reproduce;
 use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::lab::simulate::QUIET;
-use crate::table::{self, number, text};
+use crate::lab::simulate::{QUIET, lock};
+use crate::lab::sweep::shown_duration;
+use crate::table::{self, alone, counted, number, text};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_evidence::{Verdict, plot};
 use lasthop_live::os::clock::Clock;
 use lasthop_reproduce::run::Progress;
 use lasthop_reproduce::words::figure_name;
-use lasthop_reproduce::{Outcome, Report, ReproduceError, date, files, plot_name, select};
+use lasthop_reproduce::{
+    Cost, Outcome, Report, ReproduceError, costs, date, files, plot_name, select,
+};
 use lasthop_trace::OutputDir;
-use lasthop_units::Instant;
+use lasthop_units::{Duration, Instant};
 use std::fmt::Write;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::SystemTime;
 
+/// Time between two lines that say how far it is, where no bar can be shown.
+const LINE_EVERY: Duration = Duration::from_secs(10);
 /// Exit status if a figure fails, with `--check`.
 const FAILED_STATUS: u8 = 1;
 
@@ -33,10 +39,21 @@ const WORDS_MAX: usize = 28;
 
 /// Runs the command; returns the exit status.
 pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
+    let is_listed = args.figures.is_none() && !args.all;
+    if is_listed && (args.json || args.check || args.out.is_some()) {
+        let message = "expected a paper or a figure, such as jumbo/fig4, or --all: \
+                       lasthop reproduce lists them";
+        return Err(Failure::Message(message.into()));
+    }
     let interrupt = Interrupt::catch()?;
+    if is_listed {
+        console::print(&list(Stream::Output)?)?;
+        return Ok(0);
+    }
     let figures = select(args.figures.as_deref()).map_err(Failure::message)?;
     let epoch = std::env::var_os("SOURCE_DATE_EPOCH");
     let date = date(epoch.as_deref(), seconds_since_1970()).map_err(Failure::message)?;
+    let _lock = lock(args.out.as_deref())?;
     let mut out = args.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
     let outcomes = make(&figures, args, &interrupt)?;
     let report = Report::new(&outcomes).dated(date);
@@ -63,6 +80,40 @@ pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     let failed = report.figures.iter().any(|entry| entry.verdict == Verdict::Fail);
     let failed = failed || !faults.is_empty();
     Ok(if args.check && failed { FAILED_STATUS } else { 0 })
+}
+
+/// The papers and figures, with what each takes.
+fn list(stream: Stream) -> Result<String, Failure> {
+    let columns = [text("figure"), text("title"), number("", "runs"), number("simulated", "s")];
+    let cells = |cost: Cost| [cost.runs.to_string(), alone(cost.simulated_ms as f64 / 1e3)];
+    let figures = select(None).map_err(Failure::message)?;
+    let costs = costs(&figures).map_err(failure)?;
+    let mut each = figures.iter().zip(&costs.figures).peekable();
+    let mut out = String::new();
+    for (paper, all) in costs.papers {
+        let heading = format!("{}: {}", paper.key, paper.title);
+        let _ = writeln!(out, "{}", stream.bold(&heading));
+        let mut rows = Vec::new();
+        while let Some(((_, figure), cost)) = each.next_if(|((of, _), _)| of.key == paper.key) {
+            let [runs, seconds] = cells(*cost);
+            let title = match stream.is_terminal() {
+                true => shortened(figure.title, NAME_MAX),
+                false => figure.title.to_owned(),
+            };
+            rows.push(vec![format!("{}/{}", paper.key, figure.id), title, runs, seconds]);
+        }
+        let [runs, seconds] = cells(all);
+        rows.push(vec![paper.key.to_owned(), "all of them".into(), runs, seconds]);
+        out.push_str(&table::render_all(&columns, &rows, stream));
+        out.push('\n');
+    }
+    let [runs, seconds] = cells(costs.all);
+    let _ = writeln!(
+        out,
+        "lasthop reproduce KEY[/FIGURE] makes one of them, and says meanwhile how long is left;\n\
+         --all makes every one: {runs} runs of {seconds} s in all, which take about ten minutes on two cores.",
+    );
+    Ok(out)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the date of a report is that of its making")]
@@ -92,13 +143,30 @@ fn make(
     let stop = AtomicBool::new(false);
     let clock = Clock::start();
     let bar = OnceLock::new();
+    let said_ms = AtomicU64::new(0);
     let progress = |progress: Progress| {
         if interrupt.came() {
-            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            stop.store(true, Ordering::Relaxed);
         }
-        if clock.now() - Instant::ZERO >= QUIET {
+        let passed = clock.now() - Instant::ZERO;
+        if passed < QUIET {
+            return;
+        }
+        if console::is_progress_wanted() {
             let bar = bar.get_or_init(|| new_bar(progress.total_ms, figures.len()));
             bar.set_position(progress.simulated_ms);
+            return;
+        }
+        let passed_ms = passed.as_nanos() / 1_000_000;
+        let next = said_ms.load(Ordering::Relaxed);
+        let then = passed_ms + LINE_EVERY.as_nanos() / 1_000_000;
+        let is_mine = || {
+            let exchanged =
+                said_ms.compare_exchange(next, then, Ordering::Relaxed, Ordering::Relaxed);
+            exchanged.is_ok()
+        };
+        if passed_ms >= next && is_mine() {
+            console::error(&line(progress, passed.as_secs_f64(), figures.len()));
         }
     };
     let outcomes = lasthop_reproduce::reproduce(figures, jobs, &stop, &progress);
@@ -106,27 +174,36 @@ fn make(
         bar.finish_and_clear();
     }
     interrupt.check()?;
-    outcomes.map_err(|why| match why {
+    outcomes.map_err(failure)
+}
+
+fn failure(why: ReproduceError) -> Failure {
+    match why {
         ReproduceError::Scenario(error) => Failure::Scenario(error),
         ReproduceError::Stopped => Failure::Stopped,
         other => Failure::message(other),
-    })
+    }
+}
+
+/// How far it is, as a line for a log.
+fn line(progress: Progress, passed_s: f64, figures: usize) -> String {
+    let done = progress.simulated_ms as f64 / (progress.total_ms as f64).max(1.0);
+    let left = match done {
+        done if done > 0.0 => {
+            format!(", about {} left", shown_duration(passed_s / done * (1.0 - done).max(0.0)))
+        }
+        _ => String::new(),
+    };
+    format!("{:.0} % of {}{left}\n", 100.0 * done, counted(figures, "figure"))
 }
 
 fn new_bar(total_ms: u64, figures: usize) -> ProgressBar {
-    let target = match console::is_progress_wanted() {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let bar = ProgressBar::with_draw_target(Some(total_ms), target);
+    let bar = ProgressBar::with_draw_target(Some(total_ms), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("  {bar:40} {percent:>3} % of {msg}  {eta} left")
         .expect("the template is right")
         .progress_chars("=> ");
     bar.set_style(style);
-    bar.set_message(match figures {
-        1 => "one figure".to_owned(),
-        several => format!("{several} figures"),
-    });
+    bar.set_message(counted(figures, "figure"));
     bar
 }
 
@@ -204,6 +281,14 @@ fn shortened(text: &str, letters_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_says_how_long_is_left() {
+        let progress = Progress { simulated_ms: 25_000, total_ms: 100_000 };
+        assert_eq!(line(progress, 30.0, 1), "25 % of 1 figure, about 90.0 s left\n");
+        let begun = Progress { simulated_ms: 0, total_ms: 100_000 };
+        assert_eq!(line(begun, 2.0, 12), "0 % of 12 figures\n");
+    }
 
     #[test]
     fn long_texts_end_in_an_ellipsis() {

@@ -18,7 +18,8 @@ use lasthop_report::trial::Trials;
 use lasthop_run::RunError;
 use lasthop_scenario::Scenario;
 use lasthop_trace::{
-    Files, NodeFrames, OutputDir, PartFile, Recorder, RunDocument, RunSet, replace_earlier,
+    Files, NodeFrames, OutputDir, OutputLock, PartFile, Recorder, RunDocument, RunSet,
+    replace_earlier,
 };
 use lasthop_units::{Duration, Instant};
 use std::ops::ControlFlow;
@@ -42,6 +43,7 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     let interrupt = Interrupt::catch()?;
     let scenario = scenario::load(&args.scenario, &args.scenario.sets())?;
     args.expected.check(&scenario, false)?;
+    let _lock = lock(args.output.out.as_deref())?;
     let mut top =
         args.output.out.as_ref().map(OutputDir::create).transpose().map_err(Failure::message)?;
     if !scenario.programs.is_empty() {
@@ -114,6 +116,11 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     };
     console::print(&(text + &named))?;
     args.expected.report(judged.as_ref(), Stream::Output, false)
+}
+
+/// Locks the directory of `--out` against other commands, until it is dropped.
+pub fn lock(out: Option<&Path>) -> Result<Option<OutputLock>, Failure> {
+    out.map(OutputLock::exclusive).transpose().map_err(Failure::message)
 }
 
 /// The runs of one command.

@@ -7,9 +7,10 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::lab::scenario;
 use crate::lab::simulate::{QUIET, wall_s};
+use crate::table::counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_live::os::clock::Clock;
-use lasthop_sweep::{Engine, Plan, Progress, Request, Store, StoreError};
+use lasthop_sweep::{Engine, FailedRuns, Merged, Plan, Progress, Request, Store, StoreError, Task};
 use lasthop_units::Instant;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -23,7 +24,10 @@ use std::time;
 const RUN_FAILED: u8 = 1;
 /// Seconds between two times that the journal is given to the system.
 const FLUSH_EVERY_S: f64 = 0.5;
-/// Seconds after which the first runs say how long all take; earlier if each thread made some.
+/// Reasons for failed runs that are printed.
+const ERRORS_SHOWN: usize = 8;
+/// Seconds after which one run of each thread says how long all take; earlier if each thread
+/// made more.
 const ESTIMATE_AFTER_S: f64 = 1.0;
 /// Runs of each thread that say so.
 const ESTIMATE_AFTER_RUNS: usize = 3;
@@ -45,11 +49,17 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
     check(&plan, threads, &interrupt)?;
     let mut store =
         Store::open(folder, &plan, args.shard, args.series).map_err(Failure::message)?;
-    let tasks = store.missing(&plan);
+    let mut tasks = store.missing(&plan);
+    spread(&mut tasks, ESTIMATE_AFTER_RUNS * threads);
+    if store.damaged() > 0 {
+        let (lines, are) = (counted(store.damaged(), "line"), were(store.damaged()));
+        let runs = if store.damaged() == 1 { "its run is" } else { "their runs are" };
+        console::error(&format!("{lines} of the journal {are} damaged: {runs} made again\n"));
+    }
     console::error(&announced(&plan, args, tasks.len(), store.len(), threads));
     let series = args.series.then(|| folder.join("series"));
     let engine = Engine { plan: &plan, threads, series };
-    let mut watch = Watch::new(&mut store, tasks.len(), &interrupt);
+    let mut watch = Watch::new(&mut store, tasks.len(), threads, &interrupt);
     let made = engine.make(&tasks, &mut |progress| watch.note(progress));
     let Watch { clock, done, failure, bar, .. } = watch;
     if let Some(bar) = bar {
@@ -57,6 +67,7 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
     }
     // Whatever happened, what is done is kept.
     let (there, failed) = (store.len(), store.failed());
+    let failures = store.failures().map_err(Failure::message)?;
     let finished = match failure {
         Some(failure) => Err(failure),
         None => store.finish(),
@@ -65,9 +76,9 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
     made.map_err(Failure::message)?;
     if interrupt.came() {
         let left = tasks.len() - done;
-        console::error(&format!(
-            "{done} runs made, {left} are missing; the same command goes on with them\n"
-        ));
+        let made = counted(done, "run");
+        let are = if left == 1 { "is" } else { "are" };
+        console::error(&format!("{made} made, {left} {are} missing; the same command resumes\n"));
         interrupt.check()?;
     }
     let wall_s = wall_s(clock);
@@ -78,25 +89,41 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
             "runs": there,
             "runs_made": done,
             "runs_failed": failed,
+            "errors": failures.iter().map(|one| json!({
+                "error": one.error,
+                "runs": one.runs,
+                "first": one.first,
+            })).collect::<Vec<_>>(),
             "wall_s": (wall_s * 1e6).round() / 1e6,
         });
         console::print(&format!("{document:#}\n"))?;
     } else {
-        console::print(&report(folder, args, done, there, failed, wall_s))?;
+        console::print(&report(folder, args, done, there, &failures, wall_s))?;
     }
     Ok(if failed > 0 { RUN_FAILED } else { 0 })
 }
 
 fn merge(folder: &Path, is_json: bool) -> Result<u8, Failure> {
-    let (runs, asked) = lasthop_sweep::merge(folder).map_err(Failure::message)?;
+    let Merged { runs, asked, damaged } = lasthop_sweep::merge(folder).map_err(Failure::message)?;
+    if damaged > 0 {
+        let lines = counted(damaged, "line");
+        console::error(&format!("{lines} of the journals {} left out: damaged\n", were(damaged)));
+    }
     let missing = asked.saturating_sub(runs as u64);
     if missing > 0 {
-        console::error(&format!("{missing} of {asked} runs that were asked for are missing\n"));
+        let of = counted(asked as usize, "run");
+        let are = if missing == 1 { "is" } else { "are" };
+        console::error(&format!(
+            "{missing} of {of} that {} asked for {are} missing\n",
+            were(asked as usize)
+        ));
     }
     let folder = folder.display();
     console::print(&match is_json {
         true => format!("{:#}\n", json!({ "out": folder.to_string(), "runs": runs })),
-        false => format!("{runs} runs in {folder}/runs.parquet and the tables beside it\n"),
+        false => {
+            format!("{} in {folder}/runs.parquet and the tables beside it\n", counted(runs, "run"))
+        }
     })?;
     Ok(0)
 }
@@ -144,13 +171,16 @@ fn announced(plan: &Plan, args: &Sweep, missing: usize, there: usize, threads: u
     });
     let there = match there {
         0 => String::new(),
+        1 => ", 1 is there".into(),
         there => format!(", {there} are there"),
     };
     format!(
-        "{combinations} combinations of {}, {each} runs each: {} runs{shard}{there}; {missing} to make on {} threads\n",
+        "{} of {}, {} each: {}{shard}{there}; {missing} to make on {}\n",
+        counted(combinations, "combination"),
         keys.join(", "),
-        plan.runs(),
-        threads.min(missing.max(1)),
+        counted(each as usize, "run"),
+        counted(plan.runs(), "run"),
+        counted(threads.min(missing.max(1)), "thread"),
     )
 }
 
@@ -159,23 +189,73 @@ fn report(
     args: &Sweep,
     done: usize,
     there: usize,
-    failed: usize,
+    failures: &[FailedRuns],
     wall_s: f64,
 ) -> String {
     let part =
         args.shard.map_or(String::new(), |shard| format!(".{}-of-{}", shard.number, shard.of));
-    let failed = match failed {
-        0 => String::new(),
-        failed => format!("{failed} runs failed: see the column error of runs{part}.parquet\n"),
-    };
+    let failed = failed(failures, &part);
     let folder = folder.display();
     let page = match args.shard {
         Some(_) => String::new(),
         None => format!("curves with confidence intervals: {folder}/index.html\n"),
     };
     format!(
-        "{failed}{done} runs made in {wall_s:.1} s; {there} in {folder}/runs{part}.parquet and the tables beside it\n{page}"
+        "{failed}{} made in {wall_s:.1} s; {there} in {folder}/runs{part}.parquet and the tables beside it\n{page}",
+        counted(done, "run")
     )
+}
+
+/// Why runs failed, each reason once.
+fn failed(failures: &[FailedRuns], part: &str) -> String {
+    let all: usize = failures.iter().map(|one| one.runs).sum();
+    if all == 0 {
+        return String::new();
+    }
+    let mut out = format!("{} failed:\n", counted(all, "run"));
+    for FailedRuns { error, runs, first } in failures.iter().take(ERRORS_SHOWN) {
+        let which = match runs {
+            1 => format!("with {first}"),
+            runs => format!("{runs} runs, the first with {first}"),
+        };
+        out.push_str(&format!("  {error} ({which})\n"));
+    }
+    if failures.len() > ERRORS_SHOWN {
+        let others = failures.len() - ERRORS_SHOWN;
+        out.push_str(&format!("  and {others} more: the column error of runs{part}.parquet\n"));
+    }
+    out
+}
+
+fn were(count: usize) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+/// Puts `first` runs that stand for all at the beginning: what they take says how long all
+/// take. The middle one comes first, then those at the quarters, and so on: combinations
+/// are in the order of their values, and with these what a run takes grows or shrinks.
+fn spread(tasks: &mut Vec<Task>, first: usize) {
+    if tasks.len() <= first {
+        return;
+    }
+    let places = (1..).map(|number| (van_der_corput(number) * tasks.len() as f64) as usize);
+    let mut chosen: Vec<usize> = Vec::with_capacity(first);
+    for place in places.take(2 * first) {
+        if chosen.len() < first && !chosen.contains(&place) {
+            chosen.push(place);
+        }
+    }
+    let mut sample: Vec<Task> = chosen.iter().map(|&place| tasks[place]).collect();
+    let mut place = 0..;
+    tasks.retain(|_| !chosen.contains(&place.next().expect("it has no end")));
+    sample.append(tasks);
+    *tasks = sample;
+}
+
+/// The digits of `number` in base 2 behind the point, from the last to the first: numbers
+/// between 0 and 1 of which any first ones are spread evenly.
+fn van_der_corput(number: u32) -> f64 {
+    f64::from(number.reverse_bits()) / 2_f64.powi(32)
 }
 
 /// Takes results and shows how far it is.
@@ -185,6 +265,8 @@ struct Watch<'a> {
     clock: Clock,
     done: usize,
     total: usize,
+    /// Runs at a time.
+    threads: usize,
     flushed_s: f64,
     is_estimated: bool,
     bar: Option<ProgressBar>,
@@ -192,13 +274,14 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(store: &'a mut Store, total: usize, interrupt: &'a Interrupt) -> Self {
+    fn new(store: &'a mut Store, total: usize, threads: usize, interrupt: &'a Interrupt) -> Self {
         Self {
             store,
             interrupt,
             clock: Clock::start(),
             done: 0,
             total,
+            threads,
             flushed_s: 0.0,
             is_estimated: false,
             bar: None,
@@ -232,14 +315,16 @@ impl<'a> Watch<'a> {
     }
 
     fn show(&mut self, now_s: f64) {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let is_known =
-            self.done >= ESTIMATE_AFTER_RUNS * threads || self.done > 0 && now_s > ESTIMATE_AFTER_S;
+        let threads = self.threads;
+        let is_known = self.done >= ESTIMATE_AFTER_RUNS * threads
+            || self.done >= threads.min(self.total) && now_s > ESTIMATE_AFTER_S;
         if !self.is_estimated && is_known {
             self.is_estimated = true;
-            let all_s = now_s / self.done as f64 * self.total as f64;
+            // Those that are being made are half done in the mean.
+            let underway = threads.min(self.total - self.done) as f64 / 2.0;
+            let all_s = now_s / (self.done as f64 + underway) * self.total as f64;
             let memory = memory_mb().map_or(String::new(), |mb| format!(" and {mb:.0} MB"));
-            console::error(&format!("about {}{memory}\n", shown_duration(all_s)));
+            console::error(&format!("about {} in all{memory}\n", shown_duration(all_s)));
         }
         if self.clock.now() - Instant::ZERO >= QUIET {
             let total = self.total;
@@ -262,7 +347,7 @@ fn bar(total: usize) -> ProgressBar {
 }
 
 /// A time in the unit that a person would say.
-fn shown_duration(seconds: f64) -> String {
+pub fn shown_duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{s:.1} s"),
         s if s < 7_200.0 => format!("{:.0} min", s / 60.0),
@@ -276,4 +361,50 @@ fn memory_mb() -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: f64 = line.trim().trim_end_matches(" kB").trim().parse().ok()?;
     Some(kib * 1_024.0 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of runs that take longer and longer, the first ones take as long as all in the mean.
+    #[test]
+    fn the_first_runs_stand_for_all() {
+        let task = |combination| Task { combination, run: 0 };
+        for (all, first) in [(1_000, 6), (100, 12), (40, 24), (7, 6)] {
+            let mut tasks: Vec<Task> = (0..all).map(task).collect();
+            spread(&mut tasks, first);
+            let cost = |tasks: &[Task]| {
+                let sum: f64 = tasks.iter().map(|task| f64::from(task.combination)).sum();
+                sum / tasks.len() as f64
+            };
+            for taken in [first / 2, first] {
+                let off = cost(&tasks[..taken]) / cost(&tasks) - 1.0;
+                assert!(off.abs() < 0.25, "{taken} of {all}: off by {off}");
+            }
+            tasks.sort();
+            assert_eq!(tasks, (0..all).map(task).collect::<Vec<_>>());
+        }
+        let mut few: Vec<Task> = (0..3).map(task).collect();
+        spread(&mut few, 6);
+        assert_eq!(few, (0..3).map(task).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn each_reason_is_told_once() {
+        let one = |error: &str, runs| FailedRuns {
+            error: error.into(),
+            runs,
+            first: "node.sta.count=2".into(),
+        };
+        assert_eq!(failed(&[], ""), "");
+        assert_eq!(
+            failed(&[one("no room", 1)], ""),
+            "1 run failed:\n  no room (with node.sta.count=2)\n"
+        );
+        let many: Vec<FailedRuns> = (0..10).map(|n| one(&n.to_string(), 2)).collect();
+        let text = failed(&many, ".1-of-2");
+        assert!(text.starts_with("20 runs failed:\n  0 (2 runs, the first with"), "{text}");
+        assert!(text.ends_with("and 2 more: the column error of runs.1-of-2.parquet\n"), "{text}");
+    }
 }

@@ -369,7 +369,7 @@ fn bad_arguments_are_explained() {
     let cases: [(&[&str], &str); 11] = [
         (&["measure"], "HOST"),
         (&["measure", "host:0"], "expected a port"),
-        (&["measure", "host", "--packet-size", "50"], "100..=9000"),
+        (&["measure", "host", "--packet-size", "50"], "expected 100 to 9000"),
         (&["measure", "host", "--packet-size", "750,750"], "packet"),
         (&["measure", "host", "--sessions", "3"], "--sessions is for --method exact"),
         (&["measure", "host", "--method", "exact", "--duration", "9s"], "is for --method fast"),
@@ -380,7 +380,7 @@ fn bad_arguments_are_explained() {
         (&["measure", "host", "--max-rate", "0Mb/s"], "it is zero"),
         (&["measure", "host", "--precision", "2"], "up to 0.5"),
         (&["serve", "--bind", "host:80"], "[ADDR]:PORT"),
-        (&["serve", "--sessions", "0"], "1..=64"),
+        (&["serve", "--sessions", "0"], "expected 1 to 64"),
     ];
     for (arguments, expected) in cases {
         let output = run(&[&["apq"], arguments].concat());

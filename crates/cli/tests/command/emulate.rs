@@ -209,7 +209,7 @@ fn ways_to_nowhere_are_named() {
     );
     refused(&["--reach", "80", "--outside-at", "tablet"], "cannot begin at \"tablet\"");
     refused(&["--outside-at", "ap"], "give one of them");
-    refused(&["--reach", "0"], "0 is not in 1..=65535");
+    refused(&["--reach", "0"], "expected 1 to 65535");
     refused(&["--publish", "8080:ap:http"], "\"http\" is no port from 1 to 65535");
 }
 

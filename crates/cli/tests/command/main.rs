@@ -25,3 +25,4 @@ mod scenario;
 mod simulate;
 mod sweep;
 mod units;
+mod writers;

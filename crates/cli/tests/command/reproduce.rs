@@ -64,9 +64,15 @@ fn a_figure_fills_a_directory() {
 fn a_pipe_has_the_table_in_full() {
     // Its quantities have long names.
     let figure = "jumbo/fig5";
-    let text = output(&["reproduce", figure]);
+    // On standard error it may say how far it is.
+    let stdout = |arguments: &[&str]| {
+        let output = run(arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("it prints text")
+    };
+    let text = stdout(&["reproduce", figure]);
     let json: Value =
-        serde_json::from_str(&output(&["reproduce", figure, "--json"])).expect("one JSON document");
+        serde_json::from_str(&stdout(&["reproduce", figure, "--json"])).expect("one JSON document");
     let rows = json["figures"].as_array().expect("a list");
     let names = rows.iter().map(|row| row["quantity"].as_str().expect("a name"));
     let long: Vec<&str> = names.filter(|name| name.len() > 48).collect();
@@ -87,10 +93,30 @@ fn what_there_is_is_told() {
     }
 }
 
+/// Without a key nothing is run.
+#[test]
+fn what_can_be_made_is_listed() {
+    let text = output(&["reproduce"]);
+    for paper in lasthop_reproduce::PAPERS {
+        assert!(text.contains(&format!("{}: {}", paper.key, paper.title)), "{text}");
+        for figure in paper.figures {
+            assert!(text.contains(&format!("  {}/{} ", paper.key, figure.id)), "{text}");
+        }
+    }
+    assert!(text.contains("--all makes every one"), "{text}");
+    for more in [&["--json"][..], &["--check"], &["--out", "/nonexistent"]] {
+        let refused = run(&[&["reproduce"], more].concat());
+        let errors = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{errors}");
+        assert!(errors.contains("or --all"), "{errors}");
+    }
+    assert_eq!(run(&["reproduce", "scan", "--all"]).status.code(), Some(2));
+}
+
 #[test]
 fn an_interrupt_leaves_nothing() {
     let scratch = Scratch::new("reproduce-interrupt");
-    let child = lasthop(&["reproduce", "--jobs", "1", "--out", scratch.text()])
+    let child = lasthop(&["reproduce", "--all", "--jobs", "1", "--out", scratch.text()])
         .spawn()
         .expect("it can be run");
     kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("it runs");

@@ -385,8 +385,9 @@ fn bbr(facts: &Facts) -> Option<Finding> {
             "The kernel's congestion controls are {}; BBR is not among them{why}.",
             available.join(", ")
         ),
-        "emulate and compare refuse flows with congestion_control = \"bbr\"; simulate has its own. The \
-         queueing discipline fq is not needed for it: TCP paces by itself.",
+        "emulate refuses flows with congestion_control = \"bbr\"; simulate, sweep and compare refuse them \
+         on any machine, because the model has cubic and reno. The queueing discipline fq is not needed \
+         for it: TCP paces by itself.",
         remedy,
     ))
 }

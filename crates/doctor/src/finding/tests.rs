@@ -4,7 +4,7 @@
 use super::*;
 use crate::document::{
     AqlLimits, Attempt, Class, EmulationDevice, Interface, Module, ModuleState, Program, Qdisc,
-    Rate, RateMode, Station, Wifi,
+    Rate, RateMode, SleepSetting, Station, StationAql, Wifi,
 };
 
 /// A machine of which nothing is wrong: on it there are no findings.
@@ -279,17 +279,35 @@ fn modules_that_are_missing() {
 fn power_save_tells_the_beacon_interval() {
     let found = only(|f| wifi(f).power_save = Some(true));
     assert_eq!((found.key.as_str(), found.interface.as_deref()), ("power-save", Some("wlan0")));
-    assert!(
-        found.means.contains("205 ms (the beacon interval is 200 time units)"),
-        "{}",
-        found.means
-    );
+    // A wait has no bound of one interval: beacons are missed (IEEE 802.11-2020, 11.2.3.1).
+    let bound = "(listen interval + beacons missed) beacon intervals of 205 ms (200 time units)";
+    assert!(found.means.contains(bound), "{}", found.means);
+    assert!(!found.means.contains("up to 205"), "{}", found.means);
     assert_eq!(found.remedy.as_deref(), Some("sudo iw dev wlan0 set power_save off"));
     let found = only(|f| {
         wifi(f).power_save = Some(true);
         peer(f).beacon_interval_tu = None;
     });
     assert!(found.means.contains("usually"), "{}", found.means);
+}
+
+/// nl80211 reports the setting; drivers with one of their own sleep all the same.
+#[test]
+fn power_save_that_is_off_may_be_on() {
+    let with = |path: &str, value: &str| {
+        let mut facts = sound();
+        let setting = SleepSetting { path: path.into(), value: value.into() };
+        wifi(&mut facts).sleep_settings = vec![setting];
+        findings(&facts)
+    };
+    let parameter = "/sys/module/rtl8723be/parameters/fwlps";
+    assert_eq!(with(parameter, "N"), []);
+    let found = with(parameter, "Y");
+    assert_eq!((found.len(), found[0].key.as_str()), (1, "sleeps-anyway"));
+    assert!(found[0].remedy.as_ref().unwrap().contains("options rtl8723be fwlps=0"), "{found:?}");
+    let file = "/sys/kernel/debug/ieee80211/phy0/mt76/runtime-pm";
+    assert_eq!(with(file, "0"), []);
+    assert_eq!(with(file, "1")[0].remedy, Some(format!("echo 0 | sudo tee {file}")));
 }
 
 #[test]
@@ -325,13 +343,71 @@ fn airtime_queue_limits() {
     assert_eq!(only(|f| wifi(f).aql = false).key, "no-aql");
     let switched = |enabled| {
         let mut facts = sound();
-        wifi(&mut facts).aql_limits = Some(AqlLimits { enabled, limits: Vec::new() });
+        wifi(&mut facts).aql_limits = Some(AqlLimits { enabled, ..AqlLimits::default() });
         findings(&facts).into_iter().map(|one| (one.key, one.remedy)).collect::<Vec<_>>()
     };
     let remedy = "echo 1 | sudo tee /sys/kernel/debug/ieee80211/phy0/aql_enable";
     assert_eq!(switched(Some(false)), [("aql-off".to_owned(), Some(remedy.to_owned()))]);
     assert_eq!(switched(Some(true)), []);
     assert_eq!(switched(None), []);
+}
+
+/// As `ieee80211_txq_airtime_check` has it: the higher limit holds while the radio's total is
+/// below its threshold, the lower one above.
+#[test]
+fn airtime_above_its_limit_is_told() {
+    let with = |pending_us, total, enabled| {
+        let mut facts = sound();
+        let one = |category: &str, pending_us| StationAql {
+            category: category.into(),
+            pending_us,
+            low_us: 5_000,
+            high_us: 12_000,
+        };
+        peer(&mut facts).aql = vec![one("VO", 0), one("BE", pending_us)];
+        let limits = AqlLimits { pending_us: total, enabled, ..AqlLimits::default() };
+        wifi(&mut facts).aql_limits = Some(limits);
+        findings(&facts)
+    };
+    assert_eq!(with(12_000, None, Some(true)), []);
+    let found = with(12_284, None, Some(true));
+    assert_eq!((found.len(), found[0].key.as_str()), (1, "aql-exceeded"));
+    assert!(found[0].what.contains("12284 us in BE (limit 12000 us)"), "{}", found[0].what);
+    assert!(!found[0].what.contains("VO"), "{}", found[0].what);
+    // Other stations have most of the radio's airtime.
+    let found = with(6_000, Some(24_001), Some(true));
+    assert!(found[0].what.contains("(limit 5000 us)"), "{}", found[0].what);
+    assert_eq!(with(6_000, Some(24_000), Some(true)), []);
+    // Below zero it is not known.
+    assert_eq!(with(4_294_967_000, None, Some(true)), []);
+    let found = with(30_000, None, Some(false));
+    let keys: Vec<&str> = found.iter().map(|one| one.key.as_str()).collect();
+    assert_eq!(keys, ["aql-off", "aql-exceeded"]);
+    assert!(found[1].means.contains("nothing bounds it"), "{}", found[1].means);
+}
+
+/// Counters that cannot be are said to be unknown, and no share is made of them.
+#[test]
+fn impossible_counters_are_no_findings_of_the_air() {
+    for (retries, failed, what) in [
+        (4_294_954_617, 2, "is -12679 as a signed number"),
+        (812, 812, "retries and of packets given up"),
+        (10_001, 2, "is more than the 10000 packets"),
+        (300, u32::MAX, "is -1 as a signed number"),
+    ] {
+        let found = only(|f| {
+            peer(f).tx_retries = Some(retries);
+            peer(f).tx_failed = Some(failed);
+        });
+        assert_eq!((found.key.as_str(), found.severity), ("counters", Severity::Note));
+        assert!(found.what.contains(what), "{}", found.what);
+    }
+    // A driver that knows no signal reports 0 or -128.
+    for signal in [0, -128] {
+        let mut facts = sound();
+        peer(&mut facts).signal_mean_dbm = Some(signal);
+        assert_eq!(findings(&facts), []);
+    }
 }
 
 /// At a threshold nothing is found, beyond it something is, with the numbers that were read.

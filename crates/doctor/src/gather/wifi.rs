@@ -2,7 +2,7 @@
 //! debugfs, which only root may read, and which many kernels do not have.
 
 use super::files::Files;
-use crate::document::{AqlLimits, Unread, Wifi};
+use crate::document::{AqlLimits, SleepSetting, Unread, Wifi};
 use crate::nl80211::{self, FAMILY, Radio, RadioInterface};
 use crate::text;
 use lasthop_live::message::Message;
@@ -10,6 +10,11 @@ use lasthop_live::os::dump::{DumpSocket, Protocol};
 
 /// Most stations of an interface that are listed.
 const STATIONS_MAX: usize = 64;
+/// Parameters of modules with which a driver or its firmware sleeps: that of rtlwifi's drivers,
+/// which do not tell mac80211 of it, and that of Realtek's own drivers.
+const SLEEP_PARAMETERS: [&str; 2] = ["fwlps", "rtw_power_mgnt"];
+/// Files in debugfs of a radio with which its chip sleeps between frames (mt76).
+const SLEEP_FILES: [&str; 2] = ["mt76/runtime-pm", "mt76/deep-sleep"];
 /// mac80211's files.
 const DEBUGFS: &str = "/sys/kernel/debug/ieee80211";
 
@@ -101,6 +106,15 @@ fn joined(about: &RadioInterface, radio: Radio) -> Wifi {
     }
 }
 
+/// The settings of a driver's module with which it sleeps, whatever nl80211 says.
+pub fn sleep_parameters(files: &Files, module: &str) -> Vec<SleepSetting> {
+    let setting = |name: &&str| {
+        let path = format!("/sys/module/{module}/parameters/{name}");
+        files.read_if_there(&path).map(|value| SleepSetting { path, value })
+    };
+    SLEEP_PARAMETERS.iter().filter_map(setting).collect()
+}
+
 /// Adds what mac80211's debugfs has of an interface called `name`, or why it has nothing.
 pub fn read_debugfs(files: &Files, name: &str, wifi: &mut Wifi, unread: &mut Vec<Unread>) {
     let radio = format!("{DEBUGFS}/{}", wifi.radio_name);
@@ -115,6 +129,11 @@ pub fn read_debugfs(files: &Files, name: &str, wifi: &mut Wifi, unread: &mut Vec
         unread.push(Unread { what: radio, why });
         return;
     }
+    for name in SLEEP_FILES {
+        let path = format!("{radio}/{name}");
+        let value = files.read_if_there(&path);
+        wifi.sleep_settings.extend(value.map(|value| SleepSetting { path, value }));
+    }
     let mut read = |path: String| match files.try_read(&path) {
         Ok(text) => Some(text),
         Err(why) => {
@@ -127,10 +146,23 @@ pub fn read_debugfs(files: &Files, name: &str, wifi: &mut Wifi, unread: &mut Vec
         wifi.aql_limits = Some(AqlLimits {
             enabled: enabled.and_then(|text| text::switch(&text)),
             limits: text::aql_limits(&limits),
+            // Not in every kernel.
+            pending_us: files
+                .read_if_there(&format!("{radio}/aql_pending"))
+                .and_then(|text| text::aql_pending(&text)),
+            threshold_us: files
+                .read_if_there(&format!("{radio}/aql_threshold"))
+                .and_then(|text| text.parse().ok()),
         });
     }
     for station in &mut wifi.stations {
         let folder = format!("{radio}/netdev:{name}/stations/{}", station.address);
+        let aql = ["aql", "airtime"]
+            .iter()
+            .filter_map(|file| files.read_if_there(&format!("{folder}/{file}")))
+            .map(|text| text::station_aql(&text))
+            .find(|aql| !aql.is_empty());
+        station.aql = aql.unwrap_or_default();
         // One file that is missing stands for all: the kernel has none of them then.
         let Some(status) = read(format!("{folder}/agg_status")) else { break };
         station.aggregation = text::aggregation(&status);
@@ -174,12 +206,29 @@ mod tests {
         let limits = "AC\tAQL limit low\tAQL limit high\nVO\t5000\t\t12000\n";
         fs::write(radio.join("aql_txq_limit"), limits).unwrap();
         fs::write(radio.join("aql_enable"), "1\n").unwrap();
+        fs::write(
+            radio.join("aql_pending"),
+            "AC     AQL pending\nVO     0 us\nVI     0 us\nBE     24284 us\nBK     0 us\ntotal  24284 us\n",
+        )
+        .unwrap();
+        fs::write(radio.join("aql_threshold"), "24000\n").unwrap();
+        fs::create_dir(radio.join("mt76")).unwrap();
+        fs::write(radio.join("mt76/runtime-pm"), "1\n").unwrap();
+        let aql = "Q depth: VO: 0 us VI: 0 us BE: 24284 us BK: 0 us\n\
+                   Q limit[low/high]: VO: 5000/12000 VI: 5000/12000 BE: 5000/12000 BK: 5000/12000\n";
+        fs::write(station.join("aql"), aql).unwrap();
         fs::write(station.join("agg_status"), "00\t\t0\t0\t0\t\t1\t0x01\t002\n").unwrap();
         let (mut wifi, mut unread) = (associated(), Vec::new());
         read_debugfs(&Files::of(&root), "wlan1", &mut wifi, &mut unread);
         let limits = wifi.aql_limits.unwrap();
         let of_voice = AqlLimit { category: "VO".into(), low_us: 5_000, high_us: 12_000 };
         assert_eq!((limits.enabled, limits.limits), (Some(true), vec![of_voice]));
+        assert_eq!((limits.pending_us, limits.threshold_us), (Some(24_284), Some(24_000)));
+        let best_effort = &wifi.stations[0].aql[2];
+        assert_eq!(best_effort.category, "BE");
+        assert_eq!((best_effort.pending_us, best_effort.high_us), (24_284, 12_000));
+        assert!(wifi.sleep_settings[0].path.ends_with("phy1/mt76/runtime-pm"));
+        assert_eq!(wifi.sleep_settings[0].value, "1");
         let aggregation = wifi.stations[0].aggregation.clone().unwrap();
         assert_eq!((aggregation.tx_tids, aggregation.pending_packets), (vec![0], 2));
         // The one file that is missing is named.

@@ -95,6 +95,26 @@ fn sessions_are_read() {
     assert_eq!(aggregation("next dialog_token: 0x2\n"), None);
 }
 
+/// As mac80211 writes it (`sta_aql_read`), and as Linux 5.5 had it in `airtime`.
+#[test]
+fn airtime_of_a_station() {
+    let airtime = "RX: 6583578 us\nTX: 32719 us\nWeight: 256\n\
+                   Deficit: VO: -1128 us VI: 11 us BE: -5098636 us BK: 256 us\n";
+    let aql = "Q depth: VO: 3868 us VI: 3636 us BE: 12284 us BK: 0 us\n\
+               Q limit[low/high]: VO: 5000/12000 VI: 5000/12000 BE: 5000/12000 BK: 5000/12000\n";
+    for text in [aql.to_owned(), format!("{airtime}{aql}")] {
+        let found = station_aql(&text);
+        let depths: Vec<u32> = found.iter().map(|one| one.pending_us).collect();
+        assert_eq!(depths, [3_868, 3_636, 12_284, 0]);
+        assert!(found.iter().all(|one| (one.low_us, one.high_us) == (5_000, 12_000)));
+        assert_eq!(found[2].category, "BE");
+    }
+    assert_eq!(station_aql(airtime), []);
+    assert_eq!(station_aql("Q depth: VO: x us\nQ limit[low/high]: VO: 1\n"), []);
+    let pending = "AC     AQL pending\nVO     0 us\nBE     9 us\ntotal  9 us\n";
+    assert_eq!((aql_pending(pending), aql_pending("VO 1 us")), (Some(9), None));
+}
+
 /// As mac80211 of Linux 6.12 writes it (`sta_aqm_read`), and as older ones, with CoDel's parameters.
 #[test]
 fn a_stations_queues_are_summed() {
@@ -122,6 +142,7 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "[\\PC\\n\\t]{0,200}") {
         let _ = (status(&text), aggregation(&text), station_queue(&text), aql_limits(&text));
+        let _ = (station_aql(&text), aql_pending(&text));
         let _ = (limit(&text, "Max"), pretty_name(&text), switch(&text), lists_module(&text, "x"));
     }
 

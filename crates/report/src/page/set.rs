@@ -54,7 +54,12 @@ pub fn html(content: &Content<'_>) -> String {
     let runs = &content.set.runs;
     let (name, line) = match runs.first() {
         Some(first) => (
-            format!("{}: {} runs", first.scenario, runs.len()),
+            format!(
+                "{}: {} run{}",
+                first.scenario,
+                runs.len(),
+                if runs.len() == 1 { "" } else { "s" }
+            ),
             format!(
                 "{} s each, seed {}, runs {} to {}; lasthop {}",
                 seconds(first.duration_s),

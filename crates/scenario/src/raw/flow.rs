@@ -94,8 +94,8 @@ tables! {
         /// Who sends and receives under `emulate`: sockets of the kernel, or the same machines
         /// as under `simulate`. The kernel has bulk transfers, datagrams, video and pings.
         option endpoints: Endpoints = "\"kernel\"; \"model\" for what the kernel has not: requests, a tcp rate, apq, group";
-        /// TCP: the congestion control, by the kernel's name. The model has "cubic" and "reno";
-        /// others, such as "bbr", are of kernels and need `emulate`.
+        /// TCP: the congestion control. The model has "cubic" and "reno"; `emulate` takes any that
+        /// the kernel has, such as "bbr", for endpoints of the kernel.
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
         /// TCP: how many bytes are sent.
         option bytes: Bytes = "as many as fit into the time";

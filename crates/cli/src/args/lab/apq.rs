@@ -1,6 +1,6 @@
 //! `lasthop apq`.
 
-use super::values::positive_duration;
+use super::values::{positive_duration, within};
 use crate::address::{Host, parse_bind};
 use clap::builder::ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// `lasthop apq`.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Example, with the access point between the two hosts:
-  lasthop apq serve             on one host
-  lasthop apq measure HOST      on the other")]
+  lasthop apq serve             # on one host
+  lasthop apq measure HOST      # on the other")]
 pub enum Apq {
     /// Take part in measurements: the far host
     Serve(ApqServe),
@@ -39,7 +39,7 @@ pub struct ApqServe {
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// Measurements at a time; one IP address (of IPv6: 64 bits of it) gets half of them at most
-    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = ValueParser::new(within(1..=64_u32)))]
     pub sessions: u32,
     /// Most that is sent to a client or to an IP address in any second, IP headers included
     #[arg(long, value_name = "RATE", default_value = "200Mb/s", value_parser = ValueParser::new(positive_rate))]
@@ -72,13 +72,13 @@ pub struct ApqMeasure {
     #[arg(long, value_enum, default_value = "down")]
     pub direction: ApqWay,
     /// Lengths of IP packets in bytes; two of them tell packets from bytes
-    #[arg(long, value_name = "BYTES", default_value = "1500,750", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(100..=9000))]
+    #[arg(long, value_name = "BYTES", default_value = "1500,750", value_delimiter = ',', value_parser = ValueParser::new(within(100..=9_000_u16)))]
     pub packet_size: Vec<u16>,
     /// How: the paper's algorithms to the letter, or bisection and short bursts
     #[arg(long, value_enum, default_value = "fast")]
     pub method: ApqMethodName,
     /// Exact: how many sessions for each length [default: 30]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = ValueParser::new(within(1..=1_000_u32)))]
     pub sessions: Option<u32>,
     /// Exact: how long each rate is tried [default: 60s]
     #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]

@@ -1,7 +1,9 @@
 //! Verbs that read results and captures, and that reproduce figures.
 
+use super::values::{count, port_or_free};
 use crate::lab::completions;
 use clap::Args;
+use clap::builder::ValueParser;
 use std::path::PathBuf;
 /// `lasthop report`.
 #[derive(Debug, Args)]
@@ -44,30 +46,35 @@ pub struct Serve {
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
     /// Port on 127.0.0.1 [default: a free one]
-    #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true)]
+    #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true, value_parser = ValueParser::new(port_or_free))]
     pub port: u16,
 }
 
 /// `lasthop reproduce`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A figure that fails is shown as failing, and why; the exit status tells of it with --check only.
+    after_help = "Without a key it lists the papers and figures, with what their runs take. A figure that
+fails is shown as failing, and why; the exit status tells of it with --check only.
 
 Examples:
   lasthop reproduce
   lasthop reproduce scan --out results
-  lasthop reproduce jumbo/fig4 --json"
+  lasthop reproduce jumbo/fig4 --json
+  lasthop reproduce --all"
 )]
 pub struct Reproduce {
-    /// A paper, or one figure of it [default: all]
+    /// A paper, or one figure of it [default: list them]
     #[arg(value_name = "KEY[/FIGURE]", add = completions::figures())]
     pub figures: Option<String>,
+    /// Make every figure of every paper
+    #[arg(long, conflicts_with = "figures")]
+    pub all: bool,
     /// Write plots (SVG and PNG), a page for each paper (start at index.html) and
     /// reproduce.json to this directory
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Runs at a time [default: one on every core]; the result is the same
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = ValueParser::new(count))]
     pub jobs: Option<u32>,
     /// Exit with 1 if a figure fails
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Verbs that run scenarios, and scenarios themselves.
 
-use super::values::{positive_duration, seed};
+use super::values::{count, port, port_or_free, positive_duration, seed, within};
 use crate::lab::completions;
 use clap::builder::ValueParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -26,10 +26,10 @@ pub struct Simulate {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Runs with independent random numbers, numbered from 0
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = ValueParser::new(count))]
     pub runs: u32,
     /// Runs at a time [default: one on every core]; the result is the same
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = ValueParser::new(count))]
     pub threads: Option<u32>,
     /// Where results go.
     #[command(flatten)]
@@ -70,10 +70,10 @@ pub struct Sweep {
     #[arg(long, requires = "vary")]
     pub zip: bool,
     /// Runs of each combination, with independent random numbers [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = ValueParser::new(count))]
     pub runs: Option<u32>,
     /// Runs at a time [default: one on every core]; the results are the same
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", value_parser = ValueParser::new(within(1..=4_096_u32)))]
     pub threads: Option<u32>,
     /// Make only every Nth run, beginning with the Ith: one of N machines with the same folder
     #[arg(long, value_name = "I/N", value_parser = ValueParser::new(Shard::parse))]
@@ -128,7 +128,7 @@ pub struct Emulate {
     #[arg(long)]
     pub outside: bool,
     /// Let the nodes reach a port of this machine's loopback, TCP and UDP, at host.lasthop:PORT
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_parser = ValueParser::new(port))]
     pub reach: Vec<u16>,
     /// Open a port of 127.0.0.1, TCP and UDP, that leads to a node through the Wi-Fi hop
     /// [default: COMMAND's, same port]
@@ -145,7 +145,8 @@ pub struct Emulate {
         value_name = "PORT",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "0"
+        default_missing_value = "0",
+        value_parser = ValueParser::new(port_or_free)
     )]
     pub web: Option<u16>,
     /// Where results go.
@@ -185,7 +186,7 @@ pub struct Set {
     #[arg(long, conflicts_with = "sets")]
     pub all: bool,
     /// The process that runs the emulation [default: this user's only one]
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(long, value_name = "PID", value_parser = ValueParser::new(within(1..=i32::MAX)))]
     pub pid: Option<i32>,
 }
 
@@ -207,7 +208,7 @@ pub struct Compare {
     #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
     pub duration: Option<Duration>,
     /// Runs of each kind with independent random numbers; their means are shown
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = ValueParser::new(count))]
     pub runs: u32,
     /// Write comparison.json, the files of each run and report.html to this directory
     #[arg(long, value_name = "DIR")]

@@ -2,6 +2,38 @@
 
 use lasthop_scenario::quantity::Quantity;
 use lasthop_units::Duration;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Reads a whole number within bounds.
+pub fn within<T>(
+    bounds: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: FromStr + PartialOrd + Display + Copy + Send + Sync + 'static,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| bounds.contains(number));
+        number.ok_or_else(|| format!("expected {} to {}", bounds.start(), bounds.end()))
+    }
+}
+
+/// Reads how many.
+pub fn count(text: &str) -> Result<u32, String> {
+    within(1..=u32::MAX)(text)
+}
+
+/// Reads a port that programs can be reached at.
+pub fn port(text: &str) -> Result<u16, String> {
+    within(1..=u16::MAX)(text)
+}
+
+/// Reads a port to listen at; 0 takes a free one.
+pub fn port_or_free(text: &str) -> Result<u16, String> {
+    within(0..=u16::MAX)(text)
+}
+
 /// Reads a time above zero.
 pub fn positive_duration(text: &str) -> Result<Duration, String> {
     let expected = |why: &dyn std::fmt::Display| {

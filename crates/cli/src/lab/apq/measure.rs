@@ -9,6 +9,7 @@ use crate::console::{self, Stream};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::lab::page;
+use crate::lab::simulate::lock;
 use crate::secret;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
@@ -30,6 +31,7 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
     let survey = survey(args)?;
     let key = args.key_file.as_deref().map(secret::read).transpose()?;
     let server = args.host.resolve()?;
+    let _lock = lock(args.out.as_deref())?;
     let mut files = args.out.as_deref().map(Files::create).transpose()?;
     agree(args, &survey, server)?;
 

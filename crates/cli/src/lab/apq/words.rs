@@ -4,7 +4,7 @@
 
 use super::meaning;
 use crate::console::Stream;
-use crate::table::{self, count, number, value};
+use crate::table::{self, many, number, value};
 use lasthop_trace::{
     ApqDirection, ApqDiscipline, ApqDocument, ApqEstimate, ApqSize, ApqUnit, ApqWay,
 };
@@ -49,7 +49,7 @@ pub fn volume(packets: u64, bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
     let (number, unit) =
         if megabytes < 1_000.0 { (megabytes, "MB") } else { (megabytes / 1e3, "GB") };
-    format!("{} packets, {} {unit}", count(packets), value(number))
+    format!("{}, {} {unit}", many(packets, "packet"), value(number))
 }
 
 /// A rate in Mb/s.

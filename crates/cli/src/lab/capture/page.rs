@@ -4,7 +4,7 @@
 use super::joined;
 use super::plots::{Figure, figures};
 use super::segments::BySecond;
-use crate::table::{count, percent, value};
+use crate::table::{count, many, percent, value};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::{
     BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, JoinedSummary,
@@ -20,9 +20,9 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecon
     let title = format!("Capture {}", document.file);
     let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
     let mut body = format!(
-        "<header><h1>{}</h1><p class=\"muted\">{} frames, {} s, {}</p></header>",
+        "<header><h1>{}</h1><p class=\"muted\">{}, {} s, {}</p></header>",
         escaped(&title),
-        count(document.frames),
+        many(document.frames, "frame"),
         value(document.duration_s),
         escaped(&kinds.join(", "))
     );

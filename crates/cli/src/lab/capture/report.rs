@@ -3,7 +3,7 @@
 
 use super::joined;
 use crate::console::{self, Stream};
-use crate::table::{self, count, number, percent, text, value, wrapped};
+use crate::table::{self, count, many, number, percent, text, value, wrapped};
 use lasthop_capture::document::{
     BssSummary, CaptureDocument, DecryptionSummary, DirectionSummary, FlowDirectionSummary,
     FlowSummary, InterfaceSummary, StationSummary,
@@ -20,7 +20,7 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
     let mut out = format!(
         "{}{}\n",
-        stream.bold(&format!("{}: {} frames", document.file, count(document.frames))),
+        stream.bold(&format!("{}: {}", document.file, many(document.frames, "frame"))),
         stream.dim(&format!("   {} s, {}", value(document.duration_s), kinds.join(", ")))
     );
     out.push_str(&unused(document, stream));
@@ -38,11 +38,11 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     if let Some(air) = &document.airtime {
         let _ = writeln!(
             out,
-            "{}  busy {} % of the time, {} % in the busiest second; {} PPDUs",
+            "{}  busy {} % of the time, {} % in the busiest second; {}",
             title("Air"),
             percent(air.utilisation),
             percent(air.busiest_second),
-            count(air.ppdus)
+            many(air.ppdus, "PPDU")
         );
     }
     for (address, network) in &document.networks {
@@ -72,7 +72,7 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
 fn interface(interface: &InterfaceSummary, stream: Stream) -> String {
     let title = |text: &str| format!("\n{}\n", stream.bold(text));
     let number = interface.interface;
-    let mut out = title(&format!("Interface {number}: {} frames", count(interface.frames)));
+    let mut out = title(&format!("Interface {number}: {}", many(interface.frames, "frame")));
     for (index, finding) in interface.findings.iter().enumerate() {
         out.push_str(&sentence(index + 1, finding, stream));
     }
@@ -173,7 +173,7 @@ fn heading(address: &str, network: &BssSummary) -> String {
     parts.extend(network.standard.clone());
     parts.extend(network.protection.clone());
     if let Some(loss) = network.beacon_loss {
-        parts.push(format!("{} beacons, {} % missing", count(network.beacons), percent(loss)));
+        parts.push(format!("{}, {} % missing", many(network.beacons, "beacon"), percent(loss)));
     }
     parts.join(", ")
 }

@@ -7,7 +7,7 @@ use super::view::{Action, View};
 use crate::console;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::table::{count, percent};
+use crate::table::{count, many, percent};
 use lasthop_capture::analysis::{Analysis, Malformed};
 use lasthop_capture::file::{Packet, ReadError};
 use lasthop_capture::live::{Found, Meter, Reading};
@@ -205,9 +205,9 @@ fn lock(analysis: &Mutex<Analysis>) -> MutexGuard<'_, Analysis> {
 /// A reading as text: a line, and one for each finding that is new.
 fn lines(reading: &Reading, dropped: u64) -> String {
     let mut line = format!(
-        "{:>6.0} s  {} frames  {}/s",
+        "{:>6.0} s  {}  {}/s",
         reading.length.as_secs_f64(),
-        count(reading.frames),
+        many(reading.frames, "frame"),
         count(reading.frames_per_s.round() as u64)
     );
     for (share, what) in [(reading.busy, "air"), (reading.captured, "captured")] {

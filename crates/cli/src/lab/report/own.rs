@@ -3,7 +3,7 @@
 
 use super::cause;
 use crate::console::Stream;
-use crate::table::{alone, percent, several, value};
+use crate::table::{alone, many, percent, value};
 use lasthop_report::page::quoted;
 use lasthop_scenario::{Role, Scenario};
 use lasthop_trace::RunDocument;
@@ -97,7 +97,7 @@ impl Own {
             "{} {}, {} Mb/s, {lost} % of packets lost; other nodes held the air for {} % of the \
              time. --all has them, and nodes, links and wires\n",
             stream.bold("Other people:"),
-            several(others.len() as u64, "flow"),
+            many(others.len() as u64, "flow"),
             value(mbps),
             percent(air),
         )
