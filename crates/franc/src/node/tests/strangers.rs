@@ -167,7 +167,8 @@ fn forged() -> impl Strategy<Value = Forged> {
         (block(), symbol(), 0..200u16, any::<u8>()).prop_map(|(block, rank, bits, byte)| {
             wire::BlockReport {
                 block,
-                rank,
+                restarts: byte % wire::RESTARTS,
+                rank: rank % 2_048,
                 bits,
                 bitmap: vec![byte; usize::from(bits).div_ceil(8)],
             }
@@ -183,6 +184,7 @@ fn forged() -> impl Strategy<Value = Forged> {
         state: state & 1,
         links,
         blocks,
+        is_cut: state & 2 != 0,
     });
     let both = (ack.clone(), enc.clone()).prop_map(|(ack, enc)| Forged::Both(ack, Box::new(enc)));
     prop_oneof![enc, ack.prop_map(Forged::Ack), both]
