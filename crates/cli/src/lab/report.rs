@@ -9,7 +9,7 @@ use crate::lab::apq::words;
 use crate::table::{self, alone, count, number, percent, text, value};
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
-    NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
+    LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
 };
 use std::fmt::Write;
 
@@ -42,6 +42,7 @@ pub fn run(run: &RunDocument, stream: Stream) -> String {
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
     section("Flows of programs", programs(run, stream));
+    section("Packets that were not reassembled", reassembly(run, stream));
     section("Where it went, ms a packet", cause::table(run, stream));
     section("What the slowest 1 % wait for most", cause::remedies(run));
     section("Nodes", nodes(run, stream));
@@ -252,6 +253,23 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
         let _ = writeln!(out, "  not recorded: {flows} more flows with {packets} packets");
     }
     out
+}
+
+/// The flows of which fragments arrived that did not become packets.
+fn reassembly(run: &RunDocument, stream: Stream) -> String {
+    let columns = [text("flow"), number("packets", "incomplete"), number("packets", "% of sent")];
+    let flows = run.flows.iter().map(|(name, flow)| {
+        (name, flow.packets_sent, flow.packets_lost_by_reason.get(&LossReason::Reassembly))
+    });
+    let programs = run.programs.iter().map(|(name, flow)| {
+        (name, flow.packets_sent, flow.packets_lost_by_reason.get(&LossReason::Reassembly))
+    });
+    let row = |(name, sent, lost): (&String, u64, Option<&u64>)| {
+        let lost = *lost?;
+        Some(vec![name.clone(), count(lost), percent(lost as f64 / sent.max(1) as f64)])
+    };
+    let rows: Vec<Vec<String>> = flows.chain(programs).filter_map(row).collect();
+    table::render(&columns, &rows, stream)
 }
 
 fn nodes(run: &RunDocument, stream: Stream) -> String {
