@@ -360,7 +360,8 @@ impl Sender {
         let begun = self.first + self.blocks.len() as u32;
         let is_told_first = self.state.is_none();
         self.forget_below(if is_told_first { ack.done } else { ack.done.min(begun) });
-        if number <= self.acknowledged {
+        // A receiver that lost its memory may have begun with lower numbers.
+        if number <= self.acknowledged && self.state == Some(ack.state) {
             return;
         }
         self.acknowledged = number;
