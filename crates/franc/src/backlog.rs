@@ -5,6 +5,8 @@
 //! Flows are hashed into 256 buckets, each a queue under CoDel, served by deficit
 //! round robin with precedence for new flows. Above the limit, the packet at the
 //! head of the longest queue is dropped. The caller draws the keys of the hash.
+//! Fragments of a packet (RFC 791, RFC 8200) wait together and are dropped together:
+//! one without the others would only fill the memory of whoever reassembles them.
 //! Leaves out classes and shaping.
 
 #[cfg(test)]
@@ -70,6 +72,26 @@ pub struct Waiting {
     pub bucket: u8,
     /// Whether its flow had sent nothing for 20 ms.
     pub sparse: bool,
+    /// The fragments behind it of the same packet, which wait with it.
+    fragments: Vec<Vec<u8>>,
+}
+
+impl Waiting {
+    fn packets(&self) -> usize {
+        1 + self.fragments.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.packet.len() + self.fragments.iter().map(Vec::len).sum::<usize>()
+    }
+}
+
+/// What fragments of a packet have in common: protocol and identification. All
+/// fragments between two hosts have the same bucket.
+type Whole = (u8, u32);
+
+fn whole_of(packet: &[u8]) -> Option<Whole> {
+    View::new(packet)?.fragment_of()
 }
 
 /// The queue of packets that wait to be coded.
@@ -82,6 +104,11 @@ pub struct Backlog {
     bytes: usize,
     /// Number of these packets that are sparse.
     sparse: usize,
+    /// Fragments that leave next: their first one has left.
+    fragments: VecDeque<Waiting>,
+    /// The packet of which fragments were last dropped in each bucket: those that
+    /// arrive later are of no use.
+    dropped: Vec<Option<Whole>>,
     drops: u64,
 }
 
@@ -134,7 +161,17 @@ impl Backlog {
                 }
             }
         };
-        Self { config, flow_keys, order, packets: 0, bytes: 0, sparse: 0, drops: 0 }
+        Self {
+            config,
+            flow_keys,
+            order,
+            packets: 0,
+            bytes: 0,
+            sparse: 0,
+            fragments: VecDeque::new(),
+            dropped: alloc::vec![None; usize::from(BUCKETS)],
+            drops: 0,
+        }
     }
 
     /// Sets the time from when a packet leaves until its delivery is acknowledged.
@@ -159,18 +196,34 @@ impl Backlog {
         self.packets += 1;
         self.bytes += packet.len();
         let is_over = self.is_over();
-        let mut waiting = Waiting { packet, arrived: now, bucket, sparse: false };
+        let whole = whole_of(&packet);
+        let is_later = View::new(&packet).is_some_and(View::is_later_fragment);
+        let mut waiting =
+            Waiting { packet, arrived: now, bucket, sparse: false, fragments: Vec::new() };
         match &mut self.order {
             Order::Arrival(_) if is_over => self.forget(&waiting),
             Order::Arrival(queue) => queue.push_back(waiting),
+            // A first fragment is that of another packet with the same identification.
+            Order::Turns { .. } if is_later && whole == self.dropped[usize::from(bucket)] => {
+                self.forget(&waiting);
+            }
             Order::Turns { flows, turns, arrived, .. } => {
+                let joins = |last: &mut Waiting| {
+                    let is_same = whole_of(&last.packet) == whole;
+                    if is_same {
+                        last.fragments.push(core::mem::take(&mut waiting.packet));
+                    }
+                    is_same
+                };
+                if whole.is_some() && flows.grow_last(u32::from(bucket), joins) {
+                    arrived[usize::from(bucket)] = Some(now);
+                    return self.drop_excess();
+                }
                 let before = arrived[usize::from(bucket)].replace(now);
                 waiting.sparse = before.is_none_or(|before| now >= before + SPARSE);
                 self.sparse += usize::from(waiting.sparse);
                 flows.push(u32::from(bucket), waiting, QUANTUM_BYTES, turns);
-                while self.is_over() {
-                    self.drop_from_longest();
-                }
+                self.drop_excess();
             }
         }
     }
@@ -178,13 +231,29 @@ impl Backlog {
     /// Returns the next packet, if it has at most `bytes_max` bytes: a longer one
     /// stays.
     pub fn pop(&mut self, now: Instant, bytes_max: usize) -> Option<Waiting> {
-        let mut dropped = Vec::new();
-        let waiting = self.order.pop(now, bytes_max, &mut dropped);
-        dropped.iter().for_each(|waiting| self.forget(waiting));
-        let waiting = waiting?;
+        let waiting = match self.fragments.front() {
+            Some(next) if next.packet.len() > bytes_max => return None,
+            Some(_) => self.fragments.pop_front(),
+            None => {
+                let mut dropped = Vec::new();
+                let waiting = self.order.pop(now, bytes_max, &mut dropped);
+                dropped.iter().for_each(|waiting| self.forget(waiting));
+                waiting
+            }
+        };
+        let mut waiting = waiting?;
         self.packets -= 1;
         self.bytes -= waiting.packet.len();
         self.sparse -= usize::from(waiting.sparse);
+        let Waiting { arrived, bucket, .. } = waiting;
+        let fragments = core::mem::take(&mut waiting.fragments).into_iter();
+        self.fragments.extend(fragments.map(|packet| Waiting {
+            packet,
+            arrived,
+            bucket,
+            sparse: false,
+            fragments: Vec::new(),
+        }));
         Some(waiting)
     }
 
@@ -218,22 +287,28 @@ impl Backlog {
             || self.bytes > self.config.bytes_max as usize
     }
 
-    /// Counts a packet that was dropped.
+    /// Counts a packet that was dropped, with its fragments.
     fn forget(&mut self, waiting: &Waiting) {
-        self.packets -= 1;
-        self.bytes -= waiting.packet.len();
+        self.packets -= waiting.packets();
+        self.bytes -= waiting.bytes();
         self.sparse -= usize::from(waiting.sparse);
-        self.drops += 1;
+        self.drops += waiting.packets() as u64;
+        if let Some(whole) = whole_of(&waiting.packet) {
+            self.dropped[usize::from(waiting.bucket)] = Some(whole);
+        }
     }
 
-    /// Drops the packet at the head of the flow with the most bytes (RFC 8290,
-    /// 4.1); of several such flows, of the first.
-    fn drop_from_longest(&mut self) {
-        let Order::Turns { flows, .. } = &mut self.order else { return };
-        let mut dropped = Vec::new();
-        flows.drop_from_fattest(|_| 1, &mut dropped);
-        let dropped = dropped.pop().expect("what is over the bound is somewhere");
-        self.forget(&dropped);
+    /// Drops packets at the head of the flow with the most bytes (RFC 8290, 4.1) until
+    /// the limits are kept; of several such flows, of the first. Fragments that leave
+    /// next stay.
+    fn drop_excess(&mut self) {
+        while self.is_over() {
+            let Order::Turns { flows, .. } = &mut self.order else { return };
+            let mut dropped = Vec::new();
+            flows.drop_from_fattest(|_| 1, &mut dropped);
+            let Some(dropped) = dropped.pop() else { return };
+            self.forget(&dropped);
+        }
     }
 }
 
@@ -275,7 +350,7 @@ impl Packet for Waiting {
     }
 
     fn len_bytes(&self) -> u64 {
-        self.packet.len() as u64
+        self.bytes() as u64
     }
 
     fn mark(&mut self) -> bool {

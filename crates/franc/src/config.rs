@@ -300,7 +300,7 @@ pub const BLOCK_SYMBOLS_MAX: u16 = 1024;
 
 impl Config {
     /// The daemon's default, tuned for a lossy link of 12 Mb/s and 10 ms: GF(2^8),
-    /// 64 symbols per block, 16 blocks, a timeout of 20 ms.
+    /// 64 symbols per block, at most 128 blocks in flight, a timeout of 20 ms.
     pub fn new(id: NodeId, role: Role, keys: Keys, datagram_bytes_max: u16) -> Self {
         let mut config = Self {
             id,
@@ -311,7 +311,7 @@ impl Config {
             symbol_bytes: 0,
             datagram_bytes_max,
             mode: Mode::Stream {
-                blocks_max: 64,
+                blocks_max: 128,
                 pace: Some(PaceConfig { queue_target: Duration::from_millis(5), rate_max: None }),
             },
             encoder_timeout: Duration::from_millis(20),

@@ -53,7 +53,7 @@ pub use address::Address;
 pub use coded::{Coded, CodedVector};
 pub use config::{Config, ConfigError, Role};
 pub use keys::hop_key;
-pub use node::{Event, Heard, Node, Reason, Transmit};
+pub use node::{Event, Heard, Node, Reason, Transmit, Unanswered};
 pub use secret::{Entropy, Secret};
 pub use stats::Stats;
 pub use wire::NodeId;

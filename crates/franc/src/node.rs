@@ -7,6 +7,7 @@
 //! are the driver's.
 
 mod addresses;
+mod answers;
 mod end;
 mod forwarder;
 mod handshake;
@@ -21,11 +22,13 @@ use crate::config::{Config, ConfigError, Role};
 use crate::keys::{Secrets, Tagger};
 use crate::secret::Entropy;
 use crate::stats::Stats;
-use crate::wire::{self, Body, Header, Hop, NodeId, WireError};
+use crate::wire::{self, Body, Header, Hello, Hop, NodeId, WireError};
 use addresses::{Addresses, Proof, Reply};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use answers::Answers;
+pub use answers::Unanswered;
 use end::End;
 use forwarder::Forwarder;
 use helper::Helper;
@@ -85,6 +88,13 @@ pub enum Event {
         sender: NodeId,
         /// Version of the sender.
         theirs: u8,
+    },
+    /// There is no session for some seconds (reported once a minute).
+    Unanswered {
+        /// The other end; between the ends, a neighbour.
+        peer: NodeId,
+        /// What is known of it.
+        why: Unanswered,
     },
     /// Datagrams of the session do not arrive: another session is requested.
     Stalled {
@@ -150,6 +160,7 @@ struct Shared {
     events: VecDeque<Event>,
     /// No problem is reported before this instant.
     complain_at: Instant,
+    answers: Answers,
     /// The last wake-up.
     told: Instant,
     /// Datagrams that precede all others.
@@ -174,6 +185,7 @@ impl Shared {
 
     /// Reports an event that strangers can cause at will, at a limited rate.
     fn complain(&mut self, now: Instant, event: Event) {
+        self.answers.explained();
         if now >= self.complain_at {
             self.complain_at = now + COMPLAINT_INTERVAL;
             self.report(event);
@@ -254,6 +266,7 @@ impl Node {
             stats: Stats::default(),
             events: VecDeque::new(),
             complain_at: now,
+            answers: Answers::new(now),
             told: Instant::ZERO,
             urgent: VecDeque::new(),
             config,
@@ -300,7 +313,16 @@ impl Node {
             }
         };
         if header.sender == shared.config.id {
-            // This node's own datagram, received from a shared medium.
+            // This node's own datagram, received from a shared medium, or that of a node
+            // with the same number.
+            if Header::is_sessionless(datagram)
+                && shared.hello_tagger.is_authentic(datagram)
+                && let Ok(Body::Hello(Hello { hop, .. }) | Body::Call(hop)) =
+                    wire::parse(datagram, shared.config.field)
+                && !shared.addresses.is_own(&hop)
+            {
+                shared.answers.note(Unanswered::SameNumber { from });
+            }
             return None;
         }
         let loss = shared.config.synthetic.iter().find(|s| s.from == header.sender);
@@ -344,6 +366,9 @@ impl Node {
             _ => return None,
         };
         let me = shared.config.id;
+        if let Some(why) = self.part.explains(me, from, header, body) {
+            shared.answers.note(why);
+        }
         let is_neighbour = match &self.part {
             Part::End(end) => end.is_neighbour(shared, header),
             Part::Helper(helper) => helper.sessions().is_of_neighbour(header, me),
@@ -400,6 +425,17 @@ impl Node {
             Part::Forwarder(_) => {}
         }
         Some(Heard { sender: header.sender, is_moved: proof == Proof::Moved })
+    }
+
+    /// Says so if there is no session for long.
+    fn look_for_answers(&mut self, now: Instant) {
+        let Some(peer) = self.part.missing() else {
+            self.shared.answers = Answers::new(now);
+            return;
+        };
+        if let Some(why) = self.shared.answers.take(now) {
+            self.shared.report(Event::Unanswered { peer, why });
+        }
     }
 
     /// Returns the next datagram that may be sent now. A driver whose interface is
@@ -466,11 +502,55 @@ impl Machine for Node {
             return;
         }
         self.shared.told = now;
+        self.look_for_answers(now);
         match &mut self.part {
             Part::End(end) => end.handle_timeout(&mut self.shared, now),
             Part::Helper(helper) => helper.handle_timeout(&mut self.shared, now),
             Part::Forwarder(forwarder) => forwarder.handle_timeout(&mut self.shared, now),
             Part::Recoder(recoder) => recoder.handle_timeout(&mut self.shared, now),
+        }
+    }
+}
+
+impl Part {
+    /// The neighbour or end that is missing, if there is no session.
+    fn missing(&self) -> Option<NodeId> {
+        match self {
+            Self::End(end) => end.missing(),
+            Self::Helper(helper) => helper.sessions().missing(),
+            Self::Recoder(recoder) => recoder.sessions().missing(),
+            Self::Forwarder(forwarder) => forwarder.sessions().missing(),
+        }
+    }
+
+    /// What a HELLO or a CALL explains, if there is no session.
+    fn explains(
+        &self,
+        me: NodeId,
+        from: Address,
+        header: &Header,
+        body: &Body<'_>,
+    ) -> Option<Unanswered> {
+        let other = |number| Some(Unanswered::OtherNumber { number, from });
+        match (self, body) {
+            (Self::End(end), Body::Hello(hello)) => end.explains(me, from, header, hello),
+            (Self::End(end), _) => end.is_no_neighbour(me, header).then(|| other(header.sender))?,
+            // An end has one neighbour on its way; a recoder has two, a helper hears both.
+            (Self::Recoder(recoder), Body::Hello(hello)) if header.to != me => {
+                let is_of_end = header.sender == hello.origin;
+                let is_ours = recoder.sessions().side(header.sender).is_some();
+                let (asking, wanted) = (header.sender, header.to);
+                (is_of_end && is_ours).then_some(Unanswered::OtherPeer { asking, wanted })
+            }
+            _ if header.to != me => None,
+            (Self::Helper(helper), _) if helper.sessions().side(header.sender).is_none() => {
+                other(header.sender)
+            }
+            (Self::Recoder(recoder), _) if recoder.sessions().side(header.sender).is_none() => {
+                // A helper beside the hop may ask.
+                matches!(body, Body::Hello(_)).then(|| other(header.sender))?
+            }
+            _ => None,
         }
     }
 }

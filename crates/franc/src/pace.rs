@@ -288,6 +288,12 @@ impl Pace {
     pub fn heard(&mut self, now: Instant, heard: Heard) {
         let delay = self.delays.delay(&heard);
         let queue_us = self.delays.queue_us(&delay, self.capacity);
+        if queue_us > now.saturating_since(heard.sent_at).as_micros_f64() {
+            // It waited for longer than it has been on its way: the least delay was forged,
+            // or a clock was set.
+            self.forget_delays(now);
+            return;
+        }
         let Some(window) = &mut self.window else {
             self.window = Some(Window::new(&heard));
             return;
@@ -307,6 +313,15 @@ impl Pace {
         }
         let window = self.window.replace(Window::new(&heard)).expect("it was there");
         self.handle_window(now, &window, &heard);
+    }
+
+    /// Measures delays anew. What follows from them is void.
+    fn forget_delays(&mut self, now: Instant) {
+        (self.delays, self.window) = (Delays::new(now), None);
+        (self.standing, self.phantom_at, self.competed) = (0, None, None);
+        if matches!(self.phase, Phase::Drain(_) | Phase::Compete(_)) {
+            (self.phase, self.relative) = (Phase::Steady, 1.0);
+        }
     }
 
     fn handle_window(&mut self, now: Instant, window: &Window, heard: &Heard) {

@@ -64,6 +64,14 @@ pub(crate) enum Cargo {
     Coded { block: u32, last: u16 },
 }
 
+impl Cargo {
+    /// Number of its block.
+    pub fn block(self) -> u32 {
+        let (Self::Source { block, .. } | Self::Coded { block, .. }) = self;
+        block
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Flight {
     number: u32,

@@ -45,6 +45,13 @@ pub(crate) struct Sender {
     recodes: bool,
     /// The receiver's `state`: changes when it lost its memory.
     state: Option<u16>,
+    /// Number of the newest acknowledgement: older ones say nothing new.
+    acknowledged: u32,
+    /// Cargo of datagrams that a report covers, until an acknowledgement covers its
+    /// block: until then it is not known whether it was lost.
+    reported: Vec<Cargo>,
+    /// Blocks that began anew at the receiver, until they are taken.
+    restarted: Vec<u32>,
     /// The first symbol that the receiver does not know; and the average time from
     /// the transmission of a symbol until it and all before it are acknowledged.
     frontier: (u32, usize),
@@ -120,9 +127,15 @@ struct Block {
     symbols: Vec<Symbol>,
     /// Number of combinations in flight.
     coded_under_way: u16,
-    /// Rank and number of known symbols as reported by the receiver.
+    /// Rank and number of known symbols as reported by the receiver, and how often
+    /// the block began anew there.
     rank: u16,
     known: u16,
+    restarts: u8,
+    /// Number of symbols that were sent.
+    sent: u16,
+    /// Whether a symbol may be gone; `false` spares a search.
+    has_gone: bool,
     /// Number of its symbols in `fresh`.
     fresh: u16,
     /// When its last symbol was sent; helpers start late in a block.
@@ -172,6 +185,9 @@ impl Sender {
             spare: Vec::new(),
             recodes,
             state: None,
+            acknowledged: 0,
+            reported: Vec::new(),
+            restarted: Vec::new(),
             frontier: (0, 0),
             latency: None,
             mend_at: None,
@@ -229,14 +245,16 @@ impl Sender {
                 vec![Symbol::default(); self.code.symbols()]
             }
         };
-        let (coded_under_way, rank, known, fresh) = (0, 0, 0, 0);
         self.blocks.push_back(Block {
             pool,
             symbols,
-            coded_under_way,
-            rank,
-            known,
-            fresh,
+            coded_under_way: 0,
+            rank: 0,
+            known: 0,
+            restarts: 0,
+            sent: 0,
+            has_gone: false,
+            fresh: 0,
             filled: None,
         });
         self.counts.blocks_begun += 1;
@@ -272,6 +290,10 @@ impl Sender {
         }
         symbols.row_mut(usize::from(index)).copy_from_slice(symbol);
         known[usize::from(index)] = true;
+        if current.symbols[usize::from(index)].is_known {
+            // The block began anew, and the receiver kept this symbol.
+            return;
+        }
         current.fresh += 1;
         self.fresh.push_back((block, index));
     }
@@ -307,35 +329,71 @@ impl Sender {
         self.copies.retain(|&(block, ..)| block >= first);
     }
 
-    /// Takes the receiver's acknowledgement.
-    pub fn handle_ack(&mut self, now: Instant, ack: &Ack) {
-        if self.state.is_some_and(|state| state != ack.state) {
-            for block in &mut self.blocks {
-                (block.rank, block.known) = (0, 0);
-                block.symbols.iter_mut().for_each(|symbol| symbol.is_known = false);
-            }
+    /// Forgets what a recoder has of a block: something in it was forged.
+    pub fn restart(&mut self, block: u32) {
+        let Some(current) = self.block_mut(block) else { return };
+        let Pool::Relayed { known, recoder, .. } = &mut current.pool else { return };
+        known.fill(false);
+        recoder.clear();
+        for symbol in &mut current.symbols {
+            *symbol = Symbol { is_known: symbol.is_known, ..Symbol::default() };
         }
-        self.state = Some(ack.state);
+        (current.coded_under_way, current.fresh, current.sent) = (0, 0, 0);
+        (current.has_gone, current.filled) = (false, None);
+        self.fresh.retain(|&(other, _)| other != block);
+        self.copies.retain(|&(other, ..)| other != block);
+    }
+
+    /// Blocks that began anew at the receiver since the last call.
+    pub fn take_restarted(&mut self) -> Vec<u32> {
+        core::mem::take(&mut self.restarted)
+    }
+
+    /// Takes the receiver's acknowledgement, of the datagram `number`. It says what
+    /// the receiver has now: an earlier one may have been forged.
+    pub fn handle_ack(&mut self, now: Instant, number: u32, ack: &Ack) {
         for block in self.blocks.iter_mut().take(ack.done.saturating_sub(self.first) as usize) {
             block.symbols.iter_mut().for_each(|symbol| symbol.is_known |= symbol.is_sent);
         }
         self.follow_frontier(now);
-        self.forget_below(ack.done);
-        for report in &ack.blocks {
-            let at = report.block.checked_sub(self.first);
-            let Some(block) = at.and_then(|at| self.blocks.get_mut(at as usize)) else { continue };
-            if report.rank < block.rank {
-                // It is older than one that was taken before.
-                continue;
+        // Nothing is done that was not begun, unless this node lost its memory.
+        let begun = self.first + self.blocks.len() as u32;
+        let is_told_first = self.state.is_none();
+        self.forget_below(if is_told_first { ack.done } else { ack.done.min(begun) });
+        // A receiver that lost its memory may have begun with lower numbers.
+        if number <= self.acknowledged && self.state == Some(ack.state) {
+            return;
+        }
+        self.acknowledged = number;
+        let is_new_memory = self.state.replace(ack.state).is_some_and(|state| state != ack.state);
+        let covered = if is_new_memory { u32::MAX } else { ack.covers_below() };
+        let full = self.code.symbols() as u16;
+        let mut reports = ack.blocks.iter().peekable();
+        for (number, block) in (self.first..covered).zip(&mut self.blocks) {
+            while reports.next_if(|report| report.block < number).is_some() {}
+            match reports.next_if(|report| report.block == number) {
+                Some(report) => {
+                    if report.restarts != block.restarts {
+                        block.restarts = report.restarts;
+                        self.restarted.push(number);
+                    }
+                    let is_complete = report.rank >= full;
+                    block.learn(report.rank.min(full), |index| is_complete || report.knows(index));
+                }
+                None if block.rank > 0 => block.learn(0, |_| false),
+                None => {}
             }
-            block.rank = report.rank.min(self.code.symbols() as u16);
-            let is_complete = usize::from(block.rank) == self.code.symbols();
-            for (index, symbol) in block.symbols.iter_mut().enumerate() {
-                symbol.is_known |= is_complete || report.knows(index as u16);
-            }
-            block.known = block.symbols.iter().filter(|symbol| symbol.is_known).count() as u16;
         }
         self.follow_frontier(now);
+        let mut reported = core::mem::take(&mut self.reported);
+        reported.retain(|&cargo| {
+            let is_covered = cargo.block() < covered;
+            if is_covered {
+                self.landed(now, cargo);
+            }
+            !is_covered
+        });
+        self.reported = reported;
     }
 
     /// Measures the time of symbols until they and all before them are known.
@@ -367,11 +425,19 @@ impl Sender {
         self.latency
     }
 
+    /// A datagram with this cargo was received or lost; the next acknowledgement that
+    /// covers its block says which.
+    pub fn reported(&mut self, cargo: Cargo) {
+        self.reported.push(cargo);
+    }
+
     /// A datagram with this cargo is no longer in flight.
     pub fn landed(&mut self, now: Instant, cargo: Cargo) {
         match cargo {
             Cargo::Source { block, index } => {
-                if let Some(symbol) = self.symbol_mut(block, index) {
+                let Some(current) = self.block_mut(block) else { return };
+                current.has_gone = true;
+                if let Some(symbol) = current.symbols.get_mut(usize::from(index)) {
                     symbol.under_way = symbol.under_way.saturating_sub(1);
                     symbol.landed = now;
                 }
@@ -406,7 +472,11 @@ impl Sender {
                 return self.source(block, index);
             }
         }
-        let lost = (self.first..).zip(&self.blocks).find_map(|(number, block)| {
+        let lost = (self.first..).zip(&mut self.blocks).find_map(|(number, block)| {
+            if !block.has_gone {
+                return None;
+            }
+            block.has_gone = block.symbols.iter().any(Symbol::is_gone);
             Some((number, block.unmended(&|symbol| block.is_lost(symbol, now, outlook))?))
         });
         if let Some((number, index)) = lost {
@@ -415,10 +485,12 @@ impl Sender {
         if outlook.is_scarce {
             return None;
         }
-        let is_due = |deficit: Deficit| {
-            deficit.mean + Self::CAUTION * libm::sqrt(deficit.variance) > Self::REPAIR_AT
-        };
-        self.mend(now, outlook, true, is_due)
+        self.mend(now, outlook, true, usize::MAX, Self::is_due)
+    }
+
+    /// Whether a combination precedes new symbols.
+    fn is_due(deficit: Deficit) -> bool {
+        deficit.mean + Self::CAUTION * libm::sqrt(deficit.variance) > Self::REPAIR_AT
     }
 
     /// The next new symbol.
@@ -456,7 +528,14 @@ impl Sender {
             may_be(deficit.mean, deficit.variance) > Self::IDLE_REPAIR_AT
                 && may_be(deficit.mean_uncoded, deficit.variance_uncoded) > Self::IDLE_REPAIR_AT
         };
-        self.mend(now, outlook, false, is_due)
+        self.mend(now, outlook, false, usize::MAX, is_due)
+    }
+
+    /// A repair while all blocks are full: of the older half of them, which hold up the
+    /// others.
+    pub fn make_room(&mut self, now: Instant, outlook: &Outlook) -> Option<(Coded, Cargo)> {
+        let older = self.blocks.len() / 2;
+        self.mend(now, outlook, true, older, Self::is_due)
     }
 
     /// When helpers will have had time to repair a lost symbol; never without
@@ -498,11 +577,12 @@ impl Sender {
         now: Instant,
         outlook: &Outlook,
         goes_on: bool,
+        blocks: usize,
         is_due: impl Fn(Deficit) -> bool,
     ) -> Option<(Coded, Cargo)> {
         self.mend_at = None;
         let mut due = None;
-        for (at, block) in self.blocks.iter().enumerate() {
+        for (at, block) in self.blocks.iter().enumerate().take(blocks) {
             match block.lacks(now, outlook, goes_on, &is_due) {
                 Some(time) if time <= now => {
                     due = Some(at);
@@ -547,6 +627,7 @@ impl Sender {
         let vector = lasthop_rlnc::Vector::Source(u64::from(index));
         let coded = Coded::new(number, oldest, vector, payload);
         let symbol = block.symbols.get_mut(usize::from(index))?;
+        block.sent += u16::from(!symbol.is_sent);
         symbol.is_sent = true;
         symbol.under_way = symbol.under_way.saturating_add(1);
         symbol.times = symbol.times.saturating_add(1);
@@ -584,10 +665,21 @@ impl Sender {
 }
 
 impl Block {
+    /// Takes what the receiver has: the rank, and which symbols it knows.
+    fn learn(&mut self, rank: u16, knows: impl Fn(u16) -> bool) {
+        self.rank = rank;
+        for (index, symbol) in (0..).zip(&mut self.symbols) {
+            let is_known = knows(index);
+            self.has_gone |= symbol.is_known && !is_known;
+            symbol.is_known = is_known;
+        }
+        self.known = self.symbols.iter().filter(|symbol| symbol.is_known).count() as u16;
+    }
+
     /// Number of sent symbols that the receiver could know.
     fn sent(&self) -> usize {
         match &self.pool {
-            Pool::Own(_) => self.symbols.iter().filter(|symbol| symbol.is_sent).count(),
+            Pool::Own(_) => usize::from(self.sent),
             Pool::Relayed { recoder, .. } => recoder.rank() - usize::from(self.fresh),
         }
     }

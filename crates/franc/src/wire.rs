@@ -15,8 +15,8 @@
 //!        the coefficients
 //! ACK    all blocks below are done (4) | state of the receiver (2)
 //!        | link reports (1), each node (1) highest number (4) received (4)
-//!          heard at (4) delay (2) | block reports (1), each block (4) rank (2)
-//!          bits (2) bitmap
+//!          heard at (4) delay (2) | block reports (1, the highest bit: there are more),
+//!          each block (4) restarts (5 bits) rank (11 bits) bits (2) bitmap
 //! BOTH   an ACK | kind of an ENC (1) | that ENC
 //! HELLO  origin (1) | destination (1) | key (32) | the other end's key (32)
 //!        | count (4) | blocks (1) | digest of the code (4) | proof (16) | hop fields (52)
@@ -68,12 +68,19 @@ pub const PROOF_BYTES: usize = 16;
 pub const SYMBOL_OVERHEAD_BYTES: usize = 2 + 16 + 3;
 
 /// Most block reports in an ACK.
-pub const BLOCK_REPORTS_MAX: usize = 32;
+pub const BLOCK_REPORTS_MAX: usize = 127;
+/// The flag beside their number: there are blocks above them, too.
+const MORE_BLOCKS: u8 = 0x80;
+/// The bits of a report that hold the rank: up to 1 024 symbols. The others hold the
+/// restarts.
+const RANK_BITS: u32 = 11;
+/// Restarts of a block are counted modulo this.
+pub const RESTARTS: u8 = 1 << (u16::BITS - RANK_BITS);
 /// Most link reports in an ACK.
 pub const LINK_REPORTS_MAX: usize = 8;
 
 /// The version of the protocol.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 const ENC_SOURCE: u8 = 1;
 const ENC_SEEDED: u8 = 2;
 const ENC_FULL: u8 = 3;
@@ -191,11 +198,52 @@ pub struct Ack {
     pub state: u16,
     /// Reports about links; that of the acknowledged neighbour is first.
     pub links: Vec<LinkReport>,
-    /// Reports about incomplete blocks, the oldest first.
+    /// Reports about blocks that are not done, the oldest first.
     pub blocks: Vec<BlockReport>,
+    /// Whether blocks above the last report were left out.
+    pub is_cut: bool,
 }
 
 impl Ack {
+    /// An acknowledgement with as many of the reports `blocks` as it may have.
+    pub(crate) fn new(
+        (done, state): (u32, u16),
+        links: Vec<LinkReport>,
+        blocks: impl Iterator<Item = BlockReport>,
+    ) -> Self {
+        let mut blocks: Vec<BlockReport> = blocks.take(BLOCK_REPORTS_MAX + 1).collect();
+        let is_cut = blocks.len() > BLOCK_REPORTS_MAX;
+        blocks.truncate(BLOCK_REPORTS_MAX);
+        Self { done, state, links, blocks, is_cut }
+    }
+
+    /// Shortens the acknowledgement to a datagram of `bytes`: leaves out the bitmaps
+    /// of blocks of `symbols` that are complete, then the newest blocks, since the
+    /// oldest ones hold up the others.
+    pub(crate) fn shorten(&mut self, symbols: usize, bytes: usize) {
+        if self.datagram_bytes() <= bytes {
+            return;
+        }
+        for block in self.blocks.iter_mut().filter(|block| usize::from(block.rank) == symbols) {
+            (block.bits, block.bitmap) = (0, Vec::new());
+        }
+        let mut length = self.datagram_bytes();
+        while length > bytes
+            && let Some(block) = self.blocks.pop()
+        {
+            length -= block.bytes();
+            self.is_cut = true;
+        }
+    }
+
+    /// The first block that it says nothing about.
+    pub(crate) fn covers_below(&self) -> u32 {
+        match self.is_cut {
+            true => self.blocks.last().map_or(self.done, |last| last.block + 1).max(self.done),
+            false => u32::MAX,
+        }
+    }
+
     /// Length of a datagram with only this acknowledgement.
     pub(crate) fn datagram_bytes(&self) -> usize {
         HEADER_BYTES + self.bytes() + TAG_BYTES
@@ -207,8 +255,7 @@ impl Ack {
     }
 
     fn bytes(&self) -> usize {
-        let blocks = self.blocks.iter().map(|block| 8 + usize::from(block.bits).div_ceil(8));
-        8 + 15 * self.links.len() + blocks.sum::<usize>()
+        8 + 15 * self.links.len() + self.blocks.iter().map(BlockReport::bytes).sum::<usize>()
     }
 }
 
@@ -233,7 +280,10 @@ pub struct LinkReport {
 pub struct BlockReport {
     /// Number of the block.
     pub block: u32,
-    /// Number of independent combinations.
+    /// Times that it began anew there, because something in it was forged: modulo
+    /// [`RESTARTS`].
+    pub restarts: u8,
+    /// Number of independent combinations, at most 1 024.
     pub rank: u16,
     /// Number of valid bits in `bitmap`.
     pub bits: u16,
@@ -243,6 +293,10 @@ pub struct BlockReport {
 }
 
 impl BlockReport {
+    fn bytes(&self) -> usize {
+        8 + usize::from(self.bits).div_ceil(8)
+    }
+
     /// Whether symbol `index` is known.
     pub fn knows(&self, index: u16) -> bool {
         index < self.bits
@@ -539,17 +593,18 @@ fn parse_ack(reader: &mut Reader<'_>) -> Result<Ack, WireError> {
             })
         })
         .collect::<Result<_, WireError>>()?;
-    let blocks = usize::from(reader.u8("block reports")?);
-    reader.check(blocks <= BLOCK_REPORTS_MAX, 1, "block reports")?;
-    let blocks = (0..blocks)
+    let blocks = reader.u8("block reports")?;
+    let is_cut = blocks & MORE_BLOCKS != 0;
+    let blocks = (0..blocks & !MORE_BLOCKS)
         .map(|_| {
-            let (block, rank) = (reader.block("block")?, reader.u16("rank")?);
+            let (block, word) = (reader.block("block")?, reader.u16("rank")?);
+            let (restarts, rank) = ((word >> RANK_BITS) as u8, word & ((1 << RANK_BITS) - 1));
             let bits = reader.u16("bits")?;
             let bitmap = reader.take(usize::from(bits).div_ceil(8), "bitmap")?.to_vec();
-            Ok(BlockReport { block, rank, bits, bitmap })
+            Ok(BlockReport { block, restarts, rank, bits, bitmap })
         })
         .collect::<Result<_, WireError>>()?;
-    Ok(Ack { done, state, links, blocks })
+    Ok(Ack { done, state, links, blocks, is_cut })
 }
 
 /// Encodes header and content; the caller adds the tag.
@@ -669,11 +724,68 @@ fn emit_ack(ack: &Ack, out: &mut Vec<u8>) {
         out.extend(link.heard_at_us.to_be_bytes());
         out.extend(link.delay_4us.to_be_bytes());
     }
-    out.push(ack.blocks.len() as u8);
+    out.push(ack.blocks.len() as u8 | if ack.is_cut { MORE_BLOCKS } else { 0 });
     for block in &ack.blocks {
+        assert!(block.restarts < RESTARTS && block.rank < 1 << RANK_BITS);
         out.extend(block.block.to_be_bytes());
-        out.extend(block.rank.to_be_bytes());
+        out.extend((u16::from(block.restarts) << RANK_BITS | block.rank).to_be_bytes());
         out.extend(block.bits.to_be_bytes());
         out.extend(&block.bitmap[..usize::from(block.bits).div_ceil(8)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    /// Reports about `count` blocks of 64 symbols, of which every other one is complete.
+    fn reports(count: u32) -> impl Iterator<Item = BlockReport> {
+        (10..10 + count).map(|block| BlockReport {
+            block,
+            restarts: (block % 32) as u8,
+            rank: if block % 2 == 0 { 64 } else { 60 },
+            bits: 64,
+            bitmap: vec![0xff; 8],
+        })
+    }
+
+    fn ack(count: u32) -> Ack {
+        Ack::new((10, 7), vec![LinkReport::default()], reports(count))
+    }
+
+    #[test]
+    fn acknowledgements_come_back() {
+        let header = Header { sender: NodeId(1), to: NodeId(2), session: 3, number: 4 };
+        let longest = BlockReport { rank: 1_024, restarts: RESTARTS - 1, ..BlockReport::default() };
+        let mut acks = vec![Ack { blocks: vec![longest], ..Ack::default() }, ack(0), ack(33)];
+        acks.extend([ack(BLOCK_REPORTS_MAX as u32), ack(BLOCK_REPORTS_MAX as u32 + 1)]);
+        for ack in acks {
+            let mut datagram = Vec::new();
+            emit(&header, &Body::Ack(ack.clone()), &mut datagram);
+            assert_eq!(datagram.len() + TAG_BYTES, ack.datagram_bytes());
+            datagram.resize(datagram.len() + TAG_BYTES, 0);
+            assert_eq!(parse(&datagram, Field::Gf256), Ok(Body::Ack(ack)));
+        }
+    }
+
+    #[test]
+    fn a_long_acknowledgement_leaves_out_what_is_least_urgent() {
+        let whole = ack(100);
+        assert_eq!((whole.is_cut, whole.covers_below()), (false, u32::MAX));
+        let mut shorter = whole.clone();
+        shorter.shorten(64, whole.datagram_bytes() - 1);
+        assert_eq!((shorter.blocks.len(), shorter.is_cut), (100, false));
+        let bitmaps: Vec<usize> = shorter.blocks.iter().map(|block| block.bitmap.len()).collect();
+        assert_eq!(bitmaps, [0, 8].repeat(50), "complete blocks need none");
+        for bytes in [900, 500, 100, 0] {
+            let mut shortest = whole.clone();
+            shortest.shorten(64, bytes);
+            assert!(shortest.datagram_bytes() <= bytes.max(ack(0).datagram_bytes()), "{bytes}");
+            assert!(shortest.is_cut);
+            let blocks: Vec<u32> = shortest.blocks.iter().map(|block| block.block).collect();
+            assert_eq!(blocks, (10..shortest.covers_below()).collect::<Vec<u32>>());
+        }
+        assert_eq!(ack(200).covers_below(), 10 + BLOCK_REPORTS_MAX as u32);
     }
 }

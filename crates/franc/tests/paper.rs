@@ -86,6 +86,7 @@ impl Destination {
             rank: self.decoder.rank() as u16,
             bits: self.decoder.code().symbols() as u16,
             bitmap: self.decoder.bitmap().to_vec(),
+            ..BlockReport::default()
         };
         Ack { done: self.block, blocks: vec![report], ..Ack::default() }
     }

@@ -5,8 +5,8 @@
 //! packet.
 //!
 //! A machine does not report which packets it drops. It keeps the packets of a flow in
-//! order, so a packet behind a gap shows that those before it are lost. The loss of a
-//! part of a cut packet is not noticed.
+//! order, and all parts of cut packets between two hosts, so a packet behind a gap shows
+//! that those before it are lost.
 
 mod bytes;
 mod plain;
@@ -84,13 +84,22 @@ struct Link {
     inside: BTreeMap<u32, Inside>,
     /// Mark and number of each packet inside, to find it by its bytes.
     marks: BTreeSet<(Mark, u32)>,
-    /// The order of packets of each flow, direction and pair of sockets.
-    order: BTreeMap<(FlowId, NodeId, u32), Order>,
+    /// The packets that keep their order among each other.
+    order: BTreeMap<Ordered, Order>,
     next_number: u32,
     corrupt: u64,
 }
 
-/// The order of packets between the same sockets in one direction.
+/// Packets that keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ordered {
+    /// Those between the same sockets in one direction.
+    Flow(FlowId, NodeId, u32),
+    /// Parts of cut packets, which have no ports, from one host to another.
+    Parts(NodeId, NodeId),
+}
+
+/// The order of such packets.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Order {
     /// Numbers of those inside, in the order in which they entered.
@@ -514,12 +523,15 @@ impl Link {
         self.members[end].machine.as_ref()?;
         let number = self.next_number;
         self.next_number = self.next_number.wrapping_add(1);
-        let mut identification = 0;
-        if let Some(key) = order_key(&packet) {
-            let order = self.order.entry(key).or_default();
-            order.numbers.push_back(number);
+        let identification;
+        let order = self.order.entry(Ordered::of(&packet)).or_default();
+        order.numbers.push_back(number);
+        if packet.fragment.is_whole() {
             identification = order.next_identification;
             order.next_identification = identification.wrapping_add(1);
+        } else {
+            // Parts that are on their way together have the same tag.
+            identification = packet.tag as u16;
         }
         let (bytes, mark) = match content {
             Content::Frame(Some(frame)) if packet.fragment.is_whole() => {
@@ -588,9 +600,8 @@ impl Link {
             return;
         };
         let Inside { mut packet, end, since, .. } = self.forget(id).expect("it is inside");
-        if let Some(key) = order_key(&packet)
-            && matches!(self.members[index].machine, Some(Machine::Coded(_)))
-        {
+        let key = Ordered::of(&packet);
+        if matches!(self.members[index].machine, Some(Machine::Coded(_))) {
             let entered = self.members[end].node;
             while let Some(&first) = self.order.get(&key).and_then(|order| order.numbers.front())
                 && is_before(first, id)
@@ -635,8 +646,7 @@ impl Link {
     fn forget(&mut self, number: u32) -> Option<Inside> {
         let inside = self.inside.remove(&number)?;
         self.marks.remove(&(inside.mark, number));
-        if let Some(key) = order_key(&inside.packet)
-            && let Some(Order { numbers, .. }) = self.order.get_mut(&key)
+        if let Some(Order { numbers, .. }) = self.order.get_mut(&Ordered::of(&inside.packet))
             && let Some(at) = numbers.iter().position(|&other| other == number)
         {
             numbers.remove(at);
@@ -645,10 +655,13 @@ impl Link {
     }
 }
 
-/// The key of the packets whose order is kept: those between the same sockets in one
-/// direction. Parts of cut packets have no ports, so they have no order.
-fn order_key(packet: &Packet) -> Option<(FlowId, NodeId, u32)> {
-    packet.fragment.is_whole().then_some((packet.flow, packet.source, packet.flow_hash))
+impl Ordered {
+    fn of(packet: &Packet) -> Self {
+        match packet.fragment.is_whole() {
+            true => Self::Flow(packet.flow, packet.source, packet.flow_hash),
+            false => Self::Parts(packet.source, packet.destination),
+        }
+    }
 }
 
 /// Whether `number` is before `other`; numbers wrap around.

@@ -16,7 +16,7 @@ use crate::ways;
 use lasthop_evidence::page::{document, preformatted, table};
 use lasthop_evidence::plot::{Panel, escaped, inline_svg};
 use lasthop_scenario::{WrittenChange, written_changes};
-use lasthop_trace::{Delays, RunDocument, SeriesReading};
+use lasthop_trace::{Delays, LossReason, RunDocument, SeriesReading};
 use std::fmt::Write;
 
 /// What the pages have beside the style of all pages.
@@ -103,6 +103,7 @@ pub fn html(content: &Content<'_>) -> String {
     }
     body.push_str(&programs(run));
     body.push_str(&flows(run));
+    body.push_str(&reassembly(run));
     body.push_str(&coded::links(run));
     body.push_str(&made_by(content));
     document(&title, &body)
@@ -248,6 +249,31 @@ fn how_tried(trials: &Trials, run: &RunDocument) -> String {
         "<p class=\"muted\">Each remedy was tried alone: without → with it, in virtual time, {} s \
          with seed {} and run {}{shortened}.{emulated}</p>",
         trials.duration_s, run.seed, run.run
+    )
+}
+
+/// The flows of which fragments arrived that did not become packets; empty if there are none.
+fn reassembly(run: &RunDocument) -> String {
+    let flows = run.flows.iter().map(|(name, flow)| {
+        (name, flow.packets_sent, flow.packets_lost_by_reason.get(&LossReason::Reassembly))
+    });
+    let programs = run.programs.iter().map(|(name, flow)| {
+        (name, flow.packets_sent, flow.packets_lost_by_reason.get(&LossReason::Reassembly))
+    });
+    let row = |(name, sent, lost): (&String, u64, Option<&u64>)| {
+        let lost = *lost?;
+        let share = format!("{:.1}", 100.0 * lost as f64 / sent.max(1) as f64);
+        Some(vec![name.clone(), lost.to_string(), share])
+    };
+    let rows: Vec<Vec<String>> = flows.chain(programs).filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads = ["Flow", "Packets", "% of those sent"];
+    format!(
+        "<section><h2>Packets that were not reassembled</h2><p>Fragments of them arrived, and the \
+         receiver had no room or no time left to put them together.</p>{}</section>\n",
+        table("Packets that were not reassembled", &heads, 1, &rows)
     )
 }
 

@@ -20,7 +20,7 @@ const PAPER_BLOCK_SYMBOLS: u16 = 150;
 const PAPER_SYMBOL_BYTES: u16 = 1_450;
 const PAPER_OVERSHOOT: f64 = 0.05;
 /// Blocks in flight of the other mode.
-const STREAM_BLOCKS: u8 = 64;
+const STREAM_BLOCKS: u8 = 128;
 /// A backlog holds a packet of any length.
 const BACKLOG_BYTES_MIN: u32 = 65_536;
 
@@ -43,8 +43,8 @@ tables! {
         value encoder_timeout: Duration = "20ms";
         /// Short packets that wait together share a symbol, or each has one alone.
         value small: Small = "share";
-        /// Stream: blocks in flight at most.
-        option blocks_max: Whole<1, 255> = "64";
+        /// Stream: blocks in flight at most. A lossy path needs those of five round trips.
+        option blocks_max: Whole<1, 255> = "128";
         /// Stream: find the rate by delay, so that datagrams wait no longer than this in the
         /// queues of the path; "off" where the slowest part of the path is the node's own
         /// interface, which says when it takes more.

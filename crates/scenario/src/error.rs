@@ -97,6 +97,22 @@ impl Problems {
         self.written.insert(key, written);
     }
 
+    /// Replaces a phrase in all messages.
+    pub fn reword(&mut self, from: &str, to: &str) {
+        for (_, message) in &mut self.found {
+            *message = message.replace(from, to);
+        }
+    }
+
+    /// Replaces a phrase in messages about arguments of the command line.
+    pub fn reword_sets(&mut self, from: &str, to: &str) {
+        for (place, message) in &mut self.found {
+            if matches!(place.origin, Origin::Set(_)) {
+                *message = message.replace(from, to);
+            }
+        }
+    }
+
     fn written_key(&self, key: &str) -> String {
         let ends = key.match_indices('.').map(|(end, _)| end).chain([key.len()]);
         ends.filter_map(|end| {

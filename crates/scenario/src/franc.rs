@@ -171,11 +171,6 @@ texts! {
     FilePlace, "the path of a file", "link.key", |text| {
         (!text.is_empty() && !text.contains('\0')).then(|| Self(text.into()))
     };
-    Cidr, "an address and the length of its prefix", "10.9.0.1/24", |text| {
-        let (ip, prefix) = text.split_once('/')?;
-        let (ip, prefix) = (ip.parse::<IpAddr>().ok()?, prefix.parse::<u8>().ok()?);
-        (prefix <= if ip.is_ipv4() { 32 } else { 128 }).then_some(Self(ip, prefix))
-    };
     Socket, "an address and a port", "192.0.2.1:4797", |text| text.parse().ok().map(Self);
     Neighbour, "a node's number and where it is", "2=192.0.2.2:4797", |text| {
         let (number, place) = text.split_once('=')?;
@@ -187,6 +182,39 @@ texts! {
         let loss = parse_probability(loss.trim()).ok()?;
         Some(Self(NodeId(number.trim().parse().ok()?), loss))
     };
+}
+
+impl Scalar for Cidr {
+    fn allowed() -> String {
+        format!("an address and the length of its prefix like {:?}", Self::EXAMPLE)
+    }
+    fn read(value: &Value) -> Result<Self, Option<String>> {
+        let Value::String(text) = value else { return Err(None) };
+        if let Some(why) = lacks_prefix(text) {
+            return Err(Some(why));
+        }
+        let (ip, prefix) = text.split_once('/').ok_or(None)?;
+        let ip: IpAddr = ip.parse().map_err(|_| None)?;
+        let longest = if ip.is_ipv4() { 32 } else { 128 };
+        match prefix.parse() {
+            Ok(prefix) if prefix <= longest => Ok(Self(ip, prefix)),
+            _ => Err(Some(format!("the prefix of {ip} has a length from 0 to {longest}"))),
+        }
+    }
+    fn schema() -> Schema {
+        json_schema!({ "type": "string", "examples": [Self::EXAMPLE] })
+    }
+}
+
+impl Cidr {
+    const EXAMPLE: &str = "10.9.0.1/24";
+}
+
+/// The complaint about an address without the length of its prefix.
+fn lacks_prefix(text: &str) -> Option<String> {
+    let ip: IpAddr = text.parse().ok()?;
+    let usual = if ip.is_ipv4() { 24 } else { 64 };
+    Some(format!("{ip} lacks its prefix length, such as /{usual}"))
 }
 
 /// A node as the file and the flags have it.
@@ -296,7 +324,7 @@ pub fn keys() -> Vec<Key> {
 /// # Errors
 /// Everything that is wrong with them.
 pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
-    let Some(path) = path else { return parse("lasthop franc run", "", flags) };
+    let Some(path) = path else { return parse_flags(flags) };
     let file = path.display().to_string();
     let failed = |why: FileError| ScenarioError::unreadable(&file, why.to_string());
     let bytes = file::read(path, Accepts::FilesAndPipes, TEXT_BYTES_MAX as u64).map_err(failed)?;
@@ -310,6 +338,23 @@ pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, S
     Ok(link)
 }
 
+/// The same without a file: messages name flags.
+fn parse_flags(flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
+    let mut problems = Problems::default();
+    let link = parse_into("", flags, &mut problems);
+    for key in keys() {
+        problems.reword(&format!("the key \"{}\" is missing", key.name), &missing(&key));
+        problems.reword(&format!("`{}`", key.name), &format!("`{}`", key.flag()));
+    }
+    finish("lasthop franc run", "", flags, problems, link)
+}
+
+/// The complaint about a flag that is missing.
+fn missing(key: &Key) -> String {
+    let meaning = key.docs.split([';', '.']).next().unwrap_or(&key.docs);
+    format!("{} is missing ({})", key.flag(), meaning.to_lowercase())
+}
+
 /// The same from text; `file` is what messages call it.
 ///
 /// # Errors
@@ -317,6 +362,26 @@ pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, S
 pub fn parse(file: &str, text: &str, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
     let mut problems = Problems::default();
     let link = parse_into(text, flags, &mut problems);
+    finish(file, text, flags, problems, link)
+}
+
+/// The link, or the error with all problems.
+fn finish(
+    file: &str,
+    text: &str,
+    flags: &[(Key, Vec<String>)],
+    mut problems: Problems,
+    link: Option<Link>,
+) -> Result<Link, ScenarioError> {
+    // A flag with one value is no array to who writes it.
+    for (from, to) in [
+        ("expected an array of at least one, each ", "expected "),
+        ("got an array (with ", "got "),
+        (" in it: ", " ("),
+        (" in it)", ""),
+    ] {
+        problems.reword_sets(from, to);
+    }
     let shown: Vec<String> =
         flags.iter().map(|(key, values)| format!("{} {}", key.flag(), values.join(","))).collect();
     match (problems.into_error(file, text, &shown), link) {
@@ -648,6 +713,28 @@ mod tests {
         assert!(wrong("id = 1\npeer = 2", &[]).contains("key_file"));
         assert!(wrong("id = 1\ninsecure = true", &[]).contains("needs `peer`"));
         assert!(wrong("", &[]).contains("\"id\" is missing"));
+        let flags =
+            |flags: &[(Key, Vec<String>)]| parse_flags(flags).expect_err("it is wrong").to_string();
+        assert_eq!(
+            flags(&[]),
+            "lasthop franc run: --id is missing (its number on the link): a whole number from 0 to 255"
+        );
+        let id = flag("id", &["1"]);
+        assert!(flags(core::slice::from_ref(&id)).contains("an end needs `--peer`"));
+        let end = [id, flag("peer", &["2"])];
+        assert!(flags(&end).contains("expected `--key-file`"), "{}", flags(&end));
+        for (address, told) in [
+            ("10.9.0.2", "10.9.0.2 lacks its prefix length, such as /24"),
+            ("fd09::1", "fd09::1 lacks its prefix length, such as /64"),
+            ("10.9.0.2/33", "the prefix of 10.9.0.2 has a length from 0 to 32"),
+            ("10.9.0.300/24", "expected an address and the length of its prefix"),
+        ] {
+            let said = wrong(base, &[flag("address", &["10.9.0.1/24", address])]);
+            assert!(said.contains(told) && !said.contains("an array of"), "{said}");
+            let file = wrong(&format!("{base}address = [{address:?}]"), &[]);
+            let is_general = told.starts_with("expected");
+            assert!(is_general || file.contains(told), "{file}");
+        }
         let flags = [flag("block_symbols", &["0"])];
         assert!(wrong(base, &flags).starts_with("--block-symbols 0: block_symbols: expected"));
     }

@@ -403,7 +403,12 @@ impl<T: Scalar> Scalar for Vec<T> {
         match value {
             Value::Array(elements) if !elements.is_empty() => elements
                 .iter()
-                .map(|element| T::read(&element.value).map_err(|_| Some(inside(&element.value))))
+                .map(|element| {
+                    T::read(&element.value).map_err(|why| {
+                        let why = why.map_or(String::new(), |why| format!(": {why}"));
+                        Some(inside(&element.value) + &why)
+                    })
+                })
                 .collect(),
             _ => Err(None),
         }

@@ -2,7 +2,7 @@
 //! (`franc::flags`).
 
 use crate::franc::flags::KeyFlags;
-use clap::{Args, Subcommand};
+use clap::{ArgAction, Args, Subcommand};
 use std::path::PathBuf;
 /// `lasthop franc`.
 #[derive(Debug, Subcommand)]
@@ -23,8 +23,9 @@ pub enum Franc {
 /// `lasthop franc run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Runs until it is interrupted. Needs the capability CAP_NET_ADMIN for the tunnel interface, and
-CAP_NET_RAW with ethernet: setcap cap_net_admin,cap_net_raw+ep lasthop, or a systemd unit.
+    disable_help_flag = true,
+    after_help = "Runs until it is interrupted. Needs root, or the capability CAP_NET_ADMIN for the tunnel
+interface and CAP_NET_RAW with ethernet. --help-all has all keys, with their defaults.
 
 Examples:
   lasthop franc run /etc/lasthop/franc0.toml
@@ -35,6 +36,12 @@ pub struct FrancRun {
     /// File with the node's configuration; flags take precedence
     #[arg(value_name = "CONFIG.toml")]
     pub config: Option<PathBuf>,
+    /// Print the keys that most nodes need
+    #[arg(short, long, action = ArgAction::HelpShort)]
+    pub help: Option<bool>,
+    /// Print all keys
+    #[arg(long, action = ArgAction::HelpLong)]
+    pub help_all: Option<bool>,
     /// The keys of the file.
     #[command(flatten)]
     pub keys: KeyFlags,

@@ -5,6 +5,29 @@
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use lasthop_scenario::franc::{Key, keys};
 
+/// The keys that most nodes need: those of the short help.
+const USUAL: [&str; 13] = [
+    "role",
+    "id",
+    "peer",
+    "via",
+    "between",
+    "key_file",
+    "insecure",
+    "address",
+    "transport",
+    "listen",
+    "interface",
+    "neighbours",
+    "mtu",
+];
+
+/// The first sentence of a text, without the default and what follows a semicolon.
+fn brief(docs: &str) -> &str {
+    let end = |pattern: &str| docs.find(pattern).unwrap_or(docs.len());
+    &docs[..end(". ").min(end("; ")).min(end(" [default"))]
+}
+
 /// The flags that were given: keys with their values, as written.
 #[derive(Clone, Debug, Default)]
 pub struct KeyFlags(pub Vec<(Key, Vec<String>)>);
@@ -12,11 +35,14 @@ pub struct KeyFlags(pub Vec<(Key, Vec<String>)>);
 impl Args for KeyFlags {
     fn augment_args(command: Command) -> Command {
         keys().into_iter().fold(command, |command, key| {
+            let (is_switch, is_list) = (key.is_switch, key.is_list);
             let arg = Arg::new(key.name)
                 .long(key.flag().trim_start_matches('-').to_owned())
-                .help(key.docs)
+                .help(brief(&key.docs).to_owned())
+                .long_help(key.docs)
+                .hide_short_help(!USUAL.contains(&key.name))
                 .help_heading("The keys of franc.toml");
-            command.arg(match (key.is_switch, key.is_list) {
+            command.arg(match (is_switch, is_list) {
                 (true, _) => arg
                     .value_name("true|false")
                     .num_args(0..=1)
@@ -45,5 +71,19 @@ impl FromArgMatches for KeyFlags {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_help_names_keys_that_there_are() {
+        let names: Vec<&str> = keys().iter().map(|key| key.name).collect();
+        assert!(USUAL.iter().all(|name| names.contains(name)), "{names:?}");
+        assert_eq!(brief("Its number; others have others [default: 1]"), "Its number");
+        assert_eq!(brief("Where it is. It may move"), "Where it is");
+        assert_eq!(brief("Its name [default: franc0]"), "Its name");
     }
 }

@@ -9,10 +9,13 @@ use lasthop_franc::config::{KEY_BYTES, Key, Keys};
 use lasthop_franc::hop_key;
 use lasthop_live::os::confine::keep_memory_private;
 use lasthop_live::os::entropy;
-use std::fs::OpenOptions;
-use std::io::Write;
+use nix::errno::Errno;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::process;
 use zeroize::Zeroizing;
 
 /// The start of the file of a hop key.
@@ -55,13 +58,43 @@ pub fn read(path: &Path) -> Result<Keys, Failure> {
     Ok(Keys::Hop(key))
 }
 
-/// Writes a new file that nobody else may read.
+/// Writes a new file with mode 0600. The file appears whole or not at all: an empty one
+/// would stand in the way of the next try.
 fn write(path: &Path, line: &str) -> Result<(), Failure> {
-    let failed =
-        |why: std::io::Error| Failure::Message(format!("key file {}: {why}", path.display()));
+    let failed = |why: io::Error| Failure::Message(format!("key file {}: {why}", path.display()));
+    if path.symlink_metadata().is_ok() {
+        return Err(failed(io::Error::from_raw_os_error(Errno::EEXIST as i32)));
+    }
+    let name = path.file_name().ok_or_else(|| failed(io::ErrorKind::IsADirectory.into()))?;
+    let mut aside = OsString::from(".");
+    aside.push(name);
+    aside.push(format!(".{}", process::id()));
+    let aside = path.with_file_name(aside);
+    let written = fill(&aside, line).and_then(|()| match fs::hard_link(&aside, path) {
+        // A file system without links: the file itself is written, or removed.
+        Err(why) if lacks_links(&why) => {
+            let written = fill(path, line);
+            if written.as_ref().is_err_and(|why| why.kind() != io::ErrorKind::AlreadyExists) {
+                let _ = fs::remove_file(path);
+            }
+            written
+        }
+        linked => linked,
+    });
+    let _ = fs::remove_file(&aside);
+    written.map_err(failed)
+}
+
+fn fill(path: &Path, line: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
-    file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_all()
+}
+
+fn lacks_links(why: &io::Error) -> bool {
+    let errno = why.raw_os_error().map(Errno::from_raw);
+    matches!(errno, Some(Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS))
 }
 
 /// A line of a key file: `begin`, then the key in hexadecimal digits.

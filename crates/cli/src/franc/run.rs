@@ -9,11 +9,11 @@ use crate::console;
 use crate::failure::Failure;
 use lasthop_franc::config::{Config, Keys};
 use lasthop_franc::wire::VERSION;
-use lasthop_franc::{Event, NodeId, Role};
+use lasthop_franc::{Address as Place, Event, NodeId, Role, Unanswered};
 use lasthop_live::franc::{
-    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Snapshot, Transport, room,
+    Daemon, DaemonReport, Deaf, FrancError, Host, Options, PORT, Reach, Snapshot, Transport, room,
 };
-use lasthop_live::os::confine;
+use lasthop_live::os::confine::{self, capabilities};
 use lasthop_live::os::link::Address;
 use lasthop_scenario::franc::{self as file, Link};
 use lasthop_trace::{FrancDaemonCounts, FrancDocument};
@@ -35,6 +35,7 @@ pub fn run(args: &FrancRun) -> Result<u8, Failure> {
     let datagram_bytes_max = room(&transport, link.mtu).map_err(Failure::message)?;
     let config = link.config(keys, datagram_bytes_max);
     config.check().map_err(Failure::message)?;
+    may_run(&link)?;
     let options = Options {
         config,
         transport,
@@ -52,6 +53,32 @@ pub fn run(args: &FrancRun) -> Result<u8, Failure> {
         (None, Some(signal)) => Failure::Interrupted { signal: signal as u8 },
         (None, None) => Failure::Stopped,
     })
+}
+
+/// Checks the capabilities that the node needs, before anything else fails for lack of them.
+fn may_run(link: &Link) -> Result<(), Failure> {
+    let is_end = matches!(link.role(), Role::End { .. });
+    let is_ethernet = matches!(link.transport, file::Transport::Ethernet { .. });
+    let needed = [
+        (is_end, capabilities::NET_ADMIN, "CAP_NET_ADMIN", "the tunnel interface"),
+        (is_ethernet, capabilities::NET_RAW, "CAP_NET_RAW", "Ethernet frames"),
+    ];
+    let mut missing = Vec::new();
+    for (is_needed, capability, name, what) in needed {
+        if is_needed && !capabilities::has(capability).map_err(Failure::message)? {
+            missing.push((name, what));
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (names, purposes): (Vec<&str>, Vec<&str>) = missing.into_iter().unzip();
+    Err(Failure::Message(format!(
+        "franc run needs root or {}, for {}: `sudo lasthop franc run ..`, `setcap \
+         cap_net_admin,cap_net_raw+ep lasthop`, or AmbientCapabilities= in a systemd unit",
+        names.join(" and "),
+        purposes.join(" and ")
+    )))
 }
 
 fn failure(error: FrancError) -> Failure {
@@ -158,10 +185,6 @@ fn document(snapshot: &Snapshot<'_>) -> FrancDocument {
         overheard_unread: counts.monitor.fragments + counts.monitor.malformed,
         overheard_drops: counts.monitor_drops,
     };
-    let at = |address: Address| match address {
-        Address::Udp(address) => address.to_string(),
-        Address::Mac(mac) => mac.to_string(),
-    };
     let places: Vec<(u8, String)> =
         reached.iter().map(|reach| (reach.id.0, at(reach.address))).collect();
     FrancDocument::new(&options.name, transport, &options.config, *up, stats, &counts, &places)
@@ -208,6 +231,11 @@ fn line(name: &str, report: DaemonReport<'_>) -> String {
             "{name}: the path to node {peer} carries datagrams of {datagram_bytes} bytes; longer \
              packets go in pieces\n"
         ),
+        // It has a report of its own.
+        DaemonReport::Event(Event::Unanswered { .. }) => String::new(),
+        DaemonReport::Unanswered { peer, why, options, reached } => {
+            format!("{name}: {}\n", unanswered(peer, why, options, reached))
+        }
         DaemonReport::SameMac { neighbour, mac } => format!(
             "{name}: node {neighbour} has the MAC address of our own interface, {mac}: give one of \
              the two another (`ip link set IFACE address ..`)\n"
@@ -225,6 +253,75 @@ fn line(name: &str, report: DaemonReport<'_>) -> String {
             "{name}: this host no longer takes datagrams of {bytes} bytes: the MTU of the interface \
              has shrunk; what the path carries is looked for anew\n"
         ),
+    }
+}
+
+/// What was tried without an answer, and what to check.
+fn unanswered(peer: NodeId, why: Unanswered, options: &Options, reached: &[Reach]) -> String {
+    let me = options.config.id;
+    // The neighbour that is asked: on the way to the other end, a recoder.
+    let asked = match options.config.role {
+        Role::End { via, .. } => via,
+        _ => peer,
+    };
+    let place = reached.iter().find(|reach| reach.id == asked).map(|reach| at(reach.address));
+    let from_place = |place: Place| match place {
+        Place::Udp(address) => address.to_string(),
+        Place::Mac(mac) => mac.to_string(),
+        Place::Node(node) => node.to_string(),
+    };
+    match why {
+        Unanswered::Silent => {
+            let (to, check) = match (&options.transport, place) {
+                (Transport::Udp { listen, .. }, Some(place)) => {
+                    let port = listen.map_or(PORT, |listen| listen.port());
+                    (
+                        format!(" at {place}"),
+                        format!("that firewalls let UDP pass both ways, here to port {port}"),
+                    )
+                }
+                (Transport::Udp { .. }, None) => (
+                    ", whose address is not known".to_owned(),
+                    format!(
+                        "that it has --neighbours {me}=THIS_HOST, or give --neighbours {asked}=HOST \
+                         here"
+                    ),
+                ),
+                (Transport::Ethernet { interface, .. }, _) => (
+                    format!(" on {interface}"),
+                    "that its interface is in the same network, and passes EtherType 0x88B5"
+                        .to_owned(),
+                ),
+            };
+            format!(
+                "no answer from node {asked}{to}: check that it runs with --id {asked} and the \
+                 same key, and {check}"
+            )
+        }
+        Unanswered::Deaf => format!(
+            "node {peer} is heard, and does not hear this node: check firewalls, and \
+             --neighbours there"
+        ),
+        Unanswered::OtherPeer { asking, wanted } => format!(
+            "node {asking} asks for node {wanted}, and this one is node {me}: check --id here, and \
+             --peer, --via or --between there"
+        ),
+        Unanswered::OtherNumber { number, from } => format!(
+            "node {number} asks for this node from {}, which expects node {asked}: check --id \
+             there, and --peer, --via or --between here",
+            from_place(from)
+        ),
+        Unanswered::SameNumber { from } => format!(
+            "the node at {} has the number {me}, as this one: give one of the two another --id",
+            from_place(from)
+        ),
+    }
+}
+
+fn at(address: Address) -> String {
+    match address {
+        Address::Udp(address) => address.to_string(),
+        Address::Mac(mac) => mac.to_string(),
     }
 }
 

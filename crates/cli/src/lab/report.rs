@@ -13,7 +13,7 @@ use crate::lab::apq::words;
 use crate::table::{self, alone, count, counted, many, number, percent, text, value};
 use lasthop_trace::{
     ApqFlowEnding, ApqFlowSummary, EmulationSummary, Estimate, FlowSummary, LinkSummary,
-    NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
+    LossReason, NeighbourSummary, ProgramSummary, RunDocument, RunSet, TimeSummary, WireSummary,
 };
 use std::fmt::Write;
 
@@ -52,6 +52,7 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     }
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
+    section("Packets that were not reassembled", reassembly(run, stream));
     section("Where it went, ms a packet", cause::table(run, stream));
     section(wrong::TITLE, found.to_owned());
     section("Nodes", nodes(run, stream));
@@ -270,6 +271,23 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
         let _ = writeln!(out, "  not recorded: {flows} with {packets}");
     }
     out
+}
+
+/// The flows of which fragments arrived that did not become packets.
+fn reassembly(run: &RunDocument, stream: Stream) -> String {
+    let columns = [text("flow"), number("packets", "incomplete"), number("packets", "% of sent")];
+    let flows = run.flows.iter().map(|(name, flow)| {
+        (name, flow.packets_sent, flow.packets_lost_by_reason.get(&LossReason::Reassembly))
+    });
+    let programs = run.programs.iter().map(|(name, flow)| {
+        (name, flow.packets_sent, flow.packets_lost_by_reason.get(&LossReason::Reassembly))
+    });
+    let row = |(name, sent, lost): (&String, u64, Option<&u64>)| {
+        let lost = *lost?;
+        Some(vec![name.clone(), count(lost), percent(lost as f64 / sent.max(1) as f64)])
+    };
+    let rows: Vec<Vec<String>> = flows.chain(programs).filter_map(row).collect();
+    table::render(&columns, &rows, stream)
 }
 
 fn nodes(run: &RunDocument, stream: Stream) -> String {

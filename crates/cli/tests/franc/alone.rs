@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// A daemon without an interface, which needs no privilege.
@@ -124,6 +124,39 @@ fn fuzzed_datagrams_do_nothing() {
     let grown = helper.resident_kib().saturating_sub(before);
     assert!(grown < 16 * 1_024, "{grown} KiB more");
     assert_eq!(helper.end(Signal::SIGTERM), Some(143));
+}
+
+/// A recoder that hears nobody, beside another node with its number.
+#[test]
+fn no_answer_is_explained_after_three_seconds() {
+    let stage = Stage::new("unanswered");
+    let free: Vec<UdpSocket> =
+        (0..2).map(|_| UdpSocket::bind("127.0.0.1:0").expect("a free port")).collect();
+    let at: Vec<String> =
+        free.iter().map(|free| free.local_addr().expect("it has one").to_string()).collect();
+    drop(free);
+    let recoder = |name: &str, listen: &str, neighbour: &str| {
+        let neighbours = format!("1={neighbour}");
+        let flags = ["franc", "run", "--id", "3", "--role", "recoder", "--between", "1,2"];
+        let more = ["--insecure", "--name", name, "--listen", listen, "--neighbours", &neighbours];
+        let mut command = stage.lasthop(&[&flags[..], &more].concat());
+        command.stdout(Stdio::piped()).spawn().expect("the binary can be run")
+    };
+    let alone = recoder("alone0", "127.0.0.1:0", "127.0.0.1:9");
+    let twins = [recoder("twin1", &at[0], &at[1]), recoder("twin2", &at[1], &at[0])];
+    std::thread::sleep(Duration::from_secs(4));
+    let said = |child: Child| {
+        kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).expect("it runs");
+        let output = child.wait_with_output().expect("it ends");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let alone = said(alone);
+    assert!(alone.contains("alone0: no answer from node 1 at 127.0.0.1:9: check that"), "{alone}");
+    assert_eq!(alone.matches("no answer").count(), 1, "{alone}");
+    for (twin, at) in twins.into_iter().zip([&at[1], &at[0]]) {
+        let said = said(twin);
+        assert!(said.contains(&format!("the node at {at} has the number 3")), "{said}");
+    }
 }
 
 #[test]

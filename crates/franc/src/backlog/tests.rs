@@ -231,3 +231,78 @@ proptest! {
         prop_assert!(changed.into_iter().all(|i| [1, 10, 11].contains(&i)));
     }
 }
+
+/// The two fragments of packet `id`.
+fn fragments(id: u16, bytes: usize) -> [Vec<u8>; 2] {
+    [(0x2000, bytes), (175, 48)].map(|(bits, bytes): (u16, usize)| {
+        let mut packet = ipv4(17, [1, 2, 3, 4], 0, bytes);
+        packet[4..6].copy_from_slice(&id.to_be_bytes());
+        packet[6..8].copy_from_slice(&bits.to_be_bytes());
+        packet
+    })
+}
+
+/// More than a backlog takes, as fragments: each packet leaves whole or not at all, whatever
+/// drops it.
+#[test]
+fn fragments_leave_together_or_not_at_all() {
+    for (packets_max, target_ms, pops) in [(20, 1_000, 1), (100_000, 5, 1), (9, 5, 1), (3, 5, 7)] {
+        let target = Some(Duration::from_millis(target_ms));
+        let config = BacklogConfig { packets_max, target, ..BacklogConfig::default() };
+        let mut backlog = Backlog::new(config, KEYS);
+        let mut left = alloc::collections::BTreeMap::<u16, u32>::new();
+        let mut count = |waiting: Waiting| {
+            let id = u16::from_be_bytes([waiting.packet[4], waiting.packet[5]]);
+            *left.entry(id).or_default() += 1;
+        };
+        for id in 0..2_000u16 {
+            for fragment in fragments(id, 1_424) {
+                backlog.push(at(id.into()), fragment);
+            }
+            for _ in 0..pops {
+                backlog.pop(at(id.into()), usize::MAX).into_iter().for_each(&mut count);
+            }
+        }
+        while let Some(waiting) = backlog.pop(at(2_000), usize::MAX) {
+            count(waiting);
+        }
+        assert_eq!((backlog.packets(), backlog.bytes()), (0, 0));
+        let parts: u32 = left.values().sum();
+        assert!(left.len() >= 900 && left.values().all(|&parts| parts == 2), "{}", left.len());
+        assert_eq!(u64::from(parts) + backlog.drops(), 4_000);
+    }
+}
+
+/// A packet of more fragments than the backlog takes is dropped; those that leave stay.
+#[test]
+fn fragments_that_leave_are_not_dropped() {
+    let config = BacklogConfig { packets_max: 4, ..BacklogConfig::default() };
+    let mut backlog = Backlog::new(config, KEYS);
+    let [first, later] = fragments(1, 1_424);
+    for fragment in [&first, &later, &later, &later] {
+        backlog.push(at(0), fragment.clone());
+    }
+    assert_eq!(backlog.pop(at(0), usize::MAX).expect("the first").packet, first);
+    for id in 2..9 {
+        fragments(id, 1_424).into_iter().for_each(|fragment| backlog.push(at(0), fragment));
+    }
+    let left = || backlog.pop(at(0), usize::MAX).map(|waiting| waiting.packet);
+    let left: Vec<Vec<u8>> = core::iter::from_fn(left).collect();
+    assert!(
+        left.starts_with(&[later.clone(), later.clone(), later]) && left.len() <= 4,
+        "{left:?}"
+    );
+}
+
+/// Fragments that arrive after the others were dropped are dropped, too.
+#[test]
+fn a_late_fragment_of_a_dropped_packet_is_of_no_use() {
+    let mut backlog =
+        Backlog::new(BacklogConfig { packets_max: 1, ..BacklogConfig::default() }, KEYS);
+    let [[first, late], [other, _]] = [1, 2].map(|id| fragments(id, 1_424));
+    backlog.push(at(0), first);
+    backlog.push(at(0), other.clone());
+    backlog.push(at(0), late);
+    assert_eq!(backlog.pop(at(0), usize::MAX).expect("the other").packet, other);
+    assert_eq!((backlog.packets(), backlog.drops()), (0, 2));
+}

@@ -225,6 +225,11 @@ impl Addresses {
         Hop { cookie, echo, life, count, highest, next }
     }
 
+    /// Whether hop fields are of this node, in this life.
+    pub fn is_own(&self, hop: &Hop) -> bool {
+        hop.life == self.life
+    }
+
     /// Whether a HELLO or a CALL was not received before by this node: `life` is
     /// its sender's, or the start of the key for which it counts.
     pub fn is_new(&mut self, life: u64, count: u32) -> bool {

@@ -8,7 +8,9 @@ mod session;
 
 use super::addresses::Reply;
 use super::handshake::Handshake;
-use super::{Came, Event, Heard, Question, Reason, Shared, Transmit, earliest};
+use super::{
+    Address, Came, Event, Heard, Question, Reason, Shared, Transmit, Unanswered, earliest,
+};
 use crate::backlog::Backlog;
 use crate::config::Mode;
 use crate::keys::Pair;
@@ -131,6 +133,42 @@ impl End {
     /// or a helper.
     pub fn is_neighbour(&self, shared: &Shared, header: &Header) -> bool {
         header.to == shared.config.id
+    }
+
+    /// The other end, if there is no session with it.
+    pub fn missing(&self) -> Option<NodeId> {
+        self.current.is_none().then_some(self.peer)
+    }
+
+    /// Whether a CALL comes from a node that is none of this one's.
+    pub fn is_no_neighbour(&self, me: NodeId, header: &Header) -> bool {
+        header.to == me && header.sender != self.via && self.helpers == 0
+    }
+
+    /// What a HELLO explains, if there is no session.
+    pub fn explains(
+        &self,
+        me: NodeId,
+        from: Address,
+        header: &Header,
+        hello: &Hello,
+    ) -> Option<Unanswered> {
+        let other = |number| Some(Unanswered::OtherNumber { number, from });
+        let is_from_neighbour = header.sender == self.via;
+        if header.to != me {
+            let is_direct = is_from_neighbour && self.via == self.peer;
+            return is_direct
+                .then_some(Unanswered::OtherPeer { asking: header.sender, wanted: header.to });
+        }
+        match (is_from_neighbour, hello.origin == self.peer) {
+            (false, _) => other(header.sender),
+            (true, false) => other(hello.origin),
+            (true, true) if hello.destination != me => {
+                let (asking, wanted) = (hello.origin, hello.destination);
+                Some(Unanswered::OtherPeer { asking, wanted })
+            }
+            (true, true) => Some(Unanswered::Deaf),
+        }
     }
 
     /// Whether the other end was heard in the session recently.

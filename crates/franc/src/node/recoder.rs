@@ -14,7 +14,7 @@ use crate::path_state::{Hearing, PathState};
 use crate::receiver::{Receiver, Verdict};
 use crate::sender::{Outlook, Sender};
 use crate::stats::{NeighbourStats, Stats};
-use crate::wire::{Ack, BLOCK_REPORTS_MAX, BlockReport, Body, Enc, Header, Hello, NodeId, Pulse};
+use crate::wire::{Ack, Body, Enc, Header, Hello, NodeId, Pulse};
 use alloc::vec::Vec;
 use lasthop_rlnc::Code;
 use lasthop_units::{Duration, Instant};
@@ -177,7 +177,7 @@ impl Recoder {
         } else {
             let (ack, enc) = body.into_parts();
             if let Some(ack) = ack {
-                handle_ack(shared, side, other, now, &ack);
+                handle_ack(shared, side, other, (now, header.number), &ack);
             }
             if let Some(enc) = enc {
                 handle_enc(shared, side, other, now, &enc);
@@ -203,7 +203,9 @@ impl Recoder {
                 let settles_at = Some(side.path.settles_at()).filter(|&at| at > now);
                 side.ack_due = settles_at.map(|at| at.max(now + ACK_INTERVAL));
                 side.ack_last = now;
-                let ack = side.ack(now, &other.sender, self.code);
+                let mut ack = side.ack(now, &other.sender);
+                let longest = usize::from(shared.config.datagram_bytes_max);
+                ack.shorten(self.code.symbols(), longest);
                 let header = header(side);
                 let transmit = shared.emit(&header, &Body::Ack(ack), &session.tagger);
                 side.path.depart(now, transmit.datagram.len(), None);
@@ -299,15 +301,30 @@ impl Recoder {
 }
 
 /// Takes an acknowledgement of the node at `side`.
-fn handle_ack(shared: &mut Shared, side: &mut Side, other: &mut Side, now: Instant, ack: &Ack) {
+fn handle_ack(
+    shared: &mut Shared,
+    side: &mut Side,
+    other: &mut Side,
+    (now, number): (Instant, u32),
+    ack: &Ack,
+) {
     shared.stats.acks_received += 1;
     let Side { path, sender, .. } = side;
     let me = shared.config.id;
     if let Some(report) = ack.links.iter().find(|report| report.node == me) {
-        path.handle_report(now, report, &mut |cargo| sender.landed(now, cargo));
+        path.handle_report(now, report, &mut |cargo| sender.reported(cargo));
     }
     let oldest = sender.oldest();
-    sender.handle_ack(now, ack);
+    sender.handle_ack(now, number, ack);
+    for block in sender.take_restarted() {
+        // Something in it was forged, perhaps before it came here: this node cannot
+        // know. So it begins the block anew, too, and tells the node before it.
+        if other.receiver.restart(block) {
+            sender.restart(block);
+            other.acknowledge_soon(now);
+        }
+    }
+    other.receiver.release_below(sender.oldest());
     if sender.oldest() != oldest {
         // The other side may then release blocks, too.
         other.acknowledge_soon(now);
@@ -363,17 +380,9 @@ impl Side {
 
     /// The acknowledgement of the neighbour's blocks. Complete blocks are not done
     /// until `onward` reports that the next node has them.
-    fn ack(&self, now: Instant, onward: &Sender, code: Code) -> Ack {
-        let symbols = code.symbols() as u16;
+    fn ack(&self, now: Instant, onward: &Sender) -> Ack {
         let done = onward.oldest().min(self.receiver.done());
-        let complete = (done..self.receiver.done()).map(|block| BlockReport {
-            block,
-            rank: symbols,
-            ..BlockReport::default()
-        });
-        let mut blocks: Vec<BlockReport> = complete.chain(self.receiver.reports()).collect();
-        blocks.truncate(BLOCK_REPORTS_MAX);
         let links = alloc::vec![self.path.report(self.neighbour, now)];
-        Ack { done, state: self.state, links, blocks }
+        Ack::new((done, self.state), links, self.receiver.reports(done))
     }
 }

@@ -88,6 +88,12 @@ impl Sessions {
         self.current.as_ref()
     }
 
+    /// A neighbour that announces no session, if none is followed.
+    pub fn missing(&self) -> Option<NodeId> {
+        let silent = self.announced.iter().position(Option::is_none).unwrap_or(0);
+        self.current.is_none().then_some(self.between[silent])
+    }
+
     /// The index of a neighbour.
     pub fn side(&self, neighbour: NodeId) -> Option<usize> {
         self.between.iter().position(|&between| between == neighbour)

@@ -2,6 +2,7 @@
 //! delay and losses. What comes out is held against what went in.
 
 mod attacks;
+mod forged;
 mod integrity;
 mod net;
 mod paths;

@@ -76,8 +76,9 @@ struct Block {
     /// Packets owed, and granted so far within the budget or beyond.
     owed: f64,
     granted: f64,
-    /// Whether the destination has the block.
+    /// Whether the destination has the block, and how often it began it anew.
     done: bool,
+    restarts: u8,
 }
 
 /// How far the sender's oldest block may be below a packet's block, on the air.
@@ -124,9 +125,17 @@ impl Helper {
     pub fn handle_ack(&mut self, _now: Instant, ack: &Ack) {
         self.forget_below(ack.done);
         let symbols = self.code.symbols();
-        for report in ack.blocks.iter().filter(|report| usize::from(report.rank) == symbols) {
+        for report in &ack.blocks {
             for block in self.blocks.iter_mut().filter(|block| block.number == report.block) {
-                block.stop();
+                if report.restarts != block.restarts {
+                    // Something in it was forged, perhaps what is here.
+                    block.restarts = report.restarts;
+                    block.recoder.clear();
+                    block.owed = 0.0;
+                }
+                if usize::from(report.rank) == symbols {
+                    block.stop();
+                }
             }
         }
     }
@@ -200,6 +209,7 @@ impl Helper {
             owed: 0.0,
             granted: 0.0,
             done: false,
+            restarts: 0,
         });
         self.blocks.len() - 1
     }

@@ -78,8 +78,8 @@ pub struct Made<'a> {
     pub segment: Option<&'a Segment>,
     /// Number of the packet in its link.
     pub number: u32,
-    /// Number of the packet in its connection and direction; not used without a
-    /// segment.
+    /// Number of the packet in its connection and direction; of the packet of which
+    /// it is a part. Not used for others.
     pub identification: u16,
 }
 
@@ -93,7 +93,8 @@ pub fn of(content: Made<'_>, nodes: &[Identity]) -> Vec<u8> {
         Transport::Tcp => TCP,
         Transport::Other => UDP,
     };
-    let identification = if segment.is_some() { identification } else { number as u16 };
+    let is_numbered = segment.is_some() || !packet.fragment.is_whole();
+    let identification = if is_numbered { identification } else { number as u16 };
     let header = Ipv4 {
         dscp: 0,
         ecn: packet.ecn(),

@@ -14,7 +14,7 @@ use crate::os::listener::{ControlSocket, Port};
 use crate::os::signal::Signals;
 use crate::os::{Call, OsError, entropy};
 use lasthop_franc::config::INNER_MTU_MIN;
-use lasthop_franc::{Entropy, Event, Node, NodeId, Reason, Role, Stats};
+use lasthop_franc::{Entropy, Event, Node, NodeId, Reason, Role, Stats, Unanswered};
 use lasthop_units::{Duration, Instant, MacAddr, Machine, Seed};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -69,6 +69,17 @@ pub enum DaemonReport<'a> {
     Slower(&'a [OsError]),
     /// An event of the machine.
     Event(Event),
+    /// There is no session for some seconds.
+    Unanswered {
+        /// The other end; between the ends, a neighbour.
+        peer: NodeId,
+        /// What is known of it.
+        why: Unanswered,
+        /// The options in effect.
+        options: &'a Options,
+        /// Neighbours whose address is known.
+        reached: &'a [Reach],
+    },
     /// A neighbour has the MAC address of this node's own interface, and is therefore
     /// reached by broadcast.
     SameMac {
@@ -345,6 +356,14 @@ impl Station {
             return Ok(ControlFlow::Break(()));
         }
         while let Some(event) = self.node.poll_event() {
+            if let Event::Unanswered { peer, why } = event {
+                let (options, reached) = (&self.options, &self.link.reached());
+                let report = DaemonReport::Unanswered { peer, why, options, reached };
+                if host.report(report).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                continue;
+            }
             let is_told = match event {
                 Event::KeyMismatch { .. } => self.key_mismatch.is_due(now),
                 Event::CodeMismatch { .. } => self.code_mismatch.is_due(now),
@@ -355,7 +374,9 @@ impl Station {
                     self.code_mismatch = Throttle::default();
                     true
                 }
-                Event::Disconnected { .. } | Event::PathMtu { .. } => true,
+                Event::Disconnected { .. } | Event::PathMtu { .. } | Event::Unanswered { .. } => {
+                    true
+                }
             };
             if is_told && host.report(DaemonReport::Event(event)).is_break() {
                 return Ok(ControlFlow::Break(()));

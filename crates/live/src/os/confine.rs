@@ -6,7 +6,7 @@
 //! A kernel without one of the three refuses that one, and the others hold. Leaves out files
 //! that are open already, and the network, which a daemon needs.
 
-mod capabilities;
+pub mod capabilities;
 mod landlock;
 mod memory;
 mod seccomp;

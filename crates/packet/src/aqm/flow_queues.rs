@@ -79,6 +79,17 @@ impl<P: Packet> FlowQueues<P> {
         queue.packets.push_back(packet);
     }
 
+    /// Lets `grow` make the last packet of `flow` longer. Returns whether it did; `false`
+    /// if the queue is empty.
+    pub fn grow_last(&mut self, flow: u32, grow: impl FnOnce(&mut P) -> bool) -> bool {
+        let queue = &mut self.0[flow as usize];
+        let Some(last) = queue.packets.back_mut() else { return false };
+        let before = last.len_bytes();
+        let has_grown = grow(last);
+        queue.bytes += last.len_bytes() - before;
+        has_grown
+    }
+
     /// Reverts the last [`FlowQueues::take`] from `flow`.
     pub fn put_back(&mut self, flow: u32, packet: P, turns: &mut RoundRobin) {
         let queue = &mut self.0[flow as usize];

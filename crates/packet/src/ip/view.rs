@@ -118,6 +118,22 @@ impl<'a> View<'a> {
         }
     }
 
+    /// What the fragments of a packet have in common beside its addresses: protocol and
+    /// identification (RFC 791, section 3.2; RFC 8200, section 4.5). `None` if it is
+    /// whole.
+    pub fn fragment_of(self) -> Option<(u8, u32)> {
+        if !self.is_fragment() {
+            return None;
+        }
+        match self.version {
+            Version::V4 => Some((self.packet[9], u16::from_be_bytes(self.array(4)).into())),
+            Version::V6 => match self.upper().1 {
+                &[next, _, _, _, a, b, c, d, ..] => Some((next, u32::from_be_bytes([a, b, c, d]))),
+                _ => None,
+            },
+        }
+    }
+
     /// Whether it is a fragment.
     fn is_fragment(self) -> bool {
         match self.version {

@@ -292,3 +292,44 @@ kind = "tcp"
     let (at_the_ends, behind) = (arrived("a", "b"), arrived("source", "sink"));
     assert!(at_the_ends as f64 >= 0.9 * behind as f64, "{at_the_ends} of {behind}");
 }
+
+/// Packets that are cut before the link, more of them than it carries: each arrives whole or is
+/// known to be lost, so that the receiver's memory for parts does not fill.
+#[test]
+fn packets_in_parts_leave_a_full_link_whole() {
+    for (rate, asked) in [(4, 6), (40, 60)] {
+        let text = format!(
+            r#"
+duration = "5s"
+[[node]]
+name = "a"
+role = "host"
+[[node]]
+name = "b"
+role = "host"
+[[wire]]
+between = ["a", "b"]
+rate = "{rate}Mb/s"
+delay = "20ms"
+loss = 0.1
+queue = {{ packets = 200 }}
+[[flow]]
+name = "udp"
+from = "a"
+to = "b"
+kind = "udp"
+rate = "{asked}Mb/s"
+packet_bytes = 1500
+{}"#,
+            link(["a", "b"], "pace = \"5ms\"")
+        );
+        let scenario = parse("test.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
+        let seen = simulate_scenario(&scenario);
+        let parts = seen.report.as_ref().expect("there is one").nodes[1].stats.packets_out;
+        let share = 2.0 * seen.arrived as f64 / parts as f64;
+        assert!(share > 0.97, "{rate} Mb/s: {share} of the parts that came out");
+        let inside = seen.sent - seen.arrived - seen.dropped;
+        assert!(inside < 700, "{rate} Mb/s: {inside} of {} are neither here nor lost", seen.sent);
+        assert!(seen.dropped > seen.sent / 8, "{rate} Mb/s: {} lost", seen.dropped);
+    }
+}

@@ -110,7 +110,7 @@ pub(super) struct Session {
     pub(super) longest: Longest,
     pub(super) helpers: Vec<HeardHelper>,
     pub(super) acknowledge: Acknowledge,
-    /// Identifies this end's memory of blocks; changes when it is lost.
+    /// Identifies this end's memory of blocks.
     pub(super) state: u16,
     /// When something last arrived that only the other end could send; initially
     /// the start.
@@ -459,8 +459,7 @@ impl Session {
             Verdict::Redundant => stats.redundant += 1,
             Verdict::Stale => stats.stale += 1,
             Verdict::Refused => stats.malformed += 1,
-            // What was acknowledged of the block is no longer valid.
-            Verdict::Polluted => self.state = self.state.wrapping_add(1),
+            Verdict::Polluted => {}
         }
         if is_sealed {
             self.heard_at = now;
@@ -507,7 +506,7 @@ impl Session {
         }
         let Self { path, outgoing, .. } = self;
         if let Some(report) = of_us {
-            path.handle_report(now, report, &mut |cargo| outgoing.landed(now, cargo));
+            path.handle_report(now, report, &mut |cargo| outgoing.reported(cargo));
         }
         for helper in &mut self.helpers {
             if let Some(report) = ack.links.iter().find(|report| report.node == helper.id) {
@@ -515,7 +514,11 @@ impl Session {
             }
         }
         match outgoing {
-            Outgoing::Stream(sender) => sender.handle_ack(now, ack),
+            Outgoing::Stream(sender) => {
+                sender.handle_ack(now, header.number, ack);
+                // Its own symbols are as they were.
+                sender.take_restarted();
+            }
             Outgoing::Paper(encoder) => {
                 if shared.config.losses.is_none() {
                     let loss = |p: f64| Probability::new(p).expect("estimates are between 0 and 1");
@@ -581,10 +584,7 @@ impl Session {
         via: NodeId,
     ) -> Transmit {
         let mut ack = self.ack(now, via);
-        if let Some(path) = &self.path_mtu {
-            // The oldest blocks are the most urgent.
-            while ack.datagram_bytes() > usize::from(path.limit()) && ack.blocks.pop().is_some() {}
-        }
+        ack.shorten(self.code.symbols(), self.datagram_bytes(shared));
         self.acknowledged(shared, now);
         let header = self.header(shared, via);
         let transmit = shared.emit(&header, &Body::Ack(ack), &self.tagger);
@@ -606,22 +606,24 @@ impl Session {
         if now < due.min(last + ACK_INTERVAL_BESIDE) {
             return None;
         }
-        let limit = match &self.path_mtu {
-            Some(path) => path.limit(),
-            None => shared.config.datagram_bytes_max,
-        };
-        let left = usize::from(limit).checked_sub(enc.datagram_bytes())?;
+        let left = self.datagram_bytes(shared).checked_sub(enc.datagram_bytes())?;
         let ack = Some(self.ack(now, via)).filter(|ack| ack.added_bytes() <= left)?;
         self.acknowledged(shared, now);
         Some(ack)
+    }
+
+    /// Length of the longest datagram that the path is known to carry.
+    fn datagram_bytes(&self, shared: &Shared) -> usize {
+        let found = self.path_mtu.as_ref().map(PathMtu::limit);
+        usize::from(found.unwrap_or(shared.config.datagram_bytes_max))
     }
 
     /// The acknowledgement of what was received until now.
     fn ack(&self, now: Instant, via: NodeId) -> Ack {
         let mut links = alloc::vec![self.path.report(via, now)];
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
-        let (done, state) = (self.receiver.done(), self.state);
-        Ack { done, state, links, blocks: self.receiver.reports() }
+        let done = self.receiver.done();
+        Ack::new((done, self.state), links, self.receiver.reports(done))
     }
 
     /// Notes that an acknowledgement is sent now.
@@ -702,6 +704,10 @@ impl Session {
         }
         if let Some(fresh) = sender.fresh(now) {
             return Some(fresh);
+        }
+        if !backlog.is_empty() && sender.room().is_none() {
+            // Airtime is not free: the oldest blocks hold up packets that wait.
+            return sender.make_room(now, &outlook);
         }
         self.path.note_idle(now);
         sender.spare_repair(now, &outlook)
@@ -820,6 +826,12 @@ impl Session {
 }
 
 impl Outgoing {
+    pub(super) fn reported(&mut self, cargo: Cargo) {
+        if let Self::Stream(sender) = self {
+            sender.reported(cargo);
+        }
+    }
+
     pub(super) fn landed(&mut self, now: Instant, cargo: Cargo) {
         if let Self::Stream(sender) = self {
             sender.landed(now, cargo);

@@ -6,12 +6,12 @@ use super::*;
 use crate::coded::CodedVector;
 
 /// Where the attacker is, who has no way to anybody.
-const ATTACKER: NodeId = NodeId(99);
+pub(super) const ATTACKER: NodeId = NodeId(99);
 
 /// A network, with what makes a node of it anew.
 #[derive(Clone)]
-struct Stage {
-    net: Net,
+pub(super) struct Stage {
+    pub(super) net: Net,
     configs: Vec<Config>,
     /// Nodes that came to be.
     lives: u64,
@@ -65,7 +65,7 @@ impl Stage {
         stage
     }
 
-    fn all() -> [(&'static str, Self); 4] {
+    pub(super) fn all() -> [(&'static str, Self); 4] {
         let between = [NodeId(1), NodeId(2)];
         [
             ("ends", Self::pair(0.1)),
@@ -105,7 +105,7 @@ impl Stage {
         bytes as f64 * 8.0 / 1e6 / time.as_secs_f64()
     }
 
-    fn quiet(&mut self, time: Duration) -> f64 {
+    pub(super) fn quiet(&mut self, time: Duration) -> f64 {
         self.run(time, |_| {})
     }
 
@@ -311,7 +311,13 @@ fn forgeries(number: u32) -> Vec<(&'static str, Forgery)> {
     let source = CodedVector::Source;
     let far = wire::BLOCK_MAX;
     let ack = |done, highest, rank| {
-        let report = |block| wire::BlockReport { block, rank, bits: 8, bitmap: vec![0xff] };
+        let report = |block| wire::BlockReport {
+            block,
+            rank,
+            bits: 8,
+            bitmap: vec![0xff],
+            ..wire::BlockReport::default()
+        };
         let link = |node| wire::LinkReport {
             node: NodeId(node),
             highest,
@@ -324,6 +330,7 @@ fn forgeries(number: u32) -> Vec<(&'static str, Forgery)> {
             state: 77,
             links: vec![link(1), link(2), link(3)],
             blocks: (done..done.saturating_add(20)).map(report).collect(),
+            is_cut: false,
         })
     };
     vec![
@@ -350,7 +357,7 @@ fn forgeries(number: u32) -> Vec<(&'static str, Forgery)> {
 }
 
 #[derive(Clone, Debug)]
-enum Forgery {
+pub(super) enum Forgery {
     Enc {
         block: u32,
         oldest: u32,
@@ -363,7 +370,7 @@ enum Forgery {
 }
 
 impl Forgery {
-    fn datagram(&self, header: &Header, tagger: &Tagger) -> Vec<u8> {
+    pub(super) fn datagram(&self, header: &Header, tagger: &Tagger) -> Vec<u8> {
         let mut datagram = Vec::new();
         let body = match self.parts() {
             (None, Some(enc)) => Body::Enc(enc),

@@ -345,3 +345,36 @@ fn what_is_late_is_soon_waited_for() {
     assert!(redundant * 20 < source, "{redundant} of {source} came for nothing");
     assert_eq!(net.stats(1).sessions, 1, "late is not gone");
 }
+
+/// On long, fat, lossy ways no more is sent of a block than its losses ask for: what is not
+/// acknowledged yet is not lost.
+#[test]
+fn long_fat_lossy_ways_are_not_flooded() {
+    // At 300 Mb/s all blocks in flight are those of less than three round trips.
+    for (mbps, loss, least) in [(160.0, 0.1, 0.85), (160.0, 0.2, 0.85), (300.0, 0.1, 0.75)] {
+        let mut net = Net::pair(|_| {}, &Link::new(mbps, 55, loss), 1);
+        let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
+        let mut next = 0;
+        let mut feed = |net: &mut Net, until: f64| {
+            net.run(seconds(until), |net| {
+                while net.stats(1).backlog_packets < 900 {
+                    net.send(1, &packet(1, next, mtu));
+                    next += 1;
+                }
+                Some(net.now + Duration::from_millis(2))
+            });
+            let (source, destination) = (net.stats(1), net.stats(2));
+            let sent = source.source_sent + source.coded_sent;
+            [sent, destination.innovative, net.out(2).len() as u64].map(|count| count as f64)
+        };
+        let before = feed(&mut net, 2.5);
+        let after = feed(&mut net, 4.0);
+        let [sent, innovative, came] = core::array::from_fn(|at| after[at] - before[at]);
+        let per_block = 64.0 * sent / innovative;
+        let ideal = 64.0 / (1.0 - loss);
+        assert!(per_block < 1.04 * ideal, "{mbps} Mb/s, {loss}: {per_block} for {ideal}");
+        let goodput = came * mtu as f64 * 8e-6 / 1.5;
+        let share = goodput / (mbps * (1.0 - loss) * share_of_packets(mtu));
+        assert!(share > least, "{mbps} Mb/s, {loss}: {share} of what it carries");
+    }
+}

@@ -167,7 +167,8 @@ fn forged() -> impl Strategy<Value = Forged> {
         (block(), symbol(), 0..200u16, any::<u8>()).prop_map(|(block, rank, bits, byte)| {
             wire::BlockReport {
                 block,
-                rank,
+                restarts: byte % wire::RESTARTS,
+                rank: rank % 2_048,
                 bits,
                 bitmap: vec![byte; usize::from(bits).div_ceil(8)],
             }
@@ -183,6 +184,7 @@ fn forged() -> impl Strategy<Value = Forged> {
         state: state & 1,
         links,
         blocks,
+        is_cut: state & 2 != 0,
     });
     let both = (ack.clone(), enc.clone()).prop_map(|(ack, enc)| Forged::Both(ack, Box::new(enc)));
     prop_oneof![enc, ack.prop_map(Forged::Ack), both]
@@ -263,5 +265,85 @@ proptest! {
             // A seed that is the datagram's number does not travel.
             prop_assert!(datagram.len() == bytes || datagram.len() + 4 == bytes);
         }
+    }
+}
+
+/// What two nodes say in four seconds, the second of which may be missing, or not be heard by
+/// the first, or not hear it.
+fn meet(one: Config, other: Option<Config>, hears: [bool; 2]) -> [Vec<Event>; 2] {
+    let make =
+        |(at, config): (u64, Config)| node(config, Seed::new(at, 1).stream("meet"), Instant::ZERO);
+    let mut nodes: Vec<Node> = (0..).zip([one].into_iter().chain(other)).map(make).collect();
+    let mut events = [const { Vec::new() }; 2];
+    for tick in 0..80 {
+        let now = Instant::ZERO + Duration::from_millis(50 * tick);
+        let mut said = Vec::new();
+        for (at, node) in nodes.iter_mut().enumerate() {
+            node.handle_timeout(now);
+            while let Some(transmit) = node.poll_transmit(now) {
+                said.push((1 - at, transmit.datagram));
+            }
+        }
+        for (to, datagram) in said {
+            if let Some(node) = nodes.get_mut(to).filter(|_| hears[to]) {
+                let from = Address::Node(NodeId(70 + (1 - to) as u8));
+                node.handle_datagram(now, from, &datagram);
+            }
+        }
+        for (events, node) in events.iter_mut().zip(&mut nodes) {
+            events.extend(core::iter::from_fn(|| node.poll_event()));
+        }
+    }
+    events
+}
+
+#[test]
+fn no_answer_is_explained_after_three_seconds() {
+    let unanswered = |peer, why| vec![Event::Unanswered { peer: NodeId(peer), why }];
+    let from = |at: u8| Address::Node(NodeId(70 + at));
+    let both = [true; 2];
+    let other = |number, at| Unanswered::OtherNumber { number: NodeId(number), from: from(at) };
+    let wanted =
+        |asking, wanted| Unanswered::OtherPeer { asking: NodeId(asking), wanted: NodeId(wanted) };
+    let same = |at| Unanswered::SameNumber { from: from(at) };
+    let recoder = |id| between(id, Role::Recoder { between: [NodeId(1), NodeId(2)] }, Field::Gf256);
+    for (one, two, hears, told, told_two) in [
+        (end(1, 2, 2), None, both, Some((2, Unanswered::Silent)), None),
+        // The number of the second one is wrong.
+        (end(1, 2, 2), Some(end(3, 1, 1)), both, Some((2, other(3, 1))), Some((1, wanted(1, 2)))),
+        // The first one looks for another one.
+        (end(1, 4, 4), Some(end(2, 1, 1)), both, Some((4, other(2, 1))), Some((1, wanted(1, 4)))),
+        // Both have the same number.
+        (end(1, 2, 2), Some(end(1, 2, 2)), both, Some((2, same(1))), Some((2, same(0)))),
+        // One does not hear the other.
+        (
+            end(1, 2, 2),
+            Some(end(2, 1, 1)),
+            [true, false],
+            Some((2, Unanswered::Deaf)),
+            Some((1, Unanswered::Silent)),
+        ),
+        // A recoder whose number is another one than the end has, and one without an end.
+        (end(1, 2, 4), Some(recoder(3)), both, Some((2, other(3, 1))), Some((2, wanted(1, 4)))),
+        (recoder(3), None, both, Some((1, Unanswered::Silent)), None),
+    ] {
+        let case = alloc::format!("{:?} {:?}", one.role, two.as_ref().map(|two| two.id));
+        let of = |told: Option<(u8, Unanswered)>| {
+            told.map_or(Vec::new(), |(peer, why)| unanswered(peer, why))
+        };
+        assert_eq!(meet(one, two, hears), [of(told), of(told_two)], "{case}");
+    }
+    for events in meet(end(1, 2, 2), Some(end(2, 1, 1)), both) {
+        assert!(matches!(events[..], [Event::Connected { .. }, ..]), "{events:?}");
+        assert!(!events.iter().any(|event| matches!(event, Event::Unanswered { .. })));
+    }
+    // Other keys are told as such.
+    let mut foreign = end(2, 1, 1);
+    foreign.keys = Keys::Shared([8; 32]);
+    for events in meet(end(1, 2, 2), Some(foreign), both) {
+        assert!(
+            events.iter().all(|event| matches!(event, Event::KeyMismatch { .. })),
+            "{events:?}"
+        );
     }
 }

@@ -6,6 +6,10 @@ use nix::errno::Errno;
 
 /// `CAP_DAC_OVERRIDE`: any file, whatever its permissions.
 pub const DAC_OVERRIDE: u64 = 1 << 1;
+/// `CAP_NET_ADMIN`: interfaces and their addresses.
+pub const NET_ADMIN: u64 = 1 << 12;
+/// `CAP_NET_RAW`: frames.
+pub const NET_RAW: u64 = 1 << 13;
 /// `CAP_SYS_NICE`: more than ordinary scheduling.
 pub const SYS_NICE: u64 = 1 << 23;
 
@@ -37,6 +41,14 @@ pub fn keep(kept: u64) -> Result<(), OsError> {
     let now = get()?;
     let kept = kept & now.permitted;
     change(now, Sets { effective: kept, permitted: kept, inheritable: 0 })
+}
+
+/// Whether the effective set has all of `what`.
+///
+/// # Errors
+/// If the kernel refuses to tell, for which it has no reason.
+pub fn has(what: u64) -> Result<bool, OsError> {
+    Ok(get()?.effective & what == what)
 }
 
 /// Removes `what` from the effective set; it stays permitted.

@@ -1,0 +1,280 @@
+//! A holder of the hop key who watches the link and forges what hurts at that moment:
+//! blocks and numbers around the newest ones, to any node in any name. Goodput two seconds
+//! after the last forged datagram, and later, is held against goodput before the first.
+
+use super::attacks::{ATTACKER, Forgery, Stage};
+use super::*;
+use crate::coded::CodedVector;
+use proptest::test_runner::TestRunner;
+
+/// A forged datagram, relative to what the link carries then.
+#[derive(Clone, Debug)]
+struct Forged {
+    what: What,
+    /// Sender and recipient, by position among the ways of the link.
+    way: usize,
+    /// Its block relative to the newest one, and its number relative to the newest one
+    /// of that way.
+    block: i32,
+    number: i64,
+    /// Time after the datagram before it.
+    after_ms: u64,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// A forged symbol or combination. The sender's oldest block is so far below it.
+    Enc { vector: CodedVector, oldest: u32 },
+    /// These blocks have this rank, from the forged one on; all before it are done.
+    Ack { blocks: u32, rank: u16, bits: u16, is_cut: bool, highest: i64, received: i64 },
+    /// An acknowledgement and a combination.
+    Both(Box<What>, Box<What>),
+}
+
+fn vectors() -> impl Strategy<Value = CodedVector> {
+    prop_oneof![
+        (0..64u16).prop_map(CodedVector::Source),
+        (any::<u32>(), 0..60u16, 2..=64u16).prop_map(|(seed, first, count)| {
+            CodedVector::Seeded { seed, first, count: count.min(64 - first) }
+        }),
+        prop::collection::vec(any::<u8>(), 64).prop_map(|packed| CodedVector::Full {
+            first: 0,
+            count: 64,
+            packed
+        }),
+    ]
+}
+
+fn whats() -> impl Strategy<Value = What> {
+    let enc = || {
+        let oldest = prop_oneof![4 => Just(255u32), 1 => 0..4u32];
+        (vectors(), oldest).prop_map(|(vector, oldest)| What::Enc { vector, oldest })
+    };
+    let reports = || prop_oneof![Just(0i64), -2_000..2_000i64];
+    let ack = || {
+        (0..40u32, prop_oneof![Just(64u16), 0..64u16], 0..=64u16, any::<bool>())
+            .prop_flat_map(move |ack| (Just(ack), reports(), reports()))
+            .prop_map(|((blocks, rank, bits, is_cut), highest, received)| What::Ack {
+                blocks,
+                rank,
+                bits,
+                is_cut,
+                highest,
+                received,
+            })
+    };
+    prop_oneof![
+        4 => enc(),
+        2 => ack(),
+        1 => (ack(), enc()).prop_map(|(ack, enc)| What::Both(Box::new(ack), Box::new(enc))),
+    ]
+}
+
+/// Some forged datagrams in a row: each is of the block after that of the one before.
+fn attacks() -> impl Strategy<Value = Vec<Forged>> {
+    let block = prop_oneof![4 => -2..4i32, 1 => 4..70i32];
+    let number = prop_oneof![2 => 1..1_100i64, 1 => -900..0i64, 1 => 1_100..100_000i64];
+    let one = (whats(), 0..8usize, block, number, prop_oneof![Just(0u64), 1..300u64]);
+    (one, 1..12usize, any::<bool>()).prop_map(
+        |((what, way, block, number, after_ms), times, all)| {
+            let times = 0..times;
+            times
+                .map(|time| Forged {
+                    what: what.clone(),
+                    way: if all { way + time } else { way },
+                    block: block + (time as i32) / 2,
+                    number: number + time as i64,
+                    after_ms,
+                })
+                .collect()
+        },
+    )
+}
+
+/// The newest number on a way, and the newest block of its ENCs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Newest {
+    number: u32,
+    block: u32,
+}
+
+impl Stage {
+    /// The ways between nodes, by sender and recipient.
+    fn ways(&self) -> Vec<(NodeId, NodeId)> {
+        self.net.links.keys().copied().collect()
+    }
+
+    /// Listens for a while.
+    fn listen(&mut self) -> BTreeMap<(NodeId, NodeId), Newest> {
+        self.net.recorded = Some(Vec::new());
+        self.quiet(Duration::from_millis(400));
+        let recorded = self.net.recorded.take().expect("it was recorded");
+        let mut newest = BTreeMap::<_, Newest>::new();
+        for Flying { datagram, .. } in recorded {
+            let header = Header::parse(&datagram).expect("nodes say what is sound");
+            let newest = newest.entry((header.sender, header.to)).or_default();
+            newest.number = newest.number.max(header.number);
+            if let Ok(body) = wire::parse(&datagram, Field::Gf256)
+                && let (_, Some(enc)) = body.into_parts()
+            {
+                newest.block = newest.block.max(enc.block);
+            }
+        }
+        newest
+    }
+
+    fn forge(&mut self, attack: &[Forged]) {
+        let (session, tagger) = strangers::tagger_of(&mut self.net);
+        self.quiet(Duration::from_secs(2));
+        for forged in attack {
+            let newest = self.listen();
+            let ways = self.ways();
+            let (sender, to) = ways[forged.way % ways.len()];
+            let of_way = newest.get(&(sender, to)).copied().unwrap_or_default();
+            // Acknowledgements are of the blocks of the other direction.
+            let other = newest.get(&(to, sender)).copied().unwrap_or_default();
+            let at = |newest: u32, ahead: i64| (i64::from(newest) + ahead).max(1) as u32;
+            let datagram = self::forgery(&forged.what, of_way, other, forged).datagram(
+                &Header { sender, to, session, number: at(of_way.number, forged.number) },
+                &tagger,
+            );
+            for at in [to, NodeId(3)] {
+                let datagram = datagram.clone();
+                self.net.arrive(&Flying { from: ATTACKER, to: at, datagram });
+            }
+            self.quiet(Duration::from_millis(forged.after_ms));
+        }
+    }
+}
+
+fn forgery(what: &What, of_way: Newest, other: Newest, forged: &Forged) -> Forgery {
+    let block = |newest: u32| newest.saturating_add_signed(forged.block);
+    match what {
+        What::Enc { vector, oldest } => Forgery::Enc {
+            block: block(of_way.block),
+            oldest: block(of_way.block).saturating_sub(*oldest),
+            vector: vector.clone(),
+            payload: vec![3; 1_000],
+        },
+        What::Ack { blocks, rank, bits, is_cut, highest, received } => {
+            let done = block(other.block);
+            let report = |block| wire::BlockReport {
+                block,
+                rank: *rank,
+                bits: *bits,
+                bitmap: vec![0xff; usize::from(bits.div_ceil(8))],
+                restarts: 0,
+            };
+            let near = |ahead: i64| (i64::from(other.number) + ahead).max(0) as u32;
+            let link = |node| wire::LinkReport {
+                node: NodeId(node),
+                highest: near(*highest),
+                received: near(*received),
+                heard_at_us: 5,
+                delay_4us: 0,
+            };
+            Forgery::Ack(wire::Ack {
+                done,
+                state: 77,
+                links: vec![link(1), link(2), link(3)],
+                blocks: (done..done + blocks).map(report).collect(),
+                is_cut: *is_cut,
+            })
+        }
+        What::Both(ack, enc) => Forgery::Both(
+            Box::new(forgery(ack, of_way, other, forged)),
+            Box::new(forgery(enc, of_way, other, forged)),
+        ),
+    }
+}
+
+/// Goodput of each second from the third after an attack on, in Mb/s.
+fn after(stage: &Stage, attack: &[Forged], seconds: usize) -> Vec<f64> {
+    let mut stage = stage.clone();
+    stage.forge(attack);
+    stage.quiet(Duration::from_secs(2));
+    (0..seconds).map(|_| stage.quiet(Duration::from_secs(1))).collect()
+}
+
+/// Each second has half of what there was `before`, and all together four fifths.
+fn is_over(after: &[f64], before: f64) -> bool {
+    let mean = after.iter().sum::<f64>() / after.len() as f64;
+    mean > 0.8 * before && after.iter().all(|&second| second > 0.5 * before)
+}
+
+fn forgeries_are_over(names: &[&str], cases: u32) {
+    for (name, mut stage) in Stage::all() {
+        if !names.contains(&name) {
+            continue;
+        }
+        stage.quiet(Duration::from_secs(2));
+        let before = stage.quiet(Duration::from_secs(2));
+        let config = ProptestConfig {
+            cases,
+            max_shrink_iters: 12,
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        };
+        let run = TestRunner::new(config).run(&attacks(), |attack| {
+            let after = after(&stage, &attack, 12);
+            prop_assert!(is_over(&after, before), "{name}: {after:?} of {before}");
+            Ok(())
+        });
+        if let Err(why) = run {
+            panic!("{why}");
+        }
+    }
+}
+
+/// Forged combinations of the newest block and the two after it.
+#[test]
+fn combinations_of_the_newest_blocks_are_over_two_seconds_after_them() {
+    let (_, mut stage) = Stage::all().into_iter().find(|(name, _)| *name == "recoder").expect("it");
+    stage.quiet(Duration::from_secs(2));
+    let before = stage.quiet(Duration::from_secs(2));
+    for number in [1, 30, 600, 1_000, 1_500] {
+        let way = stage.ways().iter().position(|&way| way == (NodeId(1), NodeId(3)));
+        let vector = CodedVector::Seeded { seed: 9, first: 0, count: 64 };
+        let forged = |block: i32| Forged {
+            what: What::Enc { vector: vector.clone(), oldest: 255 },
+            way: way.expect("it is there"),
+            block,
+            number: number + i64::from(block),
+            after_ms: 0,
+        };
+        let attack: Vec<Forged> = (0..3).map(forged).collect();
+        let after = after(&stage, &attack, 12);
+        assert!(is_over(&after, before), "{number}: {after:?} of {before}");
+    }
+}
+
+/// A forged symbol in each direction, of a later block.
+#[test]
+fn symbols_of_later_blocks_cost_nothing_when_these_come() {
+    let (_, mut stage) = Stage::all().into_iter().find(|(name, _)| *name == "recoder").expect("it");
+    stage.quiet(Duration::from_secs(2));
+    let before = stage.quiet(Duration::from_secs(2));
+    for block in [1, 20, 40, 63] {
+        let forged = |way: usize| Forged {
+            what: What::Enc { vector: CodedVector::Source(5), oldest: 255 },
+            way,
+            block,
+            number: 600,
+            after_ms: 0,
+        };
+        let attack: Vec<Forged> = (0..stage.ways().len()).map(forged).collect();
+        let after = after(&stage, &attack, 12);
+        assert!(is_over(&after, before), "{block}: {after:?} of {before}");
+    }
+}
+
+#[test]
+fn what_is_forged_about_the_newest_blocks_is_over_two_seconds_after_it() {
+    forgeries_are_over(&["recoder"], 6);
+}
+
+#[test]
+#[ignore = "a campaign"]
+fn whatever_is_forged_is_over_two_seconds_after_it() {
+    forgeries_are_over(&["ends", "recoder", "forwarder", "helper"], 40);
+}
