@@ -368,4 +368,26 @@ mod tests {
         names.sort_by_key(|name| natural(name));
         assert_eq!(names, ["a", "run-1", "run-9", "run-9/x", "run-10"]);
     }
+
+    /// Those of one command are together, in the order of their numbers.
+    #[test]
+    fn runs_are_in_the_order_in_which_they_were_made() {
+        let root = std::env::temp_dir().join(format!("lasthop-made-{}", std::process::id()));
+        let write = |name: &str, at_s: u64| {
+            let path = root.join(name);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
+            let file = fs::File::create(&path).expect("it is made");
+            let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(at_s);
+            file.set_modified(at).expect("it has a time");
+        };
+        write("before/run.json", 1);
+        write("after/run.json", 2);
+        write("several/run-10/run.json", 4);
+        write("several/run-9/run.json", 5);
+        write("several/runs.json", 3);
+        let runs = Runs::find(&root).expect("there are some");
+        let names: Vec<&str> = runs.runs.iter().map(|run| run.name.as_str()).collect();
+        assert_eq!(names, ["before", "after", "several/run-9", "several/run-10"]);
+        fs::remove_dir_all(&root).expect("it is removed");
+    }
 }
