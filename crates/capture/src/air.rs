@@ -66,7 +66,7 @@ pub struct Air {
     pub overlaps: Overlaps,
     /// Time on the air of DSSS and CCK, and number of PPDUs.
     pub dsss: (Duration, u64),
-    /// Frames that protect what follows for stations of 802.11b: first and last, their number, and
+    /// Frames that protect others from stations of 802.11b: first and last, their number, and
     /// their time on the air. They are CTS to the sender itself, and RTS at rates of DSSS where
     /// beacons ask for protection.
     pub protection: (Option<(u64, u64)>, u64, Duration),
@@ -168,8 +168,7 @@ const LINKS_MAX: usize = 16_384;
 /// Longest time after a frame in which an answer may come, in ns. A host stamps packets late, and
 /// not evenly.
 const ANSWER_NS: u64 = 2_000_000;
-/// How far levels of one station's frames are apart at most, in dB: one that follows the other at
-/// once, through the same channel, at another rate.
+/// Greatest difference of levels of two frames of one station, one right behind the other, in dB.
 const LEVELS_ALIKE_DB: u8 = 6;
 
 impl Default for Air {
@@ -308,8 +307,8 @@ impl Air {
         (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
     }
 
-    /// How long the receiver was on the channels on which it has heard a station, in ns: the whole
-    /// capture, if it did not hop.
+    /// Time that the receiver spent on the channels on which it has heard a station, in ns: the
+    /// whole capture, if it did not hop.
     pub fn time_of(&self, id: StationId) -> u64 {
         let heard = self.heard.get(id.index()).map_or(0, |heard| heard.channels);
         let length = self.end_ns.saturating_sub(self.begin_ns.unwrap_or(self.end_ns));
@@ -514,9 +513,9 @@ impl Air {
         });
     }
 
-    /// What a PPDU shows of the CTS before it: its receiver has sent it itself if it goes on while
-    /// others are held back, at a rate that stations of 802.11b do not understand, and as loud. One
-    /// that sends RTS was answered by the CTS, of which the monitor has missed the RTS.
+    /// A CTS is one to its own sender if its receiver sends the next PPDU within the NAV, at a rate
+    /// that stations of 802.11b do not understand, and at the same level. A receiver that sends RTS
+    /// was answered by the CTS: the monitor has missed the RTS.
     fn resolve_cts(&mut self, ppdu: &Ppdu) {
         let Some(cts) = self.cts.take() else { return };
         let begin_ns = ppdu.at_ns.saturating_sub(ppdu.airtime.as_nanos());

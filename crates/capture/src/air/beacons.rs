@@ -1,6 +1,6 @@
 //! Beacons of an access point: what they announce, and how many the monitor has missed, by the
-//! sender's own clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1). Those count that the receiver hears
-//! on the channel that they name, and while it stays there.
+//! sender's own clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1). Beacons count while the receiver
+//! stays on the channel that they name.
 
 use lasthop_wifi::wire::elements::{KeyManagement, Rsn, extension, id};
 use lasthop_wifi::wire::management::Beacon;
@@ -71,7 +71,7 @@ pub enum Protection {
 const ERP: u8 = 42;
 /// ERP element, bits 0 and 1: stations without ERP are there, protection is used.
 const USE_PROTECTION: u8 = 2;
-/// How far clocks of one radio are apart at most, as a host stamps their beacons, in us.
+/// Greatest difference of the clocks of one radio, as a host stamps beacons, in us.
 const CLOCKS_ALIKE_US: u128 = 5_000;
 /// Microseconds of a time unit.
 const TIME_UNIT_US: u64 = 1_024;
@@ -118,7 +118,7 @@ impl Beacons {
         self.channel.zip(on).is_some_and(|(named, on)| named != on)
     }
 
-    /// Those that were heard on the channel that they name.
+    /// Beacons that were heard on the channel that they name.
     pub const fn on_channel(&self) -> u64 {
         self.heard.saturating_sub(self.off_channel)
     }

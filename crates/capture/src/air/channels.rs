@@ -19,20 +19,20 @@ pub struct Channels {
     stays: u64,
 }
 
-/// What was heard on a channel.
+/// One channel of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Channel {
-    /// Frames.
+    /// Frames that were heard there.
     pub frames: u64,
-    /// How long the receiver was there, in ns.
+    /// Time that the receiver spent there, in ns.
     pub time_ns: u64,
-    /// Time on the air of what was heard there.
+    /// Time on the air of these frames.
     pub airtime: Duration,
     /// Its place among the channels, in the order in which they were heard.
     index: u32,
 }
 
-/// Channels that are told apart: as many as a mask has bits.
+/// Most channels: a mask has 64 bits.
 const CHANNELS_MAX: usize = 64;
 /// Drivers stay on a channel for so long at least, in ns. Shorter stays are of several radios in
 /// one file.
@@ -88,12 +88,12 @@ impl Channels {
         self.list.iter().map(|(mhz, channel)| (*mhz, channel))
     }
 
-    /// How many there are.
+    /// Number of channels.
     pub fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// How often the channel has changed from one frame to the next.
+    /// Number of changes of the channel from one frame to the next.
     pub const fn changes(&self) -> u64 {
         self.changes
     }
@@ -116,7 +116,7 @@ impl Channels {
         self.count() > 1 && !self.is_several_radios()
     }
 
-    /// How long a hopping receiver was on the channels of a mask, in ns; `None` if it did not hop.
+    /// Time that a hopping receiver spent on the channels of a mask, in ns; `None` if it did not hop.
     pub fn time_ns(&self, mask: u64) -> Option<u64> {
         let on = |channel: &&Channel| mask >> channel.index & 1 == 1;
         let times = self.list.values().filter(on).map(|channel| channel.time_ns);

@@ -89,26 +89,26 @@ pub struct LinkCounts {
     /// MPDUs of A-MPDUs: of which an answer proves that they were sent, captured or not; and
     /// those that were captured and that no answer reports on.
     pub ampdu_mpdus: (u64, u64),
-    /// MPDUs that an Ack or a Block Ack has acknowledged, captured or not, each once. Those that
-    /// the first Block Ack names are among them, although they may be older than the capture.
+    /// MPDUs that an Ack or a Block Ack has acknowledged, captured or not, each once, with the MPDUs
+    /// of the first Block Ack, which may be older than the capture.
     pub acknowledged: u64,
     /// MPDUs that Block Acks prove, of TIDs of which no MPDU was captured.
     pub unheard: u64,
-    /// Null frames.
+    /// Null frames of this link.
     pub nulls: Nulls,
 }
 
 /// Null and QoS Null frames from one station to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nulls {
-    /// Those that were captured.
+    /// Null frames that were captured.
     pub frames: u64,
     /// Of them, those with the Retry bit.
     pub retries: u64,
     /// Of them, those that an Ack has answered.
     pub answered: u64,
-    /// Those that were sent at a rate below which there is none, and of them the retries and the
-    /// answered ones.
+    /// Null frames at the slowest rate of their family, and of these the retries and the answered
+    /// ones.
     pub slowest: [u64; 3],
 }
 
@@ -134,22 +134,21 @@ impl LinkCounts {
         }
     }
 
-    /// Of the MPDUs that were captured one stands for as many. Below half of them there is no such
-    /// number: a monitor hears some rates, and misses others, so that what it hears says little of
-    /// the rest.
+    /// One captured MPDU stands for as many. `None` where less than half was captured: a monitor
+    /// hears some rates and misses others, so that the captured part does not stand for the rest.
     fn times(&self) -> Option<f64> {
         let share = self.captured_share();
         (share >= CAPTURED_MIN).then(|| 1.0 / share)
     }
 
-    /// How many MPDUs with the Retry bit there were, from those that were captured; at least as
-    /// many where less than half was captured.
+    /// Estimated number of MPDUs with the Retry bit; the least number where less than half was
+    /// captured.
     pub fn retries_estimated(&self) -> f64 {
         self.retries as f64 * self.times().unwrap_or(1.0)
     }
 
-    /// How many MPDUs there were, from those that were captured; at least as many where less than
-    /// half was captured: those that were captured, and those that answers prove.
+    /// Estimated number of MPDUs; the least number, of captured and proved ones, where less than half
+    /// was captured.
     pub fn mpdus_estimated(&self) -> f64 {
         let (_, missed) = self.judged();
         self.times().map_or((self.mpdus + missed) as f64, |times| self.mpdus as f64 * times)
@@ -500,8 +499,8 @@ impl Link {
         self.spare = last.sequences;
     }
 
-    /// The link is heard in this stay of the receiver on its channel: in another one than before,
-    /// what was sent in between was not missed.
+    /// The link is heard in this stay of the receiver on its channel. MPDUs between two stays were
+    /// not missed.
     pub fn handle_stay(&mut self, stay: u64) {
         if std::mem::replace(&mut self.stay, stay) == stay {
             return;
@@ -576,7 +575,7 @@ pub const fn is_data(kind: Kind) -> bool {
     matches!(kind, Kind::Data | Kind::QosData)
 }
 
-/// Null frames.
+/// Whether a frame is a Null or QoS Null frame.
 pub const fn is_null(kind: Kind) -> bool {
     matches!(kind, Kind::Null | Kind::QosNull)
 }

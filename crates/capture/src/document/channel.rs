@@ -10,7 +10,7 @@ use crate::series::Seconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Shares of the time on the air. Without the gaps between frames. They are absent where headers
+/// Shares of the time on the air. Without the gaps between frames. Shares are absent where headers
 /// do not say rates, and of less than a beacon interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -38,7 +38,7 @@ pub struct AirtimeSummary {
 pub struct ChannelSummary {
     /// Frames that were heard on it.
     pub frames: u64,
-    /// How long the receiver was on it in seconds, by the frames that were heard.
+    /// Time that the receiver spent there in seconds, by the frames that were heard.
     pub time_s: f64,
     /// Share of that time in which something was heard, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -118,14 +118,14 @@ pub struct DirectionSummary {
     pub mpdus: u64,
     /// MPDUs that must have been sent, for an answer proves it, and were not captured.
     pub mpdus_missed: u64,
-    /// MPDUs that Acks and Block Acks acknowledge, captured or not, each once. Those of the first
+    /// MPDUs that Acks and Block Acks acknowledge, captured or not, each once. MPDUs of the first
     /// Block Ack may have been sent before the capture began.
     pub mpdus_acknowledged: u64,
     /// Share of the MPDUs of this direction that the monitor has captured, 0 to 1, by the answers.
-    /// Where it is low, all else that is said of this direction is about what was heard.
+    /// Where the share is low, other numbers of this direction are those of the captured part.
     pub captured: f64,
-    /// How many MPDUs there were, by that share; below a half, those that were captured and those
-    /// that answers prove: at least as many.
+    /// Estimated number of MPDUs, by that share; below a half the least number: captured MPDUs and
+    /// those that answers prove.
     pub mpdus_estimated: u64,
     /// MPDUs in a PPDU in the mean.
     pub mpdus_per_ppdu: f64,
@@ -136,8 +136,7 @@ pub struct DirectionSummary {
     pub ppdu_sizes: BTreeMap<u16, u64>,
     /// MPDUs with the Retry bit that were captured.
     pub retries: u64,
-    /// How many retries there were, by the share that was captured; below a half, those that were
-    /// captured: at least as many.
+    /// Estimated number of retries, by that share; below a half the least number: captured retries.
     pub retries_estimated: u64,
     /// Null frames that were captured: they are no MPDUs with data, and in no number above.
     #[serde(skip_serializing_if = "crate::document::is_zero", default)]

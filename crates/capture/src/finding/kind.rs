@@ -48,19 +48,19 @@ pub enum Kind {
     WaitsBeforeAir,
 }
 
-/// How sure a finding is.
+/// The certainty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// Frames of the capture show it.
     Shown,
-    /// The capture shows what it likely follows from.
+    /// It follows from frames of the capture, but not from them alone.
     Likely,
 }
 
 impl Kind {
-    /// How sure it is.
+    /// The certainty of findings of this kind.
     pub const fn certainty(self) -> Certainty {
         match self {
             Self::PmOscillation
@@ -85,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// What would make it wrong.
+    /// A circumstance that would make findings of this kind wrong.
     pub const fn unless(self) -> &'static str {
         match self {
             Self::Scan => "the station works on another channel for another reason",
@@ -134,9 +134,9 @@ pub(super) struct Said {
     /// of the delay, as the sentence says. The worst comes first, behind what the capture cannot
     /// show, and before missing beacons.
     harm: f64,
-    /// How sure findings of this kind are.
+    /// The certainty of findings of this kind.
     certainty: Certainty,
-    /// What would make findings of this kind wrong.
+    /// A circumstance that would make findings of this kind wrong.
     unless: String,
     /// How to check it, and what to try.
     check: String,

@@ -68,15 +68,15 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     out
 }
 
-/// What is said where nothing is found: that nothing is wrong only if it would have been found.
+/// The text in place of findings. Nothing is wrong only where everything could be looked for.
 pub(super) fn nothing(document: &CaptureDocument) -> &'static str {
     match document.unknown.is_empty() {
         true => "nothing that lasthop looks for",
-        false => "nothing that can be said of this capture, which does not show everything",
+        false => "nothing in the part that this capture shows",
     }
 }
 
-/// How busy the air was.
+/// The share of time in which the air was busy, as text.
 pub(super) fn busy(air: &AirtimeSummary) -> String {
     let mut parts = Vec::new();
     match air.utilisation {
@@ -212,7 +212,7 @@ fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
     out
 }
 
-/// How sure a finding is, and what would make it wrong.
+/// The certainty of a finding, and the circumstance that would make it wrong.
 pub(super) fn sure(finding: &Finding) -> String {
     let sure = match finding.kind.certainty() {
         Certainty::Shown => "shown",
@@ -339,7 +339,7 @@ fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// The end of a flow that is not `from`. Its name has both: `tcp A - B`.
+/// The end of a flow that is not `from`, by the name of the flow: `tcp A - B`.
 pub(super) fn other_end(name: &str, from: &str) -> String {
     let (_, ends) = name.split_once(' ').unwrap_or_default();
     let (a, b) = ends.split_once(" - ").unwrap_or_default();
