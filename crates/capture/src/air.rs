@@ -1,27 +1,30 @@
 //! What happens on a channel, from the frames that a monitor heard: who is there ([`stations`]),
 //! what was sent in one piece ([`ppdu`]) and how it was answered ([`exchange`], [`chain`]), who
-//! was away and why ([`absence`], [`bare`], [`schedule`]), which beacons came ([`beacons`]), and who had the
-//! air. One pass, in the order of the file; memory grows with stations and seconds, not with
+//! was away and why ([`absence`], [`bare`], [`schedule`]), which beacons came ([`beacons`]), which channels
+//! the receiver was on ([`channels`]), and who had the air. One pass, in the order of the file; memory grows with stations and seconds, not with
 //! frames.
 
 pub mod absence;
 pub mod bare;
 pub mod beacons;
 pub mod chain;
+pub mod channels;
 pub mod exchange;
 pub mod overlap;
 pub mod ppdu;
 pub mod schedule;
 pub mod stations;
+mod unheard;
 
 use crate::analysis::{IDLE_NS, LOOK_EVERY};
 use crate::frame::Frame;
-use crate::rate::Format;
+use crate::rate::{Format, Rate};
 use crate::series::Busy;
 use absence::Absences;
 use bare::BareFrame;
 use beacons::Beacons;
-use exchange::{Link, is_data};
+use channels::Channels;
+use exchange::{Link, is_data, is_null};
 use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::phy::Band;
 use lasthop_wifi::wire::control::Body;
@@ -63,13 +66,16 @@ pub struct Air {
     pub overlaps: Overlaps,
     /// Time on the air of DSSS and CCK, and number of PPDUs.
     pub dsss: (Duration, u64),
-    /// Frames that protect what follows for older stations: first and last, their number, and
-    /// their time on the air. They are CTS to the sender itself, and RTS at rates of DSSS.
+    /// Frames that protect others from stations of 802.11b: first and last, their number, and
+    /// their time on the air. They are CTS to the sender itself, and RTS at rates of DSSS where
+    /// beacons ask for protection.
     pub protection: (Option<(u64, u64)>, u64, Duration),
     /// PPDUs.
     pub ppdus: u64,
     /// PPDUs whose rate is unknown, and so their time on the air.
     pub without_rate: u64,
+    /// The channels that the receiver was on.
+    pub channels: Channels,
     /// What became of data, if anybody wants to know; to be taken away frame by frame.
     pub log: Option<Vec<AirEvent>>,
     band: Band,
@@ -80,12 +86,31 @@ pub struct Air {
     requested: bool,
     /// The sender of the last frame that an Ack may answer.
     asked: Option<StationId>,
+    /// Sender and receiver of the Null frame that an Ack may answer, and whether there is no
+    /// slower rate.
+    asked_null: Option<(StationId, StationId, bool)>,
     /// The sender of the RTS that was the last on the air.
     rts_from: Option<StationId>,
+    /// The CTS that was the last on the air, if it may be one to its own sender.
+    cts: Option<Cts>,
+    /// The channel of the latest frame in MHz, and its place among the channels.
+    tuned: (u16, u64),
     /// Sender, receiver and end of the last PPDU, if it names both.
     before: Option<(StationId, StationId, u64)>,
     /// How many more frames without data may be kept.
     bare_left: u32,
+}
+
+/// A CTS that answers no RTS which was captured.
+#[derive(Clone, Copy, Debug)]
+struct Cts {
+    /// Its receiver, who may have sent it.
+    station: StationId,
+    /// Until when it holds others back, in ns since 1970.
+    until_ns: u64,
+    signal_dbm: Option<i8>,
+    number: u64,
+    airtime: Duration,
 }
 
 /// What became of data on the air.
@@ -134,6 +159,8 @@ pub struct Heard {
     pub rts: u64,
     /// Acks to it, since it last sent data, that answer nothing that was captured.
     unasked: u32,
+    /// A bit for each channel of the receiver on which it was heard.
+    channels: u64,
 }
 
 /// Most links that are followed.
@@ -141,6 +168,8 @@ const LINKS_MAX: usize = 16_384;
 /// Longest time after a frame in which an answer may come, in ns. A host stamps packets late, and
 /// not evenly.
 const ANSWER_NS: u64 = 2_000_000;
+/// Greatest difference of levels of two frames of one station, one right behind the other, in dB.
+const LEVELS_ALIKE_DB: u8 = 6;
 
 impl Default for Air {
     fn default() -> Self {
@@ -162,13 +191,17 @@ impl Default for Air {
             frequency_mhz: None,
             ppdus: 0,
             without_rate: 0,
+            channels: Channels::default(),
             log: None,
             band: Band::Ghz5,
             grouper: Grouper::default(),
             awaiting: None,
             requested: false,
             asked: None,
+            asked_null: None,
             rts_from: None,
+            cts: None,
+            tuned: (0, 0),
             before: None,
             bare_left: bare::BUDGET,
         }
@@ -187,6 +220,7 @@ impl Air {
         if let Some(mhz) = frame.radio.frequency_mhz {
             self.frequency_mhz = Some(mhz);
             self.band = if mhz < 4_000 { Band::Ghz2_4 } else { Band::Ghz5 };
+            self.tuned = (mhz, self.channels.handle_frame(mhz, frame.at_ns));
         }
         let receiver = self.stations.of(frame.receiver());
         let transmitter = frame.transmitter().and_then(|address| self.stations.of(address));
@@ -206,6 +240,17 @@ impl Air {
             self.management(frame, transmitter)
         } else {
             self.control(frame, transmitter, receiver)
+        }
+    }
+
+    /// Frames up to now came without a time: they came at this one. Absences of no known length are
+    /// none.
+    pub(crate) fn begin(&mut self, at_ns: u64) {
+        if self.begin_ns.is_some() {
+            self.begin_ns = Some(at_ns);
+            self.end_ns = at_ns;
+            self.absences.clear();
+            self.channels = Channels::default();
         }
     }
 
@@ -262,6 +307,19 @@ impl Air {
         (at_ns.saturating_sub(begin) / 1_000_000_000) as usize
     }
 
+    /// Time that the receiver spent on the channels on which it has heard a station, in ns: the
+    /// whole capture, if it did not hop.
+    pub fn time_of(&self, id: StationId) -> u64 {
+        let heard = self.heard.get(id.index()).map_or(0, |heard| heard.channels);
+        let length = self.end_ns.saturating_sub(self.begin_ns.unwrap_or(self.end_ns));
+        self.channels.time_ns(heard).unwrap_or(length).max(1)
+    }
+
+    /// Whether headers say enough rates for shares of the time on the air: of nine PPDUs in ten.
+    pub const fn has_rates(&self) -> bool {
+        self.without_rate * 10 <= self.ppdus
+    }
+
     /// The band of the frames.
     pub const fn band(&self) -> Band {
         self.band
@@ -270,6 +328,7 @@ impl Air {
     fn note(&mut self, id: StationId, frame: &Frame<'_>) {
         let heard = &mut self.heard[id.index()];
         heard.frames += 1;
+        heard.channels |= self.tuned.1;
         if let Some(signal) = frame.radio.signal_dbm {
             heard.signal.0 += i64::from(signal);
             heard.signal.1 += 1;
@@ -324,7 +383,10 @@ impl Air {
                 if beacon.capabilities & management::Beacon::ESS != 0 =>
             {
                 self.stations.set_access_point(id);
-                self.beacons.entry(id).or_default().handle_beacon(&beacon);
+                let on = frame.radio.frequency_mhz.and_then(channels::number);
+                let stay = self.channels.stay();
+                let beacons = self.beacons.entry(id).or_default();
+                beacons.handle_beacon(&beacon, frame.at_ns, on, stay);
                 for (station, absences) in &mut self.absences {
                     if self.stations.get(*station).bss == Some(id) {
                         absences.handle_beacon();
@@ -359,6 +421,7 @@ impl Air {
                     }
                 }
             }
+            Kind::Cts => self.note_cts(frame, receiver),
             Kind::PsPoll => {
                 if let Some(absences) = transmitter.and_then(|id| self.absences.get_mut(&id)) {
                     absences.handle_sent(frame);
@@ -387,7 +450,17 @@ impl Air {
             Body::BlockAck { ack, .. } => {
                 let key = (to, from);
                 let prompt = self.awaiting == Some(key) && !self.requested;
-                if let Some(link) = self.links.get_mut(&key) {
+                let acknowledges =
+                    || ack.bitmaps().flatten().any(|it| it.bitmap.received().next().is_some());
+                // It proves data, also where none was captured.
+                if (self.links.contains_key(&key) || acknowledges())
+                    && self.has_place(key, frame.at_ns)
+                {
+                    self.note_network(from, to);
+                    let stay = self.channels.stay();
+                    let link = self.links.entry(key).or_insert_with(|| Link::new(to, from));
+                    link.handle_stay(stay);
+                    link.latest_ns = link.latest_ns.max(frame.at_ns);
                     let soon = |at_ns| frame.at_ns.saturating_sub(at_ns) < ANSWER_NS;
                     let prompt = prompt && link.unanswered_since().is_some_and(soon);
                     for record in ack.bitmaps().flatten() {
@@ -403,6 +476,73 @@ impl Air {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Two stations exchange data, of which one may be known as an access point.
+    fn note_network(&mut self, a: StationId, b: StationId) {
+        for (station, other) in [(a, b), (b, a)] {
+            let is_new = self.stations.get(station).bss.is_none();
+            if is_new && self.stations.get(other).access_point {
+                self.stations.set_bss(station, other);
+            }
+        }
+    }
+
+    /// A CTS: if no RTS was captured before it, it may be one to its own sender.
+    fn note_cts(&mut self, frame: &Frame<'_>, receiver: Option<StationId>) {
+        let answers_rts = self.rts_from.is_some() && self.rts_from == receiver;
+        // Only at 2.4 GHz there are stations that understand nothing but DSSS, and to reach them
+        // it has to be sent so (IEEE 802.11-2020, 10.27).
+        let is_dsss = frame.radio.rate.is_none_or(|rate| rate.format == Format::Dsss);
+        let at_2_4 = match (frame.radio.frequency_mhz, frame.radio.rate) {
+            (Some(mhz), _) => mhz < 4_000,
+            (None, rate) => rate.is_some_and(|rate| rate.format == Format::Dsss),
+        };
+        let station = receiver.filter(|_| !answers_rts && is_dsss && at_2_4);
+        // The NAV is counted from the end of the frame.
+        let nav_ns = u64::from(frame.view.duration_id().unwrap_or_default()) * 1_000;
+        self.cts = station.map(|station| Cts {
+            station,
+            until_ns: frame.at_ns.saturating_add(nav_ns),
+            signal_dbm: frame.radio.signal_dbm,
+            number: frame.number,
+            airtime: frame
+                .radio
+                .rate
+                .map_or(Duration::ZERO, |rate| rate.airtime(frame.mpdu_bytes, self.band)),
+        });
+    }
+
+    /// A CTS is one to its own sender if its receiver sends the next PPDU within the NAV, at a rate
+    /// that stations of 802.11b do not understand, and at the same level. A receiver that sends RTS
+    /// was answered by the CTS: the monitor has missed the RTS.
+    fn resolve_cts(&mut self, ppdu: &Ppdu) {
+        let Some(cts) = self.cts.take() else { return };
+        let begin_ns = ppdu.at_ns.saturating_sub(ppdu.airtime.as_nanos());
+        let levels = cts.signal_dbm.zip(ppdu.signal_dbm);
+        if ppdu.transmitter != Some(cts.station)
+            || begin_ns > cts.until_ns
+            || ppdu.rate.is_some_and(|rate| rate.format == Format::Dsss)
+            || levels.is_some_and(|(a, b)| a.abs_diff(b) > LEVELS_ALIKE_DB)
+            || self.heard[cts.station.index()].rts > 0
+        {
+            return;
+        }
+        self.note_protection((cts.number, cts.number), cts.airtime);
+    }
+
+    fn note_protection(&mut self, frames: (u64, u64), airtime: Duration) {
+        let (range, number, sum) = &mut self.protection;
+        let (first, _) = range.unwrap_or(frames);
+        *range = Some((first, frames.1));
+        *number += 1;
+        *sum += airtime;
+    }
+
+    /// Whether beacons of a station's network ask for protection from stations of 802.11b.
+    fn is_protected(&self, id: StationId) -> bool {
+        let beacons = self.stations.get(id).bss.and_then(|bss| self.beacons.get(&bss));
+        beacons.is_some_and(|beacons| beacons.capabilities.erp_protection)
     }
 
     /// An Ack to a station of which no frame was captured that it could answer.
@@ -442,11 +582,15 @@ impl Air {
         self.without_rate += u64::from(ppdu.rate.is_none());
         let second = self.second(ppdu.at_ns);
         self.busy.add(second, ppdu.airtime.as_nanos());
+        if let Some(mhz) = ppdu.frequency_mhz {
+            self.channels.add_airtime(mhz, ppdu.airtime);
+        }
         match ppdu.transmitter {
             Some(id) => self.heard[id.index()].airtime += ppdu.airtime,
             None => self.answers += ppdu.airtime,
         }
-        let kind = ppdu.mpdus[0].kind;
+        let data = ppdu.mpdus.iter().find(|mpdu| is_data(mpdu.kind));
+        let kind = data.unwrap_or(&ppdu.mpdus[0]).kind;
         match BareFrame::of(ppdu, self.before) {
             Some(frame) => self.handle_bare(frame),
             None => {
@@ -476,14 +620,13 @@ impl Air {
             self.dsss.0 += ppdu.airtime;
             self.dsss.1 += 1;
         }
-        let answers_rts = kind == Kind::Cts && self.rts_from == ppdu.receiver;
         self.rts_from = ppdu.transmitter.filter(|_| kind == Kind::Rts);
-        if kind == Kind::Cts && !answers_rts || kind == Kind::Rts && is_dsss {
-            let (frames, number, airtime) = &mut self.protection;
-            let (first, _) = frames.unwrap_or(ppdu.frames);
-            *frames = Some((first, ppdu.frames.1));
-            *number += 1;
-            *airtime += ppdu.airtime;
+        if kind == Kind::Rts && is_dsss && ppdu.transmitter.is_some_and(|id| self.is_protected(id))
+        {
+            self.note_protection(ppdu.frames, ppdu.airtime);
+        }
+        if kind != Kind::Cts {
+            self.resolve_cts(ppdu);
         }
         let asked = match kind {
             Kind::Ack => self.asked.take(),
@@ -493,8 +636,18 @@ impl Air {
                 ppdu.transmitter.filter(|_| ppdu.receiver.is_some()),
             ),
         };
+        let asked_null = match kind {
+            Kind::Cts => None,
+            _ => self.asked_null.take(),
+        };
         match (kind, ppdu.transmitter, ppdu.receiver) {
             (Kind::Ack, _, Some(to)) => {
+                if let Some((from, by, is_slowest)) = asked_null
+                    && from == to
+                    && let Some(link) = self.links.get_mut(&(from, by))
+                {
+                    link.handle_null_ack(is_slowest);
+                }
                 let awaited = self.awaiting.take().filter(|(from, _)| *from == to);
                 if let Some(link) = awaited.and_then(|key| self.links.get_mut(&key))
                     && link
@@ -517,11 +670,21 @@ impl Air {
                 if ppdu.mpdus.iter().any(|mpdu| is_data(mpdu.kind))
                     && self.has_place((from, to), ppdu.at_ns)
                 {
+                    let stay = self.channels.stay();
                     let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
+                    link.handle_stay(stay);
                     let unasked = std::mem::take(&mut self.heard[from.index()].unasked);
                     link.handle_ppdu(ppdu, second, unasked);
                     self.awaiting = Some((from, to));
                     self.requested = false;
+                } else if is_null(kind) && self.has_place((from, to), ppdu.at_ns) {
+                    let is_slowest = ppdu.rate.is_some_and(Rate::is_slowest);
+                    let link = self.links.entry((from, to)).or_insert_with(|| Link::new(from, to));
+                    link.latest_ns = link.latest_ns.max(ppdu.at_ns);
+                    for mpdu in ppdu.mpdus.iter().filter(|mpdu| is_null(mpdu.kind)) {
+                        link.handle_null(mpdu.retry, is_slowest);
+                    }
+                    self.asked_null = Some((from, to, is_slowest));
                 }
             }
             _ => self.awaiting = None,

@@ -57,6 +57,8 @@ pub struct Analysis {
     /// Time of the packet before, in ns since 1970.
     last_ns: Option<u64>,
     first_ns: Option<u64>,
+    /// Packets without a time.
+    without_time: u64,
     dedupe: Dedupe,
     journal: Option<Box<Journal>>,
     lent: bool,
@@ -149,9 +151,16 @@ impl Analysis {
     pub fn handle_packet(&mut self, packet: &Packet<'_>) {
         self.packets += 1;
         let at_ns = packet.at_ns.or(self.last_ns).unwrap_or_default();
-        self.counts.clock_backwards += u64::from(self.last_ns.is_some_and(|last| at_ns < last));
-        self.last_ns = Some(at_ns);
-        self.first_ns.get_or_insert(at_ns);
+        if packet.at_ns.is_none() {
+            self.without_time += 1;
+        } else {
+            self.counts.clock_backwards += u64::from(self.last_ns.is_some_and(|last| at_ns < last));
+            if self.first_ns.is_none() && self.packets > 1 {
+                self.begin(at_ns);
+            }
+            self.first_ns.get_or_insert(at_ns);
+            self.last_ns = Some(at_ns);
+        }
         // Clocks that jump to and fro do not make it more often.
         let (rested_ns, packets) = self.rested;
         if at_ns.abs_diff(rested_ns) >= IDLE_NS && self.packets - packets >= REST_PACKETS {
@@ -176,6 +185,24 @@ impl Analysis {
         if !is_main {
             self.swap_back(packet.interface);
         }
+    }
+
+    /// The first packet with a time, behind some without one: they came when it did, as far as is
+    /// known.
+    fn begin(&mut self, at_ns: u64) {
+        self.air.begin(at_ns);
+        self.flows.begin(at_ns);
+        self.interface_counts.begin(at_ns);
+        for other in self.others.values_mut() {
+            other.air.begin(at_ns);
+            other.flows.begin(at_ns);
+            other.counts.begin(at_ns);
+        }
+    }
+
+    /// Packets of which the file has no time: that of the one before is taken.
+    pub const fn without_time(&self) -> u64 {
+        self.without_time
     }
 
     /// Opens a packet of the interface whose analysis is in place.

@@ -11,8 +11,8 @@ mod joined;
 
 pub(crate) use channel::length_ns;
 pub use channel::{
-    AbsenceSummary, AirtimeSummary, BssSummary, DirectionSummary, NoticeSummary, PeriodSummary,
-    RateSummary, ScheduleSummary, StationSummary,
+    AbsenceSummary, AirtimeSummary, BssSummary, ChannelSummary, DirectionSummary, NoticeSummary,
+    PeriodSummary, RateSummary, ScheduleSummary, StationSummary,
 };
 pub use decryption::{ClosedSummary, DecryptionSummary};
 pub use flows::{FlowDirectionSummary, FlowSummary};
@@ -43,6 +43,9 @@ pub struct CaptureDocument {
     pub errors: Vec<ErrorSummary>,
     /// What is wrong with the link, worst first.
     pub findings: Vec<Finding>,
+    /// What this capture cannot show, and why: of that nothing is found, whatever is wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub unknown: Vec<String>,
     /// Errors that are not among `errors`.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub errors_left_out: u64,
@@ -146,6 +149,9 @@ pub struct UnusedSummary {
     pub unsupported: u64,
     /// Earlier than the packet before them.
     pub clock_backwards: u64,
+    /// Without a time: that of the packet before is taken, and the duration is without them.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub without_time: u64,
     /// Rate unknown: not in the time on the air.
     pub without_rate: u64,
     /// Dropped by the kernel before they could be read, in a capture of an interface: in nothing
@@ -175,13 +181,14 @@ impl CaptureDocument {
                 ampdu_status: counts.ampdu_status,
                 mcs: counts.mcs,
                 vht: counts.vht,
-                tcp: analysis.flows.packets_tcp(),
+                tcp: analysis.packets_tcp(),
                 he: counts.he,
                 eht: counts.eht,
                 trigger: counts.trigger,
             },
             errors: errors(analysis),
             findings: findings(analysis, Extent::ALL),
+            unknown: finding::unknown(analysis),
             errors_left_out: analysis.errors_left_out,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             begin_unix_s: times.filter(|(first, _)| *first > 0).map(|(first, _)| seconds(first)),
@@ -245,6 +252,7 @@ impl UnusedSummary {
             protected: counts.protected.saturating_sub(opened),
             unsupported: counts.unsupported,
             clock_backwards: counts.clock_backwards,
+            without_time: analysis.without_time(),
             without_rate: analysis.air.without_rate + others.sum::<u64>(),
             dropped: analysis.dropped,
         }
@@ -291,6 +299,6 @@ pub(crate) fn rounded(value: f64, scale: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-fn is_zero(number: &u64) -> bool {
+pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }

@@ -3,18 +3,24 @@
 //! capture shows it; what is inferred is called likely.
 
 mod absences;
+mod bound;
 mod channel;
 mod interfaces;
+mod kind;
 mod links;
 mod tcp;
+mod unknown;
 
 use crate::analysis::Analysis;
 use crate::document::seconds;
+pub use kind::{Certainty, Kind};
 use serde::{Deserialize, Serialize};
+pub(crate) use unknown::unknown;
 
-/// Something that is wrong.
+/// Something that is wrong. As JSON it has, beside these fields, what is true of its kind:
+/// [`Kind::certainty`] and [`Kind::unless`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "kind::Said", from = "kind::Said")]
 pub struct Finding {
     /// Its kind, for programs.
     pub kind: Kind,
@@ -27,54 +33,13 @@ pub struct Finding {
     /// When it ends.
     pub to_s: f64,
     /// What it costs while it lasts, 0 to 1: a share of the throughput, of the time on the air or
-    /// of the delay, as the sentence says. The worst comes first.
+    /// of the delay, as the sentence says. The worst comes first, behind what the capture cannot
+    /// show, and before missing beacons.
     pub harm: f64,
     /// How to check it, and what to try.
     pub check: String,
     /// The station that it is about, if it is about one.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub station: Option<String>,
-}
-
-/// The kinds of findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A station leaves the channel again and again, for scans or other work.
-    Scan,
-    /// A station saves power, and what is for it waits.
-    PowerSave,
-    /// A station announces and takes back power save many times a second.
-    PmOscillation,
-    /// An access point goes on sending to a station that is away.
-    SentInVain,
-    /// Much is sent again.
-    HighRetry,
-    /// Few MPDUs in an A-MPDU on a busy channel.
-    LowAggregation,
-    /// One slow station takes most of the time on the air.
-    SlowStation,
-    /// Protection for older stations.
-    LegacyProtection,
-    /// Stations that do not hear each other, likely.
-    HiddenStation,
-    /// Stations that hear each other collide often.
-    Collisions,
-    /// Beacons are missing.
-    BeaconLoss,
-    /// TCP's segments wait in a queue that is much longer than it need be.
-    Bufferbloat,
-    /// TCP loses segments.
-    TcpLoss,
-    /// The monitor has missed much.
-    MonitorMisses,
-    /// The file holds what several interfaces have captured.
-    SeveralInterfaces,
-    /// An interface of the file holds what several radios have captured.
-    SeveralRadios,
-    /// Segments of TCP wait long before the air, as several captures together show.
-    WaitsBeforeAir,
 }
 
 /// How far back it is looked for what costs time in proportion to that.
@@ -107,9 +72,20 @@ pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
 }
 
 /// The worst first; kinds in their order where the harm is equal, so that the order is always the
-/// same.
+/// same. Before them is what makes their numbers those of a part: a receiver that was elsewhere,
+/// or has missed much. Missing beacons come last: they cost little, and most often it is the
+/// receiver.
 pub(crate) fn sort(found: &mut [Finding]) {
-    found.sort_by(|a, b| b.harm.total_cmp(&a.harm).then(a.kind.cmp(&b.kind)));
+    let place = |finding: &Finding| match finding.kind {
+        Kind::ChannelHopping => 0,
+        Kind::MonitorMisses => 1,
+        Kind::BeaconLoss => 3,
+        _ => 2,
+    };
+    found.sort_by(|a, b| {
+        let order = place(a).cmp(&place(b));
+        order.then(b.harm.total_cmp(&a.harm)).then(a.kind.cmp(&b.kind))
+    });
 }
 
 /// Seconds since the first packet.

@@ -157,6 +157,16 @@ impl Rate {
         Some(Self { format, kbps, mcs, streams, width_mhz, guard_ns, short_preamble: false })
     }
 
+    /// Whether MPDUs are sent together at this rate: since 802.11n.
+    pub const fn can_aggregate(self) -> bool {
+        !matches!(self.format, Format::Dsss | Format::Ofdm)
+    }
+
+    /// Whether a station cannot send any slower: 1 Mb/s of DSSS, 6 Mb/s of OFDM.
+    pub const fn is_slowest(self) -> bool {
+        matches!((self.format, self.kbps), (Format::Dsss, 1_000) | (Format::Ofdm, 6_000))
+    }
+
     /// The same rate of the model, if it has it.
     pub fn phy(self, band: Band) -> Option<PhyRate> {
         match self.format {

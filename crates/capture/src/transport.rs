@@ -192,6 +192,13 @@ impl Flows {
         !idle.is_empty()
     }
 
+    /// Packets up to now came without a time: they came at this one.
+    pub(crate) fn begin(&mut self, at_ns: u64) {
+        for direction in self.flows.iter_mut().flat_map(|flow| &mut flow.directions) {
+            direction.times = direction.times.map(|_| (at_ns, at_ns));
+        }
+    }
+
     /// Flows that were idle for long take less memory from now on.
     pub(crate) fn rest(&mut self, now_ns: u64) {
         for flow in &mut self.flows {

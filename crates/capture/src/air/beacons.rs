@@ -1,5 +1,6 @@
 //! Beacons of an access point: what they announce, and how many the monitor has missed, by the
-//! sender's own clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1).
+//! sender's own clock (IEEE 802.11-2020, 9.3.3.2, 11.1.2.1). Beacons count while the receiver
+//! stays on the channel that they name.
 
 use lasthop_wifi::wire::elements::{KeyManagement, Rsn, extension, id};
 use lasthop_wifi::wire::management::Beacon;
@@ -13,13 +14,22 @@ pub struct Beacons {
     pub interval_tu: u16,
     /// Beacons that were heard.
     pub heard: u64,
-    /// Those that must have been sent from the first to the last that was heard.
+    /// Those that must have been sent from the first to the last that was heard, while the
+    /// receiver was on the channel that they name.
     pub sent: u64,
+    /// Of those that were heard, the ones that name another channel than the receiver's.
+    pub off_channel: u64,
+    /// Number of the channel that the latest names.
+    pub channel: Option<u8>,
     /// The clock went back: the access point has started again.
     pub restarts: u32,
     /// Elements of the first that say which amendments it supports, and how it is protected.
     pub capabilities: Capabilities,
     last_us: Option<u64>,
+    /// The receiver's stay on its channel in which the last was heard.
+    stay: u64,
+    /// When the latest was heard minus its timestamp, in us.
+    clock_us: i128,
 }
 
 /// What an access point announces.
@@ -61,19 +71,31 @@ pub enum Protection {
 const ERP: u8 = 42;
 /// ERP element, bits 0 and 1: stations without ERP are there, protection is used.
 const USE_PROTECTION: u8 = 2;
+/// Greatest difference of the clocks of one radio, as a host stamps beacons, in us.
+const CLOCKS_ALIKE_US: u128 = 5_000;
 /// Microseconds of a time unit.
 const TIME_UNIT_US: u64 = 1_024;
 
 impl Beacons {
-    /// A beacon.
-    pub fn handle_beacon(&mut self, beacon: &Beacon<'_>) {
+    /// A beacon. `on`: number of the receiver's channel, if it says so; `stay`: that of its stay
+    /// there.
+    pub fn handle_beacon(&mut self, beacon: &Beacon<'_>, at_ns: u64, on: Option<u8>, stay: u64) {
         self.heard += 1;
+        self.channel = channel_of(beacon);
+        self.clock_us = i128::from(at_ns / 1_000) - i128::from(beacon.timestamp_us);
         if let Some(ssid) = beacon.elements.ssid() {
             self.ssid.clear();
             self.ssid.extend_from_slice(ssid);
         }
         self.interval_tu = beacon.interval_tu;
         self.capabilities = Capabilities::of(beacon);
+        if self.is_other(on) {
+            self.off_channel += 1;
+            return;
+        }
+        if std::mem::replace(&mut self.stay, stay) != stay {
+            self.last_us = None;
+        }
         let interval_us = u64::from(beacon.interval_tu) * TIME_UNIT_US;
         match self.last_us {
             Some(last) if beacon.timestamp_us > last && interval_us > 0 => {
@@ -90,6 +112,29 @@ impl Beacons {
         }
         self.last_us = Some(beacon.timestamp_us);
     }
+
+    /// Whether they name another channel than this one.
+    fn is_other(&self, on: Option<u8>) -> bool {
+        self.channel.zip(on).is_some_and(|(named, on)| named != on)
+    }
+
+    /// Beacons that were heard on the channel that they name.
+    pub const fn on_channel(&self) -> u64 {
+        self.heard.saturating_sub(self.off_channel)
+    }
+
+    /// Whether both are of one radio with several networks, by what beacons show: they name one
+    /// channel, and their clocks agree within what hosts stamp packets late. Clocks of two access
+    /// points were started at different times.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        self.channel == other.channel && self.clock_us.abs_diff(other.clock_us) < CLOCKS_ALIKE_US
+    }
+}
+
+/// The channel that an access point is on: by the DSSS Parameter Set, or HT Operation.
+fn channel_of(beacon: &Beacon<'_>) -> Option<u8> {
+    let named = |id| beacon.elements.find(id).and_then(|element| element.data.first().copied());
+    named(id::DSSS_PARAMETER_SET).or_else(|| named(id::HT_OPERATION))
 }
 
 impl Capabilities {

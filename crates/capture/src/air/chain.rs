@@ -22,6 +22,11 @@ pub struct Chains {
     newest: Option<SeqNo12>,
     /// Numbers that were left out, and have neither been captured nor acknowledged since.
     unseen: u64,
+    /// The first number that was captured since the capture, or the receiver's stay on the
+    /// channel, began.
+    first: Option<SeqNo12>,
+    /// A Block Ack was captured since then.
+    answered: bool,
     counts: ChainCounts,
 }
 
@@ -87,6 +92,7 @@ impl Chains {
     /// An MPDU was captured.
     pub fn handle_mpdu(&mut self, sequence: SeqNo12, retry: bool) -> Attempt {
         self.wake();
+        self.first.get_or_insert(sequence);
         self.advance(sequence);
         let counts = &mut self.counts;
         let slot = self.slots.at(sequence.as_u16());
@@ -131,6 +137,33 @@ impl Chains {
         Some(missed)
     }
 
+    /// Whether a number that a Block Ack acknowledges may be of an MPDU that was sent before the
+    /// capture began: before the first that was captured, in the first Block Ack.
+    pub fn is_older(&self, sequence: SeqNo12) -> bool {
+        !self.answered && self.first.is_none_or(|first| sequence.is_before(first))
+    }
+
+    /// A Block Ack was read.
+    pub const fn handle_answered(&mut self) {
+        self.answered = true;
+    }
+
+    /// A number was acknowledged that [may be older](Self::is_older): nothing was missed.
+    pub fn handle_older(&mut self, sequence: SeqNo12) {
+        self.wake();
+        self.advance(sequence);
+        let slot = self.slots.at(sequence.as_u16());
+        slot.acknowledged = true;
+        self.unseen -= u64::from(std::mem::take(&mut slot.skipped));
+    }
+
+    /// The receiver was on another channel: what it did not hear meanwhile it has not missed.
+    pub fn handle_gap(&mut self) {
+        self.rest();
+        let counts = std::mem::take(&mut self.counts);
+        *self = Self { counts, ..Self::default() };
+    }
+
     /// An MPDU did not get across: a Block Ack has left it out, or its sender begins anew with
     /// the whole PPDU.
     pub fn handle_missing(&mut self, sequence: SeqNo12) {
@@ -150,7 +183,12 @@ impl Chains {
 
     /// Whether an MPDU with this number was acknowledged.
     pub fn is_acknowledged(&self, sequence: SeqNo12) -> bool {
-        self.slots.of(sequence.as_u16()).acknowledged
+        // One that is newer than all was last used 4 096 numbers ago.
+        let is_newer = self.newest.is_none_or(|newest| newest.is_before(sequence));
+        let number = usize::from(sequence.as_u16());
+        let rested =
+            self.rested.get(number / BITS).is_some_and(|it| it >> (number % BITS) & 1 == 1);
+        !is_newer && (rested || self.slots.of(sequence.as_u16()).acknowledged)
     }
 
     /// Whether the latest MPDU with this number was acknowledged; `None` if none was sent since

@@ -4,6 +4,7 @@
 use super::chain::{ChainCounts, Chains, Missed};
 use super::ppdu::Ppdu;
 use super::stations::StationId;
+use super::unheard::Unheard;
 use crate::rate::Rate;
 use crate::series::Seconds;
 use lasthop_units::{Duration, SeqNo12};
@@ -26,6 +27,10 @@ pub struct Link {
     pub sizes: BTreeMap<u16, u64>,
     /// Sequence number spaces: by TID, and of frames without QoS.
     spaces: [Option<Box<Chains>>; SPACES],
+    /// TIDs of which Block Acks were captured, and no data.
+    unheard: BTreeMap<u8, Unheard>,
+    /// The receiver's stay on the channel in which the link was last heard.
+    stay: u64,
     /// When the latest PPDU ended, in ns since 1970.
     pub latest_ns: u64,
     /// The last PPDU, until something shows that it has been answered, or not.
@@ -39,6 +44,8 @@ pub struct Link {
     spare: Vec<SeqNo12>,
 }
 
+/// Share of a link's MPDUs that has to be captured before the rest is taken to be alike.
+pub const CAPTURED_MIN: f64 = 0.5;
 /// Longest bitmap of a Block Ack in octets (1 024 MPDUs).
 const BITMAP_OCTETS: usize = 128;
 /// Sequence number spaces of a link: 16 TIDs, and frames without QoS.
@@ -82,39 +89,75 @@ pub struct LinkCounts {
     /// MPDUs of A-MPDUs: of which an answer proves that they were sent, captured or not; and
     /// those that were captured and that no answer reports on.
     pub ampdu_mpdus: (u64, u64),
+    /// MPDUs that an Ack or a Block Ack has acknowledged, captured or not, each once, with the MPDUs
+    /// of the first Block Ack, which may be older than the capture.
+    pub acknowledged: u64,
+    /// MPDUs that Block Acks prove, of TIDs of which no MPDU was captured.
+    pub unheard: u64,
+    /// Null frames of this link.
+    pub nulls: Nulls,
+}
+
+/// Null and QoS Null frames from one station to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nulls {
+    /// Null frames that were captured.
+    pub frames: u64,
+    /// Of them, those with the Retry bit.
+    pub retries: u64,
+    /// Of them, those that an Ack has answered.
+    pub answered: u64,
+    /// Null frames at the slowest rate of their family, and of these the retries and the answered
+    /// ones.
+    pub slowest: [u64; 3],
 }
 
 impl LinkCounts {
     /// Share of this link's MPDUs that the monitor has captured, 0 to 1, from those of which an
     /// answer proves that they were sent. What failed is missed as often as the rest.
     pub fn captured_share(&self) -> f64 {
-        let (captured, missed) = match self.proved {
-            // Nothing is answered: numbers that are left out are all there is.
-            (0, _) => (self.mpdus, self.unseen),
-            // They prove most of single frames. Of A-MPDUs they prove little that Block Acks do
-            // not: a sender that flushes its queue leaves numbers out, too.
-            (captured, missed) if self.ampdus == 0 => {
-                (captured, missed + self.unasked.max(self.unseen))
-            }
-            (captured, missed) => (captured, missed + self.unasked),
-        };
+        let (captured, missed) = self.judged();
         if missed == 0 { 1.0 } else { captured as f64 / (captured + missed) as f64 }
     }
 
-    /// How many MPDUs with the Retry bit there were, from those that were captured.
-    pub fn retries_estimated(&self) -> f64 {
-        self.retries as f64 / self.captured_share().max(f64::MIN_POSITIVE)
+    /// The MPDUs from which [`captured_share`](Self::captured_share) follows: captured, and missed.
+    pub fn judged(&self) -> (u64, u64) {
+        match self.proved {
+            // Nothing is answered: numbers that are left out are all there is.
+            (0, 0) => (self.mpdus, self.unseen),
+            // They prove most of single frames. Of A-MPDUs they prove little that Block Acks do
+            // not: a sender that flushes its queue leaves numbers out, too.
+            (captured, missed) if self.block_acks == 0 => {
+                (captured, missed + self.unasked.max(self.unseen))
+            }
+            (captured, missed) => (captured, missed + self.unasked),
+        }
     }
 
-    /// How many MPDUs there were, from those that were captured.
+    /// One captured MPDU stands for as many. `None` where less than half was captured: a monitor
+    /// hears some rates and misses others, so that the captured part does not stand for the rest.
+    fn times(&self) -> Option<f64> {
+        let share = self.captured_share();
+        (share >= CAPTURED_MIN).then(|| 1.0 / share)
+    }
+
+    /// Estimated number of MPDUs with the Retry bit; the least number where less than half was
+    /// captured.
+    pub fn retries_estimated(&self) -> f64 {
+        self.retries as f64 * self.times().unwrap_or(1.0)
+    }
+
+    /// Estimated number of MPDUs; the least number, of captured and proved ones, where less than half
+    /// was captured.
     pub fn mpdus_estimated(&self) -> f64 {
-        self.mpdus as f64 / self.captured_share().max(f64::MIN_POSITIVE)
+        let (_, missed) = self.judged();
+        self.times().map_or((self.mpdus + missed) as f64, |times| self.mpdus as f64 * times)
     }
 
     /// MPDUs in an A-MPDU in the mean; `None` without any.
     pub fn mpdus_per_ampdu(&self) -> Option<f64> {
         let (proved, others) = self.ampdu_mpdus;
-        let others = others as f64 / self.captured_share().max(f64::MIN_POSITIVE);
+        let others = others as f64 * self.times().unwrap_or(1.0);
         (self.ampdus > 0).then(|| (proved as f64 + others) / self.ampdus as f64)
     }
 }
@@ -183,6 +226,8 @@ impl Link {
             rates: BTreeMap::new(),
             sizes: BTreeMap::new(),
             spaces: Default::default(),
+            unheard: BTreeMap::new(),
+            stay: 0,
             latest_ns: 0,
             last: None,
             seconds: Seconds::default(),
@@ -203,6 +248,7 @@ impl Link {
         let Some(first) = data().next() else { return };
         let space = first.tid.map_or(SPACES - 1, usize::from);
         let chains = self.spaces[space].get_or_insert_default();
+        self.unheard.remove(&(space as u8));
         let (unseen, before) = (chains.unseen(), chains.newest());
         let (mut retries, mut payload_bytes) = (0u32, 0u64);
         let mut sequences = std::mem::take(&mut self.spare);
@@ -282,6 +328,7 @@ impl Link {
         if let Some(chains) = &mut self.spaces[last.space] {
             for sequence in &last.sequences {
                 if !chains.is_acknowledged(*sequence) {
+                    self.counts.acknowledged += 1;
                     newly(last.space as u8, *sequence);
                 }
                 chains.handle_acknowledged(*sequence, true);
@@ -301,7 +348,14 @@ impl Link {
         self.counts.block_acks += 1;
         let space = usize::from(record.tid & 15);
         let Bitmap { start, octets: bitmap, bits_per_msdu } = record.bitmap;
-        let Some(chains) = &mut self.spaces[space] else { return };
+        let Some(chains) = &mut self.spaces[space] else {
+            let unheard = self.unheard.entry(record.tid & 15).or_default();
+            let (acknowledged, missed) = unheard.handle_block_ack(&record.bitmap);
+            self.counts.acknowledged += acknowledged;
+            self.counts.unheard += missed;
+            self.counts.proved.1 += missed;
+            return;
+        };
         let unseen = chains.unseen();
         let mut last = self.last.take_if(|last| last.space == space && !last.answered && prompt);
         // Bit by bit, which of the numbers that the bitmap can name were captured in the PPDU.
@@ -319,7 +373,8 @@ impl Link {
         let first_bit = first.map_or(0, |first| first.distance_from(start));
         let before = last.as_ref().and_then(|last| last.before);
         let mut single = std::mem::take(&mut self.unasked);
-        let (mut bits, mut first, mut newest, mut others) = (0u32, None, 0, 0);
+        let (mut bits, mut first, mut newest) = (0u32, None, 0);
+        let counts = &mut self.counts;
         let mut acknowledged = [0u8; BITMAP_OCTETS];
         let mut acknowledge = |bit: u16| {
             let (octet, mask) = (usize::from(bit / 8), 1 << (bit % 8));
@@ -329,17 +384,28 @@ impl Link {
             acknowledged[octet] |= mask;
             let captured = in_last[octet] & mask != 0;
             let number = start.plus(bit);
-            if !chains.is_acknowledged(number) {
+            if chains.is_older(number) {
+                counts.acknowledged += u64::from(!chains.is_acknowledged(number));
+                chains.handle_older(number);
+                return;
+            }
+            let is_new = !chains.is_acknowledged(number);
+            if is_new {
                 newly(space as u8, number);
             }
             let missed = chains.handle_acknowledged(number, captured);
+            // A number that is too old is not taken.
+            if is_new && chains.is_acknowledged(number) {
+                counts.acknowledged += 1;
+                let (heard, unheard) = &mut counts.proved;
+                *if missed.is_some() { unheard } else { heard } += 1;
+            }
             let passed = missed == Some(Missed::Only)
                 && before.is_some_and(|before| !before.is_before(number));
             let alone = missed == Some(Missed::Only) && !passed && bit < first_bit && single > 0;
             single -= u32::from(alone);
             if let Some(last) = &mut last {
                 last.missed += u16::from(missed.is_some() && !passed && !alone);
-                others += u64::from(passed || alone);
                 last.failed = last.failed.saturating_sub(u16::from(captured));
             }
         };
@@ -356,6 +422,7 @@ impl Link {
                 acknowledge(sequence.distance_from(start));
             }
         }
+        chains.handle_answered();
         self.counts.unseen = self.counts.unseen + chains.unseen() - unseen;
         if bits > 0 {
             self.counts.window = self.counts.window.max(newest - first.unwrap_or(newest) + 1);
@@ -375,8 +442,6 @@ impl Link {
                 }
             }
             self.counts.left_out += left_out as u64;
-            self.counts.proved.0 += last.sequences.len() as u64 - u64::from(last.failed);
-            self.counts.proved.1 += u64::from(last.missed) + others;
             judge(&mut self.rates, last.rate, last.sequences.len(), left_out);
         }
         if last.is_some() {
@@ -434,6 +499,39 @@ impl Link {
         self.spare = last.sequences;
     }
 
+    /// The link is heard in this stay of the receiver on its channel. MPDUs between two stays were
+    /// not missed.
+    pub fn handle_stay(&mut self, stay: u64) {
+        if std::mem::replace(&mut self.stay, stay) == stay {
+            return;
+        }
+        self.finish();
+        self.spaces.iter_mut().flatten().for_each(|chains| chains.handle_gap());
+        self.unheard.clear();
+        self.unasked = 0;
+    }
+
+    /// A Null frame of this link.
+    pub fn handle_null(&mut self, retry: bool, is_slowest: bool) {
+        let nulls = &mut self.counts.nulls;
+        nulls.frames += 1;
+        nulls.retries += u64::from(retry);
+        nulls.slowest[0] += u64::from(is_slowest);
+        nulls.slowest[1] += u64::from(is_slowest && retry);
+    }
+
+    /// An Ack for the last Null frame of this link.
+    pub fn handle_null_ack(&mut self, is_slowest: bool) {
+        self.counts.nulls.answered += 1;
+        self.counts.nulls.slowest[2] += u64::from(is_slowest);
+    }
+
+    /// MPDUs that the monitor must have missed.
+    pub fn missed(&self) -> u64 {
+        let (_, judged) = self.counts.judged();
+        (self.chains().missed + self.counts.unheard + self.counts.unasked).max(judged)
+    }
+
     /// Nothing that was sent up to now will be sent again: takes less memory until there are
     /// frames again.
     pub fn rest(&mut self) {
@@ -475,4 +573,9 @@ fn judge(rates: &mut BTreeMap<Rate, RateCounts>, rate: Option<Rate>, mpdus: usiz
 /// Data frames with a body.
 pub const fn is_data(kind: Kind) -> bool {
     matches!(kind, Kind::Data | Kind::QosData)
+}
+
+/// Whether a frame is a Null or QoS Null frame.
+pub const fn is_null(kind: Kind) -> bool {
+    matches!(kind, Kind::Null | Kind::QosNull)
 }

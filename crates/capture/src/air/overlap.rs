@@ -128,6 +128,7 @@ mod tests {
             psdu_bytes: 100,
             airtime: Duration::from_micros(length_us),
             signal_dbm: None,
+            frequency_mhz: None,
             tsft_us: Some(begin_us),
             last_known: true,
         }

@@ -6,7 +6,8 @@
 //! last, sequence numbers ascend, and the second came no later than its own length, or the
 //! first one's, takes on the air. After an A-MPDU there is at least a SIFS, an answer or its
 //! timeout, and a preamble. So a reference that is always 0 does not join what is apart, and
-//! where there is none times decide. Times are those of the receiver's clock (TSFT). Where it
+//! where there is none times decide. Nothing before 802.11n aggregates (IEEE 802.11-2020, 9.7.1),
+//! and nothing follows a Block Ack Request in an A-MPDU (9.7.3). Times are those of the receiver's clock (TSFT). Where it
 //! has none they are those of its host, which come late and unevenly: there a reference counts
 //! for more, once it was seen to change.
 
@@ -40,6 +41,8 @@ pub struct Ppdu {
     pub airtime: Duration,
     /// Level at the monitor in dBm.
     pub signal_dbm: Option<i8>,
+    /// Centre of the receiver's channel in MHz.
+    pub frequency_mhz: Option<u16>,
     /// The receiver's clock at the first bit of the PSDU, in us.
     pub tsft_us: Option<u64>,
     /// Its last MPDU is known to be the last of the A-MPDU.
@@ -161,6 +164,7 @@ impl Grouper {
         let mut mpdus = std::mem::take(&mut self.spare);
         mpdus.push(mpdu);
         let reference = frame.radio.ampdu.map(|ampdu| ampdu.reference);
+        let can_aggregate = frame.radio.rate.is_none_or(Rate::can_aggregate);
         self.open = Some(Open {
             ppdu: Ppdu {
                 frames: (frame.number, frame.number),
@@ -168,11 +172,12 @@ impl Grouper {
                 transmitter,
                 receiver,
                 rate: frame.radio.rate,
-                aggregated: reference.is_some(),
+                aggregated: reference.is_some() && can_aggregate,
                 mpdus,
                 psdu_bytes: 0,
                 airtime: Duration::ZERO,
                 signal_dbm: frame.radio.signal_dbm,
+                frequency_mhz: frame.radio.frequency_mhz,
                 tsft_us: frame.radio.tsft_us,
                 last_known: false,
             },
@@ -237,9 +242,11 @@ impl Open {
             || transmitter.is_none()
             || (ppdu.transmitter, ppdu.receiver) != (transmitter, receiver)
             || ppdu.rate != frame.radio.rate
+            || !ppdu.rate.is_none_or(Rate::can_aggregate)
             || *reference != frame.radio.ampdu.map(|ampdu| ampdu.reference)
             // A driver that says what is aggregated has said that this is not.
             || references_differ && reference.is_none()
+            || last.kind == Kind::BlockAckRequest
             || !can_be_aggregated(last.kind)
             || !can_be_aggregated(next.kind)
         {

@@ -9,17 +9,13 @@
 
 use super::dedupe::Dedupe;
 use crate::air::Air;
+use crate::air::channels::{HOPS_MIN, HOPS_PER_S_MAX};
 use crate::link::LinkType;
 use crate::transport::Flows;
 use std::collections::BTreeMap;
 
 /// Interfaces that are analysed besides the first; packets of others are counted.
 pub const OTHERS_MAX: usize = 63;
-/// Changes of the channel a second above which they are no hops of one radio: drivers stay on a
-/// channel for 20 ms and more.
-const HOPS_PER_S_MAX: u64 = 50;
-/// Changes of the channel without which nothing is said.
-const HOPS_MIN: u64 = 100;
 
 /// What is counted of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,6 +56,11 @@ impl InterfaceCounts {
         let (first, last) = self.times.unwrap_or((at_ns, at_ns));
         self.times = Some((first, last.max(at_ns)));
         *self.links.entry(link).or_default() += 1;
+    }
+
+    /// Packets without a time came at this one.
+    pub(super) fn begin(&mut self, at_ns: u64) {
+        self.times = self.times.map(|_| (at_ns, at_ns));
     }
 
     pub(super) fn handle_channel(&mut self, mhz: u16) {

@@ -1,27 +1,48 @@
 //! Networks, their stations, and the data between them.
 
 use super::{millis, rounded, seconds, share};
-use crate::air::Air;
 use crate::air::absence::{Absences, Notice};
 use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Schedule};
 use crate::air::stations::StationId;
+use crate::air::{Air, channels};
 use crate::series::Seconds;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Shares of the time on the air. Without the gaps between frames.
+/// Shares of the time on the air. Without the gaps between frames. Shares are absent where headers
+/// do not say rates, and of less than a beacon interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AirtimeSummary {
-    /// Share of the time in which something was sent that was heard, 0 to 1.
-    pub utilisation: f64,
-    /// Share of the busiest second.
-    pub busiest_second: f64,
+    /// Share of the time in which something was sent that was heard, 0 to 1; of a receiver that
+    /// hops, the mean over its channels.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub utilisation: Option<f64>,
+    /// Share of the busiest second; absent below a second.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub busiest_second: Option<f64>,
     /// Share of Acks and CTS, whose senders do not name themselves.
-    pub answers: f64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answers: Option<f64>,
     /// PPDUs that were heard.
     pub ppdus: u64,
+    /// Channels that the receiver was on, by their centre in MHz, if there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub channels: BTreeMap<String, ChannelSummary>,
+}
+
+/// A channel that the receiver was on for a part of the time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChannelSummary {
+    /// Frames that were heard on it.
+    pub frames: u64,
+    /// Time that the receiver spent there in seconds, by the frames that were heard.
+    pub time_s: f64,
+    /// Share of that time in which something was heard, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub utilisation: Option<f64>,
 }
 
 /// A network: an access point and its stations.
@@ -43,7 +64,8 @@ pub struct BssSummary {
     pub beacon_interval_ms: Option<f64>,
     /// Beacons that were heard.
     pub beacons: u64,
-    /// Share of the beacons that must have been sent and were not heard, 0 to 1.
+    /// Share of the beacons that must have been sent and were not heard, 0 to 1, while the receiver
+    /// was on the channel that they name; absent if it never was.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beacon_loss: Option<f64>,
     /// Its access point as a sender.
@@ -61,8 +83,11 @@ pub struct StationSummary {
     /// Level of what it sent at the monitor in dBm: mean, least, greatest.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signal_dbm: Option<[f64; 3]>,
-    /// Share of the time in which it sent, 0 to 1.
-    pub airtime: f64,
+    /// Share of the time in which it sent, 0 to 1; of a receiver that hops, of the time on the
+    /// channels on which it was heard. Absent where headers do not say rates, and of less than a
+    /// beacon interval.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub airtime: Option<f64>,
     /// Probe Requests that it sent.
     pub probe_requests: u64,
     /// Data to the access point; absent if there was none.
@@ -80,7 +105,8 @@ pub struct StationSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DirectionSummary {
-    /// Bodies of MSDUs, each once, in Mb/s over the whole capture.
+    /// Bodies of MSDUs, each once, that were captured, in Mb/s over the whole capture; of a
+    /// receiver that hops, over its time on the channels on which the sender was heard.
     pub throughput_mbps: f64,
     /// The same in bytes.
     pub payload_bytes: u64,
@@ -92,9 +118,14 @@ pub struct DirectionSummary {
     pub mpdus: u64,
     /// MPDUs that must have been sent, for an answer proves it, and were not captured.
     pub mpdus_missed: u64,
+    /// MPDUs that Acks and Block Acks acknowledge, captured or not, each once. MPDUs of the first
+    /// Block Ack may have been sent before the capture began.
+    pub mpdus_acknowledged: u64,
     /// Share of the MPDUs of this direction that the monitor has captured, 0 to 1, by the answers.
+    /// Where the share is low, other numbers of this direction are those of the captured part.
     pub captured: f64,
-    /// How many MPDUs there were, by that share.
+    /// Estimated number of MPDUs, by that share; below a half the least number: captured MPDUs and
+    /// those that answers prove.
     pub mpdus_estimated: u64,
     /// MPDUs in a PPDU in the mean.
     pub mpdus_per_ppdu: f64,
@@ -105,8 +136,14 @@ pub struct DirectionSummary {
     pub ppdu_sizes: BTreeMap<u16, u64>,
     /// MPDUs with the Retry bit that were captured.
     pub retries: u64,
-    /// How many retries there were, by the share that was captured.
+    /// Estimated number of retries, by that share; below a half the least number: captured retries.
     pub retries_estimated: u64,
+    /// Null frames that were captured: they are no MPDUs with data, and in no number above.
+    #[serde(skip_serializing_if = "crate::document::is_zero", default)]
+    pub null_frames: u64,
+    /// Of them, those with the Retry bit.
+    #[serde(skip_serializing_if = "crate::document::is_zero", default)]
+    pub null_retries: u64,
     /// Different MPDUs (chains of attempts with one sequence number).
     pub chains: u64,
     /// Number of chains by their number of attempts, from 1; the last number holds all longer ones.
@@ -123,8 +160,9 @@ pub struct DirectionSummary {
     pub holes: u64,
     /// Widest span of sequence numbers in one Block Ack.
     pub window: u16,
-    /// Share of the time that its PPDUs took, 0 to 1.
-    pub airtime: f64,
+    /// Share of the time that its PPDUs took, 0 to 1; absent as that of a station.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub airtime: Option<f64>,
     /// Mean PHY rate, each PPDU weighted by its time on the air, in Mb/s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub phy_rate_mbps: Option<f64>,
@@ -241,19 +279,42 @@ pub struct NoticeSummary {
 
 impl AirtimeSummary {
     pub(super) fn new(air: &Air) -> Option<Self> {
+        const SECOND_NS: u64 = 1_000_000_000;
         let length = length_ns(air);
         if air.ppdus == 0 {
             return None;
         }
         let busy = air.busy.sum_ns;
         let busiest = air.busy.busiest_ns();
+        let of_channel = |(mhz, channel): (u16, &channels::Channel)| {
+            // Several radios are on all of their channels all the time.
+            let time_ns = if air.channels.is_several_radios() { length } else { channel.time_ns };
+            let summary = ChannelSummary {
+                frames: channel.frames,
+                time_s: seconds(time_ns),
+                utilisation: air_share(air, channel.airtime.as_nanos(), time_ns),
+            };
+            (mhz.to_string(), summary)
+        };
+        let has_several = air.channels.count() > 1;
         Some(Self {
-            utilisation: share(busy, length.max(busy)),
-            busiest_second: share(busiest.min(1_000_000_000), 1_000_000_000),
-            answers: share(air.answers.as_nanos(), length.max(busy)),
+            utilisation: air_share(air, busy, length.max(busy)).filter(|_| length >= SHARE_MIN_NS),
+            busiest_second: air_share(air, busiest.min(SECOND_NS), SECOND_NS)
+                .filter(|_| length >= SECOND_NS),
+            answers: air_share(air, air.answers.as_nanos(), length.max(busy))
+                .filter(|_| length >= SHARE_MIN_NS),
             ppdus: air.ppdus,
+            channels: air.channels.iter().filter(|_| has_several).map(of_channel).collect(),
         })
     }
+}
+
+/// Shares of less time say nothing, in ns: a beacon interval of 100 TU.
+const SHARE_MIN_NS: u64 = 102_400_000;
+
+/// Time on the air as a share of a time; `None` if it is not known, or too little to be one.
+fn air_share(air: &Air, airtime_ns: u64, time_ns: u64) -> Option<f64> {
+    (air.has_rates() && time_ns >= SHARE_MIN_NS).then(|| share(airtime_ns, time_ns))
 }
 
 pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
@@ -292,9 +353,9 @@ pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
             }),
             beacon_interval_ms: beacons.map(|b| f64::from(b.interval_tu) * 1.024),
             beacons: beacons.map_or(0, |beacons| beacons.heard),
-            beacon_loss: beacons
-                .filter(|beacons| beacons.heard > 1)
-                .map(|beacons| share(beacons.sent.saturating_sub(beacons.heard), beacons.sent)),
+            beacon_loss: beacons.filter(|beacons| beacons.on_channel() > 1).map(|beacons| {
+                share(beacons.sent.saturating_sub(beacons.on_channel()), beacons.sent)
+            }),
             access_point: station(air, id, None),
             stations,
         };
@@ -306,7 +367,6 @@ pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
 /// A station; `access_point` is that of its network, if it is not one itself.
 fn station(air: &Air, id: StationId, access_point: Option<StationId>) -> StationSummary {
     let heard = air.heard.get(id.index()).cloned().unwrap_or_default();
-    let length = length_ns(air);
     let (sum, number) = heard.signal;
     let link = |from, to| air.links.get(&(from, to));
     let up = access_point.and_then(|access_point| link(id, access_point));
@@ -317,7 +377,7 @@ fn station(air: &Air, id: StationId, access_point: Option<StationId>) -> Station
             let mean = rounded(sum as f64 / number.max(1) as f64, 10.0);
             [mean, f64::from(least), f64::from(greatest)]
         }),
-        airtime: share(heard.airtime.as_nanos(), length),
+        airtime: air_share(air, heard.airtime.as_nanos(), air.time_of(id)),
         probe_requests: heard.probe_requests,
         up: up.map(|link| DirectionSummary::new(air, link)),
         down: down.map(|link| DirectionSummary::new(air, link)),
@@ -330,7 +390,7 @@ fn station(air: &Air, id: StationId, access_point: Option<StationId>) -> Station
 
 impl DirectionSummary {
     fn new(air: &Air, link: &Link) -> Self {
-        let length = length_ns(air);
+        let length = air.time_of(link.from);
         let counts = &link.counts;
         let chains = link.chains();
         let all = counts.mpdus + counts.missed;
@@ -347,7 +407,8 @@ impl DirectionSummary {
             ppdus: counts.ppdus,
             ampdus: counts.ampdus,
             mpdus: counts.mpdus,
-            mpdus_missed: chains.missed,
+            mpdus_missed: chains.missed + counts.unheard,
+            mpdus_acknowledged: counts.acknowledged,
             captured: rounded(counts.captured_share(), 1e6),
             mpdus_estimated: counts.mpdus_estimated().round() as u64,
             mpdus_per_ppdu: rounded(all as f64 / counts.ppdus.max(1) as f64, 1e3),
@@ -355,6 +416,8 @@ impl DirectionSummary {
             ppdu_sizes: link.sizes.clone(),
             retries: counts.retries,
             retries_estimated: counts.retries_estimated().round() as u64,
+            null_frames: counts.nulls.frames,
+            null_retries: counts.nulls.retries,
             chains: chains.msdus,
             attempts: chains.attempts[..last].to_vec(),
             acknowledged: share(chains.acknowledged, chains.msdus),
@@ -363,7 +426,7 @@ impl DirectionSummary {
             block_ack_requests: counts.block_ack_requests,
             holes: counts.left_out,
             window: counts.window,
-            airtime: share(counts.airtime.as_nanos(), length),
+            airtime: air_share(air, counts.airtime.as_nanos(), length),
             phy_rate_mbps: (airtime > 0.0).then(|| rounded(rate_sum / airtime / 1e3, 1e3)),
             rates: link
                 .rates

@@ -16,6 +16,8 @@ const OSCILLATION_NS: u64 = 10_000_000;
 const OSCILLATIONS_MIN: f64 = 5.0;
 /// A dozing station of which nothing else is wrong is worth a line from this share of time on.
 const DOZING_MIN: f64 = 0.05;
+/// Shares of the usual throughput that are no fall: seconds vary as much.
+const UNHURT: f64 = 0.9;
 /// Data frames to a station that is away, of all that it gets meanwhile and otherwise.
 const IN_VAIN_MIN: u64 = 20;
 
@@ -68,6 +70,10 @@ fn scan(
         .awake_ns
         .map_or(String::new(), |awake| format!(", and is back for {} in between", ms(awake)));
     let falls = match throughput {
+        Some((lowest, mean)) if lowest >= UNHURT && mean >= UNHURT => format!(
+            "; its throughput does not suffer, delays do: what is for it waits up to {}",
+            ms(schedule.asleep_ns)
+        ),
         Some((lowest, mean)) => format!(
             "; its throughput falls to {} in the lowest second and to {} on average of these {:.0} s",
             percent(lowest),
@@ -291,7 +297,8 @@ fn sent_in_vain(
     let first = hit.next()?;
     let last = hit.next_back().unwrap_or(first);
     let to_it = |link: &&Link| link.to == id;
-    let all: u64 = air.links.values().filter(to_it).map(|link| link.counts.mpdus).sum();
+    let sent = |link: &Link| link.counts.mpdus + link.missed();
+    let all: u64 = air.links.values().filter(to_it).map(sent).sum();
     if vain < IN_VAIN_MIN {
         return None;
     }
@@ -299,8 +306,8 @@ fn sent_in_vain(
     Some(Finding {
         kind: Kind::SentInVain,
         sentence: format!(
-            "The access point sends {vain} data frames to {address} while that is away, in {} of {} \
-             absences; {} were announced without an answer that was captured",
+            "The access point sends {vain} of {all} data frames to {address} while that is away, in \
+             {} of {} absences; {} were announced without an answer that was captured",
             totals.in_vain, totals.absences, totals.unanswered
         ),
         frames: [first.frames.0, last.frames.1],

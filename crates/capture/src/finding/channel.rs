@@ -1,8 +1,10 @@
 //! The channel as a whole: who takes the air, who protects whom, who collides with whom, and
 //! beacons.
 
+use super::bound::least;
 use super::links::collides;
 use super::{Finding, Kind, percent, throughout};
+use crate::air::beacons::Beacons;
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::document::length_ns;
@@ -22,6 +24,14 @@ const COLLISIONS_MIN: f64 = 0.1;
 const PPDUS_MIN: u64 = 500;
 /// Share of the beacons that are missing from which on it is a finding.
 const BEACONS_MIN: f64 = 0.1;
+/// Level below which a receiver misses beacons of an access point because it is far away, in dBm:
+/// some 10 dB above what a receiver needs for the slowest rates, so that fading and the noise of
+/// others do not reach it.
+const NEAR_DBM: f64 = -74.0;
+/// How far mean levels of networks of one radio are apart at most, in dB.
+const LEVELS_ALIKE_DB: f64 = 5.0;
+/// Networks that are named.
+const NAMED_MAX: usize = 4;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     found.extend(slow_station(analysis));
@@ -30,29 +40,69 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
         Some(hidden) => found.push(hidden),
         None => found.extend(collisions(analysis)),
     }
+    let mut radios: Vec<Vec<(StationId, &Beacons)>> = Vec::new();
     for (id, beacons) in &analysis.air.beacons {
-        let missing = beacons.sent.saturating_sub(beacons.heard);
-        let share = missing as f64 / beacons.sent.max(1) as f64;
-        if beacons.sent < 50 || share < BEACONS_MIN {
+        if !misses_beacons(analysis, *id, beacons) {
             continue;
         }
-        let address = analysis.air.stations.get(*id).address.to_string();
-        let mut finding = throughout(
-            analysis,
-            Kind::BeaconLoss,
-            format!(
-                "{} of {} beacons of {address} are missing by its own clock: they collided, were not \
-                 sent in time, or the monitor was too far away",
-                percent(share),
-                beacons.sent
-            ),
-            "If other frames of the access point are missing as well, it is the monitor; if not, look \
-             for a channel that is busy at the times of the beacons",
-        );
-        finding.harm = 0.2 * share;
-        finding.station = Some(address);
-        found.push(finding);
+        let is_of = |radio: &&mut Vec<(StationId, &Beacons)>| {
+            let (other, first) = radio[0];
+            let levels = level(analysis, *id).zip(level(analysis, other));
+            let is_alike = levels.is_some_and(|(a, b)| (a - b).abs() < LEVELS_ALIKE_DB);
+            is_alike && first.is_alike(beacons)
+        };
+        match radios.iter_mut().find(is_of) {
+            Some(radio) => radio.push((*id, beacons)),
+            None => radios.push(vec![(*id, beacons)]),
+        }
     }
+    found.extend(radios.iter().map(|radio| beacon_loss(analysis, radio)));
+}
+
+/// Mean level of what a station sends in dBm, if headers say it.
+fn level(analysis: &Analysis, id: StationId) -> Option<f64> {
+    let (sum, number) = analysis.air.heard.get(id.index())?.signal;
+    (number > 0).then(|| sum as f64 / number as f64)
+}
+
+/// Whether many beacons are missing of an access point that is near. Of one whose level is not
+/// known it cannot be said why they are missing.
+fn misses_beacons(analysis: &Analysis, id: StationId, beacons: &Beacons) -> bool {
+    let missing = beacons.sent.saturating_sub(beacons.on_channel());
+    let share = missing as f64 / beacons.sent.max(1) as f64;
+    let is_near = level(analysis, id).is_some_and(|level| level >= NEAR_DBM);
+    is_near && least(share, beacons.sent) >= BEACONS_MIN
+}
+
+/// Beacons of one radio, with all of its networks.
+fn beacon_loss(analysis: &Analysis, radio: &[(StationId, &Beacons)]) -> Finding {
+    let sent: u64 = radio.iter().map(|(_, beacons)| beacons.sent).sum();
+    let heard: u64 = radio.iter().map(|(_, beacons)| beacons.on_channel()).sum();
+    let share = sent.saturating_sub(heard) as f64 / sent.max(1) as f64;
+    let address =
+        |(id, _): &(StationId, &Beacons)| analysis.air.stations.get(*id).address.to_string();
+    let mut names: Vec<_> = radio.iter().take(NAMED_MAX).map(address).collect();
+    if radio.len() > NAMED_MAX {
+        names.push(format!("{} more", radio.len() - NAMED_MAX));
+    }
+    let of = match radio.len() {
+        1 => names.join(", "),
+        count => format!("{count} networks of one radio ({})", names.join(", ")),
+    };
+    let mut finding = throughout(
+        analysis,
+        Kind::BeaconLoss,
+        format!(
+            "{} of {sent} beacons of {of} are missing by its own clock: they collided, were not sent \
+             in time, or the monitor did not hear them",
+            percent(share)
+        ),
+        "If other frames of the access point are missing as well, it is the monitor; if not, look \
+         for a channel that is busy at the times of the beacons",
+    );
+    finding.harm = 0.2 * share;
+    finding.station = radio.first().map(address);
+    finding
 }
 
 /// Time on the air and payload of a station, both directions.
@@ -71,6 +121,12 @@ impl Use {
 
 fn slow_station(analysis: &Analysis) -> Option<Finding> {
     let air = &analysis.air;
+    let judged = air.links.values().map(|link| link.counts.judged());
+    let (heard, missed) = judged.fold((0, 0), |(h, m), (heard, missed)| (h + heard, m + missed));
+    if missed > heard {
+        // Stations that were not heard seem to take little.
+        return None;
+    }
     let mut uses: BTreeMap<StationId, Use> = BTreeMap::new();
     for link in air.links.values() {
         let from_ap = air.stations.get(link.from).access_point;

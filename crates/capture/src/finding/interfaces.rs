@@ -1,10 +1,11 @@
-//! Several radios in one file.
+//! Several radios in one file, and one radio on several channels.
 
 use super::{Finding, Kind, percent, throughout};
 use crate::analysis::{Analysis, InterfaceCounts};
 use std::fmt::Write;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+    found.extend(hopping(analysis));
     // Once for the file: the analysis of another interface has the same others.
     let Some(main) = analysis.interface else { return };
     if analysis.is_lent() {
@@ -55,6 +56,34 @@ pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
             )
         });
     }
+}
+
+/// One receiver that changes its channel, as tools that look for networks let it do.
+fn hopping(analysis: &Analysis) -> Option<Finding> {
+    let channels = &analysis.air.channels;
+    if !channels.is_hopping() {
+        return None;
+    }
+    let all: u64 = channels.iter().map(|(_, channel)| channel.time_ns).sum();
+    let (mhz, most) = channels.iter().max_by_key(|(_, channel)| channel.time_ns)?;
+    let share = most.time_ns as f64 / all.max(1) as f64;
+    let changes = channels.changes();
+    let times = if changes == 1 { "once".to_owned() } else { format!("{changes} times") };
+    let mut finding = throughout(
+        analysis,
+        Kind::ChannelHopping,
+        format!(
+            "The receiver hops: it was on {} channels and changed {times}, and was on that at {mhz} \
+             MHz for {} of the time. Beacons and time on the air are shares of its time on each \
+             channel; all that happened on the others meanwhile is missing",
+            channels.count(),
+            percent(share)
+        ),
+        "Capture on the channel of the access point only (iw dev mon0 set channel N; airodump-ng -c \
+         N), and stop programs that scan with this radio",
+    );
+    finding.harm = 1.0 - share;
+    Some(finding)
 }
 
 fn name(interface: u32, counts: &InterfaceCounts) -> String {

@@ -1,15 +1,23 @@
-//! Links on which much is sent again, or too little at once.
+//! Links on which much is sent again, or too little at once, and links that the monitor does not
+//! hear well enough to say so. Shares are of all frames of a link that were captured or that
+//! answers prove; what is computed of a link that was missed for the most part is not said.
 
+use super::bound::least;
 use super::{Finding, Kind, percent, throughout};
-use crate::air::exchange::Link;
+use crate::air::exchange::{CAPTURED_MIN, Link, LinkCounts};
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::rate::Format;
 
-/// Fewer MPDUs say nothing.
-const MPDUS_MIN: u64 = 500;
 /// Share of MPDUs that are retries from which on it is a finding.
 const RETRIES_MIN: f64 = 0.2;
+/// Retries without which nothing is said: one frame that nobody answers makes as many.
+const RETRIES_COUNT_MIN: u64 = 20;
+/// Share of the frames at the slowest rate that may be answered by a station that is away: it was
+/// not, for a moment.
+const ANSWERED_MAX: f64 = 0.02;
+/// MPDUs without which an A-MPDU's size says nothing.
+const MPDUS_MIN: u64 = 500;
 /// MPDUs in an A-MPDU that are few.
 const FEW: f64 = 4.0;
 /// PHY rates from which on aggregation matters, in kb/s.
@@ -18,17 +26,24 @@ const FAST_KBPS: u32 = 50_000;
 const BUSY: f64 = 0.3;
 /// Share of its frames that a monitor misses from which on it is a finding.
 const MISSES_MIN: f64 = 0.1;
+/// Links that are named.
+const NAMED_MAX: usize = 3;
 /// Data PPDUs of a station that have to overlap with others before they are a cause.
 const OVERLAPPED_MIN: u64 = 10;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     for link in analysis.air.links.values() {
-        if link.counts.mpdus >= MPDUS_MIN {
-            found.extend(high_retry(analysis, link));
+        found.extend(high_retry(analysis, link));
+        if link.counts.mpdus >= MPDUS_MIN && is_heard(&link.counts) {
             found.extend(low_aggregation(analysis, link));
-            found.extend(monitor_misses(analysis, link));
         }
     }
+    found.extend(monitor_misses(analysis));
+}
+
+/// Whether what was captured of a link stands for the rest.
+fn is_heard(counts: &LinkCounts) -> bool {
+    counts.captured_share() >= CAPTURED_MIN
 }
 
 /// Whether most of the PPDUs of a station that were not answered overlapped with another one's.
@@ -48,8 +63,19 @@ fn names(analysis: &Analysis, link: &Link) -> (String, String, String) {
 }
 
 fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
-    let share = link.counts.retries as f64 / link.counts.mpdus as f64;
-    if share < RETRIES_MIN {
+    let counts = &link.counts;
+    let (nulls, chains) = (counts.nulls, link.chains());
+    let retries = counts.retries + nulls.retries;
+    let missed = link.missed();
+    let sent = counts.mpdus + nulls.frames + missed;
+    if retries < RETRIES_COUNT_MIN {
+        return None;
+    }
+    // Attempts of one frame fail together: each frame is a case.
+    let cases = chains.msdus + nulls.frames - nulls.retries;
+    let share = retries as f64 / sent as f64;
+    let bound = least(share, cases.max(1));
+    if bound < RETRIES_MIN {
         return None;
     }
     // Where most of what fails overlapped with something else, the rate is not the cause; see
@@ -58,38 +84,88 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
         return None;
     }
     let (from, to, station) = names(analysis, link);
-    // The rate that carries most of what fails.
-    let (rate, at) = link.rates.iter().max_by_key(|(_, at)| at.failed.max(at.retries))?;
-    let lower = link.rates.iter().filter(|(other, at)| other.kbps < rate.kbps && at.judged >= 50);
-    let lower = lower.max_by_key(|(other, _)| other.kbps);
-    let error = |judged: u64, failed: u64| failed as f64 / judged.max(1) as f64;
-    let here = error(at.judged, at.failed);
-    let compare = match lower {
-        Some((other, lower)) if error(lower.judged, lower.failed) < here / 2.0 => format!(
-            "; at {rate} {} of the MPDUs that are answered for do not get across, at {other} {}: the \
-             rate is likely too high",
-            percent(here),
-            percent(error(lower.judged, lower.failed))
+    let of = match (missed, nulls.frames) {
+        (0, 0) => String::new(),
+        (0, nulls) => format!(" ({retries} of {sent}, {nulls} of them Null frames)"),
+        _ => format!(
+            " at least ({retries} of the {} that were captured, and {missed} more were sent)",
+            sent - missed
         ),
-        _ => format!(", most of it at {rate}"),
     };
-    let mut finding = throughout(
-        analysis,
-        Kind::HighRetry,
-        format!("{} of the MPDUs from {from} to {to} are retries{compare}", percent(share)),
-        "Compare retries at a fixed lower rate (iw dev IFACE set bitrates), on another channel, and \
-         with the station nearer: what changes them is the cause",
-    );
-    finding.harm = share.min(1.0);
+    // Data and Null frames at a rate below which there is none: all, retries, answered.
+    let slow = link.rates.iter().filter(|(rate, _)| rate.is_slowest());
+    let slowest = slow.fold(nulls.slowest, |[all, retries, answered], (_, at)| {
+        let across = at.judged.saturating_sub(at.failed);
+        [all + at.mpdus, retries + at.retries, answered + across]
+    });
+    let [slow_frames, slow_retries, slow_answered] = slowest;
+    let is_slow = slow_retries * 2 >= retries;
+    let mut finding = if is_slow && slow_answered as f64 <= ANSWERED_MAX * slow_frames as f64 {
+        throughout(
+            analysis,
+            Kind::Unanswered,
+            format!(
+                "{to} does not answer: {} of the frames from {from} to it are retries{of}, and of \
+                 {slow_frames} at the slowest rate {slow_answered} were acknowledged; it is away, \
+                 asleep or out of range",
+                percent(share)
+            ),
+            "Look whether the station is on, on this channel and awake (its Null frames, its power \
+             save). A lower rate does not exist; who sends to it may wait until it is heard again",
+        )
+    } else {
+        let (rates, check) = why(link, is_slow);
+        throughout(
+            analysis,
+            Kind::HighRetry,
+            format!("{} of the frames from {from} to {to} are retries{of}{rates}", percent(share)),
+            check,
+        )
+    };
+    finding.harm = bound;
     finding.station = Some(station);
     Some(finding)
 }
 
+/// At which rate most of it fails, and what to try.
+fn why(link: &Link, is_slow: bool) -> (String, &'static str) {
+    // The rate that carries most of what fails.
+    let most = link.rates.iter().max_by_key(|(_, at)| at.failed.max(at.retries));
+    let Some((rate, at)) = most.filter(|(_, at)| at.failed.max(at.retries) > 0) else {
+        return (String::new(), NEARER);
+    };
+    let lower = link.rates.iter().filter(|(other, at)| other.kbps < rate.kbps && at.judged >= 50);
+    let lower = lower.max_by_key(|(other, _)| other.kbps);
+    let error = |judged: u64, failed: u64| failed as f64 / judged.max(1) as f64;
+    let here = error(at.judged, at.failed);
+    match lower {
+        Some((other, lower)) if error(lower.judged, lower.failed) < here / 2.0 => {
+            let text = format!(
+                "; at {rate} {} of the MPDUs that are answered for do not get across, at {other} \
+                 {}: the rate is likely too high",
+                percent(here),
+                percent(error(lower.judged, lower.failed))
+            );
+            (text, LOWER)
+        }
+        _ if is_slow || rate.is_slowest() => {
+            (format!(", most of it at {rate}, below which there is none"), NEARER)
+        }
+        _ => (format!(", most of it at {rate}"), LOWER),
+    }
+}
+
+/// What to try where there is a lower rate, and where there is none.
+const LOWER: &str = "Compare retries at a fixed lower rate (iw dev IFACE set bitrates), on another \
+    channel, and with the station nearer: what changes them is the cause";
+const NEARER: &str = "Compare retries on another channel, and with the station nearer: what changes \
+    them is the cause. Something else on the channel (survey dump of iw) may drown the frames";
+
 fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
-    let length = crate::document::length_ns(&analysis.air) as f64;
+    let length = analysis.air.time_of(link.from) as f64;
     let busy = link.counts.airtime.as_nanos() as f64 / length;
     let utilisation = analysis.air.busy.sum_ns;
-    let mpdus = link.counts.mpdus as f64 / link.counts.ppdus.max(1) as f64;
+    let mpdus = (link.counts.mpdus + link.counts.missed) as f64 / link.counts.ppdus.max(1) as f64;
     let (fastest, _) = link.rates.iter().max_by_key(|(_, at)| at.ppdus)?;
     let aggregates = matches!(fastest.format, Format::Ht | Format::Vht | Format::He | Format::Eht);
     if !aggregates
@@ -121,23 +197,47 @@ fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
     Some(finding)
 }
 
-fn monitor_misses(analysis: &Analysis, link: &Link) -> Option<Finding> {
-    let missed = 1.0 - link.counts.captured_share();
-    if missed < MISSES_MIN {
-        return None;
+fn monitor_misses(analysis: &Analysis) -> Option<Finding> {
+    let mut missed: Vec<_> = analysis
+        .air
+        .links
+        .values()
+        .filter_map(|link| {
+            let (heard, missed) = link.counts.judged();
+            let share = missed as f64 / (heard + missed).max(1) as f64;
+            (least(share, heard + missed) >= MISSES_MIN).then_some((link, heard, missed))
+        })
+        .collect();
+    missed.sort_by_key(|(.., missed)| std::cmp::Reverse(*missed));
+    let (worst, ..) = missed.first()?;
+    let sum = |of: fn(&(&Link, u64, u64)) -> u64| missed.iter().map(of).sum::<u64>();
+    let (heard, lost) = (sum(|(_, heard, _)| *heard), sum(|(.., missed)| *missed));
+    let share = lost as f64 / (heard + lost).max(1) as f64;
+    let mut links: Vec<String> = missed
+        .iter()
+        .take(NAMED_MAX)
+        .map(|(link, heard, missed)| {
+            let (from, to, _) = names(analysis, link);
+            let share = percent(*missed as f64 / (heard + missed) as f64);
+            format!("{share} of those from {from} to {to} ({missed} of {})", heard + missed)
+        })
+        .collect();
+    if let Some(more) = missed.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+        links.push(format!("much of {more} other links"));
     }
-    let (from, to, station) = names(analysis, link);
+    let (.., station) = names(analysis, worst);
     let mut finding = throughout(
         analysis,
         Kind::MonitorMisses,
         format!(
-            "The monitor has missed some {} of what {from} sent to {to}, by the answers that it \
-             heard: numbers of this direction are estimates",
-            percent(missed)
+            "The monitor misses data that is acknowledged: of the MPDUs that answers prove it has \
+             missed {}. Rates, retries and sizes of these links are those of what it has heard",
+            links.join(", ")
         ),
-        "Move the monitor between the two stations, and see that it can decode their rates, width \
-         and streams",
+        "Move the monitor between the stations, and see that it can decode their rates, width and \
+         streams: tcpdump on the access point or the station itself misses nothing",
     );
-    finding.station = Some(station);
+    finding.harm = share;
+    finding.station = (missed.len() == 1).then_some(station);
     Some(finding)
 }

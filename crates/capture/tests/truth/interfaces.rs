@@ -91,6 +91,12 @@ fn interfaces_do_not_disturb_each_other() {
     assert_eq!(sent_again(&analysis.others[&0].flows), 0);
 
     let document = CaptureDocument::new("x", &analysis).with_interfaces(&mut analysis);
+    let tcp = |link: u16, file: &[u8]| {
+        CaptureDocument::new("x", &analysed(pcapng(&[link], &packets(file, 0)))).counts.tcp
+    };
+    let [on_air, on_wire] = [tcp(127, &air), tcp(1, &wire)];
+    assert!(on_air > 0 && on_wire > 0);
+    assert_eq!(document.counts.tcp, 2 * on_air + on_wire, "counts are of the whole file");
     let kinds: Vec<_> = document.findings.iter().map(|finding| finding.kind).collect();
     assert!(kinds.contains(&Kind::SeveralInterfaces), "{kinds:?}");
     let interfaces: Vec<_> = document.interfaces.iter().map(|it| (it.interface, it.main)).collect();

@@ -82,23 +82,34 @@ fn alone(
     if let Some(note) = source.note() {
         console::error(&format!("{name}: {note}\n"));
     }
-    let nothing = if source.is_interface() { "no packet came" } else { NOTHING };
+    let is_interface = source.is_interface();
+    let nothing = if is_interface { "no packet came" } else { NOTHING };
     let analysis = Analysis::new(credentials);
     let mut analysis = if args.watch || source.goes_on() {
         let is_shown = console::is_view_wanted() && !args.json;
         Watch::new(args.watch, is_shown, &source).run(source, analysis, interrupt)?
     } else {
         let mut whole = Whole { analysis, interrupt };
-        source.read(&mut whole).map_err(|why| Failure::message(format!("{name}: {why}")))?;
+        let result = source.read(&mut whole);
+        has_come(&whole.analysis, interrupt)?;
+        result.map_err(|why| Failure::message(format!("{name}: {why}")))?;
         whole.analysis
     };
     analysis.finish();
+    if !is_interface {
+        has_come(&analysis, interrupt)?;
+    }
     is_readable(&name, &analysis, nothing)?;
     Ok((name, analysis))
 }
 
 /// What is said of a file without packets.
 const NOTHING: &str = "there is no packet in it";
+
+/// Fails if there was an interrupt before the first packet: there is nothing to report.
+fn has_come(analysis: &Analysis, interrupt: &Interrupt) -> Result<(), Failure> {
+    if analysis.packets == 0 { interrupt.check() } else { Ok(()) }
+}
 
 /// Whether there is something in a capture that can be read.
 fn is_readable(name: &str, analysis: &Analysis, nothing: &str) -> Result<(), Failure> {

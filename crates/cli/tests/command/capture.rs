@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// The air of a short run.
 fn air(scratch: &Scratch) -> PathBuf {
@@ -136,6 +136,39 @@ fn what_cannot_be_read_is_refused_with_status_2() {
     refused("usb.pcap", &head, "cannot read packets of link type 189; what can be read: 802.11");
     let told = run(&["capture", "/nowhere/air.pcapng"]);
     assert_eq!(told.status.code(), Some(2));
+    let folder = scratch.path().to_str().unwrap();
+    let told = run(&["capture", folder]);
+    let errors = String::from_utf8(told.stderr).unwrap();
+    assert_eq!(told.status.code(), Some(2));
+    assert!(errors.contains(&format!("{folder} is a folder")), "{errors}");
+}
+
+/// A pipe into which nothing has come when the user interrupts: there is nothing to report.
+#[test]
+fn an_interrupt_before_the_first_packet_is_one() {
+    let mut child = lasthop(&["capture", "-"]);
+    let child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    // It stays open until the command has ended.
+    let input = child.stdin.take();
+    let later = format!("sleep 1.5; kill -INT {}", child.id());
+    assert!(Command::new("sh").args(["-c", &later]).status().unwrap().success());
+    let told = child.wait_with_output().unwrap();
+    drop(input);
+    let errors = String::from_utf8(told.stderr).unwrap();
+    assert_eq!((told.status.code(), errors.as_str()), (Some(130), "interrupted\n"));
+}
+
+/// Both ends of each flow, and the share that was captured, are in the tables.
+#[test]
+fn tables_have_both_ends_and_what_was_captured() {
+    let scratch = Scratch::new("capture-tables");
+    let text = output(&["capture", air(&scratch).to_str().unwrap()]);
+    let line = |head: &str| text.lines().find(|line| line.trim_start().starts_with(head));
+    assert!(line("protocol").is_some_and(|it| it.contains("from") && it.contains("to")), "{text}");
+    let flow = line("udp").or_else(|| line("tcp")).expect("there is a flow");
+    assert_eq!(flow.matches(':').count(), 2, "two ends with their ports: {flow}");
+    assert!(text.contains("captured") && line("02:").is_some(), "{text}");
 }
 
 /// The files of --out: documented, complete, and nothing of them without the rest.

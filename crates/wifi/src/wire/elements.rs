@@ -42,6 +42,24 @@ impl<'a> Elements<'a> {
         Ok(elements)
     }
 
+    /// The same of a frame for association, of which FILS encrypts what follows the FILS Session
+    /// element (IEEE 802.11-2020, 12.11.2.6.2): those behind it are left unread.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_association(bytes: &'a [u8]) -> Result<Self, Error> {
+        let elements = Self { bytes };
+        for element in elements.iter() {
+            let element = element?;
+            Repr::parse(&element)?;
+            if element.id == id::EXTENSION && element.data.first() == Some(&extension::FILS_SESSION)
+            {
+                break;
+            }
+        }
+        Ok(elements)
+    }
+
     /// Returns the bytes of all elements.
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
@@ -370,6 +388,8 @@ pub mod id {
 
 /// Element ID Extensions (IEEE 802.11ax-2021 and 802.11be-2024, table 9-92).
 pub mod extension {
+    /// FILS Session (IEEE 802.11-2020, 9.4.2.179).
+    pub const FILS_SESSION: u8 = 4;
     /// HE Capabilities.
     pub const HE_CAPABILITIES: u8 = 35;
     /// HE Operation.

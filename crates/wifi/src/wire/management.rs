@@ -199,7 +199,8 @@ fn association<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Body<'a>, Erro
             reader.take("AID", 2)?;
         }
     }
-    elements(reader)?;
+    let start = reader.offset();
+    Elements::parse_association(reader.rest()).map_err(|error| error.shifted(start))?;
     Ok(body)
 }
 

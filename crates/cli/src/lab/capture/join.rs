@@ -3,6 +3,7 @@
 //! is kept in a file without a name, in the directory for temporary files, until the end.
 
 use super::segments::{BySecond, Segments};
+use super::source;
 use super::{NOTHING, is_readable, report_cut};
 use crate::args::Capture;
 use crate::failure::Failure;
@@ -109,7 +110,7 @@ impl Together {
     /// Opens a file for the first time. What comes on the standard input is kept.
     fn open(&mut self, path: &Path) -> io::Result<Box<dyn Read>> {
         if !is_standard_input(path) {
-            return Ok(Box::new(File::open(path)?));
+            return Ok(Box::new(source::open(path)?));
         }
         let spool = unnamed()?;
         self.spool = Some(spool.try_clone()?);

@@ -3,12 +3,12 @@
 
 use super::joined;
 use super::plots::{Figure, figures};
+use super::report::{self, other_end};
 use super::segments::BySecond;
 use crate::table::{count, many, percent, value};
 use lasthop_capture::analysis::Analysis;
 use lasthop_capture::document::{
-    BssSummary, CaptureDocument, DirectionSummary, FlowDirectionSummary, JoinedSummary,
-    StationSummary,
+    AirtimeSummary, BssSummary, CaptureDocument, FlowDirectionSummary, JoinedSummary,
 };
 use lasthop_capture::finding::Finding;
 use lasthop_evidence::page::{document as html, table};
@@ -28,13 +28,16 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecon
     );
     body.push_str("<section id=\"findings\"><h2>What is wrong, worst first</h2>");
     if document.findings.is_empty() {
-        body.push_str("<p>Nothing that lasthop looks for.</p>");
+        let nothing = report::nothing(document);
+        let _ = write!(body, "<p>{}{}.</p>", nothing[..1].to_uppercase(), &nothing[1..]);
     } else {
         body.push_str("<ol>");
         document.findings.iter().for_each(|it| body.push_str(&finding(it)));
         body.push_str("</ol>");
     }
     body.push_str("</section>");
+    body.push_str(&unknown(document));
+    body.push_str(&document.airtime.as_ref().map(air).unwrap_or_default());
     figures(analysis, by_second).iter().for_each(|it| body.push_str(&figure(it)));
     for (address, network) in &document.networks {
         body.push_str(&stations(address, network));
@@ -49,12 +52,30 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecon
 fn finding(it: &Finding) -> String {
     let [first, last] = it.frames;
     format!(
-        "<li><p>{}.</p><p class=\"muted\">Frames {first} to {last}, {:.1} to {:.1} s. {}.</p></li>",
+        "<li><p>{}.</p><p class=\"muted\">Frames {first} to {last}, {:.1} to {:.1} s; {}. {}.</p>\
+         </li>",
         escaped(&it.sentence),
         it.from_s,
         it.to_s,
+        escaped(&report::sure(it)),
         escaped(&it.check)
     )
+}
+
+fn unknown(document: &CaptureDocument) -> String {
+    if document.unknown.is_empty() {
+        return String::new();
+    }
+    let items: String =
+        document.unknown.iter().map(|it| format!("<li>{}.</li>", escaped(it))).collect();
+    format!("<section id=\"unknown\"><h2>What is not known</h2><ul>{items}</ul></section>")
+}
+
+fn air(it: &AirtimeSummary) -> String {
+    let rows = report::channels(it);
+    let heads = ["Channel, MHz", "Seconds", "Frames", "Busy, %"];
+    let channels = if rows.is_empty() { String::new() } else { table("Air", &heads, 1, &rows) };
+    format!("<section><h2>Air</h2><p>{}.</p>{channels}</section>", escaped(&report::busy(it)))
 }
 
 fn figure(it: &Figure) -> String {
@@ -77,28 +98,14 @@ fn stations(address: &str, network: &BssSummary) -> String {
         "Station",
         "dBm",
         "Air, %",
-        "Up, Mb/s",
+        "Data",
+        "Mb/s",
         "PHY",
         "Retry, %",
         "MPDUs a PPDU",
-        "Down, Mb/s",
-        "PHY",
-        "Retry, %",
-        "MPDUs a PPDU",
+        "Captured, %",
     ];
-    let row = |name: String, station: &StationSummary| {
-        let mut row = vec![
-            name,
-            station.signal_dbm.map_or(String::new(), |[mean, ..]| format!("{mean:.0}")),
-            percent(station.airtime),
-        ];
-        row.extend(direction(station.up.as_ref()));
-        row.extend(direction(station.down.as_ref()));
-        row
-    };
-    let own = row(format!("{address} (AP)"), &network.access_point);
-    let others = network.stations.iter().map(|(name, station)| row(name.clone(), station));
-    let rows: Vec<_> = std::iter::once(own).chain(others).collect();
+    let rows = report::rows(address, network);
     format!(
         "<section><h2>Network {}</h2><p class=\"muted\">{}</p>{}</section>",
         escaped(name),
@@ -107,24 +114,13 @@ fn stations(address: &str, network: &BssSummary) -> String {
     )
 }
 
-fn direction(it: Option<&DirectionSummary>) -> [String; 4] {
-    it.map_or_else(Default::default, |it| {
-        let share = it.retries as f64 / it.mpdus.max(1) as f64;
-        [
-            value(it.throughput_mbps),
-            it.phy_rate_mbps.map_or(String::new(), value),
-            percent(share),
-            value(it.mpdus_per_ppdu),
-        ]
-    })
-}
-
 fn flows(document: &CaptureDocument) -> String {
     let optional = |count: Option<u64>| count.map_or(String::new(), |count| count.to_string());
-    let row = |protocol: &str, from: &str, it: &FlowDirectionSummary| {
+    let row = |protocol: &str, from: &str, to: &str, it: &FlowDirectionSummary| {
         vec![
             protocol.to_owned(),
             from.to_owned(),
+            to.to_owned(),
             it.throughput_mbps.map_or(String::new(), value),
             count(it.packets),
             optional(it.retransmissions),
@@ -136,8 +132,11 @@ fn flows(document: &CaptureDocument) -> String {
     };
     let rows: Vec<_> = document
         .flows
-        .values()
-        .flat_map(|flow| flow.from.iter().map(|(from, it)| row(&flow.protocol, from, it)))
+        .iter()
+        .flat_map(|(name, flow)| {
+            let from = flow.from.iter();
+            from.map(move |(from, it)| row(&flow.protocol, from, &other_end(name, from), it))
+        })
         .collect();
     if rows.is_empty() {
         return String::new();
@@ -145,15 +144,16 @@ fn flows(document: &CaptureDocument) -> String {
     let heads = [
         "Protocol",
         "From",
+        "To",
         "Mb/s",
         "Packets",
         "Sent again",
-        "Lost on the air",
-        "Lost elsewhere",
+        "Lost on air",
+        "Lost else",
         "In flight, KiB",
-        "Acknowledged after, ms",
+        "Acked after, ms",
     ];
-    format!("<section><h2>Flows</h2>{}</section>", table("Flows", &heads, 2, &rows))
+    format!("<section><h2>Flows</h2>{}</section>", table("Flows", &heads, 3, &rows))
 }
 
 fn absences(document: &CaptureDocument) -> String {
@@ -262,6 +262,6 @@ mod tests {
         let document = CaptureDocument::new("<script>.pcap", &analysis);
         let page = page(&analysis, &document, &Vec::new());
         assert!(!page.contains("<script>") && page.contains("&lt;script&gt;.pcap"));
-        assert!(page.contains("Nothing that lasthop looks for."));
+        assert!(page.contains("What is not known") && page.contains("No packet has a time"));
     }
 }

@@ -5,10 +5,10 @@ use super::joined;
 use crate::console::{self, Stream};
 use crate::table::{self, count, many, number, percent, text, value, wrapped};
 use lasthop_capture::document::{
-    BssSummary, CaptureDocument, DecryptionSummary, DirectionSummary, FlowDirectionSummary,
-    FlowSummary, InterfaceSummary, StationSummary,
+    AirtimeSummary, BssSummary, CaptureDocument, ChannelSummary, DecryptionSummary,
+    DirectionSummary, FlowDirectionSummary, FlowSummary, InterfaceSummary, StationSummary,
 };
-use lasthop_capture::finding::Finding;
+use lasthop_capture::finding::{Certainty, Finding};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -30,20 +30,20 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     let title = |text: &str| format!("\n{}\n", stream.bold(text));
     out.push_str(&title("What is wrong, worst first"));
     if document.findings.is_empty() {
-        out.push_str("  nothing that lasthop looks for\n");
+        let _ = writeln!(out, "  {}", nothing(document));
     }
     for (index, finding) in document.findings.iter().enumerate() {
         out.push_str(&sentence(index + 1, finding, stream));
     }
-    if let Some(air) = &document.airtime {
-        let _ = writeln!(
-            out,
-            "{}  busy {} % of the time, {} % in the busiest second; {}",
-            title("Air"),
-            percent(air.utilisation),
-            percent(air.busiest_second),
-            many(air.ppdus, "PPDU")
-        );
+    if !document.unknown.is_empty() {
+        out.push_str(&title("What is not known"));
+        let width = console::width().min(WIDTH_MAX);
+        let lines = document.unknown.iter().map(|it| wrapped("  ", &format!("{it}."), width));
+        out.extend(lines);
+    }
+    if let Some(summary) = &document.airtime {
+        out.push_str(&title("Air"));
+        out.push_str(&air(summary, stream));
     }
     for (address, network) in &document.networks {
         out.push_str(&title(&heading(address, network)));
@@ -66,6 +66,47 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
         out.push_str(&joined::report(joined, stream));
     }
     out
+}
+
+/// The text in place of findings. Nothing is wrong only where everything could be looked for.
+pub(super) fn nothing(document: &CaptureDocument) -> &'static str {
+    match document.unknown.is_empty() {
+        true => "nothing that lasthop looks for",
+        false => "nothing in the part that this capture shows",
+    }
+}
+
+/// The share of time in which the air was busy, as text.
+pub(super) fn busy(air: &AirtimeSummary) -> String {
+    let mut parts = Vec::new();
+    match air.utilisation {
+        Some(share) => parts.push(format!("busy {} % of the time", percent(share))),
+        None => parts.push("how busy it was is not known".to_owned()),
+    }
+    let busiest = air.busiest_second.filter(|_| air.utilisation.is_some());
+    parts.extend(busiest.map(|share| format!("{} % in the busiest second", percent(share))));
+    let noun = if air.ppdus == 1 { "PPDU" } else { "PPDUs" };
+    format!("{}; {} {noun}", parts.join(", "), count(air.ppdus))
+}
+
+fn air(air: &AirtimeSummary, stream: Stream) -> String {
+    let columns =
+        [text("channel, MHz"), number("", "seconds"), number("", "frames"), number("", "busy %")];
+    let rows: Vec<_> = channels(air);
+    format!("  {}\n{}", busy(air), table::render(&columns, &rows, stream))
+}
+
+/// The channels of a receiver that was on several.
+pub(super) fn channels(air: &AirtimeSummary) -> Vec<Vec<String>> {
+    let row = |(mhz, channel): (&String, &ChannelSummary)| {
+        vec![
+            mhz.clone(),
+            value(channel.time_s),
+            count(channel.frames),
+            channel.utilisation.map_or(String::new(), percent),
+        ]
+    };
+    air.channels.iter().map(row).collect()
 }
 
 /// An interface besides the main one.
@@ -104,6 +145,7 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
         (unused.unsupported, "of a link type that cannot be read"),
         (closed, "encrypted: their headers are used, their content is not"),
         (unused.clock_backwards, "earlier than the one before"),
+        (unused.without_time, "without a time: that of the one before is taken"),
         (unused.without_rate, "of unknown rate: not in the time on the air"),
         (unused.dropped, "dropped by the kernel before they could be read: not among these frames"),
     ] {
@@ -155,7 +197,12 @@ fn opened(decryption: &DecryptionSummary, stream: Stream) -> String {
 fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
     let width = console::width().min(WIDTH_MAX);
     let [first, last] = finding.frames;
-    let place = format!("frames {first}-{last}, {:.1} to {:.1} s", finding.from_s, finding.to_s);
+    let place = format!(
+        "frames {first}-{last}, {:.1} to {:.1} s; {}",
+        finding.from_s,
+        finding.to_s,
+        sure(finding)
+    );
     let mut out = wrapped(&format!("{index:>3}. "), &format!("{}.", finding.sentence), width);
     for line in [place, format!("{}.", finding.check)] {
         for line in wrapped("     ", &line, width).lines() {
@@ -163,6 +210,15 @@ fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
         }
     }
     out
+}
+
+/// The certainty of a finding, and the circumstance that would make it wrong.
+pub(super) fn sure(finding: &Finding) -> String {
+    let sure = match finding.kind.certainty() {
+        Certainty::Shown => "shown",
+        Certainty::Likely => "likely",
+    };
+    format!("{sure}, unless {}", finding.kind.unless())
 }
 
 fn heading(address: &str, network: &BssSummary) -> String {
@@ -183,30 +239,43 @@ fn stations(address: &str, network: &BssSummary, stream: Stream) -> String {
         text("station"),
         number("", "dBm"),
         number("", "air %"),
-        number("up", "Mb/s"),
-        number("up", "PHY"),
-        number("up", "retry %"),
-        number("up", "MPDUs/PPDU"),
-        number("down", "Mb/s"),
-        number("down", "PHY"),
-        number("down", "retry %"),
-        number("down", "MPDUs/PPDU"),
+        text("data"),
+        number("", "Mb/s"),
+        number("", "PHY"),
+        number("", "retry %"),
+        number("MPDUs", "a PPDU"),
+        number("captured", "%"),
     ];
-    let row = |name: &str, station: &StationSummary| {
-        let mut row = vec![
-            name.to_owned(),
+    table::render(&columns, &rows(address, network), stream)
+}
+
+/// A row for each station and direction in which it had data: up is to the access point.
+pub(super) fn rows(address: &str, network: &BssSummary) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    let mut push = |name: String, station: &StationSummary| {
+        let mut head = vec![
+            name,
             station.signal_dbm.map_or(String::new(), |[mean, ..]| format!("{mean:.0}")),
-            percent(station.airtime),
+            station.airtime.map_or(String::new(), percent),
         ];
-        row.extend(direction(station.up.as_ref()));
-        row.extend(direction(station.down.as_ref()));
-        row
+        let directions = [("up", &station.up), ("down", &station.down)];
+        let used = directions.into_iter().filter_map(|(name, link)| Some((name, link.as_ref()?)));
+        let mut cells: Vec<Vec<String>> = used
+            .map(|(name, link)| [vec![name.to_owned()], direction(link).to_vec()].concat())
+            .collect();
+        if cells.is_empty() {
+            cells.push(vec![String::new(); 6]);
+        }
+        for cells in cells {
+            rows.push([head.clone(), cells].concat());
+            head = vec![String::new(); 3];
+        }
     };
-    let mut rows = vec![row(&format!("{address} (AP)"), &network.access_point)];
+    push(format!("{address} (AP)"), &network.access_point);
     let mut stations: Vec<_> = network.stations.iter().collect();
     stations.sort_by_key(|(_, station)| std::cmp::Reverse(moved(station)));
-    rows.extend(stations.into_iter().map(|(name, station)| row(name, station)));
-    table::render(&columns, &rows, stream)
+    stations.into_iter().for_each(|(name, station)| push(name.clone(), station));
+    rows
 }
 
 /// Bytes in both directions, to sort by.
@@ -214,14 +283,18 @@ fn moved(station: &StationSummary) -> u64 {
     [&station.up, &station.down].into_iter().flatten().map(|link| link.payload_bytes).sum()
 }
 
-fn direction(link: Option<&DirectionSummary>) -> [String; 4] {
-    let Some(link) = link else { return Default::default() };
-    let retries = link.retries as f64 / link.mpdus.max(1) as f64;
+/// Of a direction its throughput, PHY rate, share of retries (of the frames that were captured, Null
+/// frames included), MPDUs in a PPDU, and the share that was captured.
+fn direction(link: &DirectionSummary) -> [String; 5] {
+    let frames = link.mpdus + link.null_frames;
+    let retries = (link.retries + link.null_retries) as f64 / frames.max(1) as f64;
+    let heard = |text: String| if link.mpdus > 0 { text } else { String::new() };
     [
-        value(link.throughput_mbps),
+        heard(value(link.throughput_mbps)),
         link.phy_rate_mbps.map_or(String::new(), value),
-        percent(retries),
-        value(link.mpdus_per_ppdu),
+        if frames > 0 { percent(retries) } else { String::new() },
+        heard(value(link.mpdus_per_ppdu)),
+        if link.mpdus + link.mpdus_missed > 0 { percent(link.captured) } else { String::new() },
     ]
 }
 
@@ -229,6 +302,7 @@ fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
     let columns = [
         text("protocol"),
         text("from"),
+        text("to"),
         number("", "Mb/s"),
         number("", "packets"),
         number("", "again"),
@@ -240,10 +314,11 @@ fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
         number("acknowledged after, ms", "most"),
     ];
     let optional = |count: Option<u64>| count.map_or(String::new(), |count| count.to_string());
-    let row = |protocol: &str, from: &str, flow: &FlowDirectionSummary| {
+    let row = |protocol: &str, from: &str, to: &str, flow: &FlowDirectionSummary| {
         let mut row = vec![
             protocol.to_owned(),
             from.to_owned(),
+            to.to_owned(),
             flow.throughput_mbps.map_or(String::new(), value),
             count(flow.packets),
             optional(flow.retransmissions),
@@ -255,10 +330,20 @@ fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
         row
     };
     let rows: Vec<_> = flows
-        .values()
-        .flat_map(|flow| flow.from.iter().map(|(from, it)| row(&flow.protocol, from, it)))
+        .iter()
+        .flat_map(|(name, flow)| {
+            let from = flow.from.iter();
+            from.map(move |(from, it)| row(&flow.protocol, from, &other_end(name, from), it))
+        })
         .collect();
     table::render(&columns, &rows, stream)
+}
+
+/// The end of a flow that is not `from`, by the name of the flow: `tcp A - B`.
+pub(super) fn other_end(name: &str, from: &str) -> String {
+    let (_, ends) = name.split_once(' ').unwrap_or_default();
+    let (a, b) = ends.split_once(" - ").unwrap_or_default();
+    if a == from { b.to_owned() } else { a.to_owned() }
 }
 
 fn absences(document: &CaptureDocument, stream: Stream) -> String {

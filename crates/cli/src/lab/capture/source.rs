@@ -63,8 +63,11 @@ impl Source {
         let kind = match path.to_str() {
             Some("-") => Kind::Input { is_pipe: is_pipe() },
             _ => {
-                let opened = File::open(path);
-                Kind::File(opened.map_err(|why| Failure::message(format!("{name}: {why}")))?)
+                let opened = open(path);
+                Kind::File(opened.map_err(|why| match why.kind() {
+                    io::ErrorKind::IsADirectory => Failure::Message(format!("{name} is a folder")),
+                    _ => Failure::message(format!("{name}: {why}")),
+                })?)
             }
         };
         Ok(Self { name, kind })
@@ -140,6 +143,18 @@ impl Source {
             }
         }
     }
+}
+
+/// Opens a file. A folder opens as well, and cannot be read.
+///
+/// # Errors
+/// If it cannot be opened, or is a folder.
+pub fn open(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    Ok(file)
 }
 
 fn read(source: impl Read + 'static, sink: &mut dyn Sink) -> Result<(), file::ReadError> {

@@ -89,7 +89,9 @@ impl Watch {
                 std::panic::resume_unwind(panic);
             }
         }
+        // Who feeds the pipe may have been interrupted, too, and left it empty.
         if let Some(Err(why)) = result {
+            interrupt.check()?;
             return Err(Failure::message(format!("{name}: {why}")));
         }
         Ok(std::mem::take(&mut *lock(&shared.analysis)))

@@ -348,3 +348,19 @@ fn maps_of_mcss() {
     let vht = VhtCapabilities { rx_mcs_map: map, ..VhtCapabilities::default() };
     assert_eq!(vht.rx_streams(), 3);
 }
+
+/// A frame for association with FILS: what follows the FILS Session element is ciphertext
+/// (12.11.2.6.2), which looks like an element that runs over the end.
+#[test]
+fn ciphertext_behind_a_fils_session_is_not_read() {
+    let ssid = element(id::SSID, b"home");
+    let session = element(id::EXTENSION, &[extension::FILS_SESSION, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let ciphertext = [0x2d, 0xff, 0x9a, 0x31];
+    let fils = [&ssid[..], &session, &ciphertext].concat();
+    assert!(Elements::parse_association(&fils).is_ok());
+    // Before it, without it, and in other frames elements are read.
+    for bytes in [[&ssid[..], &ciphertext].concat(), [&ciphertext[..], &session].concat()] {
+        assert!(Elements::parse_association(&bytes).is_err());
+    }
+    assert!(Elements::parse(&fils).is_err());
+}
