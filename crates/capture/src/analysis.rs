@@ -1,6 +1,7 @@
 //! A whole capture: every packet opened, counted and handed to the analyses; what is malformed
 //! is listed with frame, field and offset, and does not stop anything.
 
+mod check;
 mod dedupe;
 mod interfaces;
 mod journal;
@@ -13,8 +14,9 @@ use crate::decrypt::{self, Credentials, Decryption};
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
 use crate::join::Event;
-use crate::link::{self, Headers, LinkType, Opened};
+use crate::link::{self, Headers, LinkType, Opened, Radio};
 use crate::transport::{Carrier, Flows};
+use check::Verdict;
 use dedupe::Dedupe;
 use journal::Journal;
 use lasthop_units::SeqNo12;
@@ -93,8 +95,12 @@ pub struct Counts {
     pub eht: u64,
     /// Trigger frames (802.11ax).
     pub trigger: u64,
-    /// Frames whose check sequence was wrong. They are in the counts above and in no analysis.
+    /// Frames whose check sequence was wrong, by the receiver or by their own bytes. They are in
+    /// the counts above and in no analysis.
     pub bad_fcs: u64,
+    /// Frames that should end with a check sequence and end with other bytes, as all of their
+    /// interface do: they are in the analysis.
+    pub without_fcs: u64,
     /// Frames whose end a snap length has cut off.
     pub cut: u64,
     /// Protected frames: their bodies cannot be read without a key.
@@ -190,7 +196,11 @@ impl Analysis {
                 if let Some(mhz) = radio.frequency_mhz {
                     self.interface_counts.handle_channel(mhz);
                 }
-                match View::new(mpdu, radio.layout) {
+                let view = View::new(mpdu, radio.layout);
+                let verdict = self.interface_counts.check.judge(mpdu, view.as_ref().ok(), &radio);
+                let radio = Radio { bad_fcs: verdict == Verdict::Wrong, ..radio };
+                self.counts.without_fcs += u64::from(verdict == Verdict::None);
+                match view {
                     Ok(view) => {
                         let missing = if radio.layout.fcs { 0 } else { fcs::LEN as u32 };
                         let on_air =

@@ -134,8 +134,13 @@ pub struct ErrorSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnusedSummary {
-    /// The check sequence was wrong: they are in `counts` and in nothing else.
+    /// The check sequence was wrong, by the receiver or by the frame's own bytes: they are in
+    /// `counts` and in nothing else.
     pub bad_fcs: u64,
+    /// The header announces a check sequence, and the last bytes of all frames are none: not
+    /// checked.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub without_fcs: u64,
     /// A snap length has cut off their end.
     pub cut: u64,
     /// Of them, those of which too little is left for their headers.
@@ -240,6 +245,7 @@ impl UnusedSummary {
         let others = analysis.others.values().map(|other| other.air.without_rate);
         Self {
             bad_fcs: counts.bad_fcs,
+            without_fcs: counts.without_fcs,
             cut: counts.cut,
             too_short: counts.too_short,
             protected: counts.protected.saturating_sub(opened),

@@ -100,6 +100,7 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
     for (number, what) in [
         (errors, "malformed; --json lists frame, field and offset"),
         (unused.bad_fcs, "with a wrong check sequence: in no analysis"),
+        (unused.without_fcs, "without the check sequence that their headers announce: not checked"),
         (unused.too_short, "cut too short for their headers"),
         (unused.unsupported, "of a link type that cannot be read"),
         (closed, "encrypted: their headers are used, their content is not"),
