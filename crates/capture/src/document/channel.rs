@@ -3,6 +3,7 @@
 use super::{millis, rounded, seconds, share};
 use crate::air::Air;
 use crate::air::absence::{Absences, Notice};
+use crate::air::beacons;
 use crate::air::exchange::Link;
 use crate::air::schedule::{Cause, Schedule};
 use crate::air::stations::StationId;
@@ -28,7 +29,8 @@ pub struct AirtimeSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BssSummary {
-    /// Name of the network; absent if no beacon has it.
+    /// Name of the network; absent if no beacon has it. Bytes that are no UTF-8, and control
+    /// characters, are written as `\xb2`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ssid: Option<String>,
     /// The newest standard that its beacons announce: `802.11n`, `802.11ac`, `802.11ax`, `802.11be`.
@@ -271,7 +273,7 @@ pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
         let capabilities = beacons.map(|beacons| beacons.capabilities);
         let ssid = beacons.filter(|b| b.ssid.iter().any(|byte| *byte != 0));
         let summary = BssSummary {
-            ssid: ssid.map(|beacons| String::from_utf8_lossy(&beacons.ssid).into_owned()),
+            ssid: ssid.map(|beacons| beacons::name(&beacons.ssid)),
             standard: capabilities.map(|has| {
                 match (has.eht, has.he, has.vht, has.ht) {
                     (true, ..) => "802.11be",
