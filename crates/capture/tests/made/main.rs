@@ -5,3 +5,4 @@
 
 mod check;
 mod feed;
+mod tcp;
