@@ -9,6 +9,7 @@ pub mod bare;
 pub mod beacons;
 pub mod chain;
 pub mod exchange;
+pub mod joining;
 pub mod overlap;
 pub mod ppdu;
 pub mod schedule;
@@ -22,6 +23,7 @@ use absence::Absences;
 use bare::BareFrame;
 use beacons::Beacons;
 use exchange::{Link, is_data};
+use joining::Joining;
 use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::phy::Band;
 use lasthop_wifi::wire::control::Body;
@@ -47,6 +49,8 @@ pub struct Air {
     pub beacons: BTreeMap<StationId, Beacons>,
     /// What stations announce, in the order of stations.
     pub absences: BTreeMap<StationId, Absences>,
+    /// Who joined a network, could not, or was thrown out.
+    pub joining: Joining,
     /// Time on the air and levels of each station, in their order.
     pub heard: Vec<Heard>,
     /// Time on the air of Acks and CTS, whose senders do not name themselves.
@@ -163,6 +167,7 @@ impl Default for Air {
             ppdus: 0,
             without_rate: 0,
             log: None,
+            joining: Joining::default(),
             band: Band::Ghz5,
             grouper: Grouper::default(),
             awaiting: None,
@@ -310,6 +315,7 @@ impl Air {
         frame: &Frame<'_>,
         transmitter: Option<StationId>,
     ) -> Result<(), Error> {
+        self.joining.handle_management(frame);
         if frame.control.flags.protected {
             return Ok(());
         }

@@ -10,6 +10,7 @@ pub(crate) use dedupe::REPEATS_NS;
 pub use interfaces::{Interface, InterfaceCounts, OTHERS_MAX};
 
 use crate::air::Air;
+use crate::air::joining::handshake::Message;
 use crate::decrypt::{self, Credentials, Decryption};
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
@@ -21,7 +22,7 @@ use dedupe::Dedupe;
 use journal::Journal;
 use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::frame::View;
-use lasthop_wifi::wire::{self, Error, Kind, amsdu, fcs, llc};
+use lasthop_wifi::wire::{self, Error, Kind, amsdu, eapol, fcs, llc};
 use std::collections::BTreeMap;
 
 /// The analysis of a capture, packet by packet.
@@ -396,6 +397,12 @@ impl Analysis {
         if self.decryption.is_some() {
             self.decrypt(frame, offset, interface);
         }
+        if frame.has_payload()
+            && flags.protected
+            && let Some(transmitter) = frame.transmitter()
+        {
+            self.air.joining.handle_protected(transmitter, frame.receiver());
+        }
         if frame.has_payload() && !flags.protected && frame.view.sequence_control().is_some() {
             self.handle_msdus(frame, frame.body(), offset + frame.view.body_start(), interface);
         }
@@ -439,6 +446,7 @@ impl Analysis {
             at_ns: frame.at_ns,
         };
         if !qos.is_some_and(|qos| qos.amsdu_present) {
+            self.handle_key(frame, body, carrier);
             self.handle_msdu(body, carrier, interface);
             return;
         }
@@ -450,6 +458,31 @@ impl Analysis {
                 }
             }
         }
+    }
+
+    /// A message of the 4-way handshake, if the MSDU is one.
+    fn handle_key(&mut self, frame: &Frame<'_>, msdu: &[u8], carrier: Carrier) {
+        let Ok((header, body)) = llc::Repr::parse(msdu) else { return };
+        if header.ethertype != eapol::ETHERTYPE || carrier.repeated {
+            return;
+        }
+        // What is malformed in it concerns those who open frames.
+        let Ok(Some(key)) = eapol::Key::parse(body) else { return };
+        let (information, data) = (key.information, key.key_data);
+        let is_handshake = information.is_pairwise() && !information.is_request();
+        let (Some(transmitter), true) = (frame.transmitter(), is_handshake) else { return };
+        let message = match (information.has_ack(), information.has_mic()) {
+            (true, false) => Message::First,
+            (true, true) => Message::Third,
+            (false, _) if data.is_empty() => Message::Fourth,
+            (false, _) => Message::Second,
+        };
+        let (access_point, station) = match carrier.to_ds {
+            true => (frame.receiver(), transmitter),
+            false => (transmitter, frame.receiver()),
+        };
+        let joining = &mut self.air.joining;
+        joining.handle_message(access_point, station, message, frame.number, frame.at_ns);
     }
 
     fn handle_msdu(&mut self, msdu: &[u8], carrier: Carrier, interface: u32) {

@@ -5,6 +5,7 @@
 mod absences;
 mod channel;
 mod interfaces;
+mod joining;
 mod links;
 mod tcp;
 
@@ -47,6 +48,14 @@ pub enum Kind {
     PowerSave,
     /// A station announces and takes back power save many times a second.
     PmOscillation,
+    /// Stations are thrown out again and again, or a flood of forged frames says so.
+    Deauthentication,
+    /// A network refuses a station.
+    JoinRefused,
+    /// A station and an access point do not agree on keys.
+    HandshakeFailed,
+    /// A station is far from its access point.
+    WeakSignal,
     /// An access point goes on sending to a station that is away.
     SentInVain,
     /// Much is sent again.
@@ -102,6 +111,7 @@ pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
     channel::find(analysis, &mut found);
     tcp::find(analysis, &mut found);
     interfaces::find(analysis, &mut found);
+    joining::find(analysis, &mut found);
     sort(&mut found);
     found
 }

@@ -5,4 +5,5 @@
 
 mod check;
 mod feed;
+mod joining;
 mod tcp;
