@@ -24,7 +24,7 @@ pub use joined::{
 };
 
 use crate::analysis::Analysis;
-use crate::finding::{self, Extent, Finding, findings};
+use crate::finding::{self, Extent, Finding};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -43,6 +43,9 @@ pub struct CaptureDocument {
     pub errors: Vec<ErrorSummary>,
     /// What is wrong with the link, worst first.
     pub findings: Vec<Finding>,
+    /// Findings that are not among `findings`: those of a kind beyond the 50 worst.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub findings_left_out: u64,
     /// Errors that are not among `errors`.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub errors_left_out: u64,
@@ -166,6 +169,7 @@ impl CaptureDocument {
         let times = analysis.times();
         let duration_s = times.map_or(0.0, |(first, last)| seconds(last.saturating_sub(first)));
         let air = &analysis.air;
+        let (findings, findings_left_out) = finding::counted(analysis, Extent::ALL);
         Self {
             file: file.to_owned(),
             frames: analysis.packets,
@@ -186,7 +190,8 @@ impl CaptureDocument {
                 trigger: counts.trigger,
             },
             errors: errors(analysis),
-            findings: findings(analysis, Extent::ALL),
+            findings,
+            findings_left_out,
             errors_left_out: analysis.errors_left_out,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             begin_unix_s: times.filter(|(first, _)| *first > 0).map(|(first, _)| seconds(first)),

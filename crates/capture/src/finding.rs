@@ -12,6 +12,7 @@ mod tcp;
 use crate::analysis::Analysis;
 use crate::document::seconds;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,12 +43,18 @@ pub struct Finding {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A station leaves the channel again and again, for scans or other work.
+    /// A station leaves the channel again and again to look for networks.
     Scan,
     /// A station saves power, and what is for it waits.
     PowerSave,
     /// A station announces and takes back power save many times a second.
     PmOscillation,
+    /// A station serves other channels in turn: AWDL, Wi-Fi Direct.
+    TimeSharing,
+    /// A station lends its antenna to Bluetooth in turn.
+    Coexistence,
+    /// A station is away in a rhythm, for a reason that is not shown.
+    Absence,
     /// Stations are thrown out again and again, or a flood of forged frames says so.
     Deauthentication,
     /// A network refuses a station.
@@ -103,8 +110,16 @@ impl Extent {
     pub const LATEST: Self = Self { absences: 512, seconds: 1_800 };
 }
 
-/// All findings, worst first.
+/// Most findings of one kind in a list: the worst.
+pub const OF_KIND_MAX: usize = 50;
+
+/// Findings, worst first: [`OF_KIND_MAX`] of each kind.
 pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
+    counted(analysis, extent).0
+}
+
+/// The same, and how many were left out.
+pub(crate) fn counted(analysis: &Analysis, extent: Extent) -> (Vec<Finding>, u64) {
     let mut found = Vec::new();
     absences::find(analysis, extent, &mut found);
     links::find(analysis, &mut found);
@@ -113,7 +128,15 @@ pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
     interfaces::find(analysis, &mut found);
     joining::find(analysis, &mut found);
     sort(&mut found);
-    found
+    let all = found.len();
+    let mut kinds = BTreeMap::new();
+    found.retain(|finding| {
+        let number: &mut usize = kinds.entry(finding.kind).or_default();
+        *number += 1;
+        *number <= OF_KIND_MAX
+    });
+    let left_out = (all - found.len()) as u64;
+    (found, left_out)
 }
 
 /// The worst first; kinds in their order where the harm is equal, so that the order is always the
@@ -152,4 +175,9 @@ fn percent(share: f64) -> String {
 fn ms(ns: u64) -> String {
     let ms = ns as f64 / 1e6;
     if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
+}
+
+/// Milliseconds below a second, seconds with a digit behind the point from there on.
+fn ms_or_s(ns: u64) -> String {
+    if ns < 1_000_000_000 { ms(ns) } else { format!("{:.1} s", ns as f64 / 1e9) }
 }

@@ -1,4 +1,4 @@
-//! Who joins a network, is refused, or is thrown out: Authentication, (Re)Association,
+//! Stations that join a network, are refused, or are thrown out: Authentication, (Re)Association,
 //! Deauthentication and Disassociation frames (IEEE 802.11-2020, 9.3.3, 11.3), and the messages of
 //! the 4-way handshake ([`handshake`]; 12.7.6). Frames that the MAC repeats count once. Some
 //! thousand pairs of addresses are followed; the rest is counted.
@@ -12,7 +12,7 @@ use lasthop_units::MacAddr;
 use lasthop_wifi::wire::Kind;
 use std::collections::BTreeMap;
 
-/// What was heard of it.
+/// Frames that begin and end associations.
 #[derive(Debug, Default)]
 pub struct Joining {
     /// Deauthentications and disassociations, by network.
@@ -32,20 +32,20 @@ pub struct Joining {
 /// A step on the way into a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// Authentication.
+    /// An Authentication frame.
     Authentication,
     /// Association or reassociation.
     Association,
 }
 
-/// How often something was seen, and where.
+/// Number, places and times of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Frames.
+    /// Number of the frames.
     pub count: u64,
     /// Numbers of the first and the last.
     pub frames: (u64, u64),
-    /// Their times, in ns since 1970.
+    /// Times of the first and the last, in ns since 1970.
     pub times: (u64, u64),
 }
 
@@ -56,9 +56,9 @@ pub struct Removals {
     pub all: u64,
     /// Of them, disassociations.
     pub disassociations: u64,
-    /// Those that are no repetitions.
+    /// Frames without the Retry bit.
     pub seen: Seen,
-    /// Most of those in a second.
+    /// Most frames without the Retry bit in a second.
     pub most_a_second: u64,
     /// By reason; `None` if it is encrypted.
     pub reasons: BTreeMap<Option<u16>, u64>,
@@ -67,10 +67,10 @@ pub struct Removals {
     second: (u64, u64),
 }
 
-/// How often a station was thrown out.
+/// Removals of a station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// Frames.
+    /// Number of the frames.
     pub frames: u64,
     /// Times that are seconds apart.
     pub times: u64,

@@ -13,21 +13,21 @@ use lasthop_wifi::wire::frame::View;
 /// Frames that are wrong before the first right one after which nothing is concluded from it.
 pub const WRONG_MAX: u64 = 100;
 
-/// What was found at one interface.
+/// Check sequences of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Check {
     right: bool,
     wrong: u64,
 }
 
-/// Whether a frame is what was sent.
+/// Whether a frame was damaged on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// As far as is known.
     Right,
-    /// It was damaged.
+    /// The frame was damaged.
     Wrong,
-    /// It ends with bytes that are no check sequence.
+    /// The last bytes are no check sequence.
     None,
 }
 

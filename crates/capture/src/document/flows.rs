@@ -38,7 +38,7 @@ pub struct FlowDirectionSummary {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub segments: Option<u64>,
     /// Segments that were sent again: their bytes were seen before, or were passed over and carry
-    /// a later identification of IP than what has overtaken them.
+    /// a later identification of IP than the segments that have overtaken them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmissions: Option<u64>,
     /// Of them, those whose copy before was never acknowledged on the air.

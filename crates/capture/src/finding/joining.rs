@@ -15,7 +15,7 @@ use lasthop_units::MacAddr;
 const FLOOD_A_SECOND: u64 = 10;
 /// And how many there are at least.
 const FLOOD_MIN: u64 = 30;
-/// How often a station is thrown out before it is a finding.
+/// Removals of a station from which on they are a finding.
 const REMOVED_MIN: u64 = 3;
 /// Mean level of an end that is near the monitor, and of one that is far from it, in dBm: most
 /// products need -82 to -77 dBm for their lowest rates of 802.11n in 20 MHz (IEEE 802.11-2020,

@@ -1,8 +1,8 @@
 //! Segments of TCP as somebody in between sees them.
 //!
-//! A range of bytes that was seen before was sent again. One that was passed over and comes now
-//! was either overtaken, or its first copy was lost or missed before here: the identification of
-//! IP (RFC 791), which senders count up, and the time since it was passed over tell which.
+//! Bytes that were seen before were sent again. Bytes that were passed over and come now were
+//! overtaken, or their first copy was lost or missed before here. The identification of IP
+//! (RFC 791), which senders count up, and the time since decide.
 
 mod gaps;
 
@@ -52,7 +52,7 @@ pub struct TcpDirection {
     pub retransmissions: u64,
     /// Segments that others have overtaken: their bytes were passed over, and not seen before.
     pub out_of_order: u64,
-    /// Of those sent again, by what became of the copy before.
+    /// Retransmissions by the fate of the copy before.
     pub fates: [u64; 3],
     /// Acknowledgements without news and payload.
     pub duplicate_acks: u64,

@@ -1,4 +1,4 @@
-//! Who is thrown out, refused, or does not agree on keys; and who is only far away.
+//! Stations that are thrown out, refused, or do not agree on keys; and stations that are far away.
 
 use crate::feed::{AP, Feed, GROUP, MS, SECOND, STATION, beacon, frame, of};
 use lasthop_capture::document::CaptureDocument;

@@ -1,8 +1,9 @@
-//! Captures that are made here frame by frame, and what is found in them: where a finding must be,
-//! and where it must not.
+//! Captures that are made here frame by frame, with findings that they must have, and findings that
+//! they must not have.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 
+mod absences;
 mod check;
 mod feed;
 mod joining;

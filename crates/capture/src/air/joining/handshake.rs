@@ -1,6 +1,6 @@
 //! The 4-way handshake of an access point and a station from outside (IEEE 802.11-2020, 12.7.6):
-//! which messages came, and how it ended. It has failed if message 1 comes a third time and
-//! message 3 never does, or if one of them takes its leave for that reason. Encrypted data shows
+//! which messages came, and how it ended. A handshake has failed if message 1 comes a third
+//! time and message 3 never does, or if either side takes its leave for that reason. Encrypted data shows
 //! that it succeeded, whatever was missed of it.
 
 /// A message of it.
@@ -21,7 +21,7 @@ pub enum Message {
 pub struct Handshake {
     /// Attempts that succeeded.
     pub done: u32,
-    /// Those that failed.
+    /// Attempts that failed.
     pub failed: u32,
     /// Messages of the last one that failed.
     pub messages: [u32; 4],
@@ -29,7 +29,7 @@ pub struct Handshake {
     pub reason: Option<u16>,
     /// Numbers of the first frame of the first attempt that failed, and of the last one's last.
     pub frames: (u64, u64),
-    /// Their times, in ns since 1970.
+    /// Times of these frames, in ns since 1970.
     pub times: (u64, u64),
     current: Option<Attempt>,
 }
@@ -99,7 +99,7 @@ impl Handshake {
         self.done += 1;
     }
 
-    /// The attempt has ended, with a reason if somebody gave one.
+    /// The attempt has ended, with the reason of a deauthentication if there was one.
     fn settle(&mut self, reason: Option<u16>) {
         let Some(attempt) = self.current.take() else { return };
         let [first, _, third, _] = attempt.messages;

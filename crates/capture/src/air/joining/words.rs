@@ -84,8 +84,11 @@ pub fn status(code: u16) -> String {
     format!("status {code}, {words}")
 }
 
+/// Status codes above this one are reserved; frames that have them are damaged.
+const STATUS_MAX: u16 = 199;
+
 /// Whether a status code ends the attempt. 76 and 77 ask an SAE station for another first message;
 /// 126 and 127 say how its password element is derived.
 pub(super) const fn is_refusal(code: u16) -> bool {
-    !matches!(code, 0 | 76 | 77 | 126 | 127)
+    matches!(code, 1..=STATUS_MAX) && !matches!(code, 76 | 77 | 126 | 127)
 }

@@ -4,11 +4,11 @@ use super::super::Carrier;
 use super::is_after;
 use std::collections::VecDeque;
 
-/// Gaps, the oldest first, and what was seen of segments that only follow each other.
+/// Gaps, the oldest first, and the edges of the segments in order.
 #[derive(Debug, Default)]
 pub(super) struct Gaps {
     list: VecDeque<Gap>,
-    /// The first segment that was captured: what is before it was not seen.
+    /// The first segment that was captured: bytes before it were not seen.
     begin: Option<(u32, Edge)>,
     /// The newest segment in order.
     newest: Edge,
@@ -34,9 +34,9 @@ struct Edge {
 /// Why bytes come late that were passed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
-    /// Their segment was overtaken.
+    /// Later segments have overtaken theirs.
     Overtaken,
-    /// They were sent again; the copy before was lost before here, or missed.
+    /// The sender has sent them again; the copy before was lost before here, or missed.
     SentAgain,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Late {
 const GAPS_MAX: usize = 256;
 /// Segments between two of a sender that are near each other by their identification.
 const NEAR: u16 = 0x4000;
-/// How long a segment may be overtaken where nothing else tells, in ns: as other analysers take it.
+/// Longest time by which a segment is overtaken without other evidence, in ns: that of tshark.
 const OVERTAKEN_NS: u64 = 3_000_000;
 
 impl Gaps {

@@ -35,6 +35,9 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     for (index, finding) in document.findings.iter().enumerate() {
         out.push_str(&sentence(index + 1, finding, stream));
     }
+    if document.findings_left_out > 0 {
+        let _ = writeln!(out, "  and {} of the same kinds", count(document.findings_left_out));
+    }
     if let Some(air) = &document.airtime {
         let _ = writeln!(
             out,
@@ -285,7 +288,7 @@ fn absences(document: &CaptureDocument, stream: Stream) -> String {
                 away.awake_ms.map_or(String::new(), value),
                 away.periods.len().to_string(),
                 away.absences_per_period.to_string(),
-                away.every_s.map_or(String::new(), value),
+                away.every_s.or(away.cycle_s).map_or(String::new(), value),
             ])
         })
         .collect();
