@@ -1,7 +1,8 @@
 //! What happens on a channel, from the frames that a monitor heard: who is there ([`stations`]),
 //! what was sent in one piece ([`ppdu`]) and how it was answered ([`exchange`], [`chain`]), who
-//! was away and why ([`absence`], [`bare`], [`schedule`]), which beacons came ([`beacons`]), which channels
-//! the receiver was on ([`channels`]), and who had the air. One pass, in the order of the file; memory grows with stations and seconds, not with
+//! was away and why ([`absence`], [`bare`], [`schedule`]), who could not join ([`joining`]), which
+//! beacons came ([`beacons`]), which channels the receiver was on ([`channels`]), and who had the
+//! air. One pass, in the order of the file; memory grows with stations and seconds, not with
 //! frames.
 
 pub mod absence;
@@ -10,7 +11,9 @@ pub mod beacons;
 pub mod chain;
 pub mod channels;
 pub mod exchange;
+pub mod joining;
 pub mod overlap;
+pub mod pauses;
 pub mod ppdu;
 pub mod schedule;
 pub mod stations;
@@ -25,6 +28,7 @@ use bare::BareFrame;
 use beacons::Beacons;
 use channels::Channels;
 use exchange::{Link, is_data, is_null};
+use joining::Joining;
 use lasthop_units::{Duration, SeqNo12};
 use lasthop_wifi::phy::Band;
 use lasthop_wifi::wire::control::Body;
@@ -50,6 +54,8 @@ pub struct Air {
     pub beacons: BTreeMap<StationId, Beacons>,
     /// What stations announce, in the order of stations.
     pub absences: BTreeMap<StationId, Absences>,
+    /// Stations that join networks, are refused, or are thrown out.
+    pub joining: Joining,
     /// Time on the air and levels of each station, in their order.
     pub heard: Vec<Heard>,
     /// Time on the air of Acks and CTS, whose senders do not name themselves.
@@ -78,6 +84,8 @@ pub struct Air {
     pub channels: Channels,
     /// What became of data, if anybody wants to know; to be taken away frame by frame.
     pub log: Option<Vec<AirEvent>>,
+    /// Absences of all stations that are kept.
+    absences_kept: usize,
     band: Band,
     grouper: Grouper,
     /// The link whose PPDU was the last on the air, and may be answered.
@@ -165,6 +173,8 @@ pub struct Heard {
 
 /// Most links that are followed.
 const LINKS_MAX: usize = 16_384;
+/// Most absences of all stations that are kept.
+const ABSENCES_ALL_MAX: usize = 2 * stations::STATIONS_MAX;
 /// Longest time after a frame in which an answer may come, in ns. A host stamps packets late, and
 /// not evenly.
 const ANSWER_NS: u64 = 2_000_000;
@@ -193,6 +203,8 @@ impl Default for Air {
             without_rate: 0,
             channels: Channels::default(),
             log: None,
+            joining: Joining::default(),
+            absences_kept: 0,
             band: Band::Ghz5,
             grouper: Grouper::default(),
             awaiting: None,
@@ -290,6 +302,16 @@ impl Air {
         !idle.is_empty()
     }
 
+    /// Forgets absences if those of all stations are too many: of each station, the earlier ones.
+    fn bound_absences(&mut self) {
+        if self.absences_kept <= ABSENCES_ALL_MAX {
+            return;
+        }
+        let each = (ABSENCES_ALL_MAX / 2 / self.absences.len()).max(1);
+        self.absences.values_mut().for_each(|absences| absences.forget(each));
+        self.absences_kept = self.absences.values().map(Absences::kept).sum();
+    }
+
     /// No more frames come.
     pub fn finish(&mut self) {
         if let Some(ppdu) = self.grouper.finish(self.band) {
@@ -348,7 +370,12 @@ impl Air {
             (true, false, Some(station), Some(access_point)) => {
                 self.stations.set_access_point(access_point);
                 self.stations.set_bss(station, access_point);
-                self.absences.entry(station).or_default().handle_sent(frame);
+                let absences = self.absences.entry(station).or_default();
+                let before = absences.kept();
+                absences.handle_sent(frame);
+                // Of one station they become fewer when there are too many.
+                self.absences_kept = (self.absences_kept + absences.kept()).saturating_sub(before);
+                self.bound_absences();
             }
             (false, true, Some(access_point), station) => {
                 self.stations.set_access_point(access_point);
@@ -369,6 +396,10 @@ impl Air {
         frame: &Frame<'_>,
         transmitter: Option<StationId>,
     ) -> Result<(), Error> {
+        if let Some(absences) = transmitter.and_then(|id| self.absences.get_mut(&id)) {
+            absences.handle_management(frame);
+        }
+        self.joining.handle_management(frame);
         if frame.control.flags.protected {
             return Ok(());
         }
@@ -389,7 +420,7 @@ impl Air {
                 beacons.handle_beacon(&beacon, frame.at_ns, on, stay);
                 for (station, absences) in &mut self.absences {
                     if self.stations.get(*station).bss == Some(id) {
-                        absences.handle_beacon();
+                        absences.handle_beacon(frame.at_ns);
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! A whole capture: every packet opened, counted and handed to the analyses; what is malformed
 //! is listed with frame, field and offset, and does not stop anything.
 
+mod check;
 mod dedupe;
 mod interfaces;
 mod journal;
@@ -9,17 +10,19 @@ pub(crate) use dedupe::REPEATS_NS;
 pub use interfaces::{Interface, InterfaceCounts, OTHERS_MAX};
 
 use crate::air::Air;
+use crate::air::joining::handshake::Message;
 use crate::decrypt::{self, Credentials, Decryption};
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
 use crate::join::Event;
-use crate::link::{self, Headers, LinkType, Opened};
+use crate::link::{self, Headers, LinkType, Opened, Radio};
 use crate::transport::{Carrier, Flows};
+use check::Verdict;
 use dedupe::Dedupe;
 use journal::Journal;
 use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::frame::View;
-use lasthop_wifi::wire::{self, Error, Kind, amsdu, fcs, llc};
+use lasthop_wifi::wire::{self, Error, Kind, amsdu, eapol, fcs, llc};
 use std::collections::BTreeMap;
 
 /// The analysis of a capture, packet by packet.
@@ -95,8 +98,12 @@ pub struct Counts {
     pub eht: u64,
     /// Trigger frames (802.11ax).
     pub trigger: u64,
-    /// Frames whose check sequence was wrong. They are in the counts above and in no analysis.
+    /// Frames whose check sequence was wrong, by the receiver or by their own bytes. They are in
+    /// the counts above and in no analysis.
     pub bad_fcs: u64,
+    /// Frames that should end with a check sequence and end with other bytes, as all of their
+    /// interface do: they are in the analysis.
+    pub without_fcs: u64,
     /// Frames whose end a snap length has cut off.
     pub cut: u64,
     /// Protected frames: their bodies cannot be read without a key.
@@ -217,7 +224,11 @@ impl Analysis {
                 if let Some(mhz) = radio.frequency_mhz {
                     self.interface_counts.handle_channel(mhz);
                 }
-                match View::new(mpdu, radio.layout) {
+                let view = View::new(mpdu, radio.layout);
+                let verdict = self.interface_counts.check.judge(mpdu, view.as_ref().ok(), &radio);
+                let radio = Radio { bad_fcs: verdict == Verdict::Wrong, ..radio };
+                self.counts.without_fcs += u64::from(verdict == Verdict::None);
+                match view {
                     Ok(view) => {
                         let missing = if radio.layout.fcs { 0 } else { fcs::LEN as u32 };
                         let on_air =
@@ -413,6 +424,12 @@ impl Analysis {
         if self.decryption.is_some() {
             self.decrypt(frame, offset, interface);
         }
+        if frame.has_payload()
+            && flags.protected
+            && let Some(transmitter) = frame.transmitter()
+        {
+            self.air.joining.handle_protected(transmitter, frame.receiver());
+        }
         if frame.has_payload() && !flags.protected && frame.view.sequence_control().is_some() {
             self.handle_msdus(frame, frame.body(), offset + frame.view.body_start(), interface);
         }
@@ -456,6 +473,7 @@ impl Analysis {
             at_ns: frame.at_ns,
         };
         if !qos.is_some_and(|qos| qos.amsdu_present) {
+            self.handle_key(frame, body, carrier);
             self.handle_msdu(body, carrier, interface);
             return;
         }
@@ -467,6 +485,31 @@ impl Analysis {
                 }
             }
         }
+    }
+
+    /// A message of the 4-way handshake, if the MSDU is one.
+    fn handle_key(&mut self, frame: &Frame<'_>, msdu: &[u8], carrier: Carrier) {
+        let Ok((header, body)) = llc::Repr::parse(msdu) else { return };
+        if header.ethertype != eapol::ETHERTYPE || carrier.repeated {
+            return;
+        }
+        // What is malformed in it concerns those who open frames.
+        let Ok(Some(key)) = eapol::Key::parse(body) else { return };
+        let (information, data) = (key.information, key.key_data);
+        let is_handshake = information.is_pairwise() && !information.is_request();
+        let (Some(transmitter), true) = (frame.transmitter(), is_handshake) else { return };
+        let message = match (information.has_ack(), information.has_mic()) {
+            (true, false) => Message::First,
+            (true, true) => Message::Third,
+            (false, _) if data.is_empty() => Message::Fourth,
+            (false, _) => Message::Second,
+        };
+        let (access_point, station) = match carrier.to_ds {
+            true => (frame.receiver(), transmitter),
+            false => (transmitter, frame.receiver()),
+        };
+        let joining = &mut self.air.joining;
+        joining.handle_message(access_point, station, message, frame.number, frame.at_ns);
     }
 
     fn handle_msdu(&mut self, msdu: &[u8], carrier: Carrier, interface: u32) {

@@ -24,7 +24,7 @@ pub use joined::{
 };
 
 use crate::analysis::Analysis;
-use crate::finding::{self, Extent, Finding, findings};
+use crate::finding::{self, Extent, Finding};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,9 @@ pub struct CaptureDocument {
     /// What this capture cannot show, and why: of that nothing is found, whatever is wrong.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
+    /// Findings that are not among `findings`: those of a kind beyond the 50 worst.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub findings_left_out: u64,
     /// Errors that are not among `errors`.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub errors_left_out: u64,
@@ -137,8 +140,13 @@ pub struct ErrorSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnusedSummary {
-    /// The check sequence was wrong: they are in `counts` and in nothing else.
+    /// The check sequence was wrong, by the receiver or by the frame's own bytes: they are in
+    /// `counts` and in nothing else.
     pub bad_fcs: u64,
+    /// The header announces a check sequence, and the last bytes of all frames are none: not
+    /// checked.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub without_fcs: u64,
     /// A snap length has cut off their end.
     pub cut: u64,
     /// Of them, those of which too little is left for their headers.
@@ -167,6 +175,7 @@ impl CaptureDocument {
         let times = analysis.times();
         let duration_s = times.map_or(0.0, |(first, last)| seconds(last.saturating_sub(first)));
         let air = &analysis.air;
+        let (findings, findings_left_out) = finding::counted(analysis, Extent::ALL);
         Self {
             file: file.to_owned(),
             frames: analysis.packets,
@@ -187,7 +196,8 @@ impl CaptureDocument {
                 trigger: counts.trigger,
             },
             errors: errors(analysis),
-            findings: findings(analysis, Extent::ALL),
+            findings,
+            findings_left_out,
             unknown: finding::unknown(analysis),
             errors_left_out: analysis.errors_left_out,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -247,6 +257,7 @@ impl UnusedSummary {
         let others = analysis.others.values().map(|other| other.air.without_rate);
         Self {
             bad_fcs: counts.bad_fcs,
+            without_fcs: counts.without_fcs,
             cut: counts.cut,
             too_short: counts.too_short,
             protected: counts.protected.saturating_sub(opened),

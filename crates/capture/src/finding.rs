@@ -6,6 +6,7 @@ mod absences;
 mod bound;
 mod channel;
 mod interfaces;
+mod joining;
 mod kind;
 mod links;
 mod tcp;
@@ -15,6 +16,7 @@ use crate::analysis::Analysis;
 use crate::document::seconds;
 pub use kind::{Certainty, Kind};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 pub(crate) use unknown::unknown;
 
 /// Something that is wrong. As JSON it has, beside these fields, what is true of its kind:
@@ -59,16 +61,33 @@ impl Extent {
     pub const LATEST: Self = Self { absences: 512, seconds: 1_800 };
 }
 
-/// All findings, worst first.
+/// Most findings of one kind in a list: the worst.
+pub const OF_KIND_MAX: usize = 50;
+
+/// Findings, worst first: [`OF_KIND_MAX`] of each kind.
 pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
+    counted(analysis, extent).0
+}
+
+/// The same, and how many were left out.
+pub(crate) fn counted(analysis: &Analysis, extent: Extent) -> (Vec<Finding>, u64) {
     let mut found = Vec::new();
     absences::find(analysis, extent, &mut found);
     links::find(analysis, &mut found);
     channel::find(analysis, &mut found);
     tcp::find(analysis, &mut found);
     interfaces::find(analysis, &mut found);
+    joining::find(analysis, &mut found);
     sort(&mut found);
-    found
+    let all = found.len();
+    let mut kinds = BTreeMap::new();
+    found.retain(|finding| {
+        let number: &mut usize = kinds.entry(finding.kind).or_default();
+        *number += 1;
+        *number <= OF_KIND_MAX
+    });
+    let left_out = (all - found.len()) as u64;
+    (found, left_out)
 }
 
 /// The worst first; kinds in their order where the harm is equal, so that the order is always the
@@ -118,4 +137,9 @@ fn percent(share: f64) -> String {
 fn ms(ns: u64) -> String {
     let ms = ns as f64 / 1e6;
     if ms < 10.0 { format!("{ms:.1} ms") } else { format!("{ms:.0} ms") }
+}
+
+/// Milliseconds below a second, seconds with a digit behind the point from there on.
+fn ms_or_s(ns: u64) -> String {
+    if ns < 1_000_000_000 { ms(ns) } else { format!("{:.1} s", ns as f64 / 1e9) }
 }

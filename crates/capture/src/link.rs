@@ -1,11 +1,12 @@
 //! What stands in front of a frame: radiotap (`wifi::wire::radiotap`),
-//! AVS (`avs`), PPI (`ppi`) or nothing in front of an MPDU of 802.11; Ethernet and what
-//! replaces it on wired captures (`wired`). All of it becomes one form: what the receiver
+//! AVS (`avs`), Prism (`prism`), PPI (`ppi`) or nothing in front of an MPDU of 802.11; Ethernet
+//! and what replaces it on wired captures (`wired`). All of it becomes one form: what the receiver
 //! knew ([`Radio`]) and the MPDU, or the network-layer packet and its addresses.
 
 mod avs;
 mod headers;
 mod ppi;
+mod prism;
 mod wired;
 
 pub use headers::Headers;
@@ -14,20 +15,24 @@ pub use wired::Wired;
 use crate::file::Packet;
 use crate::rate::Rate;
 use lasthop_wifi::wire::frame::Layout;
-use lasthop_wifi::wire::{Error, radiotap};
+use lasthop_wifi::wire::{Error, fcs, radiotap};
 use std::fmt;
 
 /// The kinds of headers in front of a packet (the registry of LINKTYPE values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkType {
+    /// 0, also 108: BSD's loopback, an address family and a packet.
+    Loopback,
     /// 1: Ethernet.
     Ethernet,
-    /// 101, also 12 and 14: an IPv4 or IPv6 packet.
+    /// 101, also 12, 14, 228 and 229: an IPv4 or IPv6 packet.
     Ip,
     /// 105: an MPDU of 802.11.
     Ieee80211,
     /// 113: what Linux writes for interface `any`.
     LinuxSll,
+    /// 119: Prism, then an MPDU.
+    Prism,
     /// 127: radiotap, then an MPDU.
     Radiotap,
     /// 163: AVS, then an MPDU.
@@ -44,10 +49,12 @@ impl LinkType {
     /// The kind of this number.
     pub const fn from_code(code: u16) -> Self {
         match code {
+            0 | 108 => Self::Loopback,
             1 => Self::Ethernet,
-            12 | 14 | 101 => Self::Ip,
+            12 | 14 | 101 | 228 | 229 => Self::Ip,
             105 => Self::Ieee80211,
             113 => Self::LinuxSll,
+            119 => Self::Prism,
             127 => Self::Radiotap,
             163 => Self::Avs,
             192 => Self::Ppi,
@@ -59,10 +66,12 @@ impl LinkType {
     /// Its number.
     pub const fn code(self) -> u16 {
         match self {
+            Self::Loopback => 0,
             Self::Ethernet => 1,
             Self::Ip => 101,
             Self::Ieee80211 => 105,
             Self::LinuxSll => 113,
+            Self::Prism => 119,
             Self::Radiotap => 127,
             Self::Avs => 163,
             Self::Ppi => 192,
@@ -77,17 +86,20 @@ impl LinkType {
     }
 
     /// Those that can be read, for messages.
-    pub const SUPPORTED: &'static str = "802.11 (105), radiotap (127), AVS (163), PPI (192), \
-        Ethernet (1), IP (101), Linux cooked (113, 276)";
+    pub const SUPPORTED: &'static str = "802.11 (105), radiotap (127), Prism (119), AVS (163), \
+        PPI (192), Ethernet (1), IP (101, 12, 14, 228, 229), Linux cooked (113, 276), \
+        BSD loopback (0, 108)";
 }
 
 impl fmt::Display for LinkType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Loopback => f.write_str("BSD loopback"),
             Self::Ethernet => f.write_str("Ethernet"),
             Self::Ip => f.write_str("IP"),
             Self::Ieee80211 => f.write_str("802.11"),
             Self::LinuxSll => f.write_str("Linux cooked"),
+            Self::Prism => f.write_str("Prism"),
             Self::Radiotap => f.write_str("radiotap"),
             Self::Avs => f.write_str("AVS"),
             Self::Ppi => f.write_str("PPI"),
@@ -166,6 +178,7 @@ pub fn open<'a>(headers: &mut Headers, packet: &Packet<'a>) -> Result<Opened<'a>
         LinkType::Radiotap => headers.parse(bytes)?,
         LinkType::Ieee80211 => (Radio::default(), 0),
         LinkType::Avs => avs::parse(bytes)?,
+        LinkType::Prism => prism::parse(bytes)?,
         LinkType::Ppi => match ppi::parse(bytes)? {
             ppi::Inside::Air(radio, offset) => (radio, offset),
             ppi::Inside::Other(link, offset) => {
@@ -181,8 +194,14 @@ pub fn open<'a>(headers: &mut Headers, packet: &Packet<'a>) -> Result<Opened<'a>
     {
         radio.layout.fcs = length == 4;
     }
-    radio.had_fcs = radio.layout.fcs;
     let mut mpdu = bytes.get(offset..).unwrap_or_default();
+    let says_fcs = matches!(packet.link, LinkType::Radiotap | LinkType::Ppi)
+        || packet.link == LinkType::Ieee80211 && packet.fcs_bytes.is_some();
+    if !says_fcs && !packet.is_cut() {
+        // Four other bytes are its check sequence once in 4 billion frames.
+        radio.layout.fcs = ends_with_fcs(mpdu);
+    }
+    radio.had_fcs = radio.layout.fcs;
     if packet.is_cut() && radio.layout.fcs {
         // The end is missing, and so is the FCS, or what is left of it is of no use.
         let missing = packet.length as usize - bytes.len();
@@ -191,6 +210,15 @@ pub fn open<'a>(headers: &mut Headers, packet: &Packet<'a>) -> Result<Opened<'a>
         radio.layout.fcs = false;
     }
     Ok(Opened::Air { radio, mpdu, offset })
+}
+
+/// Whether the last four bytes are the check sequence of those before.
+fn ends_with_fcs(mpdu: &[u8]) -> bool {
+    // An Ack, the shortest frame but for those of extension.
+    const LEAST: usize = 10;
+    mpdu.split_last_chunk::<{ fcs::LEN }>().is_some_and(|(frame, last)| {
+        frame.len() >= LEAST && fcs::compute(frame) == u32::from_le_bytes(*last)
+    })
 }
 
 /// RX flags, bit 1: the check sequence of the PHY header was wrong.

@@ -16,6 +16,7 @@ pub use order::Order;
 pub use wire::FlowRow;
 
 use crate::air::Air;
+use crate::air::beacons;
 use crate::air::exchange::Link;
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
@@ -189,7 +190,7 @@ impl Meter {
                 address: known.address,
                 access_point: known.access_point,
                 network: match name {
-                    Some(name) => String::from_utf8_lossy(name).into_owned(),
+                    Some(name) => beacons::name(name),
                     None => air.stations.get(bss).address.to_string(),
                 },
                 signal_dbm,

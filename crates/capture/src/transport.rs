@@ -4,8 +4,9 @@
 //!
 //! Everything is as the monitor sees it. A segment that the MAC repeats counts once. Times from a
 //! segment to its acknowledgement hold the way between the monitor and the receiver only; those
-//! of the two directions add up to the round trip. A retransmission is a segment whose first byte
-//! was seen before; what became of the earlier copy on the air shows where it was lost.
+//! of the two directions add up to the round trip. A retransmission is a segment whose bytes were
+//! seen before, or were passed over and are numbered later (`tcp`); what became of the earlier
+//! copy on the air shows where it was lost.
 
 mod tcp;
 
@@ -125,7 +126,11 @@ impl Flows {
         this.handle_packet(length, carrier);
         match protocol {
             ip::protocol::TCP => {
-                tcp::handle_segment(this, other, payload, behind, carrier, second, fate)
+                let id = match packet {
+                    [0x40..=0x4f, _, _, _, a, b, ..] => Some(u16::from_be_bytes([*a, *b])),
+                    _ => None,
+                };
+                tcp::handle_segment(this, other, payload, behind, id, carrier, second, fate);
             }
             _ => this.deliver(behind.saturating_sub(8), second),
         }

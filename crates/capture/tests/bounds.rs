@@ -138,13 +138,13 @@ fn all_absences_are_counted_and_the_latest_kept() {
         feed.packet(at + 300_000_000, &frame(NULL, true, n as u16 * 3 + 1));
         feed.packet(at + 900_000_000, &frame(NULL, false, n as u16 * 3 + 2));
     }
-    let (_, absences) = feed.analysis.air.absences.first_key_value().unwrap();
+    let (id, absences) = feed.analysis.air.absences.first_key_value().unwrap();
     let kept = absences.so_far();
     // The last one may still be repeated.
     assert_eq!(absences.totals().absences, 9_999);
     assert!((2_048..=4_096).contains(&kept.len()));
     assert_eq!(kept.last().unwrap().from_ns, BEGIN + 9_998 * SECOND + 300_000_000);
-    assert_eq!(Schedule::of(kept).unwrap().cause, Cause::PowerSave);
+    assert_eq!(Schedule::of(&feed.analysis.air, *id, usize::MAX).unwrap().cause, Cause::PowerSave);
     let document = feed.document();
     let finding = document.findings.iter().find(|found| found.kind == Kind::PowerSave).unwrap();
     let expected = "it dozes 10000 times, 60 % of the time, for 600 ms in the median";
@@ -173,8 +173,8 @@ fn cause_of(absences: u64, length_ms: impl Fn(u64) -> u64) -> Cause {
         feed.packet(at, &frame(NULL, false, n as u16 * 3 + 2));
         at += 202_000_000;
     }
-    let (_, absences) = feed.analysis.air.absences.first_key_value().unwrap();
-    Schedule::of(absences.so_far()).unwrap().cause
+    let (id, _) = feed.analysis.air.absences.first_key_value().unwrap();
+    Schedule::of(&feed.analysis.air, *id, usize::MAX).unwrap().cause
 }
 
 /// Times that are a century off, there and back: counted, and nothing else.
@@ -201,10 +201,14 @@ fn resident_mib() -> u64 {
     pages.parse::<u64>().unwrap() * 4 / 1_024
 }
 
+/// A test that measures memory runs alone.
+static MEASURES: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 /// Somebody sends frames with made-up addresses, each with a TCP segment: a sender takes some
 /// kilobytes, and a frame takes no longer because there are many.
 #[test]
 fn made_up_senders_take_little() {
+    let _alone = MEASURES.lock();
     let mut feed = Feed::new(LinkType::Ieee80211);
     let before = resident_mib();
     for n in 0..100_000u32 {
@@ -224,6 +228,39 @@ fn made_up_senders_take_little() {
     assert_eq!((air.stations.count(), air.links.len()), (65_536, 16_384));
     assert!(air.links_left_out.1 > 10_000);
     assert_eq!(feed.document().flows.len(), 4_096);
+}
+
+/// 512 stations doze 400 times each: absences of all together are bounded, in memory and in the
+/// document, all are counted, and findings of one kind are a list that one can read.
+#[test]
+fn many_stations_that_doze_take_little() {
+    let _alone = MEASURES.lock();
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    let before = resident_mib();
+    for round in 0..400u64 {
+        for station in 0..512u64 {
+            let at = BEGIN + round * SECOND + station * 100_000;
+            for (kind, saves, later) in
+                [(QOS_DATA, false, 0), (NULL, true, 300), (NULL, false, 900)]
+            {
+                let mut frame = frame(kind, saves, round as u16 * 3);
+                frame[14..16].copy_from_slice(&(station as u16).to_be_bytes());
+                feed.packet(at + later * 1_000_000, &frame);
+            }
+        }
+    }
+    let air = &feed.analysis.air;
+    let kept: usize = air.absences.values().map(|absences| absences.kept()).sum();
+    assert!((65_536..=131_072).contains(&kept), "{kept}");
+    assert!(air.absences.values().all(|absences| absences.totals().absences == 399));
+    let taken = resident_mib().saturating_sub(before);
+    assert!(taken < 150, "{taken} MiB");
+    let document = feed.document();
+    let stations = document.networks.values().flat_map(|network| network.stations.values());
+    let away: Vec<_> = stations.filter_map(|station| station.away.as_ref()).collect();
+    assert!(away.iter().all(|away| away.absences == 400 && away.list.len() == 32));
+    assert!(document.to_json().len() < 32 << 20, "{}", document.to_json().len());
+    assert_eq!((document.findings.len(), document.findings_left_out), (50, 512 - 50));
 }
 
 /// Of a day, a link has the last hours by second, and the sums of all.

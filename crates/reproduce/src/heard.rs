@@ -38,7 +38,7 @@ impl RunData {
 
     /// When a station is away; `None` if it never is.
     pub fn schedule(&self, node: &str) -> Option<Schedule> {
-        Schedule::of(self.absences(node))
+        Schedule::of(&self.capture().air, self.heard(node), usize::MAX)
     }
 
     /// Data in one direction of a link, called `sender->receiver`.

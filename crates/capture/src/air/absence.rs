@@ -6,9 +6,16 @@
 //! as the `scan` paper counts (section IV.A); between its announcement and its return the station
 //! is *silent*. Where the monitor missed the announcement, or the return, the nearest frame of
 //! the station that it did hear stands for it, and the absence says so.
+//!
+//! All absences of a station together show the cause ([`schedule`](super::schedule)). Each adds the
+//! pause before it, against the pauses in which the station stayed ([`Pauses`]); a beacon that
+//! ends it; frames with the bit in it; sequence numbers that were used elsewhere meanwhile
+//! (frames that are not QoS data have one counter, 10.3.2.14.2, and so have QoS Null frames of
+//! most drivers), and Probe Requests.
 
 use super::ANSWER_NS;
 use super::bare::{self, BareFrame, Recent};
+use super::pauses::Pauses;
 use crate::frame::Frame;
 use lasthop_units::SeqNo12;
 use lasthop_wifi::wire::Kind;
@@ -28,6 +35,16 @@ pub struct Absence {
     pub frames: (u64, u64),
     /// How long before it the station last sent or received data; `None`: never.
     pub idle_before_ns: Option<u64>,
+    /// Time since the last data of or to the station; `None` if there was none since it came back
+    /// from the absence before.
+    pub pause_ns: Option<u64>,
+    /// The absence ended right behind a beacon of the access point, which announces held packets.
+    pub woken: bool,
+    /// Probe Requests of the station in it.
+    pub probes: u32,
+    /// Sequence numbers that the station used in it for frames that were not heard; `None` if its
+    /// frames are not counted up.
+    pub hidden: Option<u16>,
     /// Beacons of its access point in the time.
     pub beacons: u32,
     /// PS-Polls, frames with the bit that are no Null frames, and QoS Null frames behind an
@@ -81,6 +98,20 @@ pub struct Absences {
     unanswered_ns: Option<u64>,
     /// When it last sent a frame that lets others out, while it is in power save mode.
     asked_ns: Option<u64>,
+    /// When it last sent or received data, or came back.
+    active_ns: Option<u64>,
+    /// Whether there was data since it came back.
+    served: bool,
+    /// The latest beacon of its access point while it is away.
+    beacon_ns: Option<u64>,
+    /// The newest sequence number of frames that are not QoS data.
+    number: Option<SeqNo12>,
+    /// Frames of that counter while it is here, and numbers that were passed over.
+    here: (u64, u64),
+    /// Pauses in which it stayed.
+    stays: Pauses,
+    /// Pauses after which it left.
+    leaves: Pauses,
     /// Its last frames without data while it is here.
     recent: Recent,
 }
@@ -114,14 +145,37 @@ pub struct Totals {
 /// Most absences of a station that are kept; then the earlier half is forgotten. A station that
 /// dozes between two beacons is away some ten thousand times an hour.
 const ABSENCES_MAX: usize = 4_096;
-/// An absence that begins within this time of traffic interrupts it.
-pub(super) const INTERRUPTS_NS: u64 = 15_000_000;
+/// An absence that begins within this time of traffic interrupts it: no driver saves power so
+/// soon.
+const INTERRUPTS_NS: u64 = 5_000_000;
+/// Longest time from a beacon to the return of a station that it has woken.
+const WOKEN_NS: u64 = 10_000_000;
+/// Sequence numbers that a station may use in an absence. More are another counter.
+const HIDDEN_MAX: u16 = 256;
+/// Sequence numbers that are passed over while a station is here and prove nothing.
+const FEW_PASSED: u64 = 16;
 /// A silence that is long enough to be an absence, if a Null frame ends it.
 const SILENCE_NS: u64 = 20_000_000;
 /// How long a station that polled, or began a service period, is sent to.
 const SERVED_NS: u64 = 100_000_000;
 /// How long a return may be repeated.
 const REPEATS_NS: u64 = 20_000_000;
+
+/// The kind of an absence, by itself and by the pauses of its station.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A rest: it follows a pause that is longer than those in which the station stays, a beacon
+    /// ends it, or the station polls in it.
+    Rest,
+    /// An interruption of the station's traffic.
+    Interruption,
+    /// Likely a rest: there were more pauses of this length that it ended than others.
+    LikelyRest,
+    /// Likely an interruption: there were some more of the others.
+    LikelyInterruption,
+    /// There was no traffic before it, or its begin was missed.
+    Unclear,
+}
 
 impl Notice {
     fn new(frame: &Frame<'_>, rts: u32) -> Self {
@@ -171,6 +225,7 @@ impl Absences {
             Kind::ProbeRequest | Kind::Authentication | Kind::Beacon => return,
             _ => {}
         }
+        self.count(frame);
         let rts = std::mem::take(&mut self.rts);
         let saves = frame.control.flags.power_management;
         let state = std::mem::take(&mut self.state);
@@ -200,6 +255,9 @@ impl Absences {
                 absence.to_ns = frame.at_ns;
                 absence.frames.1 = frame.number;
                 absence.back = Some(Notice::new(frame, rts));
+                let is_soon = |beacon_ns| frame.at_ns.saturating_sub(beacon_ns) < WOKEN_NS;
+                absence.woken = self.beacon_ns.is_some_and(is_soon);
+                self.come_back(frame.at_ns);
                 if frame.is_null() {
                     State::Back(absence)
                 } else {
@@ -235,8 +293,63 @@ impl Absences {
         let is_trigger = matches!(&self.state, State::Away(absence) if absence.polls > 0);
         self.unanswered_ns = (frame.is_null() && !is_trigger).then_some(frame.at_ns);
         if frame.has_payload() {
-            self.data_ns = Some(frame.at_ns);
+            self.handle_data(frame.at_ns);
         }
+    }
+
+    /// A management frame that the station sent.
+    pub fn handle_management(&mut self, frame: &Frame<'_>) {
+        self.count(frame);
+        if let State::Away(absence) = &mut self.state {
+            absence.probes += u32::from(frame.kind() == Kind::ProbeRequest);
+        }
+    }
+
+    /// Counts the sequence numbers between a frame and the one before it of the same counter.
+    fn count(&mut self, frame: &Frame<'_>) {
+        let Some(control) = frame.view.sequence_control() else { return };
+        if frame.kind() == Kind::QosData {
+            return;
+        }
+        let Some(before) = self.number.replace(control.sequence) else { return };
+        let ahead = control.sequence.distance_from(before);
+        if !(1..=HIDDEN_MAX).contains(&ahead) {
+            return;
+        }
+        match &mut self.state {
+            State::Away(absence) => {
+                let hidden = absence.hidden.unwrap_or_default();
+                absence.hidden = Some(hidden.saturating_add(ahead - 1));
+            }
+            _ => {
+                self.here.0 += 1;
+                self.here.1 += u64::from(ahead) - 1;
+            }
+        }
+    }
+
+    /// Whether sequence numbers show frames that the station sends elsewhere: while it is here, a
+    /// third of its frames in this counter are heard at least.
+    pub const fn is_counted(&self) -> bool {
+        self.here.1 <= 2 * self.here.0 + FEW_PASSED
+    }
+
+    /// Data of or to the station.
+    fn handle_data(&mut self, at_ns: u64) {
+        self.data_ns = Some(at_ns);
+        if matches!(self.state, State::Away(_)) {
+            return;
+        }
+        if let Some(active_ns) = self.active_ns.replace(at_ns) {
+            self.stays.add(at_ns.saturating_sub(active_ns));
+        }
+        self.served = true;
+    }
+
+    fn come_back(&mut self, at_ns: u64) {
+        self.active_ns = Some(at_ns);
+        self.served = false;
+        self.beacon_ns = None;
     }
 
     /// An Ack to the station.
@@ -273,14 +386,15 @@ impl Absences {
             let acknowledged = absence.leave.as_ref().is_some_and(|leave| leave.acks > 0);
             absence.sent_after_ack += u32::from(acknowledged);
         } else {
-            self.data_ns = Some(at_ns);
+            self.handle_data(at_ns);
         }
     }
 
     /// A beacon of its access point.
-    pub fn handle_beacon(&mut self) {
+    pub fn handle_beacon(&mut self, at_ns: u64) {
         if let State::Away(absence) = &mut self.state {
             absence.beacons += 1;
+            self.beacon_ns = Some(at_ns);
         }
     }
 
@@ -327,12 +441,54 @@ impl Absences {
     /// rather than interrupts its traffic.
     pub fn away(&self) -> Option<(u64, bool)> {
         let State::Away(absence) = &self.state else { return None };
-        Some((absence.from_ns, absence.rests()))
+        let look = self.look(absence);
+        let rests = !matches!(look, Look::Interruption | Look::LikelyInterruption);
+        Some((absence.from_ns, rests))
+    }
+
+    /// The kind of an absence of the station.
+    pub fn look(&self, absence: &Absence) -> Look {
+        if absence.polls > 0 || absence.woken {
+            return Look::Rest;
+        }
+        match absence.pause_ns {
+            None => Look::Unclear,
+            Some(pause) if pause < INTERRUPTS_NS => Look::Interruption,
+            // Power save follows nearly every pause of this length, of which the monitor may have
+            // missed some.
+            Some(pause) => {
+                let (stays, leaves) = (self.stays.at_least(pause), self.leaves.at_least(pause));
+                match stays {
+                    _ if stays <= leaves => Look::LikelyRest,
+                    _ if stays <= 3 * leaves => Look::LikelyInterruption,
+                    _ => Look::Interruption,
+                }
+            }
+        }
+    }
+
+    /// Number of absences that are kept.
+    pub const fn kept(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Forgets all but the latest absences.
+    pub(super) fn forget(&mut self, kept: usize) {
+        let gone = self.done.len().saturating_sub(kept);
+        if gone > 0 {
+            self.done.drain(..gone);
+            self.done.shrink_to_fit();
+        }
     }
 
     fn leave(&mut self, frame: &Frame<'_>, rts: u32) -> State {
         // The frame itself may be a trigger, if it has data.
         self.asked_ns = (!frame.is_null()).then_some(frame.at_ns);
+        self.beacon_ns = None;
+        let pause_ns = self.pause_ns(frame.at_ns);
+        if let Some(pause_ns) = pause_ns {
+            self.leaves.add(pause_ns);
+        }
         State::Away(Absence {
             leave: Some(Notice::new(frame, rts)),
             back: None,
@@ -340,12 +496,22 @@ impl Absences {
             to_ns: frame.at_ns,
             frames: (frame.number, frame.number),
             idle_before_ns: self.data_ns.map(|data| frame.at_ns.saturating_sub(data)),
+            pause_ns,
+            woken: false,
+            probes: 0,
+            hidden: None,
             beacons: 0,
             polls: u32::from(!frame.is_null()),
             sent_in_vain: 0,
             sent_after_ack: 0,
             bare: self.recent.take(frame.at_ns),
         })
+    }
+
+    /// Time since the last data, if there was any since the station came back.
+    fn pause_ns(&self, at_ns: u64) -> Option<u64> {
+        let active_ns = self.active_ns.filter(|_| self.served)?;
+        Some(at_ns.saturating_sub(active_ns))
     }
 
     /// A frame without the bit of a station that is here. A Null frame after a silence ends an
@@ -359,6 +525,7 @@ impl Absences {
         if !frame.is_null() || silent < SILENCE_NS || !busy {
             return State::Here;
         }
+        self.come_back(frame.at_ns);
         State::Back(Absence {
             leave: None,
             back: Some(Notice::new(frame, rts)),
@@ -366,6 +533,10 @@ impl Absences {
             to_ns: frame.at_ns,
             frames: (number, frame.number),
             idle_before_ns: self.data_ns.map(|data| heard_ns.saturating_sub(data)),
+            pause_ns: None,
+            woken: false,
+            probes: 0,
+            hidden: None,
             beacons: 0,
             polls: 0,
             sent_in_vain: 0,
@@ -397,10 +568,13 @@ impl Absence {
         self.to_ns.saturating_sub(self.from_ns)
     }
 
-    /// Whether it follows a pause in the station's traffic, or the station polls in it, as in
-    /// power save.
-    pub fn rests(&self) -> bool {
-        self.polls > 0 || self.idle_before_ns.is_none_or(|idle| idle >= INTERRUPTS_NS)
+    /// Whether the station sent frames elsewhere meanwhile; `None` if nothing shows it.
+    /// `counts` is [`Absences::is_counted`] of the station.
+    pub fn is_elsewhere(&self, counts: bool) -> Option<bool> {
+        match (self.probes, self.hidden) {
+            (1.., _) => Some(true),
+            (0, hidden) => hidden.filter(|_| counts).map(|hidden| hidden > 0),
+        }
     }
 }
 
@@ -455,8 +629,8 @@ mod tests {
         }
         absences.handle_received(1_195 * MS);
         send(&mut absences, QOS_NULL, 0, 1_200);
-        let [absence] = absences.finish() else { panic!("one") };
-        assert!(absence.rests());
+        let [absence] = &absences.finish().to_vec()[..] else { panic!("one") };
+        assert_eq!(absences.look(absence), Look::Rest);
         assert_eq!((absence.polls, absence.sent_in_vain), (2, 2));
         let leave = absence.leave.as_ref().unwrap();
         assert_eq!((leave.frames, leave.retries, leave.acks), (2, 1, 1));
@@ -474,8 +648,8 @@ mod tests {
             absences.handle_ack(9, 1_003 * MS + 60_000);
             absences.handle_received(1_050 * MS);
             send(&mut absences, kind, 0, 1_100);
-            let [absence] = absences.finish() else { panic!("one") };
-            assert!(!absence.rests());
+            let [absence] = &absences.finish().to_vec()[..] else { panic!("one") };
+            assert_eq!(absences.look(absence), Look::Interruption);
             assert_eq!((absence.polls, absence.sent_in_vain), (0, 1));
             assert_eq!(absence.leave.as_ref().unwrap().frames, 2);
         }

@@ -153,6 +153,24 @@ impl Capabilities {
     }
 }
 
+/// A network's name as text. It is any bytes (9.4.2.2): those that are no UTF-8 (other systems'
+/// characters, such as GBK) and control characters are written as `\xb2\xe2`.
+pub fn name(ssid: &[u8]) -> String {
+    let escaped =
+        |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect() };
+    let mut text = String::new();
+    for chunk in ssid.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character.is_control() {
+                true => text.push_str(&escaped(character.encode_utf8(&mut [0; 4]).as_bytes())),
+                false => text.push(character),
+            }
+        }
+        text.push_str(&escaped(chunk.invalid()));
+    }
+    text
+}
+
 impl Protection {
     fn of(rsn: &Rsn<'_>) -> Self {
         let (mut psk, mut sae, mut best) = (false, false, Self::Other);
@@ -192,5 +210,19 @@ impl Protection {
             Self::Wpa3Sae => "WPA3-SAE",
             Self::Wpa2And3 => "WPA2-PSK and WPA3-SAE",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name;
+
+    #[test]
+    fn names_in_any_characters() {
+        assert_eq!(name("caf\u{e9} \u{6d4b}".as_bytes()), "caf\u{e9} \u{6d4b}");
+        // "\u{6d4b}\u{8bd5}" in GBK.
+        assert_eq!(name(&[0xb2, 0xe2, 0xca, 0xd4]), "\\xb2\\xe2\\xca\\xd4");
+        assert_eq!(name(b"a\x1b[2Jb\xff"), "a\\x1b[2Jb\\xff");
+        assert_eq!(name(b""), "");
     }
 }

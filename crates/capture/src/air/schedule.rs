@@ -1,8 +1,17 @@
-//! Why a station is away, from when it is: a scan leaves its channel in the midst of traffic, for
-//! a time that is always the same, once for each channel, and begins again after minutes. Power
-//! save follows a pause in the traffic and lasts until there is some again.
+//! The cause of a station's absences, from their rhythm and the frames in them.
+//!
+//! | cause | what shows it |
+//! |---|---|
+//! | scan | Probe Requests, or sequence numbers that were used elsewhere, in most absences; or absences as long as a timer runs, in the midst of traffic, in runs: one for each channel |
+//! | power save | absences that follow pauses in which the station does not stay otherwise, that end behind beacons, or in which it polls |
+//! | time sharing | absences as long as a timer runs, every second and oftener, all the time: another channel is served in turn, by AWDL or Wi-Fi Direct |
+//! | coexistence | the same in the 2.4 GHz band, in turns as short as Bluetooth's |
+//! | periodic | absences as long as a timer runs, seconds or minutes apart |
 
-use super::absence::{Absence, INTERRUPTS_NS};
+use super::Air;
+use super::absence::{Absence, Absences, Look};
+use super::stations::StationId;
+use lasthop_wifi::phy::Band;
 
 /// A run of absences that follow each other closely: the `scan` paper's degraded period.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,21 +42,61 @@ pub struct Schedule {
     pub absences: u32,
     /// Median time from the begin of a run to that of the next in ns, if there are two.
     pub every_ns: Option<u64>,
+    /// Median time from the begin of an absence to that of the next in ns, of those that come one
+    /// by one rather than in runs.
+    pub cycle_ns: Option<u64>,
+    /// Probe Requests in all of them.
+    pub probes: u64,
+    /// Median number of sequence numbers that were used elsewhere, of the absences of which it is
+    /// known.
+    pub hidden: Option<u64>,
 }
 
 /// Why a station is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// It looks for other access points, or works on other channels.
+    /// The station looks for other access points.
     Scan,
-    /// It saves power.
+    /// The station saves power.
     PowerSave,
-    /// Too few absences, or of both kinds.
+    /// The station serves other channels in turn.
+    TimeSharing,
+    /// The station lends its antenna to Bluetooth in turn.
+    Coexistence,
+    /// A timer begins and ends the absences; the rest is not known.
+    Periodic,
+    /// Too few absences, or of several kinds.
     Unknown,
 }
 
-/// Longest time on another channel; longer absences are no visits.
-const VISIT_MAX_NS: u64 = 600_000_000;
+impl Cause {
+    /// As it is written in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scan => "scan",
+            Self::PowerSave => "power_save",
+            Self::TimeSharing => "time_sharing",
+            Self::Coexistence => "coexistence",
+            Self::Periodic => "periodic",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Longest cycle of a radio that serves two channels in turn. AWDL has 16 windows in 1 024 TU,
+/// Wi-Fi Direct turns of one or several beacon intervals.
+const SHARING_NS: u64 = 1_500_000_000;
+/// Longest cycle of Bluetooth's turns, and longest absence in one: coexistence firmware shares out
+/// fractions of a beacon interval or two.
+const COEXISTENCE_NS: u64 = 300_000_000;
+const LENT_NS: u64 = 100_000_000;
+/// Absences of one scan: no station knows more channels (14 in 2.4 GHz, 28 in 5 GHz, and the 15
+/// preferred ones of 6 GHz, some of them twice).
+const SCAN_MAX: u64 = 80;
+/// Absences of a rhythm without begin and end from which on it is no part of a scan.
+const ENDLESS_MIN: u64 = 20;
+/// Shortest quiet time before a scan, or after it.
+const QUIET_NS: u64 = 2_000_000_000;
 /// Absences that are further apart than this, and than [`APART`] times the usual distance, are
 /// of different runs.
 const APART_NS: u64 = 2_000_000_000;
@@ -59,14 +108,17 @@ const MANY: usize = 4;
 const MANY_MIN: usize = 3;
 
 impl Schedule {
-    /// The schedule behind absences; `None` if there are none.
-    pub fn of(absences: &[Absence]) -> Option<Self> {
+    /// The schedule behind the latest absences of a station; `None` if there are none.
+    pub fn of(air: &Air, id: StationId, latest: usize) -> Option<Self> {
+        let all = air.absences.get(&id)?;
+        let absences = all.so_far();
+        let absences = &absences[absences.len().saturating_sub(latest)..];
         let asleep_ns = median(absences.iter().map(Absence::asleep_ns))?;
         let gaps = absences.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].to_ns));
         // The usual distance: of those within a run, which are the shorter half at least unless
         // runs have two absences.
-        let near = median(gaps.clone().filter(|gap| *gap < 30 * APART_NS));
-        let apart = near.map_or(APART_NS, |near| (APART * near).max(APART_NS));
+        let near = median(gaps.clone());
+        let apart = near.map_or(APART_NS, |near| near.saturating_mul(APART).max(APART_NS));
         let mut periods: Vec<Period> = Vec::new();
         for (index, absence) in absences.iter().enumerate() {
             match periods.last_mut() {
@@ -83,26 +135,143 @@ impl Schedule {
             }
         }
         let awake_ns = median(gaps.filter(|gap| *gap < apart));
-        let cause = cause(absences);
-        if let (Cause::Scan, Some(awake_ns)) = (cause, awake_ns) {
+        if let (true, Some(awake_ns)) = (is_timed(absences), awake_ns) {
             for period in &mut periods {
                 period.missed =
                     missed(&absences[period.absences.0..period.absences.1], asleep_ns, awake_ns);
             }
         }
-        let counted = |period: &Period| {
-            (period.absences.1 - period.absences.0) as u64 + u64::from(period.missed)
-        };
         // The capture may have begun in the midst of the first run, or ended in that of the last.
         let whole = match &periods[..] {
-            [_, whole @ .., _] => median(whole.iter().map(counted)),
+            [_, whole @ .., _] => median(whole.iter().map(Period::count)),
             _ => None,
         };
-        let most = || periods.iter().map(counted).max();
+        let most = || periods.iter().map(Period::count).max();
         let count = whole.or_else(most).unwrap_or_default();
         let every = periods.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].from_ns));
         let every_ns = median(every);
-        Some(Self { cause, periods, asleep_ns, awake_ns, absences: count as u32, every_ns })
+        let begins =
+            absences.windows(2).map(|pair| pair[1].from_ns.saturating_sub(pair[0].from_ns));
+        let longest = periods.iter().map(Period::count).max().unwrap_or_default();
+        let cycle_ns = match () {
+            // Runs of one.
+            () if count <= 1 && every_ns.is_some() => every_ns,
+            // One rhythm, of which a few may be elsewhere.
+            () if longest * 10 >= absences.len() as u64 * 8 => median(begins),
+            () => None,
+        };
+        let schedule = Self {
+            cause: Cause::Unknown,
+            periods,
+            asleep_ns,
+            awake_ns,
+            absences: u32::try_from(count).unwrap_or(u32::MAX),
+            every_ns,
+            cycle_ns,
+            probes: absences.iter().map(|absence| u64::from(absence.probes)).sum(),
+            hidden: match all.is_counted() {
+                true => median(absences.iter().filter_map(|it| it.hidden.map(u64::from))),
+                false => None,
+            },
+        };
+        Some(Self { cause: schedule.cause(air, all, absences), ..schedule })
+    }
+
+    fn cause(&self, air: &Air, all: &Absences, absences: &[Absence]) -> Cause {
+        let count = absences.len();
+        let elsewhere: Vec<bool> =
+            absences.iter().filter_map(|absence| absence.is_elsewhere(all.is_counted())).collect();
+        let proved = elsewhere.iter().filter(|is| **is).count();
+        if proved >= 2 && proved * 10 >= elsewhere.len() * 6 && elsewhere.len() * 2 >= count {
+            return Cause::Scan;
+        }
+        let timed = is_timed(absences);
+        // Power save has a timer for pauses, other timers do not know of them.
+        let pauses: Vec<u64> = absences.iter().filter_map(|absence| absence.pause_ns).collect();
+        let paused = alike(&pauses) * 10 >= pauses.len() * 6;
+        let (mut rests, mut interruptions) = (0, 0);
+        for absence in absences {
+            match all.look(absence) {
+                Look::Rest => rests += 1,
+                Look::LikelyRest if paused || !timed => rests += 1,
+                Look::LikelyInterruption if paused => rests += 1,
+                Look::Interruption | Look::LikelyInterruption => interruptions += 1,
+                Look::LikelyRest | Look::Unclear => {}
+            }
+        }
+        let judged = rests + interruptions;
+        let from_ns = absences.first().map_or(0, |absence| absence.from_ns);
+        let to_ns = absences.last().map_or(0, |absence| absence.to_ns);
+        let away_ns = absences.iter().map(Absence::asleep_ns).fold(0, u64::saturating_add);
+        // Nobody works on other channels most of the time, unless traffic is seen to suffer.
+        let is_mostly_away = away_ns > to_ns.saturating_sub(from_ns) / 2;
+        match () {
+            () if count >= 3 && rests >= 2 && rests * 10 >= judged * 6 && judged * 3 >= count => {
+                Cause::PowerSave
+            }
+            () if count >= 3 && interruptions == 0 && is_mostly_away => Cause::PowerSave,
+            () if !timed || rests * 10 > judged * 4 => Cause::Unknown,
+            // Two prove little: both interrupt the traffic, for the same time to a few per cent.
+            () if count < 2 || count == 2 && interruptions < 2 => Cause::Unknown,
+            () if count == 2 && !is_near(absences[0].asleep_ns(), absences[1].asleep_ns(), 30) => {
+                Cause::Unknown
+            }
+            () => self.timed(air, absences),
+        }
+    }
+
+    /// Whether most absences begin a whole number of cycles after the one before.
+    pub fn is_steady(&self, absences: &[Absence]) -> bool {
+        let Some(cycle) = self.cycle_ns.filter(|cycle| *cycle > 0) else { return false };
+        let is_near = |pair: &&[Absence]| {
+            let apart = pair[1].from_ns.saturating_sub(pair[0].from_ns);
+            let cycles = (apart.saturating_add(cycle / 2) / cycle).max(1);
+            apart.abs_diff(cycles.saturating_mul(cycle)) < cycle / 10
+        };
+        let pairs = absences.windows(2);
+        pairs.clone().filter(is_near).count() * 10 >= pairs.len() * 6
+    }
+
+    /// The cause of absences that a timer begins and ends.
+    fn timed(&self, air: &Air, absences: &[Absence]) -> Cause {
+        let count = absences.len();
+        let near = |absence: &&Absence| is_near(self.asleep_ns, absence.asleep_ns(), 5);
+        let one_length = absences.iter().filter(near).count() * 10 >= count * 7;
+        let Some(cycle_ns) = self.cycle_ns else { return Cause::Scan };
+        let steady = self.is_steady(absences);
+        if cycle_ns > SHARING_NS {
+            // A timer that starts anew after each time that it runs out is not quite regular.
+            return if steady || count > 3 { Cause::Periodic } else { Cause::Unknown };
+        }
+        let Some(longest) = self.periods.iter().max_by_key(|period| period.count()) else {
+            return Cause::Unknown;
+        };
+        let quiet_ns = QUIET_NS.max(4 * cycle_ns);
+        let begin_ns = air.begin_ns.unwrap_or_default();
+        let begins = longest.from_ns.saturating_sub(begin_ns) > quiet_ns;
+        let ends = air.end_ns.saturating_sub(longest.to_ns) > quiet_ns;
+        match () {
+            // A scan that asks on some channels and listens on others.
+            () if !one_length => Cause::Scan,
+            () if longest.count() <= SCAN_MAX && (begins || ends) => Cause::Scan,
+            () if !steady => Cause::Unknown,
+            () if longest.count() < ENDLESS_MIN && count >= 3 => Cause::Periodic,
+            () if longest.count() < ENDLESS_MIN => Cause::Unknown,
+            () if air.band() == Band::Ghz2_4
+                && cycle_ns <= COEXISTENCE_NS
+                && self.asleep_ns <= LENT_NS =>
+            {
+                Cause::Coexistence
+            }
+            () => Cause::TimeSharing,
+        }
+    }
+}
+
+impl Period {
+    /// Its absences, those that were missed included.
+    pub fn count(&self) -> u64 {
+        (self.absences.1 - self.absences.0) as u64 + u64::from(self.missed)
     }
 }
 
@@ -121,40 +290,32 @@ fn missed(absences: &[Absence], asleep_ns: u64, awake_ns: u64) -> u32 {
         .fold(0, |sum, missed| sum.saturating_add(u32::try_from(missed).unwrap_or(u32::MAX)))
 }
 
-fn cause(absences: &[Absence]) -> Cause {
-    let all = absences.len();
-    let count = |test: &dyn Fn(&Absence) -> bool| absences.iter().filter(|a| test(a)).count();
-    let interrupts = count(&|absence| {
-        absence.idle_before_ns.is_some_and(|idle| idle < INTERRUPTS_NS)
-            && absence.polls == 0
-            && absence.asleep_ns() < VISIT_MAX_NS
-    });
-    let rests = count(&Absence::rests);
-    // Lengths that are alike are those of a timer, not of traffic.
-    let alike = alike(absences);
-    match () {
-        () if all < 3 => Cause::Unknown,
-        () if alike * 10 >= all * 7 && interrupts * 10 >= all * 6 => Cause::Scan,
-        () if rests * 10 >= all * 6 => Cause::PowerSave,
-        () => Cause::Unknown,
-    }
+/// Whether most absences are as long as a timer runs.
+fn is_timed(absences: &[Absence]) -> bool {
+    let lengths: Vec<u64> = absences.iter().map(Absence::asleep_ns).collect();
+    alike(&lengths) * 10 >= lengths.len() * 7
 }
 
-/// Absences as long as a timer runs: near the median, or near a length that many have. A scan
+/// Lengths of a timer: near the median, or near a length that many have. A scan
 /// that asks on some channels and only listens on others (mac80211: 64 ms and 112 ms) has two.
-fn alike(absences: &[Absence]) -> usize {
-    let mut lengths: Vec<_> = absences.iter().map(Absence::asleep_ns).collect();
+fn alike(lengths: &[u64]) -> usize {
+    let mut lengths = lengths.to_vec();
     lengths.sort_unstable();
     let median = median(lengths.iter().copied()).unwrap_or_default();
     let many = lengths.len().div_ceil(MANY).max(MANY_MIN);
-    let near =
-        |length: u64, other: u64, part: u64| length.abs_diff(other).saturating_mul(part) < length;
     let common = |length: u64| {
-        let first = lengths.partition_point(|other| *other < length && !near(length, *other, 10));
-        let behind = lengths.partition_point(|other| *other < length || near(length, *other, 10));
+        let first =
+            lengths.partition_point(|other| *other < length && !is_near(length, *other, 10));
+        let behind =
+            lengths.partition_point(|other| *other < length || is_near(length, *other, 10));
         behind - first >= many
     };
-    lengths.iter().filter(|length| near(median, **length, 5) || common(**length)).count()
+    lengths.iter().filter(|length| is_near(median, **length, 5) || common(**length)).count()
+}
+
+/// Whether two lengths differ by less than a part of the first.
+const fn is_near(length: u64, other: u64, part: u64) -> bool {
+    length.abs_diff(other).saturating_mul(part) < length
 }
 
 /// The middle one; of an even number, the lower of the two.

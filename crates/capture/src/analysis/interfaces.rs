@@ -7,6 +7,7 @@
 //! radio that hops over channels is one interface and one air. Two radios under one number (a pcap
 //! file that was merged) cannot be separated: that is recognised by how often the channel changes.
 
+use super::check::Check;
 use super::dedupe::Dedupe;
 use crate::air::Air;
 use crate::air::channels::{HOPS_MIN, HOPS_PER_S_MAX};
@@ -34,6 +35,7 @@ pub struct InterfaceCounts {
     pub channel_changes: u64,
     /// The channel of the latest frame, and frames that are not in `frequencies_mhz` yet.
     latest: (u16, u64),
+    pub(super) check: Check,
 }
 
 /// An interface besides the main one.

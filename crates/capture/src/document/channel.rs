@@ -2,8 +2,9 @@
 
 use super::{millis, rounded, seconds, share};
 use crate::air::absence::{Absences, Notice};
+use crate::air::beacons;
 use crate::air::exchange::Link;
-use crate::air::schedule::{Cause, Schedule};
+use crate::air::schedule::Schedule;
 use crate::air::stations::StationId;
 use crate::air::{Air, channels};
 use crate::series::Seconds;
@@ -49,7 +50,8 @@ pub struct ChannelSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BssSummary {
-    /// Name of the network; absent if no beacon has it.
+    /// Name of the network; absent if no beacon has it. Bytes that are no UTF-8, and control
+    /// characters, are written as `\xb2`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ssid: Option<String>,
     /// The newest standard that its beacons announce: `802.11n`, `802.11ac`, `802.11ax`, `802.11be`.
@@ -191,7 +193,9 @@ pub struct RateSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScheduleSummary {
-    /// `scan`: it works on other channels; `power_save`; `unknown`.
+    /// `scan`: it looks for networks on other channels; `power_save`; `time_sharing`: it serves
+    /// other channels in turn (AWDL, Wi-Fi Direct); `coexistence`: it lends its antenna to
+    /// Bluetooth; `periodic`: a timer begins and ends absences; `unknown`.
     pub cause: String,
     /// Absences that were seen.
     pub absences: u64,
@@ -206,9 +210,17 @@ pub struct ScheduleSummary {
     /// Median time from the begin of a period to the next in s.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub every_s: Option<f64>,
-    /// Periods in which absences follow each other closely.
+    /// Median time from the begin of an absence to that of the next in s, of those that come one by
+    /// one rather than in runs.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cycle_s: Option<f64>,
+    /// Median number of sequence numbers that the station used in an absence for frames that were
+    /// not heard here.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub numbers_passed: Option<u64>,
+    /// Periods in which absences follow each other closely: the latest, as many as of `list`.
     pub periods: Vec<PeriodSummary>,
-    /// All absences; of more than 4 096, the latest 2 048 to 4 096.
+    /// The latest absences: 4 096, or fewer if there are more than 16 384 of all stations.
     pub list: Vec<AbsenceSummary>,
 }
 
@@ -253,6 +265,13 @@ pub struct AbsenceSummary {
     pub polls: u32,
     /// Data frames that the access point sent to the station in it.
     pub sent_in_vain: u32,
+    /// Probe Requests of the station in it.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub probe_requests: u32,
+    /// Sequence numbers that the station used in it for frames that were not heard here; absent if
+    /// that is not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub numbers_passed: Option<u16>,
 }
 
 /// Frames that announce an absence, or take it back.
@@ -275,6 +294,14 @@ pub struct NoticeSummary {
     pub acks: u32,
     /// They were Null frames.
     pub null: bool,
+}
+
+/// Most absences in a document, and most of one station.
+const LISTED_MAX: usize = 16_384;
+const LISTED_EACH_MAX: usize = 4_096;
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl AirtimeSummary {
@@ -332,7 +359,7 @@ pub(super) fn networks(air: &Air) -> BTreeMap<String, BssSummary> {
         let capabilities = beacons.map(|beacons| beacons.capabilities);
         let ssid = beacons.filter(|b| b.ssid.iter().any(|byte| *byte != 0));
         let summary = BssSummary {
-            ssid: ssid.map(|beacons| String::from_utf8_lossy(&beacons.ssid).into_owned()),
+            ssid: ssid.map(|beacons| beacons::name(&beacons.ssid)),
             standard: capabilities.map(|has| {
                 match (has.eht, has.he, has.vht, has.ht) {
                     (true, ..) => "802.11be",
@@ -384,7 +411,7 @@ fn station(air: &Air, id: StationId, access_point: Option<StationId>) -> Station
         away: air
             .absences
             .get(&id)
-            .and_then(|absences| ScheduleSummary::new(air, absences, up, down)),
+            .and_then(|absences| ScheduleSummary::new(air, id, absences, up, down)),
     }
 }
 
@@ -447,12 +474,21 @@ impl DirectionSummary {
 }
 
 impl ScheduleSummary {
-    fn new(air: &Air, absences: &Absences, up: Option<&Link>, down: Option<&Link>) -> Option<Self> {
+    fn new(
+        air: &Air,
+        id: StationId,
+        absences: &Absences,
+        up: Option<&Link>,
+        down: Option<&Link>,
+    ) -> Option<Self> {
         let totals = absences.totals();
+        let schedule = Schedule::of(air, id, usize::MAX)?;
+        let listed = (LISTED_MAX / air.absences.len().max(1)).clamp(1, LISTED_EACH_MAX);
         let absences = absences.so_far();
-        let schedule = Schedule::of(absences)?;
+        let absences = &absences[absences.len().saturating_sub(listed)..];
         let at = |ns: u64| seconds(ns.saturating_sub(air.begin_ns.unwrap_or(ns)));
-        let periods = schedule.periods.iter().map(|period| {
+        let before = schedule.periods.len().saturating_sub(listed);
+        let periods = schedule.periods.iter().skip(before).map(|period| {
             let throughput = Throughput::of(air, [up, down], period.from_ns, period.to_ns);
             PeriodSummary {
                 from_s: at(period.from_ns),
@@ -482,19 +518,18 @@ impl ScheduleSummary {
             beacons: absence.beacons,
             polls: absence.polls,
             sent_in_vain: absence.sent_in_vain,
+            probe_requests: absence.probes,
+            numbers_passed: absence.hidden,
         });
         Some(Self {
-            cause: match schedule.cause {
-                Cause::Scan => "scan",
-                Cause::PowerSave => "power_save",
-                Cause::Unknown => "unknown",
-            }
-            .to_owned(),
+            cause: schedule.cause.name().to_owned(),
             absences: totals.absences,
             asleep_ms: millis(schedule.asleep_ns),
             awake_ms: schedule.awake_ns.map(millis),
             absences_per_period: schedule.absences,
             every_s: schedule.every_ns.map(seconds),
+            cycle_s: schedule.cycle_ns.map(seconds),
+            numbers_passed: schedule.hidden,
             periods: periods.collect(),
             list: list.collect(),
         })

@@ -37,7 +37,8 @@ pub struct FlowDirectionSummary {
     /// Segments of TCP with payload.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub segments: Option<u64>,
-    /// Segments that were sent again.
+    /// Segments that were sent again: their bytes were seen before, or were passed over and carry
+    /// a later identification of IP than the segments that have overtaken them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmissions: Option<u64>,
     /// Of them, those whose copy before was never acknowledged on the air.
@@ -46,6 +47,9 @@ pub struct FlowDirectionSummary {
     /// Of them, those whose copy before was acknowledged on the air.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lost_elsewhere: Option<u64>,
+    /// Segments that others have overtaken; not among `retransmissions`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub out_of_order: Option<u64>,
     /// Acknowledgements that repeat the one before.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub duplicate_acks: Option<u64>,
@@ -86,6 +90,7 @@ impl FlowDirectionSummary {
             retransmissions: tcp.map(|tcp| tcp.retransmissions),
             lost_on_air: tcp.map(|tcp| tcp.fates[0]),
             lost_elsewhere: tcp.map(|tcp| tcp.fates[1]),
+            out_of_order: tcp.map(|tcp| tcp.out_of_order),
             duplicate_acks: tcp.map(|tcp| tcp.duplicate_acks),
             flight_bytes_max: tcp.map(|tcp| tcp.flight_bytes_max),
             ack_ms: tcp.and_then(|tcp| tcp.rtt).map(|(least, sum, greatest, number)| {

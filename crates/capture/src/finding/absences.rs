@@ -1,4 +1,5 @@
-//! Stations that are away: scans, power save, and access points that do not notice.
+//! Stations that are away: scans, power save, other channels in turn, timers of which nothing else
+//! is known, and access points that do not notice.
 
 use super::{Extent, Finding, Kind, at, ms, percent};
 use crate::air::Air;
@@ -8,6 +9,7 @@ use crate::air::schedule::{Cause, Period, Schedule};
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::series::Seconds;
+use lasthop_wifi::phy::Band;
 use std::ops::Range;
 
 /// Absences that are shorter than this, many a second, are no visits and no rest.
@@ -27,14 +29,16 @@ pub(super) fn find(analysis: &Analysis, extent: Extent, found: &mut Vec<Finding>
         let totals = absences.totals();
         let absences = absences.so_far();
         let absences = &absences[absences.len().saturating_sub(extent.absences)..];
-        let Some(schedule) = Schedule::of(absences) else { continue };
+        let Some(schedule) = Schedule::of(air, *id, extent.absences) else { continue };
         let oscillates = oscillation(analysis, *id, absences);
         if oscillates.is_none() {
+            let away = Away { analysis, id: *id, absences, schedule: &schedule };
             match schedule.cause {
                 Cause::Scan => found.push(scan(analysis, *id, absences, &schedule, extent)),
-                Cause::PowerSave => {
-                    found.extend(power_save(analysis, *id, absences, &totals, &schedule));
-                }
+                Cause::PowerSave => found.extend(power_save(&away, &totals)),
+                Cause::TimeSharing => found.extend(away.time_sharing()),
+                Cause::Coexistence => found.extend(away.coexistence()),
+                Cause::Periodic => found.extend(away.periodic()),
                 Cause::Unknown => {}
             }
         }
@@ -68,6 +72,7 @@ fn scan(
     };
     let awake = schedule
         .awake_ns
+        .filter(|_| schedule.absences > 1)
         .map_or(String::new(), |awake| format!(", and is back for {} in between", ms(awake)));
     let falls = match throughput {
         Some((lowest, mean)) if lowest >= UNHURT && mean >= UNHURT => format!(
@@ -82,14 +87,25 @@ fn scan(
         ),
         None => String::new(),
     };
+    let why = match (schedule.probes, schedule.hidden) {
+        (probes @ 1.., _) => {
+            format!(
+                "it scans for other access points, with {probes} Probe Requests that were heard"
+            )
+        }
+        (0, Some(hidden @ 1..)) => format!(
+            "it scans for other access points: in an absence it sends {hidden} frames elsewhere, by its \
+             sequence numbers"
+        ),
+        _ => "it likely scans for other access points".to_owned(),
+    };
     let away: u64 = absences[period.absences.0..period.absences.1]
         .iter()
         .map(Absence::asleep_ns)
         .fold(0, u64::saturating_add);
     let away = away as f64 / length_ns.max(1) as f64;
     let sentence = format!(
-        "{address} leaves the channel for {} {times} {every}{awake}{falls} (frames {}-{}): it likely \
-         scans for other access points",
+        "{address} leaves the channel for {} {times} {every}{awake}{falls} (frames {}-{}): {why}",
         ms(schedule.asleep_ns),
         first.frames.0,
         last.frames.1,
@@ -202,43 +218,173 @@ impl<'a> Usual<'a> {
     }
 }
 
-fn power_save(
-    analysis: &Analysis,
+/// The absences of a station, and their schedule.
+struct Away<'a> {
+    analysis: &'a Analysis,
     id: StationId,
-    absences: &[Absence],
-    totals: &Totals,
-    schedule: &Schedule,
-) -> Option<Finding> {
-    let air = &analysis.air;
-    let address = air.stations.get(id).address.to_string();
-    let length = crate::document::length_ns(air);
-    let share = totals.asleep_ns as f64 / length as f64;
-    let (first, last) = (absences.first()?, absences.last()?);
+    absences: &'a [Absence],
+    schedule: &'a Schedule,
+}
+
+impl Away<'_> {
+    fn address(&self) -> String {
+        self.analysis.air.stations.get(self.id).address.to_string()
+    }
+
+    /// Share of the time, from the first absence to the last.
+    fn share(&self) -> f64 {
+        let away = self.absences.iter().map(Absence::asleep_ns).fold(0, u64::saturating_add);
+        let (Some(first), Some(last)) = (self.absences.first(), self.absences.last()) else {
+            return 0.0;
+        };
+        // A rhythm goes on until the next absence would begin.
+        let length = last.to_ns.saturating_sub(first.from_ns);
+        let rest = self.schedule.cycle_ns.unwrap_or_default().saturating_sub(last.asleep_ns());
+        (away as f64 / length.saturating_add(rest).max(1) as f64).min(1.0)
+    }
+
+    fn longest_ns(&self) -> u64 {
+        self.absences.iter().map(Absence::asleep_ns).max().unwrap_or_default()
+    }
+
+    fn finding(&self, kind: Kind, sentence: String, harm: f64, check: String) -> Option<Finding> {
+        let (first, last) = (self.absences.first()?, self.absences.last()?);
+        Some(Finding {
+            kind,
+            sentence,
+            frames: [first.frames.0, last.frames.1],
+            from_s: at(self.analysis, first.from_ns),
+            to_s: at(self.analysis, last.to_ns),
+            harm,
+            check,
+            station: Some(self.address()),
+        })
+    }
+
+    /// Length, rhythm, number and cost, as the begin of a sentence.
+    fn rhythm(&self) -> String {
+        let cycle_ns = self.schedule.cycle_ns.unwrap_or_default();
+        let a_second = match cycle_ns {
+            1..=666_666_666 => format!(" ({:.1} times a second)", 1e9 / cycle_ns as f64),
+            _ => String::new(),
+        };
+        let about = if self.schedule.is_steady(self.absences) { "" } else { "about " };
+        format!(
+            "{} is away for {} {about}every {}{a_second}, {} times, {} of the time; packets of it and for \
+             it wait up to {}, or are lost",
+            self.address(),
+            ms(self.schedule.asleep_ns),
+            length(cycle_ns),
+            self.absences.len(),
+            fine_percent(self.share()),
+            ms(self.longest_ns())
+        )
+    }
+
+    fn filter(&self) -> String {
+        format!(
+            "Filter wlan.fc.pwrmgt == 1 && wlan.ta == {}: Null frames announce each absence.",
+            self.address()
+        )
+    }
+
+    fn time_sharing(&self) -> Option<Finding> {
+        let sentence = format!(
+            "{}: it likely serves another channel in turn, for AWDL (AirDrop, AirPlay, Sidecar; \
+             channels 6, 44 and 149) or Wi-Fi Direct (Miracast, a hotspot of its own){}",
+            self.rhythm(),
+            match self.analysis.air.band() {
+                Band::Ghz2_4 => ", or lends its antenna to Bluetooth",
+                Band::Ghz5 | Band::Ghz6 => "",
+            }
+        );
+        let check = format!(
+            "{} On a Mac or iPhone switch AirDrop, AirPlay and Handoff off (on a Mac until the next \
+             start: sudo ifconfig awdl0 down), elsewhere Wi-Fi Direct, casting and the hotspot, and \
+             look again. With the access point on channel 149, 44 or 6, AWDL need not leave it",
+            self.filter()
+        );
+        self.finding(Kind::TimeSharing, sentence, self.share(), check)
+    }
+
+    fn coexistence(&self) -> Option<Finding> {
+        let sentence = format!(
+            "{}: in the 2.4 GHz band it likely lends its antenna to Bluetooth in turn",
+            self.rhythm()
+        );
+        let check = format!(
+            "{} Switch Bluetooth of the station off and look again; the 5 GHz band has room for both",
+            self.filter()
+        );
+        self.finding(Kind::Coexistence, sentence, self.share(), check)
+    }
+
+    fn periodic(&self) -> Option<Finding> {
+        let likely = if self.schedule.asleep_ns <= VISIT_MAX_NS {
+            "a scan of a channel or two at a time is likely"
+        } else {
+            "a scan of many channels without coming back is likely"
+        };
+        let sentence = format!(
+            "{}: a timer does it, whatever the traffic; which is not shown here, {likely}",
+            self.rhythm()
+        );
+        let check = format!(
+            "{} Look what runs at the station in this rhythm: background scans (NetworkManager, iwd: \
+             fix the BSSID; Windows: WLAN AutoConfig), location services, roaming. A capture of the \
+             other channels with Probe Requests of it at these times proves a scan",
+            self.filter()
+        );
+        self.finding(Kind::Absence, sentence, self.share(), check)
+    }
+}
+
+/// Longest time that a station stays on one other channel, in ns.
+const VISIT_MAX_NS: u64 = 600_000_000;
+
+/// A time in ns as people say it.
+fn length(ns: u64) -> String {
+    match ns {
+        0..10_000_000_000 => super::ms_or_s(ns),
+        _ => format!("{:.0} s", ns as f64 / 1e9),
+    }
+}
+
+/// A share with a digit behind the point if it is small.
+fn fine_percent(share: f64) -> String {
+    if share < 0.1 { format!("{:.1} %", 100.0 * share) } else { percent(share) }
+}
+
+fn power_save(away: &Away<'_>, totals: &Totals) -> Option<Finding> {
+    let air = &away.analysis.air;
+    let address = away.address();
+    let share = totals.asleep_ns as f64 / crate::document::length_ns(air) as f64;
     if share < DOZING_MIN {
         return None;
     }
-    Some(Finding {
-        kind: Kind::PowerSave,
-        sentence: format!(
-            "{address} saves power: it dozes {} times, {} of the time, for {} in the median and {} at \
-             most; what is for it waits until it wakes up",
-            totals.absences,
-            percent(share),
-            ms(schedule.asleep_ns),
-            ms(totals.longest_ns)
-        ),
-        frames: [first.frames.0, last.frames.1],
-        from_s: at(analysis, first.from_ns),
-        to_s: at(analysis, last.to_ns),
-        // It costs delay at the begin of traffic only.
-        harm: 0.1 * share.clamp(0.0, 1.0),
-        check: format!(
-            "Ping {address} once a second: answers that take up to a beacon interval longer than \
-             others come from here. Switch power save off (iw dev IFACE set power_save off) and \
-             look again"
-        ),
-        station: Some(address),
-    })
+    let beacons = air.stations.get(away.id).bss.and_then(|bss| air.beacons.get(&bss));
+    let interval = beacons.map_or(String::new(), |beacons| {
+        format!(" of {:.0} ms", f64::from(beacons.interval_tu) * 1.024)
+    });
+    let listens = air.joining.listen_interval(air.stations.get(away.id).address);
+    let listens = listens.map_or(String::new(), |listens| {
+        format!("; it has announced a listen interval of {listens}")
+    });
+    let sentence = format!(
+        "{address} saves power: it dozes {} times, {} of the time, for {} in the median and {} at \
+         most; packets for it wait until it wakes up{listens}",
+        totals.absences,
+        percent(share),
+        ms(away.schedule.asleep_ns),
+        ms(totals.longest_ns)
+    );
+    let check = format!(
+        "Ping {address} once a second: an answer is late by up to as many beacon intervals{interval} as \
+         its listen interval and the beacons that it misses. Switch power save off (iw dev IFACE set \
+         power_save off) and look again"
+    );
+    // It costs delay at the begin of traffic only.
+    away.finding(Kind::PowerSave, sentence, 0.1 * share.clamp(0.0, 1.0), check)
 }
 
 fn oscillation(analysis: &Analysis, id: StationId, absences: &[Absence]) -> Option<Finding> {

@@ -8,12 +8,26 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// A station leaves the channel again and again, for scans or other work.
+    /// A station leaves the channel again and again to look for networks.
     Scan,
     /// A station saves power, and what is for it waits.
     PowerSave,
     /// A station announces and takes back power save many times a second.
     PmOscillation,
+    /// A station serves other channels in turn: AWDL, Wi-Fi Direct.
+    TimeSharing,
+    /// A station lends its antenna to Bluetooth in turn.
+    Coexistence,
+    /// A station is away in a rhythm, for a reason that is not shown.
+    Absence,
+    /// Stations are thrown out again and again, or a flood of forged frames says so.
+    Deauthentication,
+    /// A network refuses a station.
+    JoinRefused,
+    /// A station and an access point do not agree on keys.
+    HandshakeFailed,
+    /// A station is far from its access point.
+    WeakSignal,
     /// An access point goes on sending to a station that is away.
     SentInVain,
     /// Much is sent again.
@@ -69,9 +83,16 @@ impl Kind {
             | Self::SlowStation
             | Self::MonitorMisses
             | Self::ChannelHopping
+            | Self::JoinRefused
+            | Self::HandshakeFailed
             | Self::SeveralInterfaces => Certainty::Shown,
             Self::Scan
             | Self::PowerSave
+            | Self::TimeSharing
+            | Self::Coexistence
+            | Self::Absence
+            | Self::Deauthentication
+            | Self::WeakSignal
             | Self::SentInVain
             | Self::Unanswered
             | Self::LegacyProtection
@@ -88,9 +109,20 @@ impl Kind {
     /// A circumstance that would make findings of this kind wrong.
     pub const fn unless(self) -> &'static str {
         match self {
-            Self::Scan => "the station works on another channel for another reason",
+            Self::Scan => {
+                "another station uses this address, or the station does not count up its numbers"
+            }
             Self::PowerSave => "the station scans while it has little to send",
             Self::PmOscillation => "several stations have this address",
+            Self::TimeSharing => "another timer of the station has this rhythm",
+            Self::Coexistence => "the station serves another channel instead",
+            Self::Absence => "the station saves power in a fixed rhythm",
+            Self::Deauthentication => {
+                "the access point itself sends them, to steer stations or as it restarts"
+            }
+            Self::JoinRefused => "the answer is forged",
+            Self::HandshakeFailed => "the monitor has missed messages",
+            Self::WeakSignal => "the monitor hears the two otherwise than they hear each other",
             Self::SentInVain => "the monitor has missed the frame that ends the absence",
             Self::HighRetry => {
                 "the monitor hears retries better than the rest, and no answers prove the rest"

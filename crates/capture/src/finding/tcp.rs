@@ -97,12 +97,16 @@ fn losses(
     }
     Some(Finding {
         sentence: format!(
-            "TCP from {} sends {} of {} segments again ({}); of the copies before, {}",
+            "TCP from {} sends {} of {} segments again ({}); of the copies before, {}{}",
             name(key, index),
             tcp.retransmissions,
             tcp.segments,
             percent(share),
-            fates.join(", ")
+            fates.join(", "),
+            match tcp.out_of_order {
+                0 => String::new(),
+                number => format!("; {number} more were overtaken, and not sent again"),
+            }
         ),
         harm: (10.0 * share).min(0.9),
         check:

@@ -1,8 +1,7 @@
 //! The AVS header (LINKTYPE 163), 64 bytes or more, big-endian: version, length, the MAC's
 //! clock in us, the host's, PHY, channel, rate in 100 kb/s, antenna, priority, kind of signal,
 //! signal, noise, preamble, encoding. Signal and noise are taken where their kind is dBm.
-//! Whether the frame ends with its FCS is not said; as other readers do, we take it that it
-//! does not.
+//! The header does not say whether the frame ends with its FCS; see [`super::open`].
 
 use super::Radio;
 use crate::rate::Rate;
@@ -15,6 +14,12 @@ const HEADER_BYTES: usize = 64;
 const DBM: u32 = 2;
 /// The PHY that is 802.11b's; its rates are those of CCK and DSSS.
 const PHY_DSSS: u32 = 4;
+
+/// Whether this begins as an AVS header does.
+pub(super) fn is_avs(bytes: &[u8]) -> bool {
+    let version = bytes.first_chunk().copied().map(u32::from_be_bytes);
+    version.is_some_and(|version| version & 0xffff_f000 == MAGIC)
+}
 
 /// What the receiver knew, and where the MPDU begins.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Radio, usize), Error> {

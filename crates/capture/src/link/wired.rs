@@ -1,5 +1,5 @@
 //! Link layers of interfaces that are no monitors: Ethernet with VLAN tags, the cooked headers
-//! of Linux' interface `any` (versions 1 and 2), and bare IP packets.
+//! of Linux' interface `any` (versions 1 and 2), BSD's loopback, and bare IP packets.
 
 use super::LinkType;
 use lasthop_units::MacAddr;
@@ -27,10 +27,23 @@ pub(crate) const IPV6: u16 = 0x86dd;
 /// EtherTypes of VLAN tags (IEEE 802.1Q, 802.1ad).
 const VLAN: [u16; 2] = [0x8100, 0x88a8];
 
+/// Of an address family of BSD's loopback: in the byte order of the host that wrote it (0), or of
+/// the network (108); both are small numbers. IPv6 has another one on each system: Linux, NetBSD
+/// and OpenBSD, FreeBSD, Darwin.
+fn ethertype_of(family: [u8; 4]) -> Option<u16> {
+    let family = u32::from_be_bytes(family).min(u32::from_le_bytes(family));
+    match family {
+        2 => Some(IPV4),
+        10 | 24 | 28 | 30 => Some(IPV6),
+        _ => None,
+    }
+}
+
 pub(super) fn parse(link: LinkType, bytes: &[u8]) -> Result<Wired<'_>, Error> {
     let layer = match link {
         LinkType::Ethernet => "Ethernet",
         LinkType::Ip => "IP",
+        LinkType::Loopback => "BSD loopback",
         _ => "Linux cooked",
     };
     let short = |needs: usize| {
@@ -53,6 +66,10 @@ pub(super) fn parse(link: LinkType, bytes: &[u8]) -> Result<Wired<'_>, Error> {
                 return Err(short(20));
             }
             (address(12).filter(|_| bytes[11] == 6), None, u16_at(0).unwrap_or_default(), 20)
+        }
+        LinkType::Loopback => {
+            let family = bytes.first_chunk::<4>().ok_or_else(|| short(4))?;
+            (None, None, ethertype_of(*family).unwrap_or_default(), 4)
         }
         LinkType::Ip => {
             let version = bytes.first().ok_or_else(|| short(1))? >> 4;
@@ -78,4 +95,32 @@ pub(super) fn parse(link: LinkType, bytes: &[u8]) -> Result<Wired<'_>, Error> {
     }
     let packet = bytes.get(offset..).unwrap_or_default();
     Ok(Wired { source, destination, ethertype, packet, offset })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_in_either_order() {
+        for (family, ethertype) in [(2u32, IPV4), (10, IPV6), (24, IPV6), (28, IPV6), (30, IPV6)] {
+            for head in [family.to_le_bytes(), family.to_be_bytes()] {
+                let bytes = [&head[..], &[0x45, 1, 2]].concat();
+                let wired = parse(LinkType::Loopback, &bytes).unwrap();
+                assert_eq!(
+                    (wired.ethertype, wired.packet, wired.offset),
+                    (ethertype, &bytes[4..], 4)
+                );
+            }
+        }
+        // AppleTalk carries no IP, and three bytes are no family.
+        assert_eq!(parse(LinkType::Loopback, &[16, 0, 0, 0, 1]).unwrap().ethertype, 0);
+        assert!(parse(LinkType::Loopback, &[2, 0, 0]).is_err());
+        for code in [12, 14, 101, 228, 229] {
+            assert_eq!(LinkType::from_code(code), LinkType::Ip);
+        }
+        for code in [0, 108] {
+            assert_eq!(LinkType::from_code(code), LinkType::Loopback);
+        }
+    }
 }

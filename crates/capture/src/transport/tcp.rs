@@ -1,7 +1,14 @@
 //! Segments of TCP as somebody in between sees them.
+//!
+//! Bytes that were seen before were sent again. Bytes that were passed over and come now were
+//! overtaken, or their first copy was lost or missed before here. The identification of IP
+//! (RFC 791), which senders count up, and the time since decide.
+
+mod gaps;
 
 use super::Carrier;
 use crate::series::Seconds;
+use gaps::{Gaps, Late};
 use std::collections::VecDeque;
 
 /// One direction of a flow.
@@ -43,7 +50,9 @@ pub struct TcpDirection {
     pub segments: u64,
     /// Segments sent again.
     pub retransmissions: u64,
-    /// Of them, by what became of the copy before.
+    /// Segments that others have overtaken: their bytes were passed over, and not seen before.
+    pub out_of_order: u64,
+    /// Retransmissions by the fate of the copy before.
     pub fates: [u64; 3],
     /// Acknowledgements without news and payload.
     pub duplicate_acks: u64,
@@ -62,6 +71,8 @@ pub struct TcpDirection {
     /// Segments that may be sent again or acknowledged: first byte, number behind the last, how
     /// they came, when, and whether they were sent once only.
     recent: VecDeque<Sent>,
+    /// Bytes that were passed over.
+    gaps: Gaps,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +105,18 @@ const FIN: u8 = 1;
 const RST: u8 = 4;
 const ACK: u8 = 16;
 
+impl TcpDirection {
+    /// A segment that may be sent again or acknowledged, in its place by number.
+    fn remember(&mut self, sent: Sent) {
+        if self.recent.len() >= RECENT_MAX {
+            self.recent.pop_front();
+        }
+        let later = self.recent.iter().rev().take_while(|it| is_after(it.first, sent.first));
+        let place = self.recent.len() - later.count();
+        self.recent.insert(place, sent);
+    }
+}
+
 impl Direction {
     pub(super) fn handle_packet(&mut self, bytes: u64, carrier: Carrier) {
         self.packets += 1;
@@ -124,12 +147,15 @@ impl Direction {
     }
 }
 
-/// A segment in direction `this`; `bytes` with its header, also those that were not captured.
+/// A segment in direction `this`; `bytes` with its header, also those that were not captured;
+/// `id` is the identification of its IPv4 header.
+#[expect(clippy::too_many_arguments, reason = "all that is known of a segment, once")]
 pub(super) fn handle_segment(
     this: &mut Direction,
     other: &mut Direction,
     segment: &[u8],
     bytes: u64,
+    id: Option<u16>,
     carrier: Carrier,
     second: usize,
     fate: &dyn Fn((u32, u8, u16)) -> Option<bool>,
@@ -149,6 +175,7 @@ pub(super) fn handle_segment(
         tcp.next = None;
         tcp.acknowledged = None;
         tcp.recent.clear();
+        tcp.gaps = Gaps::default();
     }
     let window = u16::from_be_bytes([w0, w1]);
     tcp.zero_windows += u64::from(window == 0 && flags & (SYN | RST | FIN) == 0);
@@ -164,11 +191,24 @@ pub(super) fn handle_segment(
             tcp.next = Some(behind);
         }
         let again = is_after(next, sequence);
+        let late = match again && payload > 0 && !probe {
+            true => tcp.gaps.fill(sequence, behind, id, carrier, tcp.rtt.map(|(least, ..)| least)),
+            false => None,
+        };
         if payload > 0 {
             tcp.segments += 1;
             news = if is_after(behind, next) { payload.min(fresh) } else { 0 };
+            if late.is_some() {
+                news = payload;
+            }
+            if !again {
+                tcp.gaps.advance(next, sequence, id, carrier.at_ns);
+            }
         }
-        if again && payload > 0 && !probe {
+        if late == Some(Late::Overtaken) {
+            tcp.out_of_order += 1;
+            tcp.remember(Sent { first: sequence, behind, carrier, once: true });
+        } else if again && payload > 0 && !probe {
             tcp.retransmissions += 1;
             this.seconds.at(second).retransmissions += 1;
             let before = tcp.recent.iter_mut().rev().find(|sent| sent.first == sequence);
@@ -178,15 +218,18 @@ pub(super) fn handle_segment(
                 None => Fate::Unknown,
             };
             tcp.fates[fate as usize] += 1;
-            if let Some(sent) = before {
-                sent.once = false;
-                sent.carrier = carrier;
+            match before {
+                Some(sent) => {
+                    sent.once = false;
+                    sent.carrier = carrier;
+                }
+                None if late.is_some() => {
+                    tcp.remember(Sent { first: sequence, behind, carrier, once: false });
+                }
+                None => {}
             }
         } else if payload > 0 {
-            if tcp.recent.len() >= RECENT_MAX {
-                tcp.recent.pop_front();
-            }
-            tcp.recent.push_back(Sent { first: sequence, behind, carrier, once: true });
+            tcp.remember(Sent { first: sequence, behind, carrier, once: true });
         }
     }
     if let (Some(next), Some(acknowledged)) =

@@ -26,6 +26,20 @@ fn scanning() -> Scene {
     Scene::new("scan", "scan/fig3.toml", &sets)
 }
 
+/// The laptop of `scan.toml` leaves for one channel at a time, and pings.
+fn leaving(away: &str, period: &str, ping: &str, duration: &str) -> Scene {
+    let sets = [
+        format!("duration=\"{duration}\""),
+        format!("node.laptop.scan.away=\"{away}\""),
+        format!("node.laptop.scan.period=\"{period}\""),
+        "node.laptop.scan.start=\"1s\"".to_owned(),
+        "node.laptop.scan.channels=1".to_owned(),
+        format!("flow.ping-laptop.interval=\"{ping}\""),
+        "flow.stream.rate=\"100kb/s\"".to_owned(),
+    ];
+    Scene::new("leaving", "scan.toml", &sets.each_ref().map(String::as_str))
+}
+
 /// The 26 absences of a degraded period, each within a millisecond, and the schedule behind them
 /// also when a fifth of the frames is missing.
 #[test]
@@ -36,9 +50,9 @@ fn absences_are_where_they_were() {
         let mut all_off = 0;
         for seed in 1..=SEEDS {
             let analysis = Monitor { missing, seed, ..Monitor::WHOLE }.hear(&scene);
-            let (_, absences) = analysis.air.absences.first_key_value().unwrap();
+            let (id, absences) = analysis.air.absences.first_key_value().unwrap();
             let found = absences.so_far();
-            let schedule = Schedule::of(found).unwrap();
+            let schedule = Schedule::of(&analysis.air, *id, usize::MAX).unwrap();
             assert_eq!(schedule.cause, Cause::Scan);
             assert_eq!(schedule.periods.len(), 1);
             assert_eq!(schedule.absences, 26, "{missing} missing, seed {seed}");
@@ -137,8 +151,8 @@ fn a_run_that_the_capture_cuts_is_not_a_shorter_one() {
     let sets = ["duration=\"20s\"", "node.sta1.scan.start=\"2s\"", "node.sta1.scan.period=\"14s\""];
     let scene = Scene::new("two scans", "scan/fig3.toml", &sets);
     let analysis = heard(&scene, 0.0);
-    let (_, absences) = analysis.air.absences.first_key_value().expect("there are");
-    let schedule = Schedule::of(absences.so_far()).expect("there are");
+    let (id, _) = analysis.air.absences.first_key_value().expect("there are");
+    let schedule = Schedule::of(&analysis.air, *id, usize::MAX).expect("there are");
     let counts: Vec<_> = schedule.periods.iter().map(|it| it.absences.1 - it.absences.0).collect();
     assert!(counts[0] == 26 && counts[1] < 20, "{counts:?}");
     assert_eq!(schedule.absences, 26);
@@ -161,6 +175,9 @@ fn findings_name_the_cause() {
         (Scene::new("hidden", "hidden.toml", &["duration=\"4s\""]), Some(Kind::HiddenStation)),
         (Scene::new("crowd", "contention.toml", &["duration=\"3s\""]), Some(Kind::Collisions)),
         (Scene::new("doze", "doze.toml", &[]), Some(Kind::PowerSave)),
+        (leaving("90ms", "500ms", "10ms", "30s"), Some(Kind::TimeSharing)),
+        (leaving("250ms", "33s", "20ms", "110s"), Some(Kind::Absence)),
+        (leaving("120ms", "15s", "40ms", "50s"), Some(Kind::Absence)),
         (Scene::new("fine", "hello.toml", &["duration=\"2s\""]), None),
     ] {
         assert_eq!(worst(&heard(&scene, 0.0)), kind, "{}", scene.name);

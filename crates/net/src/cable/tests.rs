@@ -31,6 +31,7 @@ fn drain(wire: &mut Cable) -> Vec<(Instant, Packet)> {
 #[test]
 fn packets_take_turns_and_then_travel() {
     let config = CableConfig {
+        is_interface: false,
         rate: Some(Bitrate::from_mbps(100)),
         delay: Duration::from_millis(5),
         ..CableConfig::default()
@@ -105,6 +106,7 @@ fn the_long_run_rate_is_exact() {
 #[test]
 fn a_full_queue_drops_arrivals() {
     let config = CableConfig {
+        is_interface: false,
         rate: Some(Bitrate::from_mbps(10)),
         queue: QueueConfig::DropTail { limit: Limit::Packets(4) },
         ..CableConfig::default()
@@ -158,6 +160,7 @@ fn codel_works_on_a_wire() {
 fn a_late_driver_changes_nothing() {
     let run = |punctual: bool| {
         let config = CableConfig {
+            is_interface: false,
             rate: Some(Bitrate::from_mbps(10)),
             queue: QueueConfig::RFC_8289,
             ..CableConfig::default()
@@ -223,6 +226,7 @@ fn jitter_has_its_moments() {
 fn jitter_reorders_only_on_request() {
     for reorder in [false, true] {
         let config = CableConfig {
+            is_interface: false,
             delay: Duration::from_millis(5),
             jitter: Jitter::Uniform(Duration::from_millis(5)),
             reorder,
@@ -248,6 +252,7 @@ proptest! {
         which in 0..4, reorder: bool, adjustable: bool, jitter_ns in 0..500_000u64, loss in 0.0..0.5,
     ) {
         let config = CableConfig {
+            is_interface: false,
             rate_changes: Vec::new(),
             rate_repeat: None,
             rate: rate.map(Bitrate::from_bps),
@@ -306,6 +311,7 @@ proptest! {
         in_bytes: bool, loss in 0.0..0.3, jitter_ns in 0..50_000u64,
     ) {
         let config = CableConfig {
+            is_interface: false,
             rate_changes: Vec::new(),
             rate_repeat: None,
             rate: Some(Bitrate::from_bps(rate)),
@@ -405,6 +411,7 @@ fn a_queue_drains_at_the_rate_of_the_moment() {
     ];
     let arrivals = queues.map(|queue| {
         let config = CableConfig {
+            is_interface: false,
             rate: Some(Bitrate::from_mbps(4)),
             rate_changes: changes.into(),
             rate_repeat: None,

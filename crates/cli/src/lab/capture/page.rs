@@ -35,6 +35,9 @@ pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecon
         document.findings.iter().for_each(|it| body.push_str(&finding(it)));
         body.push_str("</ol>");
     }
+    if document.findings_left_out > 0 {
+        let _ = write!(body, "<p>And {} of the same kinds.</p>", document.findings_left_out);
+    }
     body.push_str("</section>");
     body.push_str(&unknown(document));
     body.push_str(&document.airtime.as_ref().map(air).unwrap_or_default());
@@ -169,7 +172,7 @@ fn absences(document: &CaptureDocument) -> String {
                 away.awake_ms.map_or(String::new(), value),
                 away.periods.len().to_string(),
                 away.absences_per_period.to_string(),
-                away.every_s.map_or(String::new(), value),
+                away.every_s.or(away.cycle_s).map_or(String::new(), value),
             ])
         })
         .collect();

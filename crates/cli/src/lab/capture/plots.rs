@@ -178,7 +178,7 @@ fn retries(air: &Air, link: &Link) -> Panel {
 
 /// Shades periods of scans.
 fn shade(air: &Air, panel: Panel) -> Panel {
-    let schedules = air.absences.values().filter_map(|it| Schedule::of(it.so_far()));
+    let schedules = air.absences.keys().filter_map(|id| Schedule::of(air, *id, usize::MAX));
     let scans = schedules.filter(|schedule| schedule.cause == Cause::Scan);
     let periods = scans.flat_map(|schedule| schedule.periods);
     periods.fold(panel, |panel, period| {
@@ -207,7 +207,7 @@ fn away(air: &Air) -> Vec<Panel> {
     });
     let mut panels = vec![strip("", names.collect(), intervals.collect())];
     let scans = stations.iter().filter_map(|(id, absences)| {
-        let schedule = Schedule::of(absences.so_far())?;
+        let schedule = Schedule::of(air, **id, usize::MAX)?;
         let longest = schedule.periods.iter().max_by_key(|p| p.absences.1 - p.absences.0)?;
         let scanned = schedule.cause == Cause::Scan && schedule.periods.len() > 1;
         scanned.then(|| (**id, &absences.so_far()[longest.absences.0..longest.absences.1]))

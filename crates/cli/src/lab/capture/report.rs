@@ -35,6 +35,9 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     for (index, finding) in document.findings.iter().enumerate() {
         out.push_str(&sentence(index + 1, finding, stream));
     }
+    if document.findings_left_out > 0 {
+        let _ = writeln!(out, "  and {} of the same kinds", count(document.findings_left_out));
+    }
     if !document.unknown.is_empty() {
         out.push_str(&title("What is not known"));
         let width = console::width().min(WIDTH_MAX);
@@ -141,6 +144,7 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
     for (number, what) in [
         (errors, "malformed; --json lists frame, field and offset"),
         (unused.bad_fcs, "with a wrong check sequence: in no analysis"),
+        (unused.without_fcs, "without the check sequence that their headers announce: not checked"),
         (unused.too_short, "cut too short for their headers"),
         (unused.unsupported, "of a link type that cannot be read"),
         (closed, "encrypted: their headers are used, their content is not"),
@@ -369,7 +373,7 @@ fn absences(document: &CaptureDocument, stream: Stream) -> String {
                 away.awake_ms.map_or(String::new(), value),
                 away.periods.len().to_string(),
                 away.absences_per_period.to_string(),
-                away.every_s.map_or(String::new(), value),
+                away.every_s.or(away.cycle_s).map_or(String::new(), value),
             ])
         })
         .collect();

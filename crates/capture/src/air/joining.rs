@@ -1,0 +1,223 @@
+//! Stations that join a network, are refused, or are thrown out: Authentication, (Re)Association,
+//! Deauthentication and Disassociation frames (IEEE 802.11-2020, 9.3.3, 11.3), and the messages of
+//! the 4-way handshake ([`handshake`]; 12.7.6). Frames that the MAC repeats count once. Some
+//! thousand pairs of addresses are followed; the rest is counted.
+
+pub mod handshake;
+pub mod words;
+
+use crate::frame::Frame;
+use handshake::{Handshake, Message};
+use lasthop_units::MacAddr;
+use lasthop_wifi::wire::Kind;
+use std::collections::BTreeMap;
+
+/// Frames that begin and end associations.
+#[derive(Debug, Default)]
+pub struct Joining {
+    /// Deauthentications and disassociations, by network.
+    pub removals: BTreeMap<MacAddr, Removals>,
+    /// Refusals, by access point, station, kind of frame and status code.
+    pub refusals: BTreeMap<(MacAddr, MacAddr, Step, u16), Seen>,
+    /// Handshakes, by access point and station.
+    pub handshakes: BTreeMap<(MacAddr, MacAddr), Handshake>,
+    /// Frames of pairs and networks for which there was no place.
+    pub left_out: u64,
+    /// Listen intervals in beacon intervals, by station.
+    listen_intervals: BTreeMap<MacAddr, u16>,
+    /// Handshakes that have begun and not ended.
+    open: u32,
+}
+
+/// A step on the way into a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// An Authentication frame.
+    Authentication,
+    /// Association or reassociation.
+    Association,
+}
+
+/// Number, places and times of frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Number of the frames.
+    pub count: u64,
+    /// Numbers of the first and the last.
+    pub frames: (u64, u64),
+    /// Times of the first and the last, in ns since 1970.
+    pub times: (u64, u64),
+}
+
+/// Deauthentications and disassociations of a network.
+#[derive(Clone, Debug, Default)]
+pub struct Removals {
+    /// All of them, those that the MAC repeats included.
+    pub all: u64,
+    /// Of them, disassociations.
+    pub disassociations: u64,
+    /// Frames without the Retry bit.
+    pub seen: Seen,
+    /// Most frames without the Retry bit in a second.
+    pub most_a_second: u64,
+    /// By reason; `None` if it is encrypted.
+    pub reasons: BTreeMap<Option<u16>, u64>,
+    /// By station, or by the group address.
+    pub stations: BTreeMap<MacAddr, Removed>,
+    second: (u64, u64),
+}
+
+/// Removals of a station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Number of the frames.
+    pub frames: u64,
+    /// Times that are seconds apart.
+    pub times: u64,
+    latest_ns: u64,
+}
+
+/// Networks, pairs and stations that are followed.
+const FOLLOWED_MAX: usize = 4_096;
+/// Reasons and stations of a network.
+const REASONS_MAX: usize = 64;
+const STATIONS_MAX: usize = 256;
+/// Frames that are further apart are of another removal.
+const APART_NS: u64 = 2_000_000_000;
+
+impl Seen {
+    fn add(&mut self, frame: &Frame<'_>) {
+        if self.count == 0 {
+            (self.frames.0, self.times.0) = (frame.number, frame.at_ns);
+        }
+        self.count += 1;
+        (self.frames.1, self.times.1) = (frame.number, frame.at_ns.max(self.times.1));
+    }
+}
+
+impl Joining {
+    /// A management frame.
+    pub fn handle_management(&mut self, frame: &Frame<'_>) {
+        let (Some(from), Some(bssid)) = (frame.transmitter(), frame.view.bssid()) else { return };
+        let to = frame.receiver();
+        // Neither ciphertext nor a later fragment begins with the fixed fields.
+        let is_plain = !frame.control.flags.protected
+            && frame.view.sequence_control().is_some_and(|control| control.fragment == 0);
+        let body = if is_plain { frame.body() } else { &[] };
+        let word = |at: usize| body.get(at..)?.first_chunk().copied().map(u16::from_le_bytes);
+        let is_repeated = frame.control.flags.retry;
+        match frame.kind() {
+            Kind::Deauthentication | Kind::Disassociation => {
+                self.handle_removal(frame, bssid, from, to, word(0), is_repeated);
+            }
+            Kind::Authentication if from == bssid && !is_repeated => {
+                if let Some(status) = word(4).filter(|status| words::is_refusal(*status)) {
+                    self.refuse(frame, (from, to, Step::Authentication, status));
+                }
+            }
+            Kind::AssociationResponse | Kind::ReassociationResponse if !is_repeated => {
+                if let Some(status) = word(2).filter(|status| words::is_refusal(*status)) {
+                    self.refuse(frame, (from, to, Step::Association, status));
+                }
+            }
+            Kind::AssociationRequest | Kind::ReassociationRequest => {
+                let has_place = self.listen_intervals.len() < FOLLOWED_MAX
+                    || self.listen_intervals.contains_key(&from);
+                if let (Some(interval), true) = (word(2), has_place) {
+                    self.listen_intervals.insert(from, interval);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A message of the 4-way handshake that the MAC does not only repeat.
+    pub fn handle_message(
+        &mut self,
+        access_point: MacAddr,
+        station: MacAddr,
+        message: Message,
+        number: u64,
+        at_ns: u64,
+    ) {
+        let key = (access_point, station);
+        if self.handshakes.len() >= FOLLOWED_MAX && !self.handshakes.contains_key(&key) {
+            self.left_out += 1;
+            return;
+        }
+        let handshake = self.handshakes.entry(key).or_default();
+        let before = handshake.is_open();
+        handshake.handle_message(message, number, at_ns);
+        self.open = self.open + u32::from(handshake.is_open()) - u32::from(before);
+    }
+
+    /// An encrypted data frame between two: they have agreed on a key.
+    pub fn handle_protected(&mut self, a: MacAddr, b: MacAddr) {
+        if self.open == 0 {
+            return;
+        }
+        for key in [(a, b), (b, a)] {
+            self.end(key, |handshake| handshake.handle_protected());
+        }
+    }
+
+    /// The listen interval that a station has announced, in beacon intervals.
+    pub fn listen_interval(&self, station: MacAddr) -> Option<u16> {
+        self.listen_intervals.get(&station).copied()
+    }
+
+    fn end(&mut self, key: (MacAddr, MacAddr), change: impl FnOnce(&mut Handshake)) {
+        let Some(handshake) = self.handshakes.get_mut(&key) else { return };
+        let before = handshake.is_open();
+        change(handshake);
+        self.open = self.open + u32::from(handshake.is_open()) - u32::from(before);
+    }
+
+    fn refuse(&mut self, frame: &Frame<'_>, key: (MacAddr, MacAddr, Step, u16)) {
+        if self.refusals.len() >= FOLLOWED_MAX && !self.refusals.contains_key(&key) {
+            self.left_out += 1;
+            return;
+        }
+        self.refusals.entry(key).or_default().add(frame);
+    }
+
+    fn handle_removal(
+        &mut self,
+        frame: &Frame<'_>,
+        bssid: MacAddr,
+        from: MacAddr,
+        to: MacAddr,
+        reason: Option<u16>,
+        is_repeated: bool,
+    ) {
+        for key in [(from, to), (to, from)] {
+            self.end(key, |handshake| handshake.handle_removal(reason, frame.number, frame.at_ns));
+        }
+        if self.removals.len() >= FOLLOWED_MAX && !self.removals.contains_key(&bssid) {
+            self.left_out += 1;
+            return;
+        }
+        let removals = self.removals.entry(bssid).or_default();
+        removals.all += 1;
+        if is_repeated {
+            return;
+        }
+        removals.disassociations += u64::from(frame.kind() == Kind::Disassociation);
+        removals.seen.add(frame);
+        let second = frame.at_ns / 1_000_000_000;
+        let count = if removals.second.0 == second { removals.second.1 + 1 } else { 1 };
+        removals.second = (second, count);
+        removals.most_a_second = removals.most_a_second.max(count);
+        if removals.reasons.len() < REASONS_MAX || removals.reasons.contains_key(&reason) {
+            *removals.reasons.entry(reason).or_default() += 1;
+        }
+        let station = if from == bssid { to } else { from };
+        if removals.stations.len() < STATIONS_MAX || removals.stations.contains_key(&station) {
+            let removed = removals.stations.entry(station).or_default();
+            let is_apart = frame.at_ns.saturating_sub(removed.latest_ns) >= APART_NS;
+            removed.frames += 1;
+            removed.times += u64::from(is_apart);
+            removed.latest_ns = frame.at_ns;
+        }
+    }
+}

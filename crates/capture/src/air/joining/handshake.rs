@@ -1,0 +1,162 @@
+//! The 4-way handshake of an access point and a station from outside (IEEE 802.11-2020, 12.7.6):
+//! which messages came, and how it ended. A handshake has failed if message 1 comes a third
+//! time and message 3 never does, or if either side takes its leave for that reason. Encrypted data shows
+//! that it succeeded, whatever was missed of it.
+
+/// A message of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The access point's nonce.
+    First,
+    /// The station's nonce, and the proof that it knows the key.
+    Second,
+    /// The access point's proof, and the group's key.
+    Third,
+    /// The confirmation.
+    Fourth,
+}
+
+/// All attempts of a pair.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handshake {
+    /// Attempts that succeeded.
+    pub done: u32,
+    /// Attempts that failed.
+    pub failed: u32,
+    /// Messages of the last one that failed.
+    pub messages: [u32; 4],
+    /// The reason with which it was given up, if one was heard.
+    pub reason: Option<u16>,
+    /// Numbers of the first frame of the first attempt that failed, and of the last one's last.
+    pub frames: (u64, u64),
+    /// Times of these frames, in ns since 1970.
+    pub times: (u64, u64),
+    current: Option<Attempt>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Attempt {
+    messages: [u32; 4],
+    first: (u64, u64),
+    last: (u64, u64),
+}
+
+/// Messages 1 without message 3 that are a failure. hostapd sends four, a second apart.
+const FIRST_MIN: u32 = 3;
+/// After this time another attempt begins, in ns.
+const PAUSE_NS: u64 = 5_000_000_000;
+/// Reasons that say that the handshake failed (table 9-49): the authentication is not valid any
+/// more (hostapd's, when its messages are not answered), MIC failure, timeout, another RSN element
+/// than in beacons, IEEE 802.1X failed.
+const FAILURES: [u16; 5] = [2, 14, 15, 17, 23];
+
+impl Handshake {
+    /// Whether an attempt is on its way.
+    pub const fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
+    pub(super) fn handle_message(&mut self, message: Message, number: u64, at_ns: u64) {
+        let is_new = |attempt: &Attempt| {
+            let is_late = at_ns.saturating_sub(attempt.last.1) > PAUSE_NS;
+            is_late || message == Message::First && attempt.messages[2] > 0
+        };
+        if self.current.as_ref().is_some_and(is_new) {
+            self.settle(None);
+        }
+        let here = (number, at_ns);
+        let attempt =
+            self.current.get_or_insert(Attempt { messages: [0; 4], first: here, last: here });
+        attempt.messages[message as usize] += 1;
+        attempt.last = here;
+        if message == Message::Fourth {
+            self.succeed();
+        }
+    }
+
+    pub(super) fn handle_protected(&mut self) {
+        if self.current.is_some() {
+            self.succeed();
+        }
+    }
+
+    pub(super) fn handle_removal(&mut self, reason: Option<u16>, number: u64, at_ns: u64) {
+        if let Some(attempt) = &mut self.current {
+            attempt.last = (number, at_ns);
+        }
+        self.settle(reason);
+    }
+
+    /// As it is now, an attempt on its way included.
+    pub fn so_far(&self) -> Self {
+        let mut settled = self.clone();
+        settled.settle(None);
+        settled
+    }
+
+    fn succeed(&mut self) {
+        self.current = None;
+        self.done += 1;
+    }
+
+    /// The attempt has ended, with the reason of a deauthentication if there was one.
+    fn settle(&mut self, reason: Option<u16>) {
+        let Some(attempt) = self.current.take() else { return };
+        let [first, _, third, _] = attempt.messages;
+        let given_up = reason.filter(|reason| FAILURES.contains(reason));
+        match () {
+            () if given_up.is_some() || first >= FIRST_MIN && third == 0 => {
+                if self.failed == 0 {
+                    (self.frames.0, self.times.0) = attempt.first;
+                }
+                (self.frames.1, self.times.1) = attempt.last;
+                self.failed += 1;
+                self.messages = attempt.messages;
+                self.reason = given_up.or(self.reason);
+            }
+            // Message 4 was missed.
+            () if third > 0 && reason.is_none() => self.done += 1,
+            () => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Message::{First, Fourth, Second, Third};
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Messages a second apart.
+    fn of(messages: &[Message]) -> Handshake {
+        let mut handshake = Handshake::default();
+        for (n, message) in (1u64..).zip(messages) {
+            handshake.handle_message(*message, n, n * SECOND);
+        }
+        handshake
+    }
+
+    #[test]
+    fn how_it_ends() {
+        let counts = |handshake: Handshake| (handshake.so_far().done, handshake.so_far().failed);
+        assert_eq!(counts(of(&[First, Second, Third, Fourth])), (1, 0));
+        assert_eq!(counts(of(&[First, First, Second, Third])), (1, 0));
+        assert_eq!(counts(of(&[First, Second])), (0, 0));
+        // Another passphrase: hostapd sends message 1 four times, and takes its leave.
+        let mut wrong = of(&[First, Second, First, Second, First, Second, First, Second]);
+        wrong.handle_removal(Some(2), 9, 9 * SECOND);
+        assert_eq!((wrong.failed, wrong.messages, wrong.reason), (1, [4, 4, 0, 0], Some(2)));
+        assert_eq!((wrong.frames, wrong.times), ((1, 9), (SECOND, 9 * SECOND)));
+        // A station that does not answer.
+        assert_eq!(counts(of(&[First, First, First])), (0, 1));
+        // It did, and the monitor has missed it all: there is encrypted data.
+        let mut missed = of(&[First, First, First]);
+        missed.handle_protected();
+        assert_eq!(counts(missed), (1, 0));
+        // Somebody leaves, for another reason.
+        let mut leaves = of(&[First, Second]);
+        leaves.handle_removal(Some(3), 9, 9 * SECOND);
+        assert_eq!(counts(leaves), (0, 0));
+    }
+}

@@ -1,0 +1,10 @@
+//! Captures that are made here frame by frame, with findings that they must have, and findings that
+//! they must not have.
+
+#![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
+
+mod absences;
+mod check;
+mod feed;
+mod joining;
+mod tcp;
