@@ -37,7 +37,7 @@ impl Sink for Lost {
     }
 
     fn program_flow(&mut self, _now: Instant, _id: FlowId, flow: &ProgramFlow) {
-        self.1.push(flow.clone());
+        self.1.push(*flow);
     }
 }
 

@@ -451,8 +451,7 @@ fn beacons_that_are_lost_are_missed() {
     assert_eq!(run.stats.beacons_missed, 0);
     // Of everything on the air half is lost, whatever the signal.
     config.change_links(|pair| {
-        pair.link =
-            LinkConfig { loss: Some(Probability::new(0.5).expect("one half")), ..pair.link.clone() }
+        pair.link = LinkConfig { loss: Some(Probability::new(0.5).expect("one half")), ..pair.link }
     });
     let run = Run::new(&config, AP, ms(333), SECOND * 4);
     assert!(run.stats.beacons_missed > 10, "{}", run.stats.beacons_missed);
