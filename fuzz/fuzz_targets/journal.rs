@@ -1,14 +1,19 @@
 //! Any bytes as the journal of a sweep, which is read into tables, gone on from, cut anywhere, and
-//! merged from shards. A journal that is cut loses the line that it was cut in, and nothing before;
-//! halves of one that are merged are the same sweep; an error names the folder. Bytes before a NUL
+//! merged from shards. A line whose checksum is not that of its content is damaged: tables are not
+//! made of it, and whoever goes on or merges counts it and leaves it out, as if it were not there. A
+//! journal that is cut loses the line that it was cut in, and nothing before; halves of one that are
+//! merged are the same sweep; an error names the folder. As next to nothing that is made up has a
+//! right checksum, each line is given its own, too, and then one bit is flipped. Bytes before a NUL
 //! are `sweep.json`; without one it is that of a sweep of two combinations, two runs each.
 #![no_main]
 
 use lasthop_fuzz::{Folder, quiet, watched};
 use lasthop_sweep::{
-    NamedTables, Outcome, Plan, Record, Request, Store, StoreError, merge, read_tables,
+    NamedTables, Outcome, Plan, Record, Request, Store, StoreError, Task, merge, read_tables,
 };
 use libfuzzer_sys::fuzz_target;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,76 +56,140 @@ impl Sweep {
         let asked = fs::read(folder.path().join("sweep.json")).expect("it was written");
         Self { plan, asked }
     }
+
+    fn key(&self, task: Task) -> Key {
+        let values = self.plan.values(task.combination as usize);
+        Key { values: values.into_iter().map(str::to_owned).collect(), run: task.run }
+    }
 }
 
 fuzz_target!(init: quiet(), |bytes: &[u8]| {
     watched(|| SWEEP.with(|sweep| whole(sweep.get_or_init(Sweep::new), bytes)));
 });
 
+/// What is before the checksum of a line, and behind it.
+const SUM: (&[u8], &[u8]) = (br#","sha256":""#, b"\"}\n");
+/// Bytes of a line from there on.
+const SUM_LENGTH: usize = SUM.0.len() + 16 + SUM.1.len();
+
+/// The lines of a journal that have an end.
+struct Lines<'a> {
+    /// Those whose checksum is right.
+    sound: Vec<&'a [u8]>,
+    /// How many have another one, or none, and are not blank.
+    damaged: usize,
+    /// All of them, with blanks for what is damaged.
+    blanked: Vec<u8>,
+}
+
+/// Which run a line is of.
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    values: Vec<String>,
+    run: u32,
+}
+
 fn whole(sweep: &Sweep, bytes: &[u8]) {
     let nul = bytes.iter().position(|byte| *byte == 0);
-    let (asked, journal) =
-        nul.map_or((&sweep.asked[..], bytes), |at| (&bytes[..at], &bytes[at + 1..]));
+    let (asked, journal) = nul.map_or((None, bytes), |at| (Some(&bytes[..at]), &bytes[at + 1..]));
+    let drawn = bytes.iter().fold(17_usize, |at, byte| at.wrapping_mul(31) ^ usize::from(*byte));
+    check(sweep, asked, journal, drawn);
+    if ended(journal).is_empty() {
+        return;
+    }
+    let mut sealed = sealed(journal);
+    if sealed != journal {
+        check(sweep, asked, &sealed, drawn);
+    }
+    let at = drawn % sealed.len();
+    sealed[at] ^= 1 << (drawn / sealed.len() % 8);
+    check(sweep, asked, &sealed, drawn);
+}
+
+/// Checks a journal; where it is cut is drawn.
+fn check(sweep: &Sweep, asked: Option<&[u8]>, journal: &[u8], drawn: usize) {
     let folder = Folder::new();
     let folder = folder.path();
     let file = folder.join("journal.jsonl");
-    fs::write(folder.join("sweep.json"), asked).expect("there is room");
-    fs::write(&file, journal).expect("there is room");
+    let write = |bytes: &[u8]| fs::write(&file, bytes).expect("there is room");
+    fs::write(folder.join("sweep.json"), asked.unwrap_or(&sweep.asked)).expect("there is room");
+    let lines = Lines::of(journal);
     // Tables of nothing take as long as others.
-    let is_empty = lines(journal).is_empty() && nul.is_none();
-    let tables = if is_empty { None } else { read(read_tables(folder), folder) };
-    if nul.is_none() {
-        go_on(sweep, folder, journal, tables.is_some());
+    let is_empty = lines.sound.is_empty() && asked.is_none();
+    write(journal);
+    if lines.damaged > 0 {
+        assert!(read(read_tables(folder), folder).is_none(), "tables were made of damaged lines");
+        write(&lines.blanked);
     }
-    let Some((_, tables)) = tables else { return };
-
-    if lines(journal).is_empty() {
+    let tables = if is_empty { None } else { read(read_tables(folder), folder) };
+    if asked.is_none() {
+        write(journal);
+        go_on(sweep, folder, &lines, tables.is_some());
+    }
+    if is_empty {
         return;
     }
-    let end = bytes.iter().fold(17_usize, |at, byte| at.wrapping_mul(31) ^ usize::from(*byte))
-        % (journal.len() + 1);
-    let kept = lines(&journal[..end]);
-    fs::write(&file, &journal[..end]).expect("there is room");
-    let (_, cut) = read(read_tables(folder), folder).expect("its lines can be read");
-    assert_eq!(rows(&cut), keys(kept).len());
-    assert!(rows(&cut) <= rows(&tables));
+    write(&lines.sound.concat());
+    assert!(read(read_tables(folder), folder) == tables, "no other line makes a difference");
 
     fs::remove_file(&file).expect("it is there");
-    let (all, first) = (lines(journal), kept.len());
-    fs::write(folder.join("journal.1-of-2.jsonl"), &all[..first]).expect("there is room");
-    fs::write(folder.join("journal.2-of-2.jsonl"), &all[first..]).expect("there is room");
+    let half = ended(&journal[..drawn % (journal.len() + 1)]).len();
+    let (first, second) = journal.split_at(half);
+    fs::write(folder.join("journal.1-of-2.jsonl"), first).expect("there is room");
+    fs::write(folder.join("journal.2-of-2.jsonl"), second).expect("there is room");
     assert!(read(read_tables(folder), folder).is_none(), "they are not merged");
-    let (runs, _) = merge(folder).expect("its lines can be read");
-    assert_eq!(runs, rows(&tables));
-    let (_, merged) = read(read_tables(folder), folder).expect("it was merged");
-    assert!(merged == tables, "halves that are merged are the whole");
+    let merged = read(merge(folder), folder);
+    let Some((asked, tables)) = tables else {
+        assert!(merged.is_none(), "no tables can be made of it");
+        return;
+    };
+    let merged = merged.expect("its lines can be read");
+    assert_eq!(merged.runs, rows(&tables));
+    assert_eq!(merged.runs, keys(&lines.sound).len());
+    assert_eq!(merged.asked, asked.combinations.saturating_mul(asked.runs.into()));
+    assert_eq!(merged.damaged, lines.damaged);
+    let (_, whole) = read(read_tables(folder), folder).expect("it was merged");
+    assert!(whole == tables, "halves that are merged are the whole");
+
+    let cut = &lines.blanked[..drawn % (lines.blanked.len() + 1)];
+    let kept = Lines::of(ended(cut)).sound;
+    assert!(lines.sound.starts_with(&kept), "only the line that it was cut in is lost");
+    write(cut);
+    let (_, cut) = read(read_tables(folder), folder).expect("its lines can be read");
+    assert_eq!(rows(&cut), keys(&kept).len());
 }
 
-/// Goes on from the journal, if its lines are runs.
-fn go_on(sweep: &Sweep, folder: &Path, journal: &[u8], is_read: bool) {
+/// Goes on from the journal in the folder, if its lines are runs.
+fn go_on(sweep: &Sweep, folder: &Path, lines: &Lines<'_>, is_read: bool) {
     let open = || read(Store::open(folder, &sweep.plan, None, false), folder);
+    let journal = || fs::read(folder.join("journal.jsonl")).expect("it is there");
     let Some(mut store) = open() else {
         assert!(!is_read, "tables were made of it");
         return;
     };
-    let kept = lines(journal);
-    let count = kept.iter().filter(|byte| **byte == b'\n').count();
-    assert_eq!(store.len(), count);
-    assert_eq!(fs::read(folder.join("journal.jsonl")).expect("it is there"), kept);
+    assert_eq!(store.len(), lines.sound.len());
+    assert_eq!(store.damaged(), lines.damaged);
+    assert_eq!(journal(), lines.blanked);
     let missing = store.missing(&sweep.plan);
-    assert!(missing.len() <= sweep.plan.runs());
+    let done = keys(&lines.sound);
+    let runs = 0..sweep.plan.runs_each();
+    let all = (0..sweep.plan.combinations() as u32)
+        .flat_map(|combination| runs.clone().map(move |run| Task { combination, run }));
+    let undone: Vec<Task> = all.filter(|task| !done.contains(&sweep.key(*task))).collect();
+    assert_eq!(missing, undone, "runs of damaged lines are made again");
     if let Some(task) = missing.first() {
-        let values = sweep.plan.values(task.combination as usize);
-        let values = values.into_iter().map(str::to_owned).collect();
-        let record = Record { values, run: task.run, outcome: Outcome::Error("none".into()) };
-        store.append(&record, &record.to_line()).expect("there is room");
+        let Key { values, run } = sweep.key(*task);
+        let record = Record { values, run, outcome: Outcome::Error("none".into()) };
+        let line = record.to_line();
+        store.append(&record, &line).expect("there is room");
         store.flush().expect("there is room");
         drop(store);
         let store = open().expect("one line was added");
-        assert_eq!(store.len(), count + 1);
+        assert_eq!(store.len(), lines.sound.len() + 1);
+        assert_eq!(store.damaged(), 0);
+        assert_eq!(journal(), [&lines.blanked, line.as_bytes()].concat());
         assert_eq!(store.missing(&sweep.plan), missing[1..]);
     }
-    fs::write(folder.join("journal.jsonl"), journal).expect("there is room");
 }
 
 fn read<T>(read: Result<T, StoreError>, folder: &Path) -> Option<T> {
@@ -128,23 +197,61 @@ fn read<T>(read: Result<T, StoreError>, folder: &Path) -> Option<T> {
         .ok()
 }
 
+impl<'a> Lines<'a> {
+    fn of(journal: &'a [u8]) -> Self {
+        let (mut sound, mut damaged, mut blanked) = (Vec::new(), 0, Vec::new());
+        for line in ended(journal).split_inclusive(|byte| *byte == b'\n') {
+            if line.len() >= SUM_LENGTH && line.ends_with(&sum(content(line))) {
+                sound.push(line);
+                blanked.extend_from_slice(line);
+            } else if line.trim_ascii().is_empty() {
+                blanked.extend_from_slice(line);
+            } else {
+                damaged += 1;
+                blanked.resize(blanked.len() + line.len() - 1, b' ');
+                blanked.push(b'\n');
+            }
+        }
+        Self { sound, damaged, blanked }
+    }
+}
+
 /// The lines that have an end.
-fn lines(journal: &[u8]) -> &[u8] {
+fn ended(journal: &[u8]) -> &[u8] {
     let end = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     &journal[..end]
 }
 
+/// What a line has before its checksum, or before the brace that it ends with.
+fn content(line: &[u8]) -> &[u8] {
+    let at = line.len().saturating_sub(SUM_LENGTH);
+    if line[at..].starts_with(SUM.0) && line.ends_with(SUM.1) {
+        return &line[..at];
+    }
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"}").unwrap_or(line)
+}
+
+/// The checksum of what is before it, as lines have it.
+fn sum(content: &[u8]) -> Vec<u8> {
+    let sum = Sha256::digest(content);
+    let digits: String = sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    [SUM.0, digits.as_bytes(), SUM.1].concat()
+}
+
+/// The journal with the right checksum in each line that is not blank and has an end.
+fn sealed(journal: &[u8]) -> Vec<u8> {
+    let lines = ended(journal).split_inclusive(|byte| *byte == b'\n');
+    let sealed = lines.flat_map(|line| match line.trim_ascii().is_empty() {
+        true => line.to_vec(),
+        false => [content(line), &sum(content(line))].concat(),
+    });
+    sealed.chain(journal[ended(journal).len()..].iter().copied()).collect()
+}
+
 /// Which runs lines are of.
-fn keys(lines: &[u8]) -> BTreeSet<(Vec<String>, u32)> {
-    let lines = lines.split_inclusive(|byte| *byte == b'\n');
-    let key = |line: &[u8]| {
-        let line: serde_json::Value = serde_json::from_slice(line).expect("it was read");
-        let values = line["values"].as_array().expect("it was read").iter();
-        let values = values.map(|value| value.as_str().expect("it was read").to_owned()).collect();
-        let run = line["run"].as_u64().expect("it was read");
-        (values, u32::try_from(run).expect("it was read"))
-    };
-    lines.map(key).collect()
+fn keys(lines: &[&[u8]]) -> BTreeSet<Key> {
+    lines.iter().map(|line| serde_json::from_slice(line).expect("it was read")).collect()
 }
 
 /// The rows of the table of runs.
