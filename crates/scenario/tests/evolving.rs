@@ -180,7 +180,7 @@ fn the_first_station_has_the_first_knobs_and_nobody_has_none() {
         knobs.iter().map(|knob| (&*knob.group, knob.is_first)).collect();
     groups.dedup();
     let guests: Vec<String> = (1..=12).map(|number| format!("guest{number}")).collect();
-    let mut expected = vec![("laptop", true), ("ap", true), ("wire server-ap", true)];
+    let mut expected = vec![("laptop", true), ("ap", true), ("wire ap-server", true)];
     expected.push(("guest1 to guest12", false));
     expected.extend(guests.iter().map(|guest| (&**guest, false)));
     assert_eq!(groups, expected);

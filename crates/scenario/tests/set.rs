@@ -141,9 +141,9 @@ fn a_pattern_is_for_those_that_can_have_the_key() {
     };
     assert_eq!(retries(&["node.*.retry_limit=4"]), [4; 3]);
     assert_eq!(retries(&["node.*e*.retry_limit=4", "node.ap.retry_limit=5"]), [5, 7, 4]);
-    let scans = with(PLACE, &["node.*.scan.channels=5"]).network.cell.expect("there is one");
-    let scans: Vec<bool> = scans.stations.iter().map(|station| station.scan.is_some()).collect();
-    assert_eq!(scans, [false, true, true]);
+    let dozing = with(PLACE, &["node.*.power_save.idle=9ms"]).network.cell.expect("there is one");
+    let dozing: Vec<bool> = dozing.stations.iter().map(|it| it.power_save.is_some()).collect();
+    assert_eq!(dozing, [false, true, true]);
     with(PLACE, &["flow.*.congestion_control=reno", "flow.*.tcp.sack=false"]);
     with(PLACE, &["flow.*.interval=20ms"]);
     with(PLACE, &["node.ap.queue=codel", "node.*.queue.flows=16"]);

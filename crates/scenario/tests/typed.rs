@@ -1,4 +1,6 @@
-//! What a valid scenario becomes: defaults, names, numbers.
+//! Valid scenarios as typed values: defaults, names, numbers.
+//!
+//! Long because its tests share some scenarios and the functions around them.
 
 use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock};

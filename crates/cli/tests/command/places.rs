@@ -210,7 +210,7 @@ fn places_differ_as_they_should() {
 /// Each is the scenario of its name, whatever files are there.
 #[test]
 fn a_place_is_a_scenario() {
-    let arguments = ["--set", "duration=200ms", "--json"];
+    let arguments = ["--set", "duration=200ms", "--set", "warmup=0s", "--json"];
     let documents = thread::scope(|scope| {
         let by_place =
             scope.spawn(|| output(&[&["simulate", "--place", "home"][..], &arguments].concat()));

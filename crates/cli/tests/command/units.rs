@@ -59,7 +59,9 @@ fn units_start_what_there_is() {
         let start = start.unwrap_or_else(|| panic!("{}: no ExecStart=", unit.display()));
         let verbs = start.split_whitespace().take(2);
         let flags = start.split_whitespace().filter(|word| word.starts_with("--"));
-        let help = crate::lasthop::run(&verbs.chain(["--help"]).collect::<Vec<_>>());
+        // The short help of a coded link has the keys that most nodes need only.
+        let all = if start.starts_with("franc run ") { "--help-all" } else { "--help" };
+        let help = crate::lasthop::run(&verbs.chain([all]).collect::<Vec<_>>());
         assert!(help.status.success(), "{start}");
         let help = String::from_utf8_lossy(&help.stdout).into_owned();
         for flag in flags {

@@ -4,6 +4,7 @@ use crate::client::{Scratch, get, json, simulated};
 use lasthop_serve::{Options, Server};
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 fn refused(folder: &Path) -> String {
     let options = Options { folder: Some(folder.to_owned()), ..Options::default() };
@@ -40,6 +41,12 @@ fn runs_are_listed_in_order_and_broken_ones_with_what_is_wrong() {
     fs::remove_file(at("run-10/series.parquet")).expect("it was there");
     std::os::unix::fs::symlink(outside.path().join("series.parquet"), at("run-10/series.parquet"))
         .expect("a link");
+
+    for (name, at_s) in [("a/b", 1), ("no-json", 2), ("run-9", 3), ("run-10", 4)] {
+        let file = fs::File::options().append(true).open(at(name).join("run.json"));
+        let time = UNIX_EPOCH + Duration::from_secs(at_s);
+        file.and_then(|file| file.set_modified(time)).expect("it has a time");
+    }
 
     let server = scratch.served();
     assert_eq!(server.runs(), (4, 2));
