@@ -410,6 +410,6 @@ fn scans_begin_and_end() {
     same_run(&go(&never), &go(&scenario(BED, &[])));
     let late = scan.replace("1500ms", "0s").replace("scan =", "node.laptop.scan =");
     assert_eq!(absences(&go(&with(&[("2600ms", &late)]))), 2, "one scan, at once");
-    let ap = go(&with(&[("1s", r#"node.ap.scan = { period = "1s" }"#)]));
+    let ap = go(&with(&[("700ms", &scan.replace("scan =", "node.ap.scan ="))]));
     assert!(absences(&ap) > 0, "an access point leaves its channel, too");
 }
