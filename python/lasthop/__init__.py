@@ -33,6 +33,7 @@ for _public in (
     EmulateError,
     EmulateRefused,
     EmulatedRun,
+    ExpectationFailed,
     Problem,
     Run,
     ScenarioError,

@@ -145,13 +145,38 @@ def inner(folder: Path, *arguments: str) -> str:
 def test_the_example_of_the_page_passes(wifi_hop: Hop, root: Path, tmp_path: Path) -> None:
     del wifi_hop
     page = (root / "docs/testing.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    example, _service = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     quick = example.replace(', "train"]', "]")
     assert quick != example, "an emulation on the train may meet a tunnel"
     (tmp_path / "test_page.py").write_text(quick)
     told = inner(tmp_path)
     # On a busy machine the last one is skipped.
     assert re.search("= 3 passed in|= 2 passed, 1 skipped in", told), told
+
+
+def test_the_example_with_a_service_passes(wifi_hop: Hop, root: Path, tmp_path: Path) -> None:
+    del wifi_hop
+    page = (root / "docs/testing.md").read_text(encoding="utf-8")
+    _, example = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        (tmp_path / "test_page.py").write_text(example.replace("3000", str(server.server_port)))
+        told = inner(tmp_path)
+        server.shutdown()
+    assert "= 1 passed in" in told, told
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    """Answers every GET."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Writes nothing."""
 
 
 REFUSED = """
