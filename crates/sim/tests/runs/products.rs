@@ -87,11 +87,12 @@ fn an_idle_hop_of_a_product() {
     }
 }
 
-/// Two-stream adapters of 802.11ac carried 556 to 627 Mb/s of one TCP upload, 80 MHz; within 10 %.
+/// Two-stream adapters of 802.11ac carried 556 to 627 Mb/s of one TCP upload, 80 MHz. Fading changes
+/// the rate of a single second by a tenth, so that five are averaged.
 #[test]
 fn an_upload_of_a_laptop() {
     const UPLOAD: &str = r#"
-        duration = "2s"
+        duration = "6s"
         profile = "laptop-ac"
         [[node]]
         name = "ap"
@@ -113,6 +114,6 @@ fn an_upload_of_a_laptop() {
         to = "server"
         kind = "tcp"
     "#;
-    let goodput = go(UPLOAD, &[]).bytes as f64 * 8e-6;
-    assert!((0.9 * 556.0..1.1 * 627.0).contains(&goodput), "{goodput}");
+    let goodput = go(UPLOAD, &[]).bytes as f64 * 8e-6 / 5.0;
+    assert!((556.0..627.0).contains(&goodput), "{goodput}");
 }
