@@ -159,8 +159,8 @@ tables! {
         /// dynamic power save of Linux' mac80211, with its defaults. "firmware": the station sends
         /// without leaving power save mode, so that answers wait for a beacon, too, and fetches each
         /// frame by a PS-Poll. Much traffic wakes the station up. The defaults are those of Linux'
-        /// rtw88 (Realtek chips); rtlwifi does the same. "off": always awake. "u-apsd" (WMM
-        /// power save): it stays in power save mode, and its own frames begin service periods, in
+        /// rtw88 (Realtek chips); rtlwifi does the same. "u-apsd" (WMM
+        /// power save): the station stays in power save mode, and its own frames begin service periods, in
         /// which the access point sends what it holds. "twt", with 802.11ax: an individual agreement, by which it wakes up at fixed times.
         value kind: PowerSaveKind = "legacy";
         /// It dozes after so long without traffic (legacy).
