@@ -6,6 +6,12 @@ use crate::set;
 use crate::table::Keys;
 use crate::tree::{Node, Value};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// All tables by name. Describing them costs more than a completion, so they are described
+/// once a process.
+static TABLES: LazyLock<BTreeMap<String, Keys>> =
+    LazyLock::new(|| raw::all().into_iter().map(|(name, _, keys)| (name, keys)).collect());
 
 /// A path, or a path and a value, that what was written can become.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +26,6 @@ pub struct Completion {
 /// further, in the order of the declarations. An invalid scenario, or none, has no names, so
 /// that `*` stands for all of them.
 pub fn complete(text: &str, written: &str) -> Vec<Completion> {
-    let tables: BTreeMap<String, Keys> =
-        raw::all().into_iter().map(|(name, _, keys)| (name, keys)).collect();
     let tree = Node::parse(text).ok();
     let (path, value) = match written.split_once('=') {
         Some((path, value)) => (path, Some(value)),
@@ -33,10 +37,10 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
     let mut done = String::new();
     let mut rest = path;
     loop {
-        let keys = &tables[table];
+        let keys = &TABLES[table];
         let Some((name, after)) = rest.split_once('.') else { break };
         let Some(key) = keys.0.iter().find(|key| key.name == name) else { return Vec::new() };
-        let Some(inner) = key.table.as_deref().filter(|inner| tables.contains_key(*inner)) else {
+        let Some(inner) = key.table.as_deref().filter(|inner| TABLES.contains_key(*inner)) else {
             return Vec::new();
         };
         nodes = nodes.into_iter().filter_map(|node| node.child(name)).collect();
@@ -87,7 +91,7 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
         done.push_str(&rest[..=end]);
         rest = &rest[end + 1..];
     }
-    let keys = &tables[table];
+    let keys = &TABLES[table];
     let Some(value) = value else {
         let text = |key: &crate::table::Key| {
             let is_table = key.table.is_some();
@@ -100,7 +104,7 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
     let kind = key
         .table
         .as_deref()
-        .and_then(|inner| tables.get(inner)?.0.iter().find(|key| key.name == "kind"));
+        .and_then(|inner| TABLES.get(inner)?.0.iter().find(|key| key.name == "kind"));
     let allowed = words(&kind.unwrap_or(key).allowed);
     let now = nodes.iter().filter_map(|node| node.child(rest)).filter_map(shown);
     let values = allowed.into_iter().chain(now).map(|word| (word, String::new()));
