@@ -12,7 +12,7 @@ use lasthop_packet::Packet;
 use lasthop_units::Instant;
 
 impl Cell {
-    /// Whether the queue of `from` has room for the packet.
+    /// Whether the packet fits into the queue of `from`.
     pub(super) fn has_room(&mut self, from: StationId, packet: &Packet) -> bool {
         let edcaf = self.edcaf(from, packet.access_category.index());
         edcaf.queue.admits(packet, edcaf.held_below())

@@ -300,10 +300,9 @@ pub struct Aggregation {
     /// Longest A-MSDU in bytes: 0 (no A-MSDU), up to 3 839 or 7 935 (HT), or the content of an MPDU
     /// of 11 454 (VHT, HE). An HT MPDU inside an A-MPDU stays within 4 095 bytes.
     pub amsdu_bytes_max: u16,
-    /// Whether A-MPDUs are built before the channel is won. Of each peer's A-MPDUs, the hardware
-    /// then holds two, one on the air and the next; later packets join a third (ath9k:
-    /// ATH_AGGR_MIN_QDEPTH). Otherwise each A-MPDU takes the packets that are queued when its
-    /// exchange begins.
+    /// Whether A-MPDUs are built before the channel is won. The hardware then holds two A-MPDUs for
+    /// a peer, one on the air and the next, and later packets join a third (ATH_AGGR_MIN_QDEPTH of
+    /// ath9k). Otherwise each A-MPDU takes the packets that are queued when its exchange begins.
     pub built_ahead: bool,
 }
 
