@@ -1,5 +1,6 @@
-//! The medium access control layer: independent mechanisms that share types but never call each
-//! other's machines (ARCHITECTURE.md lists which types). [`cell`](crate::cell) combines them.
+//! The medium access control layer: mechanisms that use each other's types, as ARCHITECTURE.md
+//! lists, and never drive each other. [`cell`](crate::cell) combines them. [`cell`](crate::cell)
+//! combines them.
 //!
 //! | module | models |
 //! |---|---|
