@@ -33,7 +33,7 @@ pub enum Event {
         station: StationId,
         /// The packet, its delay parts as of its last receiver.
         packet: Packet,
-        /// The reason.
+        /// The reason of the drop.
         reason: DropReason,
     },
     /// A packet left the hop at `station`.
