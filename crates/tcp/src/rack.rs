@@ -244,8 +244,9 @@ mod tests {
     }
 
     /// RFC 8985, 6.2, steps 2 and 5: of the delivered segments the newest counts, and of segments
-    /// sent at one instant the last in order. A segment sent at 80 ms and acknowledged after 50 ms
-    /// causes those 60 ms after their transmission to be lost, with a window of 10 ms.
+    /// sent at one instant the last in order. After a segment sent at 80 ms was acknowledged 50 ms
+    /// later, another transmission of the same instant counts as lost 60 ms after it, with a window
+    /// of 10 ms.
     #[test]
     fn the_newest_arrival_tells_what_is_late() {
         let at = |ms| Instant::ZERO + MS(ms);

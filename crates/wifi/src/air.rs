@@ -12,6 +12,9 @@
 //! A PPDU keeps the SNR of the instant at which it begins, even if the mean of its link changes
 //! before it ends. As interference, and to stations that overhear it, it has the mean power in
 //! force when the latest PPDU began.
+//!
+//! The module uses `phy`, the lengths and bitmaps of `mac`, and the configuration of a cell; it
+//! knows neither queues nor channel access.
 
 mod channels;
 mod overhear;

@@ -7,6 +7,9 @@
 //! reordering. The machine wakes up a few times for each frame exchange, never for a single slot.
 //! Air propagation time is zero.
 //!
+//! The cell uses `phy`, `mac` and `air`, and reports through `event` and `stats`. Frames have
+//! lengths and no bytes, so `wire` is not used.
+//!
 //! | state of a station | |
 //! |---|---|
 //! | `station` | EDCAFs, exchange, recipients, counters |

@@ -1,6 +1,6 @@
 //! The medium access control layer: mechanisms that use each other's types, as ARCHITECTURE.md
-//! lists, and never drive each other. [`cell`](crate::cell) combines them. [`cell`](crate::cell)
-//! combines them.
+//! lists, and never drive each other. [`cell`](crate::cell) combines them. The mechanisms use
+//! `phy`, capabilities and station numbers, and know neither the air nor a cell.
 //!
 //! | module | models |
 //! |---|---|

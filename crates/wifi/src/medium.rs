@@ -10,6 +10,9 @@
 //! A receiver may refuse an MPDU ([`Medium::handle_refusal`]), because its radio is off or on
 //! another channel; no acknowledgement follows then. Each medium is one channel.
 //!
+//! The medium uses the air, the channel access and lengths of `mac`, and the configuration of a
+//! cell, but no state of one.
+//!
 //! Links, error model, carrier sense, capture, EDCA parameters and limits of A-MPDUs are those of a
 //! [`CellConfig`]. The MAC outside replaces queues, rate control, beacons, scans, power save and
 //! all other parts, which are not used. Left out: A-MSDUs, whose bytes are as those of other

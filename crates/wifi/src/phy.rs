@@ -6,6 +6,8 @@
 //! from [`Timing`] and its control responses from [`ControlRates`]. A [`Link`] gives the SNR at an
 //! instant, and [`ErrorModel`] the probability that a frame is decoded at it. A [`Subchannel`] is
 //! the position of a channel in the band.
+//!
+//! The module uses no other module of the crate.
 
 mod airtime;
 mod basic;

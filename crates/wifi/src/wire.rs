@@ -6,6 +6,9 @@
 //! its encoded length, `emit` appends it to a `Vec<u8>`. Unknown codes survive the round trip;
 //! reserved bits are ignored when read and written as zero.
 //!
+//! The module uses the rates, widths and resource units of `phy` and the type of an operating mode;
+//! it contains no machine.
+//!
 //! The modules from the outside in:
 //!
 //! | module | content | clause (IEEE 802.11-2020) |

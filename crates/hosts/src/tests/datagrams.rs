@@ -190,8 +190,8 @@ fn names_decide_who_is_first() {
     assert_eq!(order, [2, 0, 1].repeat(4));
 }
 
-/// Datagrams of a flow are the same whatever other flows there are; those of different flows, and
-/// of one name in different runs, differ.
+/// The name of a flow determines its datagrams: other flows do not change them, and flows of
+/// different names differ.
 #[test]
 fn a_flow_draws_from_a_stream_of_its_own() {
     let poisson = |name| {

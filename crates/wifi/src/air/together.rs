@@ -118,7 +118,7 @@ impl Together {
 }
 
 impl Air {
-    /// Lists the PPDUs that overlap with one, for all stations asked about next.
+    /// Lists the PPDUs that overlap with one, for all later queries about it.
     #[inline]
     pub(super) fn gather(&mut self, flight: &Flight) {
         if self.is_timed && !flight.overlaps.is_none() {

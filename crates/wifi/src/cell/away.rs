@@ -337,8 +337,8 @@ impl Cell {
         self.find_next_absence();
     }
 
-    /// Drops the oldest packets that leave the queue, because the device's queue starts before the
-    /// MAC accepts data again.
+    /// Drops the oldest packets of a station that returns between two absences of a scan, because
+    /// the device's queue starts before the MAC accepts data again.
     fn drain_early(&mut self, station: StationId) {
         let Rhythm::Scan(scan) = &self.away(station).rhythm else { return };
         let most = scan.config().return_drain.filter(|_| scan.is_between_absences());

@@ -149,7 +149,7 @@ pub(super) enum Gate {
     /// All kinds of frames.
     #[default]
     Open,
-    /// Frames below the upper queue, and frames about absences.
+    /// Management frames, and packets below the upper queue.
     Draining,
     /// Frames about absences only, such as Null frames.
     Shut,

@@ -178,7 +178,7 @@ pub(super) fn equal_units(width: ChannelWidth, stations: usize) -> Option<(RuSiz
     fitting.max_by_key(|(_, count)| *count)
 }
 
-/// The largest equal RUs of which a channel has as many as `stations`.
+/// The largest equal RUs of which a channel has at least `stations`.
 pub(super) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSize> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
     let enough = counts.into_iter().filter(|(_, count)| *count >= stations);

@@ -230,9 +230,9 @@ impl Contention {
         self.contender(id).armed
     }
 
-    /// Sets the AIFS of the contender at `now`; [`Duration::MAX`] prevents access. Counted slots
-    /// stay counted. A contender past its AIFS continues to count; otherwise the new AIFS ends no
-    /// earlier than `now`.
+    /// Sets the AIFS of the contender at `now`; [`Duration::MAX`] prevents access. Slots that were
+    /// counted before stay counted. A contender past its AIFS continues to count; otherwise the new
+    /// AIFS ends no earlier than `now`.
     pub fn set_aifs(&mut self, id: ContenderId, aifs: Duration, now: Instant) {
         let Self { views, places, hold, slot, .. } = self;
         let (view, place) = places[usize::from(id.0)];

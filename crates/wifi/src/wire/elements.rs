@@ -387,19 +387,19 @@ pub mod id {
 
 /// Element ID Extensions (IEEE 802.11ax-2021 and 802.11be-2024, table 9-92).
 pub mod extension {
-    /// Number of FILS Session (IEEE 802.11-2020, 9.4.2.179).
+    /// Extension number of FILS Session (IEEE 802.11-2020, 9.4.2.179).
     pub const FILS_SESSION: u8 = 4;
-    /// Number of HE Capabilities.
+    /// Extension number of HE Capabilities.
     pub const HE_CAPABILITIES: u8 = 35;
-    /// Number of HE Operation.
+    /// Extension number of HE Operation.
     pub const HE_OPERATION: u8 = 36;
-    /// Number of HE 6 GHz Band Capabilities.
+    /// Extension number of HE 6 GHz Band Capabilities.
     pub const HE_6_GHZ_BAND_CAPABILITIES: u8 = 59;
-    /// Number of EHT Operation.
+    /// Extension number of EHT Operation.
     pub const EHT_OPERATION: u8 = 106;
-    /// Number of Multi-Link.
+    /// Extension number of Multi-Link.
     pub const MULTI_LINK: u8 = 107;
-    /// Number of EHT Capabilities.
+    /// Extension number of EHT Capabilities.
     pub const EHT_CAPABILITIES: u8 = 108;
 }
 

@@ -215,7 +215,7 @@ fn goodput_is_the_sum_of_the_frames() {
     }
 }
 
-/// Goodput of MU-MIMO and of one station at a time, Mb/s.
+/// Goodput of MU-MIMO and of one station at a time, in Mb/s.
 fn both(config: &CellConfig, kept: u32, time: Duration) -> (f64, f64) {
     let rate = |config: &CellConfig| mbps(downlink(config, kept, 1_500, time).1, 1_472, time);
     let together = rate(config);

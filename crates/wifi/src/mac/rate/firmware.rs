@@ -3,10 +3,11 @@
 //!
 //! Every update makes the choice anew, from the SNR measured at the update before plus a normal
 //! error: the SNR is one to two intervals old, older after a pause. After two losses the rate is
-//! that for 3 dB less, and then for 6 dB less, as hardware descends a chain of rates. A PPDU counts
-//! as lost if more than half of it is lost; once its oldest MPDU was sent four times, every PPDU
-//! does. Losses do not change the choice itself, so that collisions do not slow it down. SNR is in
-//! dB.
+//! that for 3 dB less, and after two more that for 6 dB less, as hardware descends a chain of
+//! rates. A PPDU counts as lost if more than half of its MPDUs are lost. Once the oldest MPDU was
+//! sent four times, every PPDU with it has the last rate. A PPDU counts as lost if more than half
+//! of it is lost; once its oldest MPDU was sent four times, every PPDU does. Losses do not change
+//! the choice itself, so that collisions do not slow it down. SNR is in dB.
 
 use super::{Algorithm, Attempt, Ideal, RateChain};
 use crate::phy::Rate;

@@ -285,8 +285,8 @@ fn throughput_between_ten_and_ninety_percent() {
     assert_eq!(at(ONE), at(PROBABILITY_CAP));
 }
 
-/// With more than 30 MPDUs in this window and less than a quarter of them acknowledged, two failing
-/// streams are left for one, not before.
+/// After more than 30 MPDUs in this window with less than a quarter acknowledged, the choice falls
+/// from two streams to one, but not before.
 #[test]
 fn a_rate_that_dies_is_left_at_once() {
     let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);

@@ -448,7 +448,8 @@ fn flags_and_codes() {
     assert_eq!(AmpduStatus::new(1, false).is_last(), Some(false));
 }
 
-/// IEEE 802.11-2020, 17.3.8.4.3 and 19.3.15: 5 MHz steps, but channel 14.
+/// IEEE 802.11-2020, 17.3.8.4.3 and 19.3.15: channel numbers count steps of 5 MHz, except
+/// channel 14.
 #[test]
 fn channel_numbers() {
     use crate::phy::Band;
