@@ -1,10 +1,10 @@
-//! An APQ flow in virtual time: the host that measures and the host that answers, as
-//! the programs of `lasthop apq` run them. Their datagrams are packets of the network;
-//! the content of a datagram is kept here under the tag of its packet. A packet has the
-//! length of the IPv4 packet.
+//! An APQ flow in virtual time: the host that measures and the host that answers, as the programs
+//! of `lasthop apq` run them. The hosts' datagrams are packets of the network; the tag of a packet
+//! identifies the content of its datagram, which is kept here. A packet has the length of the IPv4
+//! packet.
 //!
-//! The hosts send whenever they have something to send: what the queue of their own
-//! node does not accept is lost as in any other queue, and such losses are measured.
+//! The hosts send whenever they have a datagram: if the queue of their node does not accept it, it
+//! is lost as in any other queue, and such losses are measured.
 
 use crate::in_flight::InFlight;
 use crate::port::{Port, Wake};
@@ -32,9 +32,8 @@ const SERVER_PORT: u16 = 7_766;
 const CONTROL_PORT: u16 = 49_152;
 const BULK_PORT: u16 = 49_153;
 
-/// Time without a datagram from the server after which the client gives up. It is long,
-/// because a simulated network never stops working: silence only means many losses in a
-/// row.
+/// Time without a datagram from the server after which the client gives up. The time is long,
+/// because a simulated network never stops working: silence only means many losses in a row.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An APQ flow.
@@ -161,8 +160,7 @@ impl Apq {
         }
     }
 
-    /// Reports what happened at `end`, sends what it has to send, and asks for its next
-    /// wake-up.
+    /// Reports the results of `end`, sends its datagrams, and asks for its next wake-up.
     fn act<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
         if end == CLIENT {
             self.report_events(now, net.sink);
@@ -238,8 +236,8 @@ fn address(node: NodeId) -> IpAddr {
     Ipv4Addr::new(10, 0, high, low).into()
 }
 
-/// A secret for a host. Nobody attacks in virtual time; it is drawn from the seed so
-/// that runs with one seed are equal.
+/// Returns a secret for a host. The secret is drawn from the seed so that runs with one seed are
+/// equal; virtual time has no attackers.
 fn secret(seed: Seed, path: &str, identity: Identity) -> [u8; 32] {
     let mut stream = seed.stream_of(path, identity);
     let mut secret = [0; 32];

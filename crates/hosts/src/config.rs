@@ -1,6 +1,6 @@
-//! The configuration of what starts and ends at hosts: flows and coded links, as a
-//! scenario describes them. Lengths are in bytes of network-layer packets. `scenario`
-//! makes these values from a file, and checks them before.
+//! Configuration of the flows and coded links that start and end at hosts, as a scenario describes
+//! them. Lengths are in bytes of network-layer packets. `scenario` makes these values from a file
+//! after checking them.
 
 use crate::traffic::SourceConfig;
 use alloc::boxed::Box;
@@ -13,25 +13,25 @@ use lasthop_units::{Bitrate, Bytes, Duration, Identity, Instant, Probability};
 /// Traffic from one node to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Its name, unique in a scenario: the key of its random streams.
+    /// Name of the flow, unique in a scenario: the key of its random streams.
     pub name: String,
-    /// The node at which it starts.
+    /// The node at which the flow starts.
     pub from: NodeId,
-    /// The node at which it ends.
+    /// The node at which the flow ends.
     pub to: NodeId,
     /// The kind of traffic.
     pub kind: FlowKind,
-    /// When it starts.
+    /// Instant at which the flow starts.
     pub start: Instant,
-    /// When it stops sending; `None`: at the end of the run.
+    /// Instant at which the flow stops sending; the end of the run if `None`.
     pub stop: Option<Instant>,
     /// Access category of its packets.
     pub access_category: AccessCategory,
     /// Whether the model or a kernel sends and receives.
     pub endpoints: Endpoints,
-    /// Index of the flow that sends for it, by packets to [`Packet::EVERYWHERE`]: itself, or one
-    /// from the same node. Of datagrams with endpoints of the model only; `None`: its packets
-    /// are for its last node alone.
+    /// Index of the flow that sends for this one, by packets to [`Packet::EVERYWHERE`]: itself, or
+    /// one from the same node. Only datagrams with endpoints of the model may have it. If `None`,
+    /// the packets are for the last node alone.
     ///
     /// [`Packet::EVERYWHERE`]: lasthop_packet::Packet::EVERYWHERE
     pub group: Option<usize>,
@@ -43,7 +43,7 @@ pub enum Endpoints {
     /// Endpoints of the model: machines of this crate.
     #[default]
     Model,
-    /// Sockets of a kernel: a driver in real time adds and takes out their packets.
+    /// Sockets of a kernel: a driver in real time adds and removes their packets.
     Kernel,
 }
 
@@ -56,7 +56,7 @@ pub enum FlowKind {
     Udp(SourceConfig),
     /// Video frames, each a burst of datagrams.
     Video(SourceConfig),
-    /// Requests, each answered at once.
+    /// Requests with an immediate answer each.
     Ping {
         /// Time between two requests.
         interval: Duration,
@@ -71,9 +71,9 @@ pub enum FlowKind {
 /// queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApqFlow {
-    /// What to measure, and how.
+    /// Parameters of the measurement.
     pub survey: SurveyConfig,
-    /// Whether the host at which the flow starts measures; if not, the other one does.
+    /// Whether the host at which the flow starts measures; otherwise the other one does.
     pub measured_by_sender: bool,
     /// The clock of the host that answers. The host that measures has the clock of the
     /// run.
@@ -83,16 +83,16 @@ pub struct ApqFlow {
 /// A coded link: nodes of the network, with a machine in each of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrancLink {
-    /// Its name: the key of its random streams.
+    /// Name of the link: the key of its random streams.
     pub name: String,
-    /// Its nodes: from one end over the relays to the other, then helpers.
+    /// Nodes of the link: from one end over the relays to the other, then helpers.
     pub nodes: Vec<FrancNode>,
-    /// Number of its nodes that are on the path; at least 2.
+    /// Number of these nodes that are on the path; at least 2.
     pub path: usize,
     /// Length of the longest packet that it carries.
     pub mtu: u16,
-    /// Most of its frames that the interface of a node holds; `None`: no limit, because
-    /// the nodes pace themselves.
+    /// Limit of the link's frames in the interface of a node; `None` for no limit, because the
+    /// nodes pace themselves.
     pub interface_packets: Option<u32>,
     /// Outages of its nodes.
     pub outages: Vec<FrancOutage>,
@@ -103,7 +103,7 @@ pub struct FrancLink {
 pub struct FrancNode {
     /// The node of the network.
     pub node: NodeId,
-    /// Its machine. The nodes of the link know it by its index plus one.
+    /// Machine in the node. Other nodes of the link identify it by its index plus one.
     pub machine: FrancMachine,
 }
 
@@ -114,10 +114,9 @@ pub enum FrancMachine {
     Coded(Box<lasthop_franc::Config>),
     /// A program that forwards packets one by one, and injects losses.
     Plain {
-        /// Most packets that wait.
+        /// Limit of waiting packets.
         packets_max: u32,
-        /// By index in [`FrancLink::nodes`]: probability of losing a frame from that
-        /// node.
+        /// Probability of losing a frame from each node, by index in [`FrancLink::nodes`].
         loss_from: Vec<Probability>,
     },
 }
@@ -127,9 +126,9 @@ pub enum FrancMachine {
 pub struct FrancOutage {
     /// Index of the node in [`FrancLink::nodes`].
     pub index: usize,
-    /// When it starts.
+    /// Instant at which the outage starts.
     pub from: Instant,
-    /// When the node starts again, as a new machine; `None`: never.
+    /// Instant at which the node starts again, as a new machine; `None` for never.
     pub until: Option<Instant>,
 }
 
@@ -138,16 +137,16 @@ pub struct FrancOutage {
 pub struct TcpFlow {
     /// Congestion control, by its name in Linux.
     pub congestion_control: String,
-    /// Number of bytes to send; `None`: as many as fit into the time.
+    /// Number of bytes to send; `None` for as many as fit into the time.
     pub bytes: Option<Bytes>,
-    /// What the application does.
+    /// Behaviour of the application.
     pub application: TcpApplication,
     /// The endpoints in virtual time, at the start and the end of the flow; `None` with
     /// a congestion control that only a kernel has.
     pub endpoints: Option<[lasthop_tcp::Config; 2]>,
 }
 
-/// What an application does with its TCP connection.
+/// Behaviour of an application with its TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpApplication {
     /// Always has more to send.
@@ -166,15 +165,16 @@ pub enum TcpApplication {
 }
 
 impl Flow {
-    /// The identity, from its name: the key of its random streams and of its flow hash.
+    /// Returns the identity, derived from the name: the key of the flow's random streams and of its
+    /// flow hash.
     pub fn identity(&self) -> Identity {
         Identity::of(&self.name)
     }
 }
 
 impl FrancLink {
-    /// The identity, from its name: with the identity of a node, the key of the random
-    /// streams of that node in this link.
+    /// Returns the identity, derived from the name: with the identity of a node, the key of the
+    /// random streams of that node in this link.
     pub fn identity(&self) -> Identity {
         Identity::of(&self.name)
     }

@@ -19,9 +19,9 @@ pub(crate) struct Datagrams {
     pub access_category: AccessCategory,
     pub source: Source,
     pub next_tag: u64,
-    /// How many packets the source keeps, for a saturated flow.
+    /// Number of packets that the source keeps, for a saturated flow.
     pub saturation: Option<Saturation>,
-    /// When each ping in flight was sent, by tag; `None` for other kinds.
+    /// Instant at which each ping in flight was sent, by tag; `None` for other kinds.
     pub requests: Option<BTreeMap<u64, Instant>>,
 }
 

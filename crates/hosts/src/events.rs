@@ -8,7 +8,7 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use lasthop_units::Instant;
 
-/// What to do at an instant.
+/// An action at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// Start the flow with this index.

@@ -1,6 +1,6 @@
-//! All flows of a run: what they send at a wake-up, when a queue has room, and in
-//! answer to what arrives. Flows of the model are served here; of flows between sockets
-//! of a kernel only the saturated ones are counted. Leaves out coded links (`franc`).
+//! All flows of a run: their packets at a wake-up, when a queue becomes shorter, and in answer to
+//! arrivals. Flows of the model are served here; of flows between sockets of a kernel only the
+//! saturated ones are counted. Left out: coded links (`franc`).
 
 use crate::HostsConfig;
 use crate::HostsError;
@@ -23,17 +23,17 @@ use lasthop_units::{Instant, Seed};
 /// All flows of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flows {
-    /// By [`FlowId`], and behind them those in the background.
+    /// Flows by [`FlowId`], followed by those in the background.
     flows: Vec<Flow>,
     /// The saturated flows that start at each node, ordered by name.
     saturated: Vec<Vec<usize>>,
     backlogs: Backlogs,
     /// Wake-ups that flows with endpoints asked for.
     wakes: Vec<Wake>,
-    /// Number of flows that keep the run going: all but measurements that are done.
+    /// Number of flows that keep the run going: all but completed measurements.
     lasting: usize,
-    /// By the index of a flow that sends to the group: each flow that it sends for, and the node
-    /// where that ends.
+    /// Flows that each flow to the group sends for, with the node at which each ends, by the index
+    /// of the sending flow.
     groups: BTreeMap<usize, Vec<(FlowId, NodeId)>>,
 }
 
@@ -44,7 +44,7 @@ enum Flow {
     Apq(Box<Apq>),
     /// A flow between sockets of a kernel.
     Kernel(Box<KernelFlow>),
-    /// Another one of its group sends for it.
+    /// A flow whose packets another one of its group sends.
     SentFor,
 }
 
@@ -166,8 +166,7 @@ impl Flows {
         Ok(Self { flows, saturated, backlogs, wakes: Vec::new(), lasting, groups })
     }
 
-    /// Sends what the flow sends at `now`; returns when it sends again, if it has a
-    /// schedule.
+    /// Sends the packets of the flow at `now`; returns when it sends again, if it has a schedule.
     pub fn depart<S: Sink>(
         &mut self,
         index: usize,
@@ -228,7 +227,7 @@ impl Flows {
         self.wakes.pop()
     }
 
-    /// Refills the queues of `node`, which has room, from its saturated flows.
+    /// Refills the queues of `node`, which have space, from its saturated flows.
     #[inline]
     pub fn refill<S: Sink>(&mut self, node: NodeId, network: &mut Network, sink: &mut S) {
         if !self.saturated[node.index()].is_empty() {
@@ -237,8 +236,8 @@ impl Flows {
         }
     }
 
-    /// Fills up the share of the queue of each saturated flow of `node`. They take
-    /// turns, packet by packet.
+    /// Fills up the share of the queue of each saturated flow of `node`. The flows take turns,
+    /// packet by packet.
     fn refill_at<S: Sink>(
         &mut self,
         node: NodeId,
@@ -268,8 +267,8 @@ impl Flows {
         }
     }
 
-    /// Sends up to `count` packets of a saturated flow, if it keeps less than its share and
-    /// the queue accepts them; returns whether any was.
+    /// Sends up to `count` packets of a saturated flow, if it keeps less than its share and the
+    /// queue accepts them; returns whether any was sent.
     fn add_packets<S: Sink>(
         &mut self,
         index: usize,
@@ -418,7 +417,7 @@ impl Flows {
         self.lasting == 0 && self.flows.iter().any(|flow| matches!(flow, Flow::Apq(_)))
     }
 
-    /// Ends the run: measurements that are not done report what they have found.
+    /// Ends the run: unfinished measurements report their results.
     pub fn stop<S: Sink>(&self, now: Instant, sink: &mut S) {
         for flow in &self.flows {
             if let Flow::Apq(apq) = flow {

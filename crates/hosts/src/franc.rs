@@ -1,12 +1,11 @@
-//! Coded links: the machines of the daemon in nodes of the network. Packets of flows
-//! that reach an end of a link enter it as real bytes (those of a driver unchanged);
-//! the same bytes have to come out at the other end, once. Datagrams are packets
-//! without a flow between neighbours; their content is kept here under the tag of the
-//! packet.
+//! Coded links: the machines of the daemon in nodes of the network. Packets of flows that reach an
+//! end of a link enter it as real bytes (those of a driver unchanged); the same bytes must leave at
+//! the other end, once. Datagrams are packets without a flow between neighbours; their content is
+//! kept here under the tag of the packet.
 //!
-//! A machine does not report which packets it drops. It keeps the packets of a flow in
-//! order, and all parts of cut packets between two hosts, so a packet behind a gap shows
-//! that those before it are lost.
+//! A machine does not report dropped packets. The machine keeps the packets of a flow in order, and
+//! all parts of cut packets between two hosts, so a packet after a gap shows that those before it
+//! are lost.
 
 mod bytes;
 mod plain;
@@ -45,8 +44,8 @@ enum What {
     Begins,
 }
 
-/// How long after its arrival a datagram may be overheard: longer than an A-MPDU lasts, and than
-/// an MPDU is sent again.
+/// Time after its arrival for which a datagram may still be overheard: longer than an A-MPDU lasts,
+/// and than an MPDU is retransmitted.
 const OVERHEARD_AFTER_MAX: Duration = Duration::from_millis(100);
 
 /// All coded links of a run.
@@ -59,7 +58,7 @@ pub(crate) struct Francs {
     members: Vec<Option<(usize, usize)>>,
     in_flight: InFlight<Datagram>,
     /// Datagrams of links with more than two nodes that have arrived, by tag of the packet, and
-    /// when: some may be overheard yet.
+    /// when: some may still be overheard.
     arrived: BTreeMap<u64, Datagram>,
     arrivals: VecDeque<(Instant, u64)>,
     wakes: Vec<FrancWake>,
@@ -93,7 +92,7 @@ struct Link {
 /// Packets that keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ordered {
-    /// Those between the same sockets in one direction.
+    /// Packets between the same sockets in one direction.
     Flow(FlowId, NodeId, u32),
     /// Parts of cut packets, which have no ports, from one host to another.
     Parts(NodeId, NodeId),
@@ -111,7 +110,7 @@ struct Order {
 #[derive(Clone, Debug, PartialEq)]
 struct Inside {
     packet: Packet,
-    /// Its bytes on the link.
+    /// Bytes of the packet on the link.
     bytes: Vec<u8>,
     /// The mark by which it is found.
     mark: Mark,
@@ -125,7 +124,7 @@ struct Member {
     node: NodeId,
     /// The machine; `None` during an outage.
     machine: Option<Machine>,
-    /// Number of machines that it had before.
+    /// Number of earlier machines in this node.
     lives: u64,
     /// Counters of these machines, less those from before the end of the warm-up.
     counted: Stats,
@@ -144,7 +143,7 @@ enum Machine {
 /// The content of a packet that enters a link.
 #[derive(Clone, Debug)]
 pub(crate) enum Content<'a> {
-    /// Bytes that depend on the number of the packet.
+    /// Filling bytes that depend on the number of the packet.
     Filling,
     /// A TCP segment that was not cut.
     Segment(&'a Segment),
@@ -285,8 +284,8 @@ impl Francs {
         self.act(number, index, now, &mut outside);
     }
 
-    /// Keeps a datagram that arrived, if somebody may overhear it yet: at the end of its A-MPDU,
-    /// when its Ack was lost and it is sent again, or behind a busy processor.
+    /// Keeps a datagram that arrived, if it may still be overheard: at the end of its A-MPDU, after
+    /// a lost Ack and a retransmission, or behind a busy processor.
     fn keep(&mut self, now: Instant, tag: u64, datagram: &Datagram) {
         while let Some((at, tag)) = self.arrivals.front()
             && now.saturating_since(*at) > OVERHEARD_AFTER_MAX
@@ -331,7 +330,7 @@ impl Francs {
         }
     }
 
-    /// Handles datagrams that left a node, whose interface has room then.
+    /// Handles datagrams that left a node, whose interface then has space.
     pub fn released<S: Sink>(&mut self, released: Released, mut outside: Outside<'_, S>) {
         let now = outside.network.now();
         let Some((link, index)) = self.members[released.source.index()] else { return };
@@ -368,7 +367,7 @@ impl Francs {
         }
     }
 
-    /// Delivers what a machine puts out, lets it send, and asks for its next wake-up.
+    /// Delivers the outputs of a machine, lets it send, and asks for its next wake-up.
     fn act<S: Sink>(
         &mut self,
         number: usize,
@@ -504,15 +503,14 @@ impl Link {
         }
     }
 
-    /// The node to which `index` forwards what comes from its neighbour `from`; `None`
-    /// at an end.
+    /// The node to which `index` forwards packets of its neighbour `from`; `None` at an end.
     fn onwards(&self, from: usize, index: usize) -> Option<usize> {
         let is_end = index == 0 || index + 1 >= self.config.path;
         (!is_end).then(|| if from < index { index + 1 } else { index - 1 })
     }
 
-    /// Takes a packet at an end, and returns its bytes; `None` if the machine there is
-    /// dead.
+    /// Accepts a packet at an end, and returns its bytes; `None` during an outage of the machine
+    /// there.
     fn take_in(
         &mut self,
         end: usize,
@@ -555,7 +553,7 @@ impl Link {
         Some(bytes)
     }
 
-    /// Returns packets that came out at `index` to the network, and reports lost ones.
+    /// Returns packets that left the link at `index` to the network, and reports lost ones.
     fn hand_out<S: Sink>(
         &mut self,
         number: usize,
@@ -616,8 +614,8 @@ impl Link {
         outside.network.resume(now, self.members[index].node, packet);
     }
 
-    /// The number of the packet inside that has these bytes and entered at an end that
-    /// `is_from` accepts. It may have been marked "congestion experienced" since.
+    /// The number of the packet inside that has these bytes and entered at an end that `is_from`
+    /// accepts. A queue may have marked it "congestion experienced" since.
     fn number_of(&mut self, bytes: &[u8], is_from: impl Fn(usize) -> bool) -> Option<u32> {
         let Self { marks, inside, .. } = self;
         let is_marked = bytes::is_marked(bytes);

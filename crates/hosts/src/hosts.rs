@@ -1,13 +1,13 @@
-//! The hosts and their network as one machine: who sends what at a wake-up, when a
-//! queue has room, and in answer to what arrives.
+//! The hosts and their network as one machine: packets at a wake-up, when a queue becomes shorter,
+//! and in answer to arrivals.
 //!
-//! In real time some flows are between sockets of a kernel, and programs have flows of
-//! their own. Their packets enter by [`Hosts::handle_packet`], have tags from
-//! [`DRIVER_TAGS`] on, and leave by [`Hosts::poll_output`].
+//! In real time some flows are between sockets of a kernel, and programs have other flows. The
+//! packets of these flows enter by [`Hosts::handle_packet`], have tags from [`DRIVER_TAGS`] on, and
+//! leave by [`Hosts::poll_output`].
 //!
-//! The machine reports to a [`Sink`], which its driver passes in, at the instant at
-//! which something happens. Events of one instant happen in the order in which they
-//! were asked for; packets that arrive at an instant do so before anything new is sent.
+//! The machine reports to a [`Sink`], which its driver passes in, at the instant of each event.
+//! Events of one instant happen in the order of the requests for them; packets that arrive at an
+//! instant precede new packets.
 
 use crate::config::{Endpoints, Flow, FrancLink};
 use crate::events::{Event, EventQueue};
@@ -23,10 +23,10 @@ use lasthop_packet::{FlowId, NodeId, Packet};
 use lasthop_units::{Duration, Identity, Instant, Seed};
 use lasthop_wifi::cell::{AdjustError, Adjustment};
 
-/// The lowest tag of a driver's packets; tags of the machine's own are below.
+/// The lowest tag of a driver's packets; the machine's tags are below.
 pub const DRIVER_TAGS: u64 = 1 << 63;
 
-/// Why a [`HostsConfig`] is rejected.
+/// Reason for rejecting a [`HostsConfig`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HostsError {
     /// The configuration of the network is invalid.
@@ -37,15 +37,15 @@ pub enum HostsError {
     Franc {
         /// Name of the link.
         link: String,
-        /// What is wrong with it.
+        /// Error in its configuration.
         why: lasthop_franc::ConfigError,
     },
     /// A change that cannot be made.
     #[error("the change at {at} cannot be made: {why}")]
     Change {
-        /// When.
+        /// Instant of the change.
         at: Instant,
-        /// Why not.
+        /// Reason for the refusal.
         why: AdjustError,
     },
     /// A congestion control that only a kernel has.
@@ -68,26 +68,27 @@ pub struct HostsConfig {
     pub nodes: Vec<Identity>,
     /// The flows, by [`FlowId`].
     pub flows: Vec<Flow>,
-    /// Flows of datagrams that only take their share of the network: their packets are of
-    /// [`FlowId::BACKGROUND`], and they keep no run going. Not saturated, and no pings.
+    /// Flows of datagrams in the background that only take their share of the network: their
+    /// packets have [`FlowId::BACKGROUND`], and they do not keep a run going. Such flows are
+    /// neither saturated nor pings.
     pub background: Vec<Flow>,
     /// The coded links.
     pub francs: Vec<FrancLink>,
-    /// No flow sends from this instant on.
+    /// Instant from which no flow sends.
     pub end: Instant,
-    /// Time after which counters restart at zero; zero: they do not.
+    /// Time after which counters restart at zero; zero for never.
     pub warmup: Duration,
     /// Time between two readings of queues and windows.
     pub sample_interval: Duration,
-    /// What changes while it runs, and when; changes of one instant in their order, after what
-    /// arrives and before what is sent then.
+    /// Changes during the run, with their instants; changes of one instant in their order, after
+    /// the arrivals and before the departures at that instant.
     pub changes: Vec<(Instant, Change)>,
 }
 
-/// Why [`Hosts`] ask to be woken.
+/// Reason for the next wake-up of [`Hosts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostsReason {
-    /// Something is due in the network.
+    /// A step of the network is due.
     Network,
     /// A flow or a coded link sends or has a timer, or queues are read.
     Event,
@@ -100,14 +101,14 @@ pub struct Hosts {
     flows: Flows,
     francs: Francs,
     events: EventQueue,
-    /// By index: what [`Event::Change`] makes.
+    /// Changes by the index in [`Event::Change`].
     changes: Vec<Change>,
     /// The nodes with Wi-Fi.
     wifi: Vec<NodeId>,
     sample_interval: Duration,
     /// The ends of the driver's packets.
     outputs: VecDeque<Output>,
-    /// Whether any queue became shorter since the driver asked last.
+    /// Whether any queue became shorter since the driver's last query.
     room: bool,
 }
 
@@ -115,7 +116,7 @@ impl Hosts {
     /// Returns hosts at [`Instant::ZERO`]; call [`Hosts::start`] next.
     ///
     /// # Errors
-    /// See [`HostsError`].
+    /// Returns a [`HostsError`] for an invalid configuration.
     pub fn new(
         config: &HostsConfig,
         network_config: &NetworkConfig,
@@ -170,7 +171,7 @@ impl Hosts {
         self.collect_wakes();
     }
 
-    /// When the hosts have to be woken, and why.
+    /// The next instant at which the driver must wake the hosts, and the reason.
     pub fn poll_timeout(&self) -> Option<(Instant, HostsReason)> {
         let by_events = self.events.next().unwrap_or(Instant::MAX);
         match self.network.due() {
@@ -180,7 +181,7 @@ impl Hosts {
         }
     }
 
-    /// Takes a packet of the driver at its source. Everything due before `now` has been
+    /// Accepts a packet of the driver at its source. Everything due before `now` must have been
     /// done ([`Hosts::step`]).
     pub fn handle_packet<S: Sink>(
         &mut self,
@@ -214,13 +215,13 @@ impl Hosts {
         self.flows.backlog(now, flow, &self.network)
     }
 
-    /// Does everything due by `now`.
+    /// Performs all steps due by `now`.
     pub fn handle_timeout<S: Sink>(&mut self, now: Instant, sink: &mut S) {
         while self.step(now, sink, &|_| None).is_some() {}
     }
 
-    /// Does the next thing due by `until` and returns its instant; `None` if nothing is
-    /// due. `frames` returns the bytes of the driver's packets.
+    /// Performs the next step due by `until` and returns its instant; `None` if nothing is due.
+    /// `frames` returns the bytes of the driver's packets.
     pub fn step<S: Sink>(
         &mut self,
         until: Instant,
@@ -250,21 +251,21 @@ impl Hosts {
         Some(now)
     }
 
-    /// Changes something at the radio of `node` from now on; `None` if it has none.
+    /// Changes a setting of the radio of `node` from now on; `None` if it has no radio.
     ///
     /// # Errors
-    /// See [`AdjustError`].
+    /// Returns an [`AdjustError`] if the radio cannot have the setting.
     pub fn adjust(&mut self, node: NodeId, what: Adjustment) -> Option<Result<(), AdjustError>> {
         self.network.adjust(node, what)
     }
 
-    /// Changes something from `now` on. Everything due before has been done ([`Hosts::step`]).
+    /// Makes a change from `now` on. Everything due before must have been done ([`Hosts::step`]).
     ///
     /// # Errors
-    /// See [`AdjustError`]; nothing was changed.
+    /// Returns an [`AdjustError`] for a change that cannot be made; nothing is then changed.
     ///
     /// # Panics
-    /// If there is no such radio, link or wire, or if a wire is not
+    /// Panics if there is no such radio, link or wire, or if a wire is not
     /// [adjustable](lasthop_net::cable::CableConfig::adjustable).
     pub fn change<S: Sink>(
         &mut self,
@@ -279,14 +280,13 @@ impl Hosts {
         Ok(())
     }
 
-    /// Reports what has arrived by `now` and nothing reacted to; to be called before counters
-    /// are read.
+    /// Reports passive packets that have arrived by `now`; call it before you read counters.
     pub fn take_arrived<S: Sink>(&mut self, now: Instant, sink: &mut S) {
         self.network.take_arrived(now);
         self.drain(sink, &|_| None);
     }
 
-    /// The network, to read what its nodes count.
+    /// The network, for its counters.
     pub fn network(&mut self) -> &mut Network {
         &mut self.network
     }
@@ -296,8 +296,8 @@ impl Hosts {
         self.flows.is_done()
     }
 
-    /// Ends the run at `now`: counts what has arrived by then, makes measurements and
-    /// coded links report, and returns the counters of the network.
+    /// Ends the run at `now`: counts arrivals up to then, lets measurements and coded links report,
+    /// and returns the counters of the network.
     pub fn finish<S: Sink>(&mut self, now: Instant, sink: &mut S) -> NetworkStats {
         if self.is_done() {
             self.francs.stop(now, sink);
@@ -353,7 +353,7 @@ impl Hosts {
         }
     }
 
-    /// Handles everything that the network puts out at this instant.
+    /// Handles all outputs of the network at this instant.
     fn drain<S: Sink>(&mut self, sink: &mut S, frames: Frames<'_>) {
         let Self { network, flows, francs, outputs, room, .. } = self;
         loop {
@@ -427,7 +427,7 @@ impl Hosts {
     }
 }
 
-/// Whatever sends has a path to whom it sends.
+/// Checks that every sender has a path to its receiver.
 fn check_paths(config: &HostsConfig, network: &Network) -> Result<(), NetworkError> {
     let of_flows = config.flows.iter().chain(&config.background).map(|flow| (flow.from, flow.to));
     let of_links = config.francs.iter().flat_map(|link| {
@@ -440,7 +440,7 @@ fn check_paths(config: &HostsConfig, network: &Network) -> Result<(), NetworkErr
     }
 }
 
-/// Whether all changes can be made, one after the other.
+/// Checks that all changes can be made, one after the other.
 fn check_changes(changes: &[(Instant, Change)], network: &Network) -> Result<(), HostsError> {
     if changes.is_empty() {
         return Ok(());
@@ -460,7 +460,7 @@ fn is_groups(packet: &Packet) -> bool {
     packet.destination == Packet::EVERYWHERE && !is_drivers(packet)
 }
 
-/// Whether the packet is the driver's, which holds its bytes and gets its end.
+/// Whether the packet is the driver's, which holds its bytes and gets an output at its end.
 #[inline]
 fn is_drivers(packet: &Packet) -> bool {
     packet.tag >= DRIVER_TAGS

@@ -6,10 +6,10 @@
 //! | [`config`] | the configuration of flows and coded links |
 //! | [`hosts`] | hosts and their network as one machine |
 //! | `flows` | senders and receivers of all flows: `datagrams`, `tcp`, `apq` |
-//! | `saturation` | how many packets a saturated flow keeps in its queue |
+//! | `saturation` | number of packets that a saturated flow keeps in its queue |
 //! | `franc` | coded links between nodes |
 //! | [`traffic`] | sources that pace simulated flows and real sockets alike |
-//! | [`sink`] | the trait to which a driver reports what happens |
+//! | [`sink`] | the trait to which a driver reports events |
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -1,6 +1,6 @@
-//! What a flow with an endpoint at each end (TCP, APQ) acts on, and the wake-ups for
-//! which the ends ask. An end asks only for a wake-up that is earlier than the one it
-//! has asked for: a timer that moves back, as most do, costs nothing.
+//! Interface to the network for a flow with an endpoint at each end (TCP, APQ), and the wake-ups
+//! that the ends request. An end requests only a wake-up that is earlier than the one it has
+//! requested: a timer that moves back, as most do, costs nothing.
 
 use alloc::vec::Vec;
 use lasthop_net::network::Network;
@@ -14,7 +14,7 @@ pub(crate) struct Port<'a, S> {
     pub wakes: &'a mut Vec<Wake>,
 }
 
-/// A wake-up for which an end of a flow asks.
+/// A wake-up that an end of a flow requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wake {
     pub at: Instant,

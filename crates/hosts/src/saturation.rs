@@ -1,8 +1,8 @@
-//! Saturated flows: how many packets each keeps in the first queue on its path.
+//! Saturated flows: the number of packets that each keeps in the first queue on its path.
 //!
-//! [`Backlogs`] computes the number for both clocks. A flow of the model is filled up
-//! to it at once. A kernel's socket does not know what its queue holds, so a driver in
-//! real time reads a [`Backlog`] and lets the socket send what is missing.
+//! [`Backlogs`] computes the number for both clocks. A flow of the model is filled up to it at
+//! once. A kernel's socket does not know the content of its queue, so a driver in real time reads a
+//! [`Backlog`] and lets the socket send the missing packets.
 
 use lasthop_net::network::{Backlogs, Network};
 use lasthop_packet::NodeId;
@@ -11,14 +11,14 @@ use lasthop_units::Instant;
 /// The packets that a saturated flow keeps at its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Saturation {
-    /// Its index in [`Backlogs`].
+    /// Index of the flow in [`Backlogs`].
     pub place: usize,
     /// Number of its packets that the source holds; if they are diverted, of all
     /// packets in the queues of the source when they were last filled up.
     pub held: u32,
     /// Whether its packets are diverted at the source.
     pub is_diverted: bool,
-    /// Whether its packets are as long as the path allows at the time.
+    /// Whether its packets are as long as the path permits at the time.
     pub adapts: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Backlog {
 pub(crate) struct KernelFlow {
     /// The node at which it starts.
     pub from: NodeId,
-    /// How many packets the source keeps, if it is saturated.
+    /// Number of packets that the source keeps, if the flow is saturated.
     pub saturation: Option<Saturation>,
     /// Number of packets that have entered the network at its source.
     pub entered: u64,

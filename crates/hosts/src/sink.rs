@@ -1,6 +1,6 @@
-//! The trait to which a driver reports what happens. `trace` implements it to make
-//! summaries and files; drivers call it and write nothing themselves. Every method has
-//! an empty default, so a sink implements what it needs.
+//! The trait to which a driver reports events. `trace` implements it to make summaries and files;
+//! drivers only call it. Every method has an empty default, so a sink implements only the methods
+//! that it needs.
 
 use core::net::IpAddr;
 use lasthop_apq::{ClientError, PhaseRecord, Report};
@@ -33,15 +33,15 @@ pub struct ProgramFlow {
     pub source: IpAddr,
     /// IP address of the receiver.
     pub destination: IpAddr,
-    /// Source and destination port, or twice the identifier of an ICMP echo; `None` in
-    /// later fragments and with other protocols.
+    /// Source and destination port, or twice the identifier of an ICMP echo; `None` in later
+    /// fragments and with other protocols.
     pub ports: Option<[u16; 2]>,
 }
 
 /// Flows of real programs that a driver saw and gave no number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramsLeftOut {
-    /// Number of flows, as far as they were told apart.
+    /// Number of flows, as far as they could be distinguished.
     pub flows: u64,
     /// Number of their packets.
     pub packets: u64,
@@ -65,7 +65,7 @@ pub struct TcpSample {
     pub bytes_in_flight: u64,
 }
 
-/// How an APQ flow ended.
+/// End of an APQ flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApqEnding {
     /// The measurement is complete.
@@ -84,8 +84,7 @@ pub struct FrancReport {
     pub nodes: alloc::vec::Vec<FrancNodeReport>,
     /// Number of nodes on the path.
     pub path: usize,
-    /// Number of packets that came out of the link and differ from what went in, or
-    /// came out twice.
+    /// Number of packets that left the link with other bytes than at its entrance, or twice.
     pub corrupt: u64,
 }
 
@@ -94,7 +93,7 @@ pub struct FrancReport {
 pub struct FrancNodeReport {
     /// The node of the network.
     pub node: NodeId,
-    /// Its counters since the end of the warm-up.
+    /// Counters of the node since the end of the warm-up.
     pub stats: Stats,
 }
 
@@ -114,72 +113,71 @@ pub trait Sink {
         false
     }
 
-    /// The TCP segment that the packet of `flow` with this tag carries from `source`,
-    /// before [`Sink::sent`] reports the packet; it does not if the queues of `source`
-    /// refuse it. Tags of a flow's packets grow.
+    /// Reports the TCP segment that the packet of `flow` with this tag carries from `source`,
+    /// before [`Sink::sent`] reports the packet; if the queues of `source` refuse it,
+    /// [`Sink::sent`] does not follow. Tags of a flow's packets increase.
     fn segment(&mut self, _flow: FlowId, _tag: u64, _source: NodeId, _header: &Header<'_>) {}
 
-    /// A packet entered the network at its source.
+    /// Reports a packet that entered the network at its source.
     fn sent(&mut self, _now: Instant, _packet: &Packet) {}
 
-    /// A packet arrived at its destination `node`.
+    /// Reports a packet that arrived at its destination `node`.
     fn arrived(&mut self, _now: Instant, _node: NodeId, _packet: &Packet) {}
 
-    /// A packet was dropped or lost at `node`.
+    /// Reports a packet that was dropped or lost at `node`.
     fn dropped(&mut self, _now: Instant, _node: NodeId, _packet: &Packet, _reason: DropReason) {}
 
-    /// Packets with the number `id` are of this flow of a program (emulation). Such
+    /// Reports that packets with the number `id` are of this flow of a program (emulation). Such
     /// numbers follow those of the scenario's flows without a gap.
     fn program_flow(&mut self, _now: Instant, _id: FlowId, _flow: &ProgramFlow) {}
 
-    /// The program that sends the packets with the number `id`, by the name that the kernel has
-    /// for it (emulation). It comes after the flow, or never: a program may be gone by then,
-    /// or not be one of the emulation.
+    /// Reports the program that sends the packets with the number `id`, by the kernel's name for it
+    /// (emulation). The report comes after the flow, or never: the program may have exited by then,
+    /// or not belong to the emulation.
     fn program_name(&mut self, _now: Instant, _id: FlowId, _name: &str) {}
 
-    /// The number of flows of programs without a number, at the end of the run
-    /// (emulation).
+    /// Reports the number of flows of programs without a number, at the end of the run (emulation).
     fn programs_left_out(&mut self, _left_out: ProgramsLeftOut) {}
 
-    /// An event of the cell. `frames` returns the bytes of packets that have any
+    /// Reports an event of the cell. `frames` returns the bytes of packets that have any
     /// (emulation).
     fn event(&mut self, _event: &Event, _frames: Frames<'_>) {}
 
-    /// A round-trip time of `flow`: from a ping to its answer, or of a segment of a
+    /// Reports a round-trip time of `flow`: from a ping to its answer, or of a segment of a
     /// simulated TCP sender.
     fn round_trip(&mut self, _now: Instant, _flow: FlowId, _rtt: Duration) {}
 
-    /// The time from one write of an application to a TCP flow until it was read at the
-    /// other end. Not reported for applications that always have more to write.
+    /// Reports the time from one write of an application to a TCP flow until it was read at the
+    /// other end. There is no report for applications that always have more to write.
     fn application_delay(&mut self, _now: Instant, _flow: FlowId, _delay: Duration) {}
 
-    /// A reading of a TCP sender.
+    /// Reports the state of a TCP sender.
     fn tcp(&mut self, _now: Instant, _flow: FlowId, _sample: &TcpSample) {}
 
-    /// A phase of an APQ flow has ended.
+    /// Reports the end of a phase of an APQ flow.
     fn apq_phase(&mut self, _now: Instant, _flow: FlowId, _record: &PhaseRecord) {}
 
-    /// An APQ flow has ended.
+    /// Reports the end of an APQ flow.
     fn apq_ended(&mut self, _now: Instant, _flow: FlowId, _ending: &ApqEnding, _report: &Report) {}
 
-    /// A packet entered the coded link with this index at `end`, and left it `delay`
+    /// Reports a packet that entered the coded link with this index at `end`, and left it `delay`
     /// later.
     fn carried(&mut self, _now: Instant, _link: usize, _end: NodeId, _delay: Duration) {}
 
-    /// The counters of the coded link with this index, at the end of the run.
+    /// Reports the counters of the coded link with this index, at the end of the run.
     fn franc(&mut self, _now: Instant, _link: usize, _report: &FrancReport) {}
 
-    /// The run ended before its time, because nothing is left to do.
+    /// Reports that the run ended before its time, because nothing is left to do.
     fn ended(&mut self, _now: Instant) {}
 
-    /// The number of packets that `node` holds in its Wi-Fi queues and in flight, read
-    /// at a regular interval.
+    /// Reports the number of packets that `node` holds in its Wi-Fi queues and in flight, read at a
+    /// regular interval.
     fn queue(&mut self, _now: Instant, _node: NodeId, _packets: u32) {}
 
-    /// A real Ethernet frame passed the interface of `node` (emulation).
+    /// Reports a real Ethernet frame that passed the interface of `node` (emulation).
     fn frame(&mut self, _now: Instant, _node: NodeId, _direction: FrameDirection, _bytes: &[u8]) {}
 
-    /// A packet was delivered `late` after its instant (emulation).
+    /// Reports a packet that was delivered `late` after its instant (emulation).
     fn lateness(&mut self, _now: Instant, _late: Duration) {}
 }
 

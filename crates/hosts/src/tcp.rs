@@ -1,9 +1,9 @@
 //! A TCP flow in virtual time: an endpoint and an application at each end, and the
 //! segments in flight. Neither end needs a kernel.
 //!
-//! A [`Packet`] has no payload; its tag identifies the segment that it carries. An end
-//! asks only for a wake-up that is earlier than the one it has asked for: a timer that
-//! moves back with every acknowledgement, as most do, costs nothing.
+//! A [`Packet`] has no payload; its tag identifies the segment that it carries. An end requests
+//! only a wake-up that is earlier than the one it has requested: a timer that moves back with every
+//! acknowledgement, as most do, costs nothing.
 
 use crate::HostsError;
 use crate::in_flight::InFlight;
@@ -17,11 +17,10 @@ use lasthop_tcp::wire::{Announced, Header};
 use lasthop_tcp::{Config, Endpoint, HEADER_BYTES, Segment, SmallQueues};
 use lasthop_units::{Bytes, Instant, Machine};
 
-/// Bytes that an application with a limited rate writes at once: a frame of video, a
-/// line of a log.
+/// Bytes that an application with a limited rate writes at once: a frame of video, a line of a log.
 const CHUNK: Bytes = Bytes::new(10_000);
 
-/// Most bytes that a socket holds unsent: the maximum of Linux' `tcp_wmem`.
+/// Limit of unsent bytes in a socket: the maximum of Linux' `tcp_wmem`.
 const SEND_BUFFER_BYTES: u64 = 4 << 20;
 
 /// Index of the end at which the flow starts.
@@ -38,28 +37,27 @@ pub(crate) struct Tcp {
     hashes: [u32; 2],
     access_category: AccessCategory,
     endpoints: [Endpoint; 2],
-    /// What the SYN of each end announces.
+    /// Options that each end announces in its SYN.
     announced: [Announced; 2],
-    /// Whether the sink wants to know of every segment.
+    /// Whether the sink needs a report of every segment.
     tells: bool,
     applications: [Application; 2],
     /// Number of bytes that each application has read.
     read: [u64; 2],
-    /// Writes of the sending application that the other one has not read: the number of
-    /// the last byte, and the time. Nothing of a bulk transfer, which never stops
-    /// writing.
+    /// Writes of the sending application that the other one has not read: the number of the last
+    /// byte, and the time. Empty for a bulk transfer, which never stops writing.
     unread: VecDeque<(u64, Instant)>,
     written: u64,
     segments: InFlight<Segment>,
     /// The earliest wake-up that each end has asked for.
     asked: [Instant; 2],
-    /// Whether full queues of its own node refuse segments instead of dropping them.
+    /// Whether full queues of the sender's node refuse segments instead of dropping them.
     refuses: bool,
     /// Whether the node of each end reports when its packets leave: small queues count them.
     notify: [bool; 2],
-    /// Whether segments are as long as the path allows at the time.
+    /// Whether segments are as long as the path permits at the time.
     adapts: bool,
-    /// When the application stops.
+    /// Instant at which the application stops.
     stop: Instant,
 }
 
@@ -231,7 +229,7 @@ impl Tcp {
         self.transmit(end, now, net);
     }
 
-    /// Sends what an end has to send, and asks for its next wake-up.
+    /// Sends the segments of an end, and asks for its next wake-up.
     fn transmit<S: Sink>(&mut self, end: usize, now: Instant, net: &mut Port<'_, S>) {
         loop {
             if self.adapts && end == SENDER {
@@ -289,7 +287,7 @@ impl Tcp {
     }
 }
 
-/// The application at the ends of `flow`.
+/// Returns the application at the ends of `flow`.
 fn application(flow: &TcpFlow) -> ApplicationKind {
     match flow.application {
         TcpApplication::Bulk => match flow.bytes {

@@ -1,8 +1,7 @@
-//! Tests of the hosts of a network as a driver sees them: what is sent when, what
-//! arrives, and what is reported. Networks are chains of wires whose delays and
-//! rates make the times closed forms: a packet of `n` bytes occupies a wire of `r` bit/s
-//! for `8 (n + 14) / r`. Leaves out most of what needs a cell, which is tested through
-//! `sim`.
+//! Tests of the hosts of a network as a driver sees them: departures, arrivals and reports.
+//! Networks are chains of wires whose delays and rates make the times closed forms: a packet of `n`
+//! bytes occupies a wire of `r` bit/s for `8 (n + 14) / r`. Left out: most cases with a cell, which
+//! are tested through `sim`.
 
 mod apq;
 mod bed;

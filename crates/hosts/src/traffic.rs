@@ -1,9 +1,9 @@
-//! Traffic sources: when the next packet leaves, and how long it is. The same machine
-//! paces a simulated flow and a real UDP socket.
+//! Traffic sources: the instant and length of each next packet. The same machine paces a simulated
+//! flow and a real UDP socket.
 //!
-//! Lengths are in bytes of network-layer packets (UDP payload + 28), and rates in bit/s
-//! of these. Schedules are exact: a constant rate or frame rate does not drift, however
-//! late the source is polled. Leaves out sources that react to the network (TCP).
+//! Lengths are in bytes of network-layer packets (UDP payload + 28), and rates in bit/s of these.
+//! Schedules are exact: a constant rate or frame rate does not drift, however late the source is
+//! polled. Left out: sources that react to the network (TCP).
 
 use alloc::sync::Arc;
 use lasthop_units::{Bitrate, Duration, Instant, Pace, Stream};
@@ -11,7 +11,7 @@ use lasthop_units::{Bitrate, Duration, Instant, Pace, Stream};
 /// Length of the headers of IPv4 and UDP.
 pub const UDP_OVERHEAD_BYTES: u16 = 28;
 
-/// What a source sends.
+/// Traffic pattern of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SourceConfig {
     /// Packets at a constant rate, the first one at the start.
@@ -38,9 +38,9 @@ pub enum SourceConfig {
         /// Packets in each burst, at least 1.
         packets: u16,
     },
-    /// A constant rate that is switched on and off, on at the start. Only on-time
-    /// counts for the spacing of packets, so the long-run rate is
-    /// `rate * on / (on + off)` however short the periods are.
+    /// A constant rate that is switched on and off, on at the start. Only on-time counts for the
+    /// spacing of packets, so the long-run rate is `rate * on / (on + off)`, also for short
+    /// periods.
     OnOff {
         /// Rate while on in bit/s of network-layer packets, above zero.
         rate: Bitrate,
@@ -51,7 +51,7 @@ pub enum SourceConfig {
         /// Length of the off-periods.
         off: Period,
     },
-    /// As many packets as the driver takes, without a schedule: see [`Source::refill`].
+    /// As many packets as the driver accepts, without a schedule: see [`Source::refill`].
     Saturated {
         /// Length of each packet.
         bytes: u16,
@@ -121,7 +121,7 @@ pub struct KeyFrames {
 /// A packet that a source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// When it leaves.
+    /// Instant at which it leaves.
     pub at: Instant,
     /// Length of the network-layer packet.
     pub bytes: u16,
@@ -148,8 +148,7 @@ impl Source {
         source
     }
 
-    /// When the next packet leaves; `None` if no packet is left, or if the source is
-    /// saturated.
+    /// Instant of the next packet; `None` if no packet is left, or if the source is saturated.
     pub fn next_departure(&self) -> Option<Instant> {
         self.next.map(|next| next.at)
     }
@@ -168,9 +167,8 @@ impl Source {
         matches!(self.schedule, Schedule::Poisson { packets: 2.., .. })
     }
 
-    /// The length of one more packet of a saturated source, which the driver may take
-    /// whenever it has room; `None` before the start and after the stop, and for all
-    /// other sources.
+    /// Length of one more packet of a saturated source, which the driver may take whenever its
+    /// queue has space; `None` before the start and after the stop, and for all other sources.
     pub fn refill(&self, now: Instant) -> Option<u16> {
         match self.schedule {
             Schedule::Saturated { bytes } if self.start <= now && now < self.stop => Some(bytes),
@@ -186,8 +184,8 @@ enum Schedule {
         pace: Pace,
         bytes: u16,
     },
-    /// `left` packets of the burst that leaves have not left; a Poisson process of single
-    /// packets is one of bursts of one.
+    /// A Poisson process of bursts, `left` of whose current packets have not left; single packets
+    /// are bursts of one.
     Poisson {
         mean_ns: f64,
         bytes: u16,

@@ -1,11 +1,10 @@
-//! One direction of a wired link: a queue, a transmitter with a rate, losses, and a
-//! propagation delay with jitter, in this order.
+//! One direction of a wired link: a queue, a transmitter with a rate, losses, and a propagation
+//! delay with jitter, in this order.
 //!
-//! A packet occupies the transmitter for its Ethernet frame without FCS, preamble and
-//! interframe gap (network-layer bytes + 14), as `tc`'s netem and tbf count; times are
-//! exact, without rounding errors that add up. The packet in the transmitter does not
-//! count against the limit of the queue. Leaves out corruption, duplication and slotted
-//! releases.
+//! A packet occupies the transmitter for its Ethernet frame without FCS, preamble and interframe
+//! gap (network-layer bytes + 14), as counted by `tc`'s netem and tbf. Times are exact, so rounding
+//! errors do not add up. The packet in the transmitter does not count against the limit of the
+//! queue. Left out: corruption, duplication and slotted releases.
 
 use crate::loss::{Loss, LossProcess};
 use crate::transmitter::{RateChange, Transmitter};
@@ -22,31 +21,31 @@ const ETHERNET_HEADER_BYTES: u32 = 14;
 /// The configuration of a [`Cable`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct CableConfig {
-    /// Rate in bit/s of Ethernet frames, above zero; `None`: unlimited.
+    /// Rate in bit/s of Ethernet frames, above zero; unlimited if `None`.
     pub rate: Option<Bitrate>,
     /// Changes of the rate, in ascending order of their instants; ignored if `rate` is
     /// `None`.
     pub rate_changes: Vec<RateChange>,
-    /// Time after which all changes come again, the last one of them being before it; `None`:
-    /// they come once.
+    /// Period after which all changes repeat, longer than the time of the last one; `None` without
+    /// repetition.
     pub rate_repeat: Option<Duration>,
     /// Propagation delay, one way.
     pub delay: Duration,
     /// Variation of the delay.
     pub jitter: Jitter,
-    /// Whether jitter may reorder packets; if not, a packet waits for those before it.
+    /// Whether jitter may reorder packets; otherwise a packet waits for those before it.
     pub reorder: bool,
     /// The queue in front of the transmitter.
     pub queue: QueueConfig,
     /// Losses after transmission.
     pub loss: Loss,
     /// Whether [`Cable::change`] may be called. Packets then wait in the queue until their
-    /// transmission starts; otherwise a drop-tail queue sends them on ahead, which is the same
-    /// and faster as long as nothing changes.
+    /// transmission starts. Otherwise a drop-tail queue sends them ahead, which has the same
+    /// result, and is faster, as long as nothing changes.
     pub adjustable: bool,
     /// Whether the queue is that of a network interface of the node at the near end
     /// ([`Network::has_own_queue`](crate::network::Network::has_own_queue)). Otherwise the cable
-    /// is a line: it begins in another box, behind an interface that never limits.
+    /// begins in another device, behind an interface that never limits.
     pub is_interface: bool,
 }
 
@@ -57,7 +56,7 @@ pub enum Jitter {
     /// The delay does not vary.
     #[default]
     None,
-    /// Uniform, at most this much more or less.
+    /// Uniform distribution, at most this much more or less than the delay.
     Uniform(Duration),
     /// Normally distributed around the delay.
     Normal {
@@ -85,7 +84,7 @@ impl Default for CableConfig {
     }
 }
 
-/// Why a [`Cable`] asks to be woken.
+/// Reason for the next wake-up of a [`Cable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CableReason {
     /// The transmitter takes the next packet from the queue.
@@ -100,34 +99,31 @@ pub struct Cable {
     delay: Duration,
     jitter: Jitter,
     reorder: bool,
-    /// The transmitter and when it is free; `None` without a rate.
+    /// The transmitter and the instant at which it is free; `None` without a rate.
     free: Option<Transmitter>,
-    /// The rate that was configured last; changes of its own apart.
+    /// Rate that was configured last, apart from scheduled changes.
     rate: Bitrate,
     queue: Queue,
     /// Configuration of the queue, and the key of its flow hash.
     queue_config: (QueueConfig, u32),
-    /// Whether the queue holds packets. It is read at every step, and most queues are
-    /// empty.
+    /// Whether the queue holds packets. Every step reads this field, and most queues are empty.
     is_queueing: bool,
-    /// Whether a packet that finds the transmitter idle need not pass through the
-    /// queue.
+    /// Whether a packet that finds the transmitter idle may skip the queue.
     bypass: bool,
     /// Limit of a drop-tail queue, which accepts or drops a packet when it arrives.
     tail: Option<Limit>,
-    /// Packets that are sent on ahead although their transmission has not started: when
-    /// it starts, and their length in bytes. They count as queued.
+    /// Packets that are sent ahead although their transmission has not started: the start of the
+    /// transmission, and the length in bytes. Such packets count as queued.
     booked: VecDeque<(Instant, u16)>,
-    /// Packets behind `booked`, from the first one on whose start of transmission has
-    /// to wake the cable: as in `booked`, and what to report to the sender then, if
-    /// anything.
+    /// Packets after `booked`, from the first one on whose start of transmission must wake the
+    /// cable: as in `booked`, with the report for the sender, if there is one.
     awaited: VecDeque<(Instant, u16, Option<Released>)>,
     /// Bytes of the packets in `booked` and `awaited`.
     booked_bytes: u64,
     loss: LossProcess,
     stream: Stream,
-    /// Packets on the way to the far end with their arrival, in order of arrival. The
-    /// first `arrived` of them are there.
+    /// Packets on the way to the far end with their arrival, in order of arrival. The first
+    /// `arrived` of them have arrived.
     travelling: VecDeque<(Instant, Packet)>,
     arrived: usize,
     last_arrival: Instant,
@@ -137,8 +133,8 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// Returns an empty cable. Panics if a rate is zero, or if the changes of the rate
-    /// are not in ascending order of their instants.
+    /// Returns an empty cable. Panics if a rate is zero, or if the changes of the rate are not in
+    /// ascending order of their instants.
     pub fn new(config: &CableConfig, mut stream: Stream) -> Self {
         let perturbation = stream.next_u64() as u32;
         let queue = Queue::new(&config.queue, perturbation);
@@ -227,13 +223,13 @@ impl Cable {
         self.deliver_until(now);
     }
 
-    /// Goes on as `config` says: what begins to be transmitted after `now` has its rate, losses,
-    /// delay and jitter. The packets in the queue stay
+    /// Applies `config` to packets whose transmission begins after `now`: its rate, losses, delay
+    /// and jitter. The packets in the queue stay
     /// ([`Queue::replace`](lasthop_packet::queue::Queue::replace)). A cable without a rate stays
-    /// without one, and the other way round; [`CableConfig::rate_changes`] stay what they were.
+    /// without one, and the other way round; [`CableConfig::rate_changes`] stay as they were.
     ///
     /// # Panics
-    /// If the cable is not [`CableConfig::adjustable`].
+    /// Panics if the cable is not [`CableConfig::adjustable`].
     pub fn change(&mut self, now: Instant, config: &CableConfig) {
         assert!(self.tail.is_none() || self.free.is_none(), "the cable is adjustable");
         self.transmit_until(now);
@@ -286,13 +282,13 @@ impl Cable {
         self.released.pop_front()
     }
 
-    /// Whether [`Cable::poll_transmit`] or [`Cable::poll_drop`] would return something.
+    /// Whether [`Cable::poll_transmit`] or [`Cable::poll_drop`] would return a packet.
     #[inline]
     pub fn has_outputs(&self) -> bool {
         self.arrived > 0 || !self.dropped.is_empty()
     }
 
-    /// Whether [`Cable::poll_released`] would return something.
+    /// Whether [`Cable::poll_released`] would return a report.
     #[inline]
     pub fn has_released(&self) -> bool {
         !self.released.is_empty()
@@ -382,14 +378,13 @@ impl Cable {
         Held { packets, bytes: Bytes::new(self.booked_bytes) }
     }
 
-    /// When the transmitter takes the next packet from the queue. The transmitter is
-    /// restarted when a packet finds it idle, so this is never before the packet
-    /// arrived.
+    /// Instant at which the transmitter takes the next packet from the queue. The transmitter is
+    /// restarted when a packet finds it idle, so this is never before the packet arrived.
     fn next_start(&self) -> Option<Instant> {
         if self.is_queueing { self.free.as_ref().map(Transmitter::now) } else { None }
     }
 
-    /// Transmits a packet after everything sent so far.
+    /// Transmits a packet after all packets sent so far.
     fn transmit(&mut self, packet: &mut Packet) {
         if let Some(free) = self.free.as_mut() {
             free.pass(u32::from(packet.bytes) + ETHERNET_HEADER_BYTES);
@@ -398,7 +393,7 @@ impl Cable {
         }
     }
 
-    /// Sends on a packet whose last bit leaves the transmitter at `at`, or loses it.
+    /// Sends a packet whose last bit leaves the transmitter at `at`, or loses it.
     #[inline]
     fn launch(&mut self, at: Instant, packet: &mut Packet) {
         Released::book(packet, &mut self.released);

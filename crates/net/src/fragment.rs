@@ -1,11 +1,9 @@
-//! IPv4 fragmentation and reassembly without bytes (RFC 791, section 3.2): how a packet
-//! that is longer than an MTU is cut into parts, and what its destination keeps until
-//! all parts have arrived.
+//! IPv4 fragmentation and reassembly without bytes (RFC 791, section 3.2): the parts of a packet
+//! that is longer than an MTU, and the state of its destination until all parts have arrived.
 //!
-//! Lengths are in bytes of network-layer packets; each part has a header of 20 bytes of
-//! its own. The time and the memory that a receiver spends on incomplete packets are
-//! limited as in Linux. Leaves out header options, and overlapping or repeated parts,
-//! which the network never makes.
+//! Lengths are in bytes of network-layer packets; each part has a separate header of 20 bytes. The
+//! time and the memory that a receiver spends on incomplete packets are limited as in Linux. Left
+//! out: header options, and overlapping or repeated parts, which the network never makes.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use lasthop_packet::{Fragment, Packet};
@@ -18,26 +16,26 @@ pub const IPV4_HEADER_BYTES: u16 = 20;
 /// bytes of payload.
 pub const MTU_BYTES_MIN: u16 = 68;
 
-/// The payload of every part but the last is a multiple of this (RFC 791, section 3.1).
+/// Unit of the payload of every part but the last, in bytes (RFC 791, section 3.1).
 const UNIT_BYTES: u16 = 8;
 
-/// Time for which a receiver keeps the parts of an incomplete packet (Linux:
-/// `net.ipv4.ipfrag_time`).
+/// Time for which a receiver keeps the parts of an incomplete packet (`net.ipv4.ipfrag_time` in
+/// Linux).
 pub const REASSEMBLY_TIME: Duration = Duration::from_secs(30);
 
-/// Memory for incomplete packets. A receiver that uses more refuses parts of packets of
-/// which it has none (Linux: `net.ipv4.ipfrag_high_thresh`).
+/// Memory for incomplete packets, in bytes. A receiver that uses more rejects parts of further
+/// packets (`net.ipv4.ipfrag_high_thresh` in Linux).
 pub const REASSEMBLY_BYTES_MAX: u64 = 4 << 20;
 
 /// Memory that a stored part takes beside its own bytes: Linux also counts
 /// `struct sk_buff` and `struct skb_shared_info` (`SKB_TRUESIZE` on 64-bit machines).
 const BUFFER_OVERHEAD_BYTES: u64 = 576;
 
-/// Most completed packets that remain in `Reassembly::by_age`, beyond as many as are
+/// Limit of completed packets that remain in `Reassembly::by_age`, beyond as many as are
 /// incomplete.
 const SKIPPED_MAX: usize = 64;
 
-/// Most payload of a part on a link with this MTU, which is at least
+/// Longest payload of a part on a link with this MTU, which is at least
 /// [`MTU_BYTES_MIN`]: of the last part, and of the others.
 const fn payload_bytes(mtu: u16) -> (u16, u16) {
     let last = mtu - IPV4_HEADER_BYTES;
@@ -54,9 +52,8 @@ pub const fn count(bytes: u16, mtu: u16) -> u32 {
     1 + (bytes - IPV4_HEADER_BYTES - last).div_ceil(others) as u32
 }
 
-/// Returns the parts of `packet`, in order, for a link with this MTU. The packet is
-/// longer than the MTU, and the MTU is at least [`MTU_BYTES_MIN`]. A part can be cut
-/// again.
+/// Returns the parts of `packet`, in order, for a link with this MTU. The packet is longer than the
+/// MTU, and the MTU is at least [`MTU_BYTES_MIN`]. Parts can be cut again.
 pub fn cut(packet: Packet, mtu: u16) -> impl Iterator<Item = Packet> {
     debug_assert!(mtu >= MTU_BYTES_MIN, "there is room for a header and a unit of payload");
     let (_, step) = payload_bytes(mtu);
@@ -77,21 +74,21 @@ pub fn cut(packet: Packet, mtu: u16) -> impl Iterator<Item = Packet> {
     })
 }
 
-/// The result of [`Reassembly::handle_part`].
+/// Result of [`Reassembly::handle_part`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reassembled {
     /// The part is stored; others are missing.
     Kept,
     /// The packet is complete.
     Complete,
-    /// The part is discarded, because there is no room.
+    /// The part is discarded, because the memory is used up.
     Refused,
 }
 
 /// The incomplete packets of a receiver.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Reassembly {
-    /// By the number that the network gave to a packet when it was cut.
+    /// Incomplete packets, by the number that the network gave to each when it was cut.
     incomplete: BTreeMap<u64, Incomplete>,
     /// Arrival of the first part and number of each packet, in this order. Completed
     /// packets are skipped.

@@ -6,18 +6,18 @@
 
 use lasthop_units::{Probability, Stream};
 
-/// How a wire loses packets.
+/// Losses of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Loss {
     /// No packet is lost.
     #[default]
     None,
-    /// Each packet with this probability, independently of the others.
+    /// Independent loss of each packet with this probability.
     Random(Probability),
-    /// Bursts: a hidden state that may change before each packet, in steady state from
+    /// Bursts of losses: a hidden state that may change before each packet, in steady state from
     /// the first packet on. The share of packets in the bad state is
-    /// `p_good_to_bad / (p_good_to_bad + p_bad_to_good)`; a bad period lasts
-    /// `1 / p_bad_to_good` packets on average.
+    /// `p_good_to_bad / (p_good_to_bad + p_bad_to_good)`; a bad period lasts `1 / p_bad_to_good`
+    /// packets on average.
     GilbertElliott {
         /// Probability per packet of a change from good to bad.
         p_good_to_bad: Probability,
@@ -49,7 +49,8 @@ impl LossProcess {
         Self { loss, bad }
     }
 
-    /// From the next packet on another one; what does not change keeps its state.
+    /// Changes the losses from the next packet on; if `loss` is the same as before, the chain keeps
+    /// its state.
     pub(crate) fn change(&mut self, loss: Loss, stream: &mut Stream) {
         if self.loss != loss {
             *self = Self::new(loss, stream);

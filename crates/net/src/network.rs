@@ -1,14 +1,13 @@
-//! The whole network as one machine: nodes, the wires between them, and a Wi-Fi cell.
-//! It forwards packets hop by hop along the only path between two nodes: a network is a
-//! tree, like switches without a spanning tree protocol, or several trees beside each other.
+//! The whole network as one machine: nodes, the wires between them, and a Wi-Fi cell. The network
+//! forwards packets hop by hop along the only path between two nodes: it is a tree, like switches
+//! without a spanning tree protocol, or several trees beside each other.
 //!
 //! `sim` feeds it from traffic sources, `live` from real interfaces. A node may have a
-//! [`HostCost`], the time that its processor takes for each packet that the node sends,
-//! receives or forwards. A packet that is longer than
-//! [`NodeConfig::mtu`] of a node that forwards it is cut as in IPv4 and reassembled at
-//! its destination; it is reported once, after the end of its last part. Packets of a
-//! link can be diverted ([`Network::divert`]): the driver carries them to the far end
-//! inside packets of its own. Leaves out routing, and more than one cell.
+//! [`HostCost`], the time that its processor takes for each packet that the node sends, receives or
+//! forwards. A packet that is longer than [`NodeConfig::mtu`] of a node that forwards it is cut as
+//! in IPv4 and reassembled at its destination; it is reported once, after the end of its last part.
+//! Packets of a link can be diverted ([`Network::divert`]): the driver carries them to the far end
+//! inside other packets. Left out: routing, and more than one cell.
 
 mod backlog;
 mod change;
@@ -40,13 +39,13 @@ use lasthop_wifi::{Address, StationId};
 use mtu::Mtu;
 use route::{Hop, Routes};
 
-/// Why a [`NetworkConfig`] is rejected.
+/// Reason for rejecting a [`NetworkConfig`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
     /// The configuration of the cell is invalid.
     #[error(transparent)]
     Cell(#[from] CellError),
-    /// A flow is between two nodes that no path joins.
+    /// No path joins the two nodes of a flow.
     #[error("nodes {0} and {1} are not connected")]
     Unreachable(u16, u16),
     /// There is more than one path between two nodes.
@@ -66,12 +65,12 @@ pub enum NetworkError {
     Mtu(u16, u16),
 }
 
-/// What the driver gets from [`Network::poll_output`].
+/// Output of [`Network::poll_output`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
     /// A packet arrived at its destination.
     Arrived {
-        /// When it arrived; at most the last instant handled.
+        /// Instant of its arrival; at most the last instant handled.
         at: Instant,
         /// The destination of the packet.
         node: NodeId,
@@ -80,19 +79,19 @@ pub enum Output {
     },
     /// A packet was dropped or lost.
     Dropped {
-        /// When it was dropped.
+        /// Instant of the drop.
         at: Instant,
         /// The node that held it, or failed to receive it.
         node: NodeId,
         /// The packet that was dropped.
         packet: Packet,
-        /// Why it was dropped or lost.
+        /// Reason for the drop or loss.
         reason: DropReason,
     },
     /// A diverted packet ([`Network::divert`]). The driver carries it, and ends with
     /// [`Network::resume`] or [`Network::give_up`].
     Diverted {
-        /// When it was diverted.
+        /// Instant of the diversion.
         at: Instant,
         /// The node at which it left the network.
         node: NodeId,
@@ -101,22 +100,22 @@ pub enum Output {
     },
     /// A promiscuous station overheard a whole packet to another station.
     Overheard {
-        /// When it was received.
+        /// Instant at which it was received.
         at: Instant,
         /// The node that overheard it.
         node: NodeId,
         /// The packet, which is reported at its destination too.
         packet: Packet,
     },
-    /// The last copy of a packet to [`Packet::EVERYWHERE`] has ended, so its tag is
-    /// free. For other packets, `Arrived` and `Dropped` mean this.
+    /// The last copy of a packet to [`Packet::EVERYWHERE`] has ended, so its tag is free. For other
+    /// packets, `Arrived` and `Dropped` have this meaning.
     Released {
         /// The tag of the packet.
         tag: u64,
     },
 }
 
-/// Why the network asks to be woken.
+/// Reason for the next wake-up of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The reason of the cell.
@@ -153,15 +152,15 @@ pub struct NetworkStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     now: Instant,
-    /// When something is due next, [`Instant::MAX`] if nothing is; updated with every
-    /// change, as are the instants of the wires below.
+    /// Instant of the next step, [`Instant::MAX`] for none; updated with every change, as are the
+    /// instants of the wires below.
     next: Instant,
     routes: Routes,
     /// The MTU of each node.
     mtus: Vec<Mtu>,
-    /// What is diverted at each node; empty if nothing is.
+    /// Diverted packets of each node; empty without diversions.
     taps: Vec<Option<Tap>>,
-    /// Packets that were cut and of which parts travel.
+    /// Packets that were cut and whose parts travel.
     datagrams: Datagrams,
     /// The processor of each node that has a [`HostCost`].
     hosts: Vec<Option<Host>>,
@@ -176,21 +175,20 @@ pub struct Network {
     wire_order: Vec<usize>,
     /// Flow, tag and number of copies of each packet to [`Packet::EVERYWHERE`].
     copies: Vec<((FlowId, u64), u32)>,
-    /// When the first of the wires is due, [`Instant::MAX`] if none is.
+    /// First instant at which a wire is due, [`Instant::MAX`] for none.
     next_wire: Instant,
-    /// Whether a wire has something to put out.
+    /// Whether a wire has an output.
     wires_moved: bool,
-    /// Whether a wire may have something to report to [`Network::poll_released`].
+    /// Whether a wire may have a report for [`Network::poll_released`].
     wires_released: bool,
-    /// What was put out, before the packets that are left in the cell
-    /// ([`Network::poll_passive`]).
+    /// Outputs, which precede the packets that are left in the cell ([`Network::poll_passive`]).
     outputs: VecDeque<Output>,
     room: VecDeque<NodeId>,
     /// Reports of packets that left their source by being diverted.
     released: VecDeque<Released>,
 }
 
-/// What is diverted at a node.
+/// Diversion of packets at a node.
 #[derive(Clone, Debug, PartialEq)]
 struct Tap {
     /// Whether packets to each destination are diverted.
@@ -204,7 +202,7 @@ struct DirectedWire {
     from: NodeId,
     to: NodeId,
     wire: Cable,
-    /// [`CableConfig::is_interface`](crate::CableConfig::is_interface).
+    /// The value of [`CableConfig::is_interface`](crate::CableConfig::is_interface).
     is_interface: bool,
     /// The next wake-up of the wire, updated with every change.
     due: (Instant, CableReason),
@@ -218,7 +216,7 @@ impl Network {
     /// Returns an idle network.
     ///
     /// # Errors
-    /// See [`NetworkError`].
+    /// Returns a [`NetworkError`] for an invalid configuration.
     pub fn new(config: &NetworkConfig, seed: Seed) -> Result<Self, NetworkError> {
         let short = |node: &NodeConfig| node.mtu < fragment::MTU_BYTES_MIN;
         if let Some(index) = config.nodes.iter().position(short) {
@@ -283,19 +281,19 @@ impl Network {
         Ok(network)
     }
 
-    /// Takes a packet at its source.
+    /// Accepts a packet at its source.
     pub fn handle_packet(&mut self, now: Instant, packet: Packet) {
         self.catch_up(now);
         self.enter(now, &packet);
     }
 
-    /// Takes a packet at its source together with the one before it: what is due at that instant
-    /// is done behind both, and a radio that gains the channel at once has both to send.
+    /// Accepts a packet at its source together with the previous one: steps due at that instant
+    /// follow both, so a radio that gains the channel at once has both to send.
     pub fn handle_next_packet(&mut self, packet: Packet) {
         self.enter(self.now, &packet);
     }
 
-    /// Takes a packet at its source when everything due before `now` is done.
+    /// Accepts a packet at its source after all steps due before `now`.
     fn enter(&mut self, now: Instant, packet: &Packet) {
         self.fetch_passive();
         self.now = now;
@@ -314,11 +312,10 @@ impl Network {
         self.next = self.earliest();
     }
 
-    /// Diverts packets of flows from `node` to `far_end` and beyond: from now on they
-    /// are put out ([`Output::Diverted`]), in parts of at most `mtu` bytes. A node
-    /// diverts towards one far end only. Packets without a flow
-    /// ([`FlowId::NONE`](lasthop_packet::FlowId::NONE)) are not diverted, because they
-    /// carry the others.
+    /// Diverts packets of flows from `node` to `far_end` and beyond: from now on they are outputs
+    /// ([`Output::Diverted`]), in parts of at most `mtu` bytes. A node diverts towards one far end
+    /// only. Packets without a flow ([`FlowId::NONE`](lasthop_packet::FlowId::NONE)) are not
+    /// diverted, because they carry the others.
     pub fn divert(&mut self, node: NodeId, far_end: NodeId, mtu: u16) {
         let nodes = self.mtus.len();
         self.taps.resize(nodes, None);
@@ -349,16 +346,17 @@ impl Network {
         self.drop_packet(node, &packet, reason);
     }
 
-    /// Takes a packet like [`Network::handle_packet`] if the first queue on its path
-    /// has room, and returns `true`; otherwise does nothing and returns `false`.
+    /// Accepts a packet like [`Network::handle_packet`] and returns `true`, if the first queue on
+    /// its path has space for it; otherwise has no effect and returns `false`.
     pub fn offer_packet(&mut self, now: Instant, packet: &Packet) -> bool {
         self.offer_packets(now, packet, 1, |_| {}) == 1
     }
 
-    /// Takes up to `count` packets like `first`, with tags that count up from its own, while
-    /// the first queue on their path has room; `taken` sees each. Returns how many, which may
-    /// be fewer although there is room, but not none. A node with a [`HostCost`] takes every
-    /// packet, and diverted packets are always taken. Without a path there is no room.
+    /// Accepts up to `count` packets like `first`, with tags that count up from its tag, while the
+    /// first queue on their path has space; calls `taken` for each. Returns their number, which may
+    /// be lower although there is more space, but is not 0 then. A node with a [`HostCost`] accepts
+    /// every packet, and diverted packets are always accepted. Without a path no packet is
+    /// accepted.
     pub fn offer_packets(
         &mut self,
         now: Instant,
@@ -406,10 +404,9 @@ impl Network {
         1
     }
 
-    /// Whether packets from `node` to `destination` wait first in a queue that `node` owns:
-    /// that of its radio, or of a wire that [is an
-    /// interface](crate::CableConfig::is_interface). A kernel's TCP knows of such a queue when
-    /// its packets leave it, and of no other one.
+    /// Whether packets from `node` to `destination` wait first in a queue that `node` owns: that of
+    /// its radio, or of a wire that [is an interface](crate::CableConfig::is_interface). A kernel's
+    /// TCP notices when its packets leave such a queue, and no other one.
     pub fn has_own_queue(&self, node: NodeId, destination: NodeId) -> bool {
         match self.routes.next(node, destination) {
             Hop::Air(_) => true,
@@ -424,8 +421,8 @@ impl Network {
         self.tap(node, destination).is_some()
     }
 
-    /// Puts out the [`passive`](Packet::passive) packets that have arrived by `now`; to
-    /// be called before counters are read.
+    /// Outputs the [`passive`](Packet::passive) packets that have arrived by `now`; call it before
+    /// you read counters.
     pub fn take_arrived(&mut self, now: Instant) {
         if let Some(cell) = &mut self.cell {
             cell.take_arrived(now);
@@ -433,20 +430,20 @@ impl Network {
         }
     }
 
-    /// Does everything due up to `limit`, but stops after the first instant at which
-    /// something was put out; [`Network::now`] is then that instant.
+    /// Performs the steps due up to `limit`, but stops after the first instant with an output;
+    /// [`Network::now`] is then that instant.
     pub fn advance(&mut self, limit: Instant) {
         self.run(limit, true);
     }
 
-    /// When something is due next, [`Instant::MAX`] if nothing is: the instant of
-    /// [`Machine::poll_timeout`] without the reason.
+    /// Instant of the next step, [`Instant::MAX`] for none: that of [`Machine::poll_timeout`]
+    /// without the reason.
     #[inline]
     pub fn due(&self) -> Instant {
         self.next
     }
 
-    /// Whether a poll may return something; if not, none does.
+    /// Whether a poll may return an output; if not, none does.
     #[inline]
     pub fn has_outputs(&self) -> bool {
         !self.outputs.is_empty()
@@ -463,8 +460,8 @@ impl Network {
         self.outputs.pop_front()
     }
 
-    /// Gives the next packets of [`Output::Arrived`] that are [`Packet::passive`], if some come
-    /// next: when and where each arrived, without a copy. Returns whether there were any.
+    /// Passes the next packets of [`Output::Arrived`] that are [`Packet::passive`] to `take`:
+    /// instant, node and packet, without a copy. Returns whether there were any.
     #[inline]
     pub fn poll_passive(&mut self, mut take: impl FnMut(Instant, NodeId, &Packet)) -> bool {
         let Self { cell, outputs, node_of, .. } = self;
@@ -548,22 +545,22 @@ impl Network {
         self.node_of[station.index()]
     }
 
-    /// Changes something at the radio of `node` from now on; `None` if it has none.
+    /// Changes a setting of the radio of `node` from now on; `None` if it has no radio.
     ///
     /// # Errors
-    /// See [`AdjustError`].
+    /// Returns an [`AdjustError`] if the radio cannot have the setting.
     pub fn adjust(&mut self, node: NodeId, what: Adjustment) -> Option<Result<(), AdjustError>> {
         let station = self.routes.station(node)?;
         Some(self.cell.as_mut()?.adjust(station, what))
     }
 
-    /// What the radio of `node` counted until `now`, as it can itself; `None` if it has none.
+    /// Counters of the radio of `node` until `now`; `None` if it has no radio.
     pub fn station_stats(&mut self, now: Instant, node: NodeId) -> Option<&StationStats> {
         let station = self.routes.station(node)?;
         Some(self.cell.as_mut()?.station_stats(now, station))
     }
 
-    /// What the radio of `from` counted of its frames to `to`, if there were any.
+    /// Counters of the radio of `from` for its frames to `to`, if there were any.
     pub fn link_stats(&self, from: NodeId, to: NodeId) -> Option<&LinkStats> {
         let [from, to] = [self.routes.station(from)?, self.routes.station(to)?];
         self.cell.as_ref()?.link_stats(from, Address::Station(to))
@@ -600,7 +597,7 @@ impl Network {
         stats
     }
 
-    /// Sends a packet that needs no cut from its source, by way of the processor there.
+    /// Sends a packet that needs no cut from its source, through the processor there.
     #[inline]
     fn leave(&mut self, source: NodeId, packet: &Packet) {
         match &mut self.hosts[source.index()] {
@@ -687,7 +684,7 @@ impl Network {
         cell.handle_packet(self.now, station, to, Packet { passive, ..*packet });
     }
 
-    /// Whether the packet ends at `to`, and nothing there depends on it.
+    /// Whether the packet ends at `to`, and no machine there depends on it.
     fn ends_at(&self, to: Address, packet: &Packet) -> bool {
         let destination = packet.destination;
         let is_last = |station: StationId| self.node_of[station.index()] == destination;
@@ -710,8 +707,8 @@ impl Network {
         self.remove_copy(packet);
     }
 
-    /// Handles a packet that `node` received from its neighbour `from`, by way of the processor
-    /// there if it forwards it.
+    /// Handles a packet that `node` received from its neighbour `from`, through the processor there
+    /// if the node forwards it.
     fn receive(&mut self, node: NodeId, from: NodeId, packet: &Packet) {
         if self.hosts[node.index()].is_some() && self.forwards(node, from, packet) {
             let host = self.hosts[node.index()].as_mut().filter(|host| host.has_room());
@@ -760,7 +757,7 @@ impl Network {
         self.remove_copy(packet);
     }
 
-    /// Delivers a packet at its destination, by way of the processor there.
+    /// Delivers a packet at its destination, through the processor there.
     #[inline]
     fn arrive(&mut self, node: NodeId, packet: &Packet) {
         match &mut self.hosts[node.index()] {
@@ -782,7 +779,7 @@ impl Network {
         self.drop_packet_at(self.now, node, packet, reason);
     }
 
-    /// A packet that nobody acts on may have been lost before now: at `at`.
+    /// Reports a dropped packet; a passive one may have been lost earlier, at `at`.
     fn drop_packet_at(&mut self, at: Instant, node: NodeId, packet: &Packet, reason: DropReason) {
         if !packet.fragment.is_whole() {
             let end = self.datagrams.lost(node, packet, reason);
@@ -792,7 +789,7 @@ impl Network {
         self.remove_copy(packet);
     }
 
-    /// Puts out the end of a packet that was cut.
+    /// Outputs the end of a packet that was cut.
     fn end_cut(&mut self, end: Option<datagrams::End>) {
         let at = self.now;
         self.outputs.extend(end.map(|end| match end {
@@ -828,8 +825,7 @@ impl Network {
         }
     }
 
-    /// Forwards whatever the cell and the wires put out at this instant, until nothing
-    /// is left.
+    /// Forwards the outputs of the cell and the wires at this instant, until there are none.
     #[inline]
     fn collect(&mut self) {
         loop {
@@ -844,8 +840,7 @@ impl Network {
         }
     }
 
-    /// Takes over the packets that are left in the cell, before something is put out behind
-    /// them.
+    /// Moves the packets that are left in the cell before an output that follows them.
     #[inline]
     pub(super) fn fetch_passive(&mut self) {
         if self.cell.as_ref().is_some_and(Cell::has_packets) {
@@ -905,7 +900,7 @@ impl Network {
         }
     }
 
-    /// Nobody acts on these: they go on as they come. Most often many do at once, or none.
+    /// Forwards passive packets as they come. Usually many of them come at once, or none.
     #[inline]
     fn collect_passive(&mut self) {
         let Self { cell, outputs, node_of, .. } = self;

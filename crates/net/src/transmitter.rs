@@ -1,9 +1,8 @@
-//! A transmitter whose rate changes at instants that are known from the start, once or in
-//! every period anew. The part of a packet that has not left when the rate changes leaves
-//! at the new rate.
+//! A transmitter whose rate changes at instants that are known from the start, once or in every
+//! period. If the rate changes during a packet, the rest of the packet leaves at the new rate.
 //!
-//! Rates are in bit/s of Ethernet frames. Times are exact, as those of [`Pace`]: no
-//! rounding error is passed on from packet to packet.
+//! Rates are in bit/s of Ethernet frames. Times are exact, as those of [`Pace`]: no rounding error
+//! carries over from packet to packet.
 
 use alloc::collections::VecDeque;
 use lasthop_units::{Bitrate, Duration, Instant, Pace};
@@ -11,26 +10,26 @@ use lasthop_units::{Bitrate, Duration, Instant, Pace};
 /// A change of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateChange {
-    /// When the new rate begins to apply.
+    /// Instant from which the new rate applies.
     pub at: Instant,
     /// New rate in bit/s of Ethernet frames, above zero.
     pub rate: Bitrate,
 }
 
-/// A transmitter: when its bytes leave.
+/// State of a transmitter: the instant at which its bytes leave.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Transmitter {
     pace: Pace,
     /// Changes to come, the next one first.
     changes: VecDeque<RateChange>,
-    /// Time after which each change comes again.
+    /// Time after which each change repeats.
     period: Option<Duration>,
 }
 
 impl Transmitter {
-    /// Returns an idle transmitter, whose changes come again after each `period`. Panics if a
-    /// rate is zero, if the changes are not in ascending order of their instants, or not
-    /// within the first period.
+    /// Returns an idle transmitter, whose changes repeat after each `period`. Panics if a rate is
+    /// zero, if the changes are not in ascending order of their instants, or not within the first
+    /// period.
     pub(crate) fn new(rate: Bitrate, changes: &[RateChange], period: Option<Duration>) -> Self {
         assert!(changes.is_sorted_by(|one, other| one.at < other.at), "changes follow each other");
         assert!(changes.iter().all(|change| change.rate.as_bps() > 0), "a rate is above zero");
@@ -41,7 +40,7 @@ impl Transmitter {
         Self { pace: Pace::new(rate, Instant::ZERO), changes, period }
     }
 
-    /// The first whole nanosecond at which everything passed so far has left.
+    /// The first whole nanosecond at which all bytes passed so far have left.
     pub(crate) fn now(&self) -> Instant {
         self.pace.now()
     }
@@ -55,12 +54,12 @@ impl Transmitter {
         self.pace.restart(at);
     }
 
-    /// What is passed from now on leaves at `rate`, after everything passed so far.
+    /// Sets the rate for bytes passed from now on, after all bytes passed so far.
     pub(crate) fn change_rate(&mut self, now: Instant, rate: Bitrate) {
         self.pace = Pace::new(rate, self.pace.now().max(now));
     }
 
-    /// Sends `bytes` after everything passed so far.
+    /// Sends `bytes` after all bytes passed so far.
     pub(crate) fn pass(&mut self, bytes: u32) {
         let mut left = Pace::nanobits(bytes);
         while let Some(&change) = self.changes.front() {
@@ -74,7 +73,7 @@ impl Transmitter {
         self.pace.pass_nanobits(left);
     }
 
-    /// The next change has come; with a period it comes again.
+    /// Applies the next change; with a period it repeats.
     fn advance(&mut self) {
         let change = self.changes.pop_front();
         if let (Some(RateChange { at, rate }), Some(period)) = (change, self.period) {
@@ -128,7 +127,7 @@ mod tests {
         }
     }
 
-    /// When each packet (arrival in ns, bytes) has left, computed nanosecond by
+    /// Instant at which each packet (arrival in ns, bytes) has left, computed nanosecond by
     /// nanosecond.
     fn by_hand(
         rate: u64,

@@ -7,9 +7,8 @@
 //! | [`round_robin`] | deficit round robin with precedence for new flows (RFC 8290) |
 //! | [`flow_queues`] | queues of flows that use both |
 //!
-//! Times are instants and durations of `units`, lengths in bytes. Leaves out the
-//! queues themselves, their limits, and the definition of a flow: these are the
-//! owner's.
+//! Times are instants and durations of `units`, lengths in bytes. Left out: the queues themselves,
+//! their limits, and the definition of a flow, all of which the owner provides.
 
 pub mod codel;
 pub mod flow_queues;

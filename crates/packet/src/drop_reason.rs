@@ -1,8 +1,8 @@
-//! Why packets are dropped: the reasons that all records use, each of a queue, of
-//! the MAC (IEEE 802.11-2020, clause 10), of a wire or of a coded link. Leaves out
-//! where the drop happened, and losses on the air that a retransmission repairs.
+//! Reasons for dropped packets, which all records use: of a queue, of the MAC (IEEE 802.11-2020,
+//! clause 10), of a wire or of a coded link. Left out: the place of the drop, and losses on the air
+//! that a retransmission repairs.
 
-/// Why a packet was dropped.
+/// Reason for dropping a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DropReason {
     /// The queue was full.
@@ -13,23 +13,22 @@ pub enum DropReason {
     RetryLimit,
     /// The lifetime of the MSDU ended.
     Lifetime,
-    /// It was lost on a wire.
+    /// The packet was lost on a wire.
     WireLoss,
     /// A receiver could not decode a group-addressed frame.
     GroupLoss,
-    /// It arrived before the start of the recipient's reorder window, which had
-    /// moved on.
+    /// The packet arrived before the start of the recipient's reorder window, which had advanced.
     Duplicate,
     /// A fragment whose packet was not completed: the receiver's buffer was full or
     /// its timer expired.
     Reassembly,
-    /// The station left its channel and discarded what was not sent yet.
+    /// The station left its channel and discarded its unsent packets.
     OffChannel,
     /// The access point's buffer for a station that cannot be reached was full.
     PowerSaveBuffer,
-    /// It arrived after its recipient had given it up (pseudo retry-out).
+    /// The packet arrived after its recipient had given it up (pseudo retry-out).
     PseudoRetryOut,
-    /// A coded link that carried it dropped it, or it was lost there by injection.
+    /// A coded link that carried the packet dropped it, or injected its loss.
     CodedLink,
     /// No path leads to its destination.
     Unreachable,

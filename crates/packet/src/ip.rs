@@ -1,10 +1,9 @@
-//! IP headers as bytes, as far as queues and links need them: IPv4 (RFC 791), IPv6
-//! (RFC 8200), ECN (RFC 3168), the Internet checksum (RFC 1071, RFC 1624).
+//! IP headers as bytes, as far as queues and links need them: IPv4 (RFC 791), IPv6 (RFC 8200), ECN
+//! (RFC 3168), the Internet checksum (RFC 1071, RFC 1624).
 //!
-//! [`View`] reads a packet in place; [`Ipv4`] is a header as values, for writing.
-//! Reading never panics: a truncated packet or one of an unknown version gives
-//! `None`. Leaves out options of IPv4, which are skipped, and IPv6 extension
-//! headers except those that may precede a transport header.
+//! [`View`] reads a packet in place; [`Ipv4`] is a header as values, for writing. Reading never
+//! panics: a truncated packet or one of an unknown version gives `None`. Left out: options of IPv4,
+//! which are skipped, and IPv6 extension headers except those that may precede a transport header.
 
 pub mod checksum;
 pub mod ipv4;
@@ -34,20 +33,20 @@ pub mod protocol {
     pub const SCTP: u8 = 132;
     /// UDP-Lite (RFC 3828).
     pub const UDP_LITE: u8 = 136;
-    /// For experiments and testing (RFC 3692).
+    /// Experiments and testing (RFC 3692).
     pub const EXPERIMENT: u8 = 253;
 }
 
 /// The ECN field of a header (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
-    /// 00: not ECN-capable (Not-ECT).
+    /// Code 00: not ECN-capable (Not-ECT).
     NotCapable,
-    /// 01: ECN-capable, ECT(1).
+    /// Code 01: ECN-capable transport, ECT(1).
     Capable1,
-    /// 10: ECN-capable, ECT(0), which senders use.
+    /// Code 10: ECN-capable, ECT(0), which senders use.
     Capable0,
-    /// 11: marked by a queue on the path, CE.
+    /// Code 11: marked by a queue on the path, CE.
     Congestion,
 }
 

@@ -1,15 +1,15 @@
-//! Packets as all machines see them, independent of what carries them.
+//! Packets as all machines see them, independent of the link that carries them.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`packet`] | the packet: lengths, timestamps, the parts of its delay, a driver's handle |
-//! | [`drop_reason`] | why a packet was dropped |
+//! | [`drop_reason`] | reasons for dropped packets |
 //! | [`ip`] | IP headers as bytes: flows, ECN, the Internet checksum |
 //! | [`queue`] | queues for several next hops: drop-tail, CoDel, FQ-CoDel, eBDP, a driver's |
 //! | [`aqm`] | active queue management for packets of any kind: CoDel, flow queueing |
 //!
-//! Lengths are in bytes, times in nanoseconds since the start of a run. No protocol
-//! above IP is implemented here, and nothing does I/O.
+//! Lengths are in bytes, times in nanoseconds since the start of a run. The crate implements no
+//! protocol above IP and does no I/O.
 
 #![no_std]
 #![forbid(unsafe_code)]

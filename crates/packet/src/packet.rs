@@ -1,8 +1,7 @@
-//! The packet as the machines see it: lengths in bytes, timestamps, the parts of
-//! its delay and a driver's handle, without payload bytes. The driver keeps the
-//! bytes, if there are any, under [`Packet::tag`]. Priorities are those of IEEE
-//! 802.11-2020, 10.2.3.2, and RFC 8325; fragments those of RFC 791. Leaves out
-//! headers, which are in [`crate::ip`].
+//! The packet as the machines see it: lengths in bytes, timestamps, the parts of its delay and a
+//! driver's handle, without payload bytes. The driver keeps the bytes, if there are any, under
+//! [`Packet::tag`]. Priorities are those of IEEE 802.11-2020, 10.2.3.2, and RFC 8325; fragments
+//! those of RFC 791. Left out: headers, which are in [`crate::ip`].
 
 use crate::aqm;
 use crate::ip::Ecn;
@@ -28,10 +27,10 @@ impl FlowId {
     /// Traffic that belongs to no flow of the scenario (such as ARP or a user's
     /// program).
     pub const NONE: Self = Self(u16::MAX);
-    /// Traffic of a user's program that got no number of its own.
+    /// Traffic of a user's program without its own number.
     pub const UNNUMBERED: Self = Self(u16::MAX - 1);
-    /// Traffic that is there only to take its share of what all use, such as that of
-    /// neighbours on the channel.
+    /// Background traffic, such as that of neighbours on the channel, which only takes its share of
+    /// the network.
     pub const BACKGROUND: Self = Self(u16::MAX - 2);
 }
 
@@ -68,9 +67,9 @@ impl AccessCategory {
         }
     }
 
-    /// The access category of a differentiated services code point 0 to 63: its
-    /// three upper bits are the user priority, except for code points that would
-    /// get the wrong one (RFC 8325, section 4.3), as in Linux' mac80211.
+    /// The access category of a differentiated services code point 0 to 63. The three upper bits of
+    /// the code point are the user priority, except for code points that would get the wrong one
+    /// (RFC 8325, section 4.3), as in Linux' mac80211.
     pub const fn from_dscp(dscp: u8) -> Self {
         Self::from_user_priority(user_priority(dscp))
     }
@@ -110,32 +109,31 @@ const fn user_priority(dscp: u8) -> u8 {
 
 /// The parts of a packet's delay, summed over all hops.
 ///
-/// On a Wi-Fi hop the parts are separated by: arrival in the queue; start of the
-/// contention for the exchange that first carried the packet; start of that first
-/// PPDU; start of the PPDU that delivered it; end of that PPDU; release by the
-/// recipient's reorder buffer. Time of an absence of sender or receiver before the
-/// delivering PPDU counts as [`away`](Self::away) or [`asleep`](Self::asleep), and
-/// for no other part.
+/// On a Wi-Fi hop these instants separate the parts: arrival in the queue; start of the contention
+/// for the exchange that first carried the packet; start of that first PPDU; start of the PPDU that
+/// delivered it; end of that PPDU; release by the recipient's reorder buffer. The time of an
+/// absence of sender or receiver before the delivering PPDU counts only as [`away`](Self::away) or
+/// [`asleep`](Self::asleep).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct DelayParts {
-    /// Waiting behind other packets in the queues of the Wi-Fi hop.
+    /// Time behind other packets in the queues of the Wi-Fi hop.
     pub queue: Duration,
-    /// Waiting for a station that scans: its own uplink was stopped from the flush
-    /// to the end of the absence, or it could not be reached and the access point
-    /// buffered its packets or sent them in vain.
+    /// Wait for a station that scans: its uplink was stopped from the flush to the end of the
+    /// absence, or it could not be reached, and the access point buffered its packets or sent them
+    /// without success.
     pub away: Duration,
-    /// The same for a station that dozes, until the frame that wakes it or the
-    /// PS-Poll that requests the packet; for group frames, until the DTIM.
+    /// Wait for a station that dozes, until the frame that wakes it or the PS-Poll that requests
+    /// the packet; for group frames, until the DTIM.
     pub asleep: Duration,
-    /// Waiting for access to the channel: AIFS, backoff, other stations, RTS/CTS.
+    /// Wait for access to the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: Duration,
-    /// From the first PPDU that carried it to the one that delivered it.
+    /// Time from the first PPDU that carried the packet to the one that delivered it.
     pub retries: Duration,
     /// Duration of the PPDU that delivered it.
     pub air: Duration,
-    /// Held in the recipient's reorder buffer.
+    /// Time in the recipient's reorder buffer.
     pub reorder: Duration,
-    /// On wires: queue, serialisation, propagation, jitter.
+    /// Time on wires: queue, serialisation, propagation, jitter.
     pub wire: Duration,
 }
 
@@ -158,8 +156,8 @@ pub enum Transport {
     Tcp,
 }
 
-/// Which fragment of a packet this is: flags and fragment offset of an IPv4 header
-/// (RFC 791, section 3.1).
+/// Position of a fragment in its packet: flags and fragment offset of an IPv4 header (RFC 791,
+/// section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Fragment {
     /// The 16 bits of the header: flag MF and offset, never DF.
@@ -176,9 +174,9 @@ impl Fragment {
     /// Unit of fragment offsets in bytes.
     const UNIT_BYTES: u16 = 8;
 
-    /// A fragment of a packet of `whole_bytes` (header included). Its payload
-    /// starts at `offset_bytes` of the packet's payload, a multiple of 8 up to
-    /// 65 528; `more` unless it is the last fragment.
+    /// Returns a fragment of a packet of `whole_bytes` (header included). The payload of the
+    /// fragment starts at `offset_bytes` of the packet's payload, a multiple of 8 up to 65 528;
+    /// `more` unless it is the last fragment.
     pub const fn new(offset_bytes: u16, more: bool, whole_bytes: u16) -> Self {
         let more = if more { Self::MORE } else { 0 };
         Self { header: (offset_bytes / Self::UNIT_BYTES) | more, whole_bytes }
@@ -194,7 +192,7 @@ impl Fragment {
         self.header & Self::MORE != 0
     }
 
-    /// Whether it is a complete packet, not a fragment.
+    /// Whether this is a complete packet, not a fragment.
     pub const fn is_whole(self) -> bool {
         self.header == 0
     }
@@ -219,35 +217,35 @@ pub struct Packet {
     /// Length of the network-layer packet in bytes (IP header included, without
     /// LLC/SNAP and MAC header); at most 7 900 on the air.
     pub bytes: u16,
-    /// Which fragment of a packet it is; fragments share tag, flow and addresses.
+    /// Position in the fragmented packet; fragments share tag, flow and addresses.
     pub fragment: Fragment,
-    /// Its flow, or [`FlowId::NONE`].
+    /// Flow of the packet, or [`FlowId::NONE`].
     pub flow: FlowId,
     /// Hash of addresses, ports and protocol, for flow queueing.
     pub flow_hash: u32,
-    /// Node at which it enters the network.
+    /// Node at which the packet enters the network.
     pub source: NodeId,
-    /// Node at which it leaves the network, or [`Packet::EVERYWHERE`].
+    /// Node at which the packet leaves the network, or [`Packet::EVERYWHERE`].
     pub destination: NodeId,
-    /// Its access category on the air.
+    /// Access category of the packet on the air.
     pub access_category: AccessCategory,
-    /// Whether it can be marked instead of dropped (ECN-capable transport).
+    /// Whether queues may mark it instead of dropping it (ECN-capable transport).
     pub ecn_capable: bool,
     /// Whether a queue on the path marked it as "congestion experienced".
     pub ecn_marked: bool,
-    /// The transport protocol that it carries.
+    /// Transport protocol of the payload.
     pub transport: Transport,
-    /// Nothing reacts to its arrival: the cell may report it later, with the right
+    /// Whether no machine reacts to its arrival: the cell may then report it later, with the right
     /// instant (`wifi::cell::RxInterrupt::Mpdu`).
     pub passive: bool,
-    /// Whether its source is to be notified when the node at which it entered
-    /// releases it ([`Released`]); cleared when it leaves that node.
+    /// Whether its source is notified when the node at which it entered releases it ([`Released`]);
+    /// cleared when it leaves that node.
     pub notify: bool,
-    /// When it entered the network.
+    /// Instant at which the packet entered the network.
     pub created: Instant,
-    /// When it entered its present queue or hop.
+    /// Instant at which it entered its present queue or hop.
     pub arrived: Instant,
-    /// The parts of its delay so far.
+    /// Parts of its delay so far.
     pub parts: DelayParts,
 }
 
@@ -264,7 +262,7 @@ impl Packet {
         }
     }
 
-    /// A packet of `bytes` without a flow that enters the network at `now`.
+    /// Returns a packet of `bytes` without a flow that enters the network at `now`.
     pub fn new(tag: u64, bytes: u16, now: Instant) -> Self {
         Self {
             tag,
@@ -332,7 +330,7 @@ impl Released {
         }
     }
 
-    /// Takes in another report, if it is of the same flow; whether it is.
+    /// Merges another report, if it is of the same flow; returns whether it is.
     #[inline]
     pub fn merge(&mut self, other: &Self) -> bool {
         let is_same = self.flow == other.flow && self.source == other.source;

@@ -2,11 +2,10 @@
 //! drop-tail, CoDel (RFC 8289), FQ-CoDel (RFC 8290) with airtime fairness, and a
 //! drop-tail queue that adapts its capacity (eBDP).
 //!
-//! A queue holds packets for several peers (next receivers on the air) and selects
-//! the peer to serve next, and the next packet of a peer. It allocates nothing for
-//! a peer before its first packet. Limits are in packets or in bytes of
-//! network-layer packets. Leaves out classes and shaping; the queue below it is
-//! [`DriverQueue`].
+//! A queue holds packets for several peers (next receivers on the air). The queue selects the peer
+//! to serve next, and the next packet of a peer. A peer needs no memory before its first packet.
+//! Limits are in packets or in bytes of network-layer packets. Left out: classes and shaping; the
+//! queue below is [`DriverQueue`].
 
 mod bare;
 mod codel;
@@ -27,8 +26,8 @@ use crate::aqm::{Parameters, Variant};
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
-/// A next hop for which a queue holds packets: a small number, used as an index.
-/// Its meaning is known to the owner of the queue.
+/// A next hop for which a queue holds packets: a small number, used as an index. The owner of the
+/// queue defines its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub u32);
 
@@ -94,22 +93,23 @@ pub enum QueueConfig {
     EmulatedBdp {
         /// Upper bound of the capacity in packets; packets held below the queue count.
         limit_packets: u32,
-        /// The capacity is what is served in this time, plus a burst.
+        /// Delay that the capacity allows: the packets served in this time, plus a burst.
         target: Duration,
         /// Capacity for bursts in packets, at least 1.
         burst_packets: u32,
         /// Number of packets over which service times are averaged, at least 1.
         average_packets: u32,
-        /// Divide the target by the square root of the number of flows in this time.
+        /// Interval over which flows are counted; the target is divided by the square root of their
+        /// number. `None`: not divided.
         flows: Option<Duration>,
     },
 }
 
 impl QueueConfig {
-    /// The queue of Linux for every access point and station whose driver uses
-    /// mac80211's queues (ath9k, ath10k, mt76, iwlwifi): 8 192 packets, 4 MiB (its
-    /// limit without VHT; 16 MiB with), 4 096 buckets, a quantum of 300 bytes, a
-    /// target of 20 ms because an aggregate takes milliseconds, airtime fairness.
+    /// The queue of Linux for every access point and station whose driver uses mac80211's queues
+    /// (ath9k, ath10k, mt76, iwlwifi). The parameters are 8 192 packets, 4 MiB (its limit without
+    /// VHT; 16 MiB with), 4 096 buckets, a quantum of 300 bytes, airtime fairness, and a target of
+    /// 20 ms, because an aggregate takes milliseconds.
     pub const MAC80211: Self = Self::FqCodel {
         limit_packets: 8192,
         memory_limit: Bytes::new(4 << 20),
@@ -157,7 +157,7 @@ impl QueueConfig {
 }
 
 impl QueueConfig {
-    /// Most packets of `bytes` that such a queue holds: its bound, in packets.
+    /// Highest number of packets of `bytes` that such a queue holds.
     pub fn packets_max(&self, bytes: u16) -> u32 {
         let packets = |limit| match limit {
             Limit::Packets(packets) => packets,
@@ -174,7 +174,8 @@ impl QueueConfig {
         }
     }
 
-    /// The same with another bound, at least one packet; `None` if it is bounded in bytes.
+    /// Returns the configuration with another limit, at least one packet; `None` if the limit is in
+    /// bytes.
     pub fn with_packets_max(mut self, packets: u32) -> Option<Self> {
         let bound = match &mut self {
             Self::DropTail { limit: Limit::Packets(bound) }
@@ -188,7 +189,8 @@ impl QueueConfig {
         (packets > 0).then_some(self)
     }
 
-    /// The same with another target, above zero; `None` if its delay is not managed.
+    /// Returns the configuration with another target, above zero; `None` without active queue
+    /// management.
     pub fn with_target(mut self, to: Duration) -> Option<Self> {
         match &mut self {
             Self::CoDel { target, .. } | Self::FqCodel { target, .. } => *target = to,
@@ -197,7 +199,7 @@ impl QueueConfig {
         (!to.is_zero()).then_some(self)
     }
 
-    /// It drops packets for the delay that they had, so its bound is far away.
+    /// Whether the queue drops packets because of their delay, so that its limit is never near.
     pub const fn is_delay_managed(&self) -> bool {
         match self {
             Self::CoDel { .. } | Self::FqCodel { .. } => true,
@@ -205,9 +207,9 @@ impl QueueConfig {
         }
     }
 
-    /// A packet that comes while it is empty and its server idle may be served without
-    /// passing through: it would leave no trace. CoDel's state is at rest whenever its queue
-    /// is empty; that of FQ-CoDel's scheduler is not, and eBDP counts every flow.
+    /// Whether a packet that finds the queue empty and its server idle may be served without
+    /// passing through, because it would leave no trace. CoDel's state is at rest whenever its
+    /// queue is empty; that of FQ-CoDel's scheduler is not, and eBDP counts every flow.
     pub const fn is_stateless_when_empty(&self) -> bool {
         match self {
             Self::DropTail { .. } | Self::CoDel { .. } => true,
@@ -223,8 +225,8 @@ impl Default for QueueConfig {
     }
 }
 
-/// Packets that were taken out of a queue but still count against its limit:
-/// without a driver queue, those not yet acknowledged.
+/// Packets that left a queue but still count against its limit: without a driver queue, those not
+/// yet acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Held {
     /// Number of packets.
@@ -263,8 +265,8 @@ macro_rules! each {
 }
 
 impl Queue {
-    /// An empty queue. `perturbation`, drawn from the run's random numbers, keys
-    /// the flow hash of FQ-CoDel (RFC 8290, 4.1.2).
+    /// Returns an empty queue. `perturbation`, drawn from the run's random numbers, keys the flow
+    /// hash of FQ-CoDel (RFC 8290, 4.1.2).
     pub fn new(config: &QueueConfig, perturbation: u32) -> Self {
         match *config {
             QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
@@ -313,8 +315,8 @@ impl Queue {
         }
     }
 
-    /// Another bound in packets, as [`QueueConfig::with_packets_max`] allows it. Packets
-    /// beyond it stay until they are sent.
+    /// Sets another limit in packets, with the rules of [`QueueConfig::with_packets_max`]. Packets
+    /// beyond the limit stay until they are sent.
     pub fn set_packets_max(&mut self, packets: u32) {
         match self {
             Self::DropTail(queue) => queue.set_limit(Limit::Packets(packets)),
@@ -324,7 +326,7 @@ impl Queue {
         }
     }
 
-    /// Another target, as [`QueueConfig::with_target`] allows it.
+    /// Sets another target, with the rules of [`QueueConfig::with_target`].
     pub fn set_target(&mut self, target: Duration) {
         match self {
             Self::CoDel(queue) => queue.set_target(target),
@@ -333,11 +335,11 @@ impl Queue {
         }
     }
 
-    /// Becomes a queue of another configuration at `now`. Its packets stay, in the order in
-    /// which they arrived and with the time that they have waited; of those beyond the new
-    /// bound the last ones, or what the new discipline drops instead, are appended to
-    /// `dropped`. (Linux drops all packets of a queueing discipline that is replaced.) Whom the
-    /// MAC holds packets for has to be told again ([`Queue::set_waiting`]).
+    /// Replaces the configuration of the queue at `now`. The queued packets stay, in the order of
+    /// their arrival and with the time that they have waited. Packets beyond the new limit are
+    /// appended to `dropped`: the last ones, or those that the new discipline drops instead. (Linux
+    /// drops all packets of a queueing discipline that is replaced.) The caller must repeat
+    /// [`Queue::set_waiting`].
     pub fn replace(
         &mut self,
         now: Instant,
@@ -374,7 +376,7 @@ impl Queue {
         self.enqueue_copy(now, peer, &packet, held_below, dropped);
     }
 
-    /// The same of a copy of `packet`, which a queue need not make that keeps less of it.
+    /// Does the same for a copy of `packet`, which queues with a shorter form of it need not make.
     #[inline]
     pub fn enqueue_copy(
         &mut self,
@@ -393,9 +395,9 @@ impl Queue {
         }
     }
 
-    /// Takes copies of `packet`, with tags that count up from its own, as
-    /// [`Queue::enqueue_copy`] does: up to `count`, while they are accepted. `taken` sees each.
-    /// Returns how many; `packet` is the next one then.
+    /// Takes copies of `packet`, with tags that count up from its tag, as [`Queue::enqueue_copy`]
+    /// does: up to `count`, while they are accepted. Calls `taken` for each. Returns their number;
+    /// `packet` is then the next one.
     #[inline]
     pub fn offer_run(
         &mut self,
@@ -436,8 +438,8 @@ impl Queue {
         self.next_peer_where(|_| true)
     }
 
-    /// The same among the peers that `eligible` accepts (a dozing station is passed
-    /// over and keeps its turn).
+    /// Returns the peer to serve next among those that `eligible` accepts (a dozing station is
+    /// passed over and keeps its turn).
     pub fn next_peer_where(&mut self, eligible: impl Fn(PeerId) -> bool) -> Option<PeerId> {
         each!(self, queue => queue.next_peer_where(eligible))
     }
@@ -458,7 +460,7 @@ impl Queue {
         each!(self, queue => queue.dequeue_for(now, peer, dropped))
     }
 
-    /// As [`Queue::dequeue_for`]; `take` copies of the packet what it takes.
+    /// Does what [`Queue::dequeue_for`] does; `take` copies the fields of the packet that it needs.
     #[inline]
     pub fn dequeue_with<R>(
         &mut self,
@@ -473,9 +475,9 @@ impl Queue {
         }
     }
 
-    /// Takes packets for `peer` as [`Queue::dequeue_with`] does, but several at a time: `take`
-    /// sees the first and how many there are that differ from it by their tags alone, which
-    /// count up. It returns how many of them it takes, one at least, and whether it takes more.
+    /// Takes packets for `peer` as [`Queue::dequeue_with`] does, but several at a time: `take` gets
+    /// the first and the number of packets that differ from it only by their tags, which count up.
+    /// The closure returns how many of them it takes, at least one, and whether it takes more.
     #[inline]
     pub fn dequeue_runs(
         &mut self,
@@ -522,16 +524,15 @@ impl Queue {
         }
     }
 
-    /// Whether peers are served by airtime, so that [`Queue::next_peer_where`] also
-    /// decides about retransmissions (see [`Queue::set_waiting`]).
+    /// Whether peers are served by airtime, so that [`Queue::next_peer_where`] also decides about
+    /// retransmissions (see [`Queue::set_waiting`]).
     #[inline]
     pub fn schedules_airtime(&self) -> bool {
         matches!(self, Self::FqCodel(queue) if queue.schedules_airtime())
     }
 
-    /// Tells whether the MAC holds packets that it must retransmit to `peer`. Such
-    /// a peer takes its turn without a packet in the queue. Only queues that
-    /// schedule airtime use it.
+    /// Sets whether the MAC holds packets that it must retransmit to `peer`. Such a peer takes its
+    /// turn without a packet in the queue. Only queues that schedule airtime use it.
     #[inline]
     pub fn set_waiting(&mut self, peer: PeerId, waiting: bool) {
         if let Self::FqCodel(queue) = self

@@ -1,7 +1,7 @@
 //! Wall time of a delivered segment, with both endpoints and a queue between them.
 //!
-//! `cargo bench -p lasthop-tcp --bench transfer`; the inverse of the reported
-//! throughput is the cost of one segment. Leaves out hosts, links and recording.
+//! `cargo bench -p lasthop-tcp --bench transfer`; the inverse of the reported throughput is the
+//! cost of one segment. Left out: hosts, links and recording.
 
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 

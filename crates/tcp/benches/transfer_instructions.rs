@@ -1,8 +1,8 @@
 //! Instructions for 1000 delivered segments, counted by Valgrind: the same on
 //! every machine and under any load.
 //!
-//! `cargo bench -p lasthop-tcp --bench transfer_instructions`; needs `valgrind`
-//! and `cargo install gungraun-runner@0.20`, and says so without them.
+//! `cargo bench -p lasthop-tcp --bench transfer_instructions`; needs `valgrind` and
+//! `cargo install gungraun-runner@0.20`, and prints a notice without them.
 
 #![allow(missing_docs, reason = "gungraun's macros write undocumented functions")]
 

@@ -1,8 +1,8 @@
-//! Two TCP endpoints and a wire that loses packets: how long 8 MB take, for congestion controls
-//! and losses.
+//! Two TCP endpoints and a wire that loses packets: the time for 8 MB, by congestion control and
+//! loss.
 //!
-//! The loop in `Wire::run` is all that a driver of the machines has to do: deliver what arrives,
-//! wake who asked for it, poll until there is nothing left, go on to the next instant.
+//! The loop in `Wire::run` shows the whole work of a driver: deliver arrivals, wake the endpoints
+//! whose time has come, poll until there is nothing left, advance to the next instant.
 //!
 //! `cargo run -p lasthop-tcp --example lossy_wire`
 
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 const TRANSFER: u64 = 8_000_000;
 const RATE: Bitrate = Bitrate::from_mbps(50);
 const DELAY: Duration = Duration::from_millis(10);
-/// The wire's queue, as long as the delay of a round trip.
+/// Length of the wire's queue: the delay of a round trip.
 const QUEUE: Duration = Duration::from_millis(20);
 
 fn main() {
@@ -47,9 +47,9 @@ fn main() {
 /// A client, a server, and one direction of a wire from each to the other.
 struct Wire {
     ends: [Endpoint; 2],
-    /// By the end that sends: segments and when they arrive, in that order.
+    /// Segments in flight from each end with their arrival, in order of arrival.
     flying: [VecDeque<(Instant, Segment)>; 2],
-    /// By the end that sends: when the last segment has left the queue.
+    /// Instant at which the last segment of each end has left the queue.
     free_at: [Instant; 2],
     loss: Probability,
     stream: Stream,
@@ -68,7 +68,7 @@ impl Wire {
         }
     }
 
-    /// Runs until the server has everything, and returns how long that took.
+    /// Runs until the server has received everything; returns the elapsed time.
     fn run(&mut self) -> Duration {
         self.ends[0].connect(self.now);
         self.ends[0].write(self.now, TRANSFER);
@@ -89,14 +89,14 @@ impl Wire {
         self.now - Instant::ZERO
     }
 
-    /// The next instant at which something arrives, or an endpoint wants to be woken.
+    /// The next instant at which a segment arrives, or an endpoint wants to be woken.
     fn next(&self) -> Option<Instant> {
         let arrivals = self.flying.iter().filter_map(|way| way.front().map(|(at, _)| *at));
         let timers = self.ends.iter().filter_map(|end| end.poll_timeout().map(|(at, _)| at));
         arrivals.chain(timers).min()
     }
 
-    /// Puts what an endpoint sends onto the wire.
+    /// Puts the segments of an endpoint onto the wire.
     fn transmit(&mut self, end: usize) {
         while let Some(segment) = self.ends[end].poll_transmit(self.now) {
             let bytes = segment.packet_bytes();

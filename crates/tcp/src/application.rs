@@ -1,11 +1,11 @@
-//! The application at either end of a connection: when it writes, how much, and
-//! what it answers to what it reads. A state machine without payload: it is given
-//! the time and the number of bytes received, and reports when it must be woken.
+//! The application at either end of a connection: the time and size of its writes, and its answers
+//! to the bytes that it reads. The application is a state machine without payload: its inputs are
+//! the time and the number of bytes received, and it reports when it must be woken.
 //!
-//! It writes like a program with a blocking socket: the sender takes as many bytes
-//! as fit in its send buffer ([`Application::write`]), the rest stays pending here.
-//! Quantities are bytes of payload. Leaves out processing time in the applications,
-//! except for the client's think time.
+//! The application writes like a program with a blocking socket: the sender takes as many bytes as
+//! fit in its send buffer ([`Application::write`]), and the rest stays pending here. Quantities are
+//! bytes of payload. Left out: processing time in the applications, except for the client's think
+//! time.
 
 use lasthop_units::{Bitrate, Bytes, Duration, Instant};
 
@@ -16,9 +16,8 @@ pub enum ApplicationKind {
     Bulk,
     /// The client sends this many bytes, then closes.
     Transfer(Bytes),
-    /// The client writes one chunk at a time at a constant rate. Chunks that do not
-    /// fit in the send buffer are not dropped but wait: the source does not adapt
-    /// to the path.
+    /// The client writes one chunk at a time at a constant rate. Chunks that do not fit in the send
+    /// buffer wait and are not dropped: the source does not adapt to the path.
     Limited {
         /// Rate of the payload.
         rate: Bitrate,
@@ -34,7 +33,7 @@ pub enum ApplicationKind {
         response: Bytes,
         /// Time from the last byte of a response to the next request.
         think: Duration,
-        /// Number of exchanges after which the client closes; `None`: no limit.
+        /// Number of exchanges after which the client closes; no limit if `None`.
         exchanges: Option<u64>,
     },
 }
@@ -51,9 +50,9 @@ pub enum Side {
 /// A completed request and its response, as seen by the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// When the client wrote the request.
+    /// Instant at which the client wrote the request.
     pub start: Instant,
-    /// When the last byte of the response arrived at the client.
+    /// Instant at which the last byte of the response arrived at the client.
     pub end: Instant,
 }
 
@@ -62,14 +61,14 @@ pub struct Exchange {
 pub struct Application {
     /// Bytes to write now; `u64::MAX` stands for an endless stream.
     pending: u64,
-    /// When it writes next.
+    /// Instant of its next write.
     next: Option<Instant>,
     role: Role,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Role {
-    /// Writes what is pending; discards what it reads.
+    /// Writes pending bytes, and discards bytes that it reads.
     Plain,
     /// Writes one chunk per interval.
     Limited {
@@ -80,9 +79,10 @@ enum Role {
         request: u64,
         response: u64,
         think: Duration,
-        /// Requests still to be made; `None`: no limit.
+        /// Number of requests still to be made; no limit if `None`.
         left: Option<u64>,
-        /// Bytes missing from the current response, and when its request was written.
+        /// Number of bytes missing from the current response, and the instant at which its request
+        /// was written.
         waiting: Option<(u64, Instant)>,
         completed: Option<Exchange>,
     },
@@ -94,7 +94,7 @@ enum Role {
 }
 
 impl Application {
-    /// The application at `side`; a client starts at `start`.
+    /// Returns the application at `side`; a client starts at `start`.
     pub fn new(kind: ApplicationKind, side: Side, start: Instant) -> Self {
         let (pending, next, role) = match (side, kind) {
             (Side::Server, ApplicationKind::RequestResponse { request, response, .. }) => {
@@ -130,12 +130,12 @@ impl Application {
         Self { pending, next, role }
     }
 
-    /// When it writes next, if that depends on time.
+    /// Instant of its next write, if that depends on time.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Writes if the time of [`Application::poll_timeout`] has come.
+    /// Writes if the instant of [`Application::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) {
         let Some(due) = self.next.filter(|due| *due <= now) else {
             return;
@@ -162,8 +162,8 @@ impl Application {
         self.pending
     }
 
-    /// Moves up to `room` bytes, the free space in the send buffer, to the sender.
-    /// Returns how many.
+    /// Moves up to `room` bytes, the free space in the send buffer, to the sender. Returns their
+    /// number.
     pub fn write(&mut self, room: u64) -> u64 {
         let bytes = self.pending.min(room);
         if self.pending != u64::MAX {
@@ -172,7 +172,7 @@ impl Application {
         bytes
     }
 
-    /// The application reads `bytes` that arrived in order.
+    /// Reads `bytes` that arrived in order.
     pub fn handle_received(&mut self, now: Instant, bytes: u64) {
         match &mut self.role {
             Role::Plain | Role::Limited { .. } => {}
@@ -203,8 +203,8 @@ impl Application {
         }
     }
 
-    /// Whether it will never write again, so its direction of the stream can be
-    /// closed (FIN). A server never closes first.
+    /// Whether it will never write again, so that its direction of the stream can be closed (FIN).
+    /// A server never closes first.
     pub fn is_finished(&self) -> bool {
         let is_done = match &self.role {
             Role::Plain => true,
@@ -242,7 +242,7 @@ mod tests {
         assert!(client.is_finished());
     }
 
-    /// 8 Mb/s in chunks of 10 000 bytes: one each 10 ms, 1 000 000 bytes in a second.
+    /// 8 Mb/s in chunks of 10 000 bytes: one every 10 ms, 1 000 000 bytes in a second.
     #[test]
     fn a_limited_source_keeps_its_rate_whatever_the_room() {
         let kind = ApplicationKind::Limited {

@@ -1,7 +1,6 @@
-//! The parameters of an endpoint: which kernel's rules it follows, its congestion
-//! control, its windows in bytes, its timers, and the options it uses. Defaults are
-//! those of Linux 6, unless the field says otherwise. Ranges are not checked here:
-//! whoever reads a configuration does that.
+//! The parameters of an endpoint: which kernel's rules it follows, its congestion control, its
+//! windows in bytes, its timers, and the options it uses. Defaults are those of Linux 6, unless the
+//! field says otherwise. Ranges are not checked here; the reader of a configuration does that.
 
 use crate::Recovery;
 use lasthop_units::{Bitrate, Bytes, Duration};
@@ -12,39 +11,37 @@ pub struct Config {
     /// Largest payload of a segment in bytes: the MTU less 40 for the headers
     /// less 12 for timestamps. 1448 on Ethernet.
     pub segment_bytes: u16,
-    /// The kernel version whose loss detection, recovery and window growth it
-    /// follows.
+    /// Kernel version whose loss detection, recovery and window growth the endpoint follows.
     pub recovery: Recovery,
     /// Congestion control of its sender.
     pub congestion_control: CongestionControlKind,
     /// Initial window in segments (RFC 6928).
     pub initial_window: u32,
-    /// What happens to a congestion window that is not fully used.
+    /// Validation of a congestion window that is not fully used.
     pub window_validation: WindowValidation,
-    /// How much of a connection may wait in the sending node's queues.
+    /// Limit of a connection's data in the sending node's queues.
     pub small_queues: SmallQueues,
-    /// How segments are spaced in time.
+    /// Spacing of segments in time.
     pub pacing: Pacing,
-    /// When the receiver acknowledges data.
+    /// Timing of the receiver's acknowledgements.
     pub delayed_ack: DelayedAck,
     /// Largest window that the receiver advertises. Linux' tcp_rmem allows 6 MiB of
     /// memory, of which half is window. There is no receive buffer tuning: the
     /// window is fully open from the start.
     pub receive_window: Bytes,
-    /// Most bytes in flight that the send buffer allows (tcp_wmem: 4 MiB of memory,
-    /// overhead included).
+    /// Limit of bytes in flight by the send buffer (tcp_wmem: 4 MiB of memory, overhead included).
     pub send_window: Bytes,
-    /// Selective acknowledgements (RFC 2018), and with them RACK-TLP (RFC 8985) or
+    /// Whether selective acknowledgements (RFC 2018) are used, and with them RACK-TLP (RFC 8985) or
     /// its predecessors, depending on [`Config::recovery`].
     pub sack: bool,
-    /// Lower bound of the retransmission timeout. Linux: 200 ms.
+    /// Lower bound of the retransmission timeout. The value of Linux is 200 ms.
     pub timeout_min: Duration,
-    /// A full queue of the sending node refuses a segment instead of dropping it:
-    /// the sender reduces its window (Linux' CWR state) and sends the segment again
-    /// later. Queueing disciplines in front of a driver that stops its queue behave
-    /// so; today's mac80211 queues drop silently.
+    /// Whether a full queue of the sending node refuses a segment instead of dropping it: the
+    /// sender then reduces its window (Linux' CWR state) and sends the segment again later.
+    /// Queueing disciplines in front of a driver that stops its queue do so; today's mac80211
+    /// queues drop without notice.
     pub local_congestion: bool,
-    /// Explicit congestion notification (RFC 3168).
+    /// Whether explicit congestion notification (RFC 3168) is used.
     pub ecn: bool,
 }
 
@@ -72,16 +69,16 @@ impl Default for Config {
 /// A congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionControlKind {
-    /// RFC 5681 and RFC 6582; Linux calls it reno.
+    /// NewReno (RFC 5681 and RFC 6582), called reno in Linux.
     NewReno,
-    /// RFC 9438.
+    /// CUBIC (RFC 9438), the default of Linux.
     Cubic {
-        /// How slow start ends before a loss.
+        /// End of slow start before a loss.
         hystart: HyStart,
     },
 }
 
-/// How slow start ends before a loss.
+/// Rule by which slow start ends before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HyStart {
     /// Slow start lasts until the first loss.
@@ -93,8 +90,7 @@ pub enum HyStart {
     PlusPlus,
 }
 
-/// What happens to a congestion window that the application, or the sending node's
-/// queues, leave unused.
+/// Rule for a congestion window that the application, or the sending node's queues, leave unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum WindowValidation {
     /// No validation: the window grows with every acknowledgement.
@@ -103,13 +99,12 @@ pub enum WindowValidation {
     Rfc2861,
     /// No growth while less than half is used (RFC 7661).
     Rfc7661,
-    /// Linux: the window grows only if it limits the sender (in slow start: up to
-    /// twice what was in flight), and restarts after an idle period
-    /// (tcp_slow_start_after_idle).
+    /// The rule of Linux: the window grows only if it limits the sender (in slow start: up to twice
+    /// the segments in flight), and restarts after an idle period (tcp_slow_start_after_idle).
     #[default]
     Linux,
-    /// Linux 3.2 to 3.13: the window grows, in slow start too, only if all but
-    /// three of its segments were in flight; it restarts after an idle period.
+    /// The rule of Linux 3.2 to 3.13: the window grows, in slow start too, only if all but three of
+    /// its segments were in flight; it restarts after an idle period.
     Linux3,
 }
 
@@ -117,7 +112,7 @@ pub enum WindowValidation {
 /// node's queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmallQueues {
-    /// No limit.
+    /// No limit on queued bytes.
     Off,
     /// A fixed number of bytes of socket memory (Linux 3.6 to 3.13: 128 KiB).
     Fixed {
@@ -127,8 +122,8 @@ pub enum SmallQueues {
         /// truesize).
         overhead: Bytes,
     },
-    /// What the pacing rate sends in `2^-shift` seconds; at least two segments, at
-    /// most `limit` (Linux since 3.14; mac80211 sets the shift to 7 or 6).
+    /// The bytes sent at the pacing rate in `2^-shift` seconds; at least two segments, at most
+    /// `limit` (Linux since 3.14; mac80211 sets the shift to 7 or 6).
     Pacing {
         /// Upper bound in bytes (tcp_limit_output_bytes).
         limit: Bytes,
@@ -137,28 +132,27 @@ pub enum SmallQueues {
     },
 }
 
-/// How segments are spaced in time.
+/// Spacing of segments in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Pacing {
     /// No pacing: segments leave as soon as the windows allow.
     #[default]
     Off,
-    /// At 200 % (slow start) or 120 % of congestion window over round-trip time, as
-    /// Linux does with the fq queueing discipline.
+    /// Pacing at 200 % (slow start) or 120 % of congestion window over round-trip time, as in Linux
+    /// with the fq queueing discipline.
     Linux,
-    /// At this rate at most (SO_MAX_PACING_RATE), and never above that of
-    /// [`Pacing::Linux`].
+    /// Pacing at this rate at most (SO_MAX_PACING_RATE), and never above that of [`Pacing::Linux`].
     Fixed(Bitrate),
 }
 
-/// When a receiver acknowledges data that arrives in order. Data out of order it
-/// acknowledges at once.
+/// Timing of acknowledgements for data that arrives in order. The receiver acknowledges data out of
+/// order at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
-    /// Full-sized segments per acknowledgement. RFC 5681 asks for 2; more is a
-    /// stretch ACK, as receive offloads cause.
+    /// Full-sized segments per acknowledgement. RFC 5681 requires 2; more is a stretch ACK, as
+    /// receive offloads cause.
     pub segments: u32,
-    /// Longest delay of an acknowledgement. Linux: 40 ms.
+    /// Longest delay of an acknowledgement. The value of Linux is 40 ms.
     pub delay: Duration,
     /// Number of segments at the start of a connection that are acknowledged one by
     /// one (Linux' quick acknowledgements).

@@ -1,9 +1,8 @@
-//! Congestion control: how the congestion window grows with acknowledgements and
-//! shrinks after losses. The sender uses only the interface [`Control`], which has
-//! the shape of Linux' `tcp_congestion_ops`; each algorithm is a file of its own.
-//! Windows are in segments. Leaves out the reduction during recovery
-//! ([`crate::prr`]) and window validation ([`crate::validation`]), which are the
-//! same for all.
+//! Congestion control: growth of the congestion window with acknowledgements, and its reduction
+//! after losses. The sender uses only the interface [`Control`], which has the shape of Linux'
+//! `tcp_congestion_ops`; each algorithm is a separate file. Windows are in segments. Left out: the
+//! reduction during recovery ([`crate::prr`]) and window validation ([`crate::validation`]), which
+//! all algorithms share.
 
 mod cubic;
 mod cubic_linux3;
@@ -92,11 +91,11 @@ impl Window {
     }
 }
 
-/// What a congestion control learns from an acknowledgement.
+/// Measurements that a congestion control gets with an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// Segments newly acknowledged, in order or selectively. By the rules of Linux
-    /// 3: segments acknowledged in order, whether or not they were sacked before.
+    /// Segments newly acknowledged, in order or selectively. With the rules of Linux 3: segments
+    /// acknowledged in order, sacked before or not.
     pub segments: u32,
     /// The cumulative acknowledgement: an offset into the stream, in bytes.
     pub acknowledged: u64,
@@ -109,8 +108,7 @@ pub struct Acknowledgement {
     pub round_trip: Option<Duration>,
     /// Smallest round-trip time measured so far.
     pub round_trip_min: Duration,
-    /// Whether the window may grow because it is what limits the sender (window
-    /// validation).
+    /// Whether the window may grow because it limits the sender (window validation).
     pub is_limited: bool,
     /// Whether no loss or reordering was known before it (Linux' state Open).
     pub is_open: bool,
@@ -118,26 +116,26 @@ pub struct Acknowledgement {
 
 /// A congestion control algorithm.
 pub trait Control {
-    /// An acknowledgement outside of recovery. Takes its measurements, and grows
-    /// the window if [`Acknowledgement::is_limited`].
+    /// Handles an acknowledgement outside of recovery. The control takes its measurements, and
+    /// grows the window if [`Acknowledgement::is_limited`].
     fn handle_acknowledgement(&mut self, now: Instant, ack: &Acknowledgement, window: &mut Window);
 
     /// Returns the slow start threshold after a loss at `now`: at least 2 segments.
     fn threshold_after_loss(&mut self, now: Instant, window: &Window) -> u32;
 
-    /// A retransmission timeout: discards what was learned of the path.
+    /// Handles a retransmission timeout: discards the measurements of the path.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The sender starts to send again after it was idle for `idle`.
+    /// Handles the first transmission after the sender was idle for `idle`.
     fn handle_restart(&mut self, _now: Instant, _idle: Duration) {}
 }
 
 /// The congestion control of one connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CongestionControl {
-    /// RFC 5681 and RFC 6582.
+    /// NewReno (RFC 5681 and RFC 6582).
     NewReno(NewReno),
-    /// RFC 9438.
+    /// CUBIC (RFC 9438) of today.
     Cubic(Cubic),
     /// Reno of Linux 3.
     RenoLinux3(RenoLinux3),
@@ -146,8 +144,8 @@ pub enum CongestionControl {
 }
 
 impl CongestionControl {
-    /// The congestion control of a new connection. `is_paced`: the sender spaces
-    /// its segments, so a burst of acknowledgements says more about the path.
+    /// Returns the congestion control of a new connection. `is_paced` is whether the sender spaces
+    /// its segments, so that a burst of acknowledgements is better evidence of the path.
     pub fn new(kind: CongestionControlKind, rules: Recovery, is_paced: bool) -> Self {
         match (kind, rules.counts()) {
             (CongestionControlKind::NewReno, false) => Self::NewReno(NewReno),

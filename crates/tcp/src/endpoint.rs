@@ -3,10 +3,9 @@
 //! ([`Endpoint::handle_segment`]), releases of its node's queue, and the time; then
 //! it polls for segments until there are none.
 //!
-//! The handshake is SYN, SYN-ACK, ACK (RFC 9293, 3.5). An unanswered SYN is
-//! repeated after 1 s five times, as Linux does since 6.5, then, like a SYN-ACK,
-//! after timeouts that double (RFC 6298). An endpoint listens until
-//! [`Endpoint::connect`]. SYN takes byte 0 of the stream. Leaves out resets,
+//! The handshake is SYN, SYN-ACK, ACK (RFC 9293, 3.5). An unanswered SYN is repeated after 1 s five
+//! times, as Linux does since 6.5, then, like a SYN-ACK, after timeouts that double (RFC 6298). An
+//! endpoint listens until [`Endpoint::connect`]. SYN takes byte 0 of the stream. Left out: resets,
 //! TIME-WAIT, and giving up.
 //!
 //! [RFC 9293]: https://www.rfc-editor.org/rfc/rfc9293
@@ -18,10 +17,10 @@ use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
 use crate::sender::{Outgoing, Sender, State, Timer};
 use crate::{Config, Segment};
 
-/// Timeouts of a SYN that do not double the next one (tcp_syn_linear_timeouts).
+/// Number of timeouts of a SYN that do not double the next one (tcp_syn_linear_timeouts).
 const SYN_LINEAR_TIMEOUTS: u32 = 4;
 
-/// Why an endpoint asks to be woken.
+/// Reason for the next wake-up of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The SYN was not answered.
@@ -30,14 +29,12 @@ pub enum Reason {
     Retransmission,
     /// The loss probe for the last segments of a flight (RFC 8985, 7).
     LossProbe,
-    /// The reordering window of a segment ends: it is then taken for lost (RFC
-    /// 8985, 6.2).
+    /// The reordering window of a segment ends: the segment then counts as lost (RFC 8985, 6.2).
     Reordering,
     /// The delay of early retransmit, after one duplicate acknowledgement for a
     /// short flight (RFC 5827).
     EarlyRetransmit,
-    /// A probe: the peer's window is closed, or the sending node's queue refused
-    /// everything.
+    /// A probe: the peer's window is closed, or the sending node's queue refused all segments.
     Persist,
     /// The time at which pacing lets the next segment leave.
     Pacing,
@@ -51,7 +48,7 @@ pub struct Endpoint {
     sender: Sender,
     receiver: Receiver,
     handshake: Handshake,
-    /// A probe of the peer's closed window is to be sent.
+    /// Whether a probe of the peer's closed window is to be sent.
     must_probe_window: bool,
     /// Timeouts of a SYN that do not double the next one.
     syn_timeouts_linear: u32,
@@ -59,9 +56,9 @@ pub struct Endpoint {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Handshake {
-    /// Waits for a SYN.
+    /// The endpoint waits for a SYN.
     Listening,
-    /// Our SYN is in flight; it carries an acknowledgement if the peer's SYN has
+    /// The endpoint's SYN is in flight; it carries an acknowledgement if the peer's SYN has
     /// arrived.
     Opening(Opening),
     Established,
@@ -69,7 +66,7 @@ enum Handshake {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Opening {
-    /// When our SYN was first sent.
+    /// Instant at which the endpoint's SYN was first sent.
     first_sent: Option<Instant>,
     is_repeated: bool,
     is_due: bool,
@@ -106,15 +103,15 @@ impl Endpoint {
         }
     }
 
-    /// Opens the connection. The peer needs no such call: it answers the SYN.
+    /// Opens the connection. The peer needs no such call, because it answers the SYN.
     pub fn connect(&mut self, _now: Instant) {
         if self.handshake == Handshake::Listening {
             self.handshake = Handshake::Opening(Opening::new());
         }
     }
 
-    /// The application writes `bytes` more; [`Endpoint::BULK`] makes the stream
-    /// endless. Does nothing after [`Endpoint::finish`].
+    /// Writes `bytes` more of the application's data; [`Endpoint::BULK`] makes the stream endless.
+    /// The call has no effect after [`Endpoint::finish`].
     pub fn write(&mut self, now: Instant, bytes: u64) {
         self.sender.write(now, bytes);
     }
@@ -125,18 +122,18 @@ impl Endpoint {
         self.sender.set_segment_bytes(bytes);
     }
 
-    /// Ends the stream after what was written: a FIN follows.
+    /// Ends the stream after the written data: a FIN follows.
     pub fn finish(&mut self, _now: Instant) {
         self.sender.finish();
     }
 
-    /// Discards bytes written and not yet sent: the application has stopped.
+    /// Discards written bytes that are not yet sent: the application has stopped.
     pub fn discard_unsent(&mut self) {
         self.sender.discard_unsent();
     }
 
-    /// Takes a segment from the peer. `is_marked`: its packet carries the ECN
-    /// codepoint CE (congestion experienced).
+    /// Handles a segment from the peer. `is_marked` is whether its packet carries the ECN codepoint
+    /// CE (congestion experienced).
     pub fn handle_segment(&mut self, now: Instant, segment: &Segment, is_marked: bool) {
         self.sender.round_trips.clear();
         if segment.syn {
@@ -178,7 +175,7 @@ impl Endpoint {
         self.complete(now, segment);
     }
 
-    /// Completes the handshake if the segment acknowledges our SYN.
+    /// Completes the handshake if the segment acknowledges the endpoint's SYN.
     fn complete(&mut self, now: Instant, segment: &Segment) {
         let Handshake::Opening(opening) = &self.handshake else {
             return;
@@ -195,15 +192,14 @@ impl Endpoint {
         self.handshake = Handshake::Established;
     }
 
-    /// The sending node released `packets` with payload of this endpoint: they were
-    /// sent or dropped. `bytes`: their length, headers included. TCP small queues
-    /// need it.
+    /// Records that the sending node released `packets` with payload of this endpoint: they were
+    /// sent or dropped. `bytes` is their length, headers included. TCP small queues need this call.
     pub fn handle_released(&mut self, _now: Instant, packets: u32, bytes: u32) {
         self.sender.release(packets, bytes);
     }
 
-    /// The sending node's queue refused a segment that was just polled. A segment
-    /// with data is sent again later, and the window is reduced.
+    /// Records that the sending node's queue refused a segment that was just polled. A segment with
+    /// data is sent again later, and the window is reduced.
     pub fn handle_refused(&mut self, now: Instant, segment: &Segment) {
         if segment.payload_bytes > 0 || segment.fin {
             let packet_bytes = (segment.payload_bytes > 0).then(|| segment.packet_bytes());
@@ -220,7 +216,7 @@ impl Endpoint {
         self.poll_segment(now)
     }
 
-    /// Whether [`Endpoint::poll_transmit`] would return nothing and change nothing.
+    /// Whether [`Endpoint::poll_transmit`] would return `None` and change nothing.
     #[inline]
     pub fn is_settled(&self) -> bool {
         matches!(self.handshake, Handshake::Established)
@@ -295,8 +291,7 @@ impl Endpoint {
         self.handshake == Handshake::Established
     }
 
-    /// Payload bytes from the peer that arrived in order, and so were read by the
-    /// application.
+    /// Payload bytes from the peer that arrived in order, and were thus read by the application.
     pub fn received_bytes(&self) -> u64 {
         self.receiver.received_bytes()
     }
@@ -306,7 +301,7 @@ impl Endpoint {
         self.receiver.is_finished()
     }
 
-    /// Whether the own stream is acknowledged completely, FIN included.
+    /// Whether the endpoint's own stream is acknowledged completely, FIN included.
     pub fn is_sent(&self) -> bool {
         self.sender.is_done()
     }
@@ -322,8 +317,8 @@ impl Endpoint {
         self.sender.unsent_bytes()
     }
 
-    /// Whether a segment, which has just been polled, carries the last byte that was
-    /// written so far: it has the flag PSH then (RFC 9293, 3.9.1, MUST-61).
+    /// Whether a segment that was just polled carries the last byte written so far; it then has the
+    /// flag PSH (RFC 9293, 3.9.1, MUST-61).
     pub fn is_pushed(&self, segment: &Segment) -> bool {
         let end = segment.sequence + u64::from(segment.payload_bytes);
         segment.payload_bytes > 0 && end == self.sender.written()
@@ -360,11 +355,10 @@ impl Endpoint {
         self.sender.round_trip().smoothed()
     }
 
-    /// Round-trip times measured by the last segment handled: one for each data
-    /// segment that it acknowledges and that was sent only once, from its
-    /// transmission to this acknowledgement. If it covers a retransmission and
-    /// reports no new selective acknowledgement, at most one: that of its timestamp
-    /// echo ([RFC 7323], 4.1).
+    /// Round-trip times measured by the last segment handled. There is one for each data segment
+    /// that it acknowledges and that was sent only once, from its transmission to this
+    /// acknowledgement. If it covers a retransmission and reports no new selective acknowledgement,
+    /// there is at most one: that of its timestamp echo ([RFC 7323], 4.1).
     ///
     /// [RFC 7323]: https://www.rfc-editor.org/rfc/rfc7323
     pub fn round_trips(&self) -> &[Duration] {
@@ -386,8 +380,7 @@ impl Endpoint {
         self.sender.round_trip().timeout()
     }
 
-    /// The rate that follows from window and round-trip time; pacing and TCP small
-    /// queues use it.
+    /// Rate that follows from window and round-trip time; pacing and TCP small queues use it.
     pub fn pacing_rate(&self) -> Bitrate {
         self.sender.pacing_rate()
     }
@@ -407,14 +400,15 @@ impl Endpoint {
         self.sender.state()
     }
 
-    /// Asserts that counts and ranges agree. For tests.
+    /// Asserts that counts and ranges agree. Only tests call it.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         self.sender.check();
         self.receiver.check();
     }
 
-    /// Asserts that polling a settled endpoint returns nothing and changes nothing. For tests.
+    /// Asserts that polling a settled endpoint returns nothing and changes nothing. Only tests call
+    /// it.
     #[cfg(test)]
     pub(crate) fn check_settled(&self, now: Instant) {
         if self.is_settled() {

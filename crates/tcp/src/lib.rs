@@ -1,10 +1,9 @@
-//! TCP endpoints that behave like Linux: which segments they send, when, and how
-//! they react to losses, as state machines without payload bytes.
+//! TCP endpoints that behave like Linux: the segments that they send, the timing, and the reactions
+//! to losses, as state machines without payload bytes.
 //!
-//! Sequence numbers are offsets into the byte stream (64 bits, no wrap-around); SYN
-//! and FIN take one byte each, as on the wire. Windows are in segments inside the
-//! sender, as in Linux, and in bytes on the wire. What is left out is listed in
-//! each file and in docs/not-modelled.md.
+//! Sequence numbers are offsets into the byte stream (64 bits, no wrap-around); SYN and FIN take
+//! one byte each, as on the wire. Windows are in segments inside the sender, as in Linux, and in
+//! bytes on the wire. Each file lists the parts that it leaves out, as does docs/not-modelled.md.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -38,7 +37,7 @@ pub use recovery::Recovery;
 pub use segment::{HEADER_BYTES, SackBlock, Segment};
 pub use sender::State;
 
-/// The examples of the README, as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -10,7 +10,7 @@ use lasthop_units::{Bitrate, Duration, Instant};
 use crate::Pacing;
 use crate::congestion::Window;
 
-/// Segments at the start of a connection that are not paced.
+/// Number of segments at the start of a connection that are not paced.
 const UNPACED_SEGMENTS: u64 = 10;
 /// Percent of window over round-trip time (tcp_pacing_ss_ratio,
 /// tcp_pacing_ca_ratio).
@@ -23,7 +23,7 @@ pub(crate) struct Pacer {
     rules: Pacing,
     next: Instant,
     segments: u64,
-    /// A segment waits for `next`.
+    /// Whether a segment waits for `next`.
     pub is_waiting: bool,
 }
 
@@ -32,7 +32,7 @@ impl Pacer {
         Self { rules, next: Instant::ZERO, segments: 0, is_waiting: false }
     }
 
-    /// Returns whether the next segment must wait, and remembers it.
+    /// Returns whether the next segment must wait, and stores it.
     pub(crate) fn must_wait(&mut self, now: Instant) -> bool {
         self.is_waiting = self.rules != Pacing::Off && now < self.next;
         self.is_waiting
@@ -43,7 +43,7 @@ impl Pacer {
         self.is_waiting.then_some(self.next)
     }
 
-    /// A segment with `bytes` of payload leaves. `rate` is that of [`rate`].
+    /// Records that a segment with `bytes` of payload leaves. `rate` is the result of [`rate`].
     pub(crate) fn handle_sent(&mut self, now: Instant, bytes: u32, rate: Bitrate) {
         let rate = match self.rules {
             Pacing::Off => return,
@@ -64,8 +64,8 @@ impl Pacer {
     }
 }
 
-/// The pacing rate of the window, in payload bits per second. Without a measured
-/// round-trip time it is unlimited.
+/// The pacing rate of the window, in payload bits per second. The rate is unlimited without a
+/// measured round-trip time.
 pub(crate) fn rate(
     window: &Window,
     segments_out: u32,

@@ -1,24 +1,22 @@
-//! Proportional rate reduction ([RFC
-//! 6937](https://www.rfc-editor.org/rfc/rfc6937)): how many segments may be sent
-//! for each acknowledgement in recovery, so that the segments in flight converge to
-//! the slow start threshold. All quantities are in segments. Leaves out when
-//! recovery begins and ends, which the sender decides.
+//! Proportional rate reduction ([RFC 6937](https://www.rfc-editor.org/rfc/rfc6937)): the number of
+//! segments that may be sent for each acknowledgement in recovery, so that the segments in flight
+//! converge to the slow start threshold. All quantities are in segments. Left out: the beginning
+//! and end of recovery, which the sender decides.
 
-/// The bound on what is sent while fewer segments are in flight than the threshold
-/// allows.
+/// Bound on the segments sent while fewer are in flight than the threshold permits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReductionBound {
-    /// Linux (and RFC 9937): slow start while the cumulative acknowledgement
-    /// advances and no further loss is found, else conservative.
+    /// The bound of Linux (and RFC 9937): slow start while the cumulative acknowledgement advances
+    /// and no further loss is found, otherwise conservative.
     #[default]
     Linux,
-    /// One segment more than was delivered (PRR-SSRB).
+    /// One segment more than were delivered (PRR-SSRB).
     SlowStart,
-    /// As many as were delivered (PRR-CRB).
+    /// As many segments as were delivered (PRR-CRB).
     Conservative,
 }
 
-/// What an acknowledgement in recovery reports.
+/// Report of an acknowledgement in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// Segments newly acknowledged, in order or selectively (DeliveredData).
@@ -44,13 +42,13 @@ pub struct ProportionalRateReduction {
 }
 
 impl ProportionalRateReduction {
-    /// Begins a recovery. `prior`: window, or segments in flight, before it;
-    /// `threshold`: the new slow start threshold.
+    /// Begins a recovery. `prior` is the window, or the segments in flight, before it; `threshold`
+    /// is the new slow start threshold.
     pub fn new(bound: ReductionBound, prior: u32, threshold: u32) -> Self {
         Self { bound, threshold, prior: prior.max(1), delivered: 0, sent: 0 }
     }
 
-    /// Returns how many segments, retransmitted or new, may be sent for an
+    /// Returns the number of segments, retransmitted or new, that may be sent for an
     /// acknowledgement. The window becomes that number plus the segments in flight.
     pub fn handle_delivery(&mut self, delivery: &Delivery) -> u32 {
         if delivery.segments == 0 {
@@ -88,7 +86,7 @@ impl ProportionalRateReduction {
         self.sent = self.sent.saturating_sub(1);
     }
 
-    /// The target of the reduction: the window when recovery ends.
+    /// Target of the reduction: the window when recovery ends.
     pub fn threshold(&self) -> u32 {
         self.threshold
     }
@@ -101,11 +99,10 @@ mod tests {
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
-    /// RFC 6937, section 4, the set-up of both figures: 20 segments in flight,
-    /// the threshold is 10, two segments go out on the first two duplicates
-    /// (limited transmit) and the third begins recovery. `lost`: how many of the
-    /// 20, from the front. Returns what is sent for each further acknowledgement,
-    /// and what is in flight at the end.
+    /// RFC 6937, section 4, the set-up of both figures: 20 segments in flight and a threshold
+    /// of 10. Two segments leave on the first two duplicates (limited transmit) and the third
+    /// begins recovery. `lost` is the number of lost segments of the 20, from the front. Returns
+    /// the segments sent for each further acknowledgement, and those in flight at the end.
     fn figure(bound: ReductionBound, lost: u32) -> (Vec<u32>, u32) {
         let mut prr = ProportionalRateReduction::new(bound, 20, 10);
         // Two delivered, replaced by two new ones.
@@ -122,7 +119,7 @@ mod tests {
         (sent, in_flight)
     }
 
-    /// Figure 1: one loss. A segment for every other acknowledgement.
+    /// Figure 1: one loss. A segment is sent for every other acknowledgement.
     #[test]
     fn one_loss_is_paid_in_equal_parts() {
         for bound in
@@ -134,9 +131,9 @@ mod tests {
         }
     }
 
-    /// Figure 2: 15 of 20 lost, three acknowledgements come; 4 are in flight,
-    /// where RFC 6675 would send a burst of up to 7. Slow start: two for each;
-    /// conservative: one for each.
+    /// Figure 2: 15 of 20 are lost and three acknowledgements arrive; 4 are in flight, for which
+    /// RFC 6675 would send a burst of up to 7. Slow start sends two for each, the conservative
+    /// bound one for each.
     #[test]
     fn a_burst_of_losses_is_not_answered_by_a_burst() {
         assert_eq!(figure(ReductionBound::SlowStart, 15), ([2, 2, 2].to_vec(), 8));
@@ -166,9 +163,9 @@ mod tests {
     }
 
     proptest! {
-        /// Section 3: whatever the application and the losses do, what is in
-        /// flight after an acknowledgement exceeds neither what it was nor the
-        /// threshold, but for the first retransmission.
+        /// Section 3: for any application and losses, the segments in flight after an
+        /// acknowledgement exceed neither their earlier number nor the threshold, except for the
+        /// first retransmission.
         #[test]
         fn in_flight_converges_to_the_threshold(
             prior in 10u32..500,

@@ -1,9 +1,8 @@
-//! RACK, recent acknowledgement ([RFC 8985]): a segment is lost if another one that
-//! was sent at least a reordering window later has been delivered. The window is a
-//! quarter of the smallest round-trip time, and grows by a quarter with each round
-//! trip in which duplicates were reported. As in Linux it is zero while no
-//! reordering was seen and either three segments are sacked or recovery is in
-//! progress. Leaves out the loss probe and the timers, which are the sender's.
+//! RACK, recent acknowledgement ([RFC 8985]): a segment is lost if another one that was sent at
+//! least a reordering window later has been delivered. The window is a quarter of the smallest
+//! round-trip time, and grows by a quarter with each round trip in which duplicates were reported.
+//! As in Linux it is zero while no reordering was seen and either three segments are sacked or
+//! recovery is in progress. Left out: the loss probe and the timers, which are the sender's.
 //!
 //! [RFC 8985]: https://www.rfc-editor.org/rfc/rfc8985
 
@@ -12,8 +11,8 @@ use lasthop_units::{Duration, Instant};
 /// Number of recoveries after which a widened window is reset (RFC 8985, 6.2, step
 /// 4).
 const PERSIST: u8 = 16;
-/// Sacked segments that indicate a loss while no reordering was seen (DupThresh),
-/// and the upper bound to which reordering raises that (tcp_max_reordering).
+/// Number of sacked segments that indicate a loss while no reordering was seen (DupThresh), and the
+/// upper bound to which reordering raises that (tcp_max_reordering).
 pub(crate) const REORDERING_INITIAL: u32 = 3;
 pub(crate) const REORDERING_MAX: u32 = 300;
 
@@ -22,18 +21,18 @@ pub(crate) const REORDERING_MAX: u32 = 300;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rack {
     sent: Instant,
-    /// Position in the order of all transmissions. Many leave at one instant of
-    /// virtual time, where a kernel's clock would distinguish them.
+    /// Position in the order of all transmissions. The number is needed because many segments leave
+    /// at one instant of virtual time, which a kernel's clock would distinguish.
     number: u32,
     round_trip: Duration,
-    /// Whether something was delivered since losses were last looked for.
+    /// Whether a segment was delivered since the last search for losses.
     pub has_advanced: bool,
     window: Duration,
     /// Reordering window in quarters of the smallest round-trip time.
     steps: u8,
     persist: u8,
     has_duplicates: bool,
-    /// Duplicates widen the window again once this byte is acknowledged.
+    /// Byte whose acknowledgement permits duplicates to widen the window again.
     round_end: u64,
     /// Largest distance of a reordered segment in segments: the DupThresh.
     pub reordering: u32,
@@ -57,8 +56,8 @@ impl Rack {
         }
     }
 
-    /// A segment was delivered whose last transmission was at `sent`, with the
-    /// given `number` (RFC 8985, 6.2, step 2). `is_repeated`: it was retransmitted.
+    /// Records that a segment was delivered whose last transmission was at `sent`, with the given
+    /// `number` (RFC 8985, 6.2, step 2). `is_repeated` is whether it was retransmitted.
     pub(crate) fn advance(
         &mut self,
         now: Instant,
@@ -84,20 +83,18 @@ impl Rack {
         (sent, number) < (self.sent, self.number)
     }
 
-    /// Time until a transmission at `sent` is taken for lost; zero if it is lost
-    /// now.
+    /// Time until a transmission at `sent` counts as lost; zero if it is lost now.
     pub(crate) fn remaining(&self, now: Instant, sent: Instant) -> Duration {
         (sent + self.round_trip + self.window).saturating_since(now)
     }
 
-    /// The receiver reported a duplicate.
+    /// Records that the receiver reported a duplicate.
     pub(crate) fn handle_duplicate(&mut self) {
         self.has_duplicates = true;
     }
 
-    /// Takes an acknowledgement of `acknowledged`, where `next` is the next byte to
-    /// send: widens the window once per round trip if duplicates were reported (RFC
-    /// 8985, 6.2, step 4).
+    /// Handles an acknowledgement of `acknowledged`, where `next` is the next byte to send: widens
+    /// the window once per round trip if duplicates were reported (RFC 8985, 6.2, step 4).
     pub(crate) fn update_steps(&mut self, acknowledged: u64, next: u64) {
         if acknowledged < self.round_end {
             self.has_duplicates = false;
@@ -112,12 +109,12 @@ impl Rack {
         }
     }
 
-    /// A recovery was unnecessary: the widened window stays for one more recovery.
+    /// Keeps the widened window for one more recovery, because a recovery was unnecessary.
     pub(crate) fn persist_longer(&mut self) {
         self.persist = (self.persist + 1).min(PERSIST);
     }
 
-    /// A recovery has ended.
+    /// Records the end of a recovery.
     pub(crate) fn handle_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
     }
@@ -138,7 +135,7 @@ impl Rack {
         };
     }
 
-    /// A segment that was sent once was delivered after one `segments` above it.
+    /// Records that a segment sent once was delivered after one that is `segments` above it.
     pub(crate) fn handle_reordering(&mut self, segments: u32) {
         self.reordering = self.reordering.max(segments).min(REORDERING_MAX);
         self.has_reordering = true;
@@ -156,7 +153,7 @@ mod tests {
         rack.window
     }
 
-    /// RFC 8985, 6.2, step 4: RACK_update_reo_wnd.
+    /// RFC 8985, 6.2, step 4 (RACK_update_reo_wnd).
     #[test]
     fn the_window_is_a_quarter_round_trip_once_reordering_was_seen() {
         let mut rack = Rack::new();
@@ -191,9 +188,9 @@ mod tests {
         assert_eq!(window(&mut rack, false, 0), MS(10));
     }
 
-    /// RFC 8985, 6.2, step 4: a window that duplicates widened stays for 16 recoveries. One that
-    /// was in vain, as duplicates showed, is one more (Linux' tcp_try_undo_dsack), but never more
-    /// than 16 are ahead.
+    /// RFC 8985, 6.2, step 4: a window that duplicates widened stays for 16 recoveries. An
+    /// unnecessary recovery, as duplicates showed, adds one more (Linux' tcp_try_undo_dsack), up
+    /// to 16.
     #[test]
     fn a_recovery_in_vain_keeps_the_window_wide_for_one_more() {
         for (ended, in_vain, left) in [(10, 3, 9), (16, 1, 1), (1, 5, 16), (0, 40, 16)] {
@@ -213,8 +210,8 @@ mod tests {
         }
     }
 
-    /// RFC 8985, 6.2, step 4: "once per round trip", which is over when what was next at its
-    /// beginning is acknowledged, and not before.
+    /// RFC 8985, 6.2, step 4: "once per round trip" ends when the next byte at its beginning is
+    /// acknowledged, and not before.
     #[test]
     fn duplicates_of_the_same_round_trip_count_once() {
         let mut rack = Rack::new();
@@ -229,8 +226,8 @@ mod tests {
         assert_eq!(width(2_000, 3_000), MS(40));
     }
 
-    /// Three are a loss (RFC 5681, DupThresh); what came later than that behind others moves it,
-    /// to 300 at most (tcp_max_reordering). Without a round trip there is no window.
+    /// Three segments are a loss (RFC 5681, DupThresh); segments that arrive later than that raise
+    /// it, up to 300 (tcp_max_reordering). Without a round trip there is no window.
     #[test]
     fn reordering_moves_the_threshold() {
         let mut rack = Rack::new();
@@ -246,9 +243,10 @@ mod tests {
         assert_eq!(rack.window, Duration::ZERO);
     }
 
-    /// RFC 8985, 6.2, steps 2 and 5: of what arrived, the newest counts; of what left at one
-    /// instant, the order does. What left at 80 ms and was answered after 50 ms is given up 60 ms
-    /// after it was sent, with a window of 10 ms.
+    /// RFC 8985, 6.2, steps 2 and 5: of the delivered segments the newest counts, and of segments
+    /// sent at one instant the last in order. After a segment sent at 80 ms was acknowledged 50 ms
+    /// later, another transmission of the same instant counts as lost 60 ms after it, with a window
+    /// of 10 ms.
     #[test]
     fn the_newest_arrival_tells_what_is_late() {
         let at = |ms| Instant::ZERO + MS(ms);
@@ -269,7 +267,7 @@ mod tests {
         assert_eq!(rack.remaining(at(150), at(110)), MS(10));
     }
 
-    /// RFC 8985, 6.2, step 2: the answer may be to the original.
+    /// RFC 8985, 6.2, step 2: the acknowledgement may be that of the original.
     #[test]
     fn an_answer_too_early_for_the_retransmission_says_nothing() {
         let at = |ms| Instant::ZERO + MS(ms);

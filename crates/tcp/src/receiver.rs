@@ -1,14 +1,14 @@
-//! The receiver of an endpoint: what arrived, in order and beyond, and when to
-//! acknowledge it. Delayed ([RFC 1122], 4.2.3.2, [RFC 5681], 4.2) and selective
-//! acknowledgements ([RFC 2018], [RFC 2883]), timestamps ([RFC 7323]) and ECN ([RFC
-//! 3168]), as in Linux: the first segments of a connection are acknowledged one by
-//! one, as are those after duplicates or a pause. While segments are missing, the
-//! first three acknowledgements are immediate and later ones are compressed to one
-//! per millisecond (or per twentieth of a round trip).
+//! The receiver of an endpoint: bytes that arrived, in order and beyond, and the time of
+//! acknowledgements. The receiver models delayed ([RFC 1122], 4.2.3.2, [RFC 5681], 4.2) and
+//! selective acknowledgements ([RFC 2018], [RFC 2883]), timestamps ([RFC 7323]) and ECN ([RFC
+//! 3168]), as in Linux: the first segments of a connection are acknowledged one by one, as are
+//! those after duplicates or a pause. While segments are missing, the first three acknowledgements
+//! are immediate and later ones are compressed to one per millisecond (or per twentieth of a round
+//! trip).
 //!
-//! The application reads at once; the window has its configured size, and its right
-//! edge never moves back. Leaves out the memory of segments out of order, receive
-//! buffer tuning, and adaptation of the delay to the gaps between segments.
+//! The application reads at once; the window has its configured size, and its right edge never
+//! moves back. Left out: the memory of segments out of order, receive buffer tuning, and adaptation
+//! of the delay to the gaps between segments.
 //!
 //! [RFC 1122]: https://www.rfc-editor.org/rfc/rfc1122
 //! [RFC 2018]: https://www.rfc-editor.org/rfc/rfc2018
@@ -23,14 +23,14 @@ use lasthop_units::{Duration, Instant};
 use crate::rtt::{RoundTripTime, TIMEOUT_INITIAL};
 use crate::{Config, DelayedAck, SackBlock, Segment};
 
-/// SACK blocks that are remembered; three fit beside timestamps.
+/// Number of SACK blocks that are stored; three fit beside timestamps.
 const BLOCKS_MAX: usize = 4;
-/// Immediate acknowledgements of segments out of order, before compression begins.
+/// Number of immediate acknowledgements of segments out of order, before compression begins.
 const AT_ONCE_MAX: u32 = 3;
-/// Most acknowledgements that are compressed into one (tcp_comp_sack_nr).
+/// Limit of acknowledgements that are compressed into one (tcp_comp_sack_nr).
 const COMPRESSED_MAX: u32 = 44;
-/// A change of a SACK block that was not among the two most recent ones ends
-/// compression (TCP_SACK_BLOCKS_EXPECTED).
+/// Position among the most recent SACK blocks: a change of a block beyond it ends compression
+/// (TCP_SACK_BLOCKS_EXPECTED).
 const BLOCKS_UNREPORTED_MAX: usize = 2;
 /// Longest delay by compression (tcp_comp_sack_delay_ns), and its share of the
 /// round-trip time.
@@ -39,7 +39,7 @@ const COMPRESSED_DELAY_SHARE: u64 = 20;
 /// Shortest interval between answers to segments below the window without data
 /// (tcp_invalid_ratelimit).
 const OUT_OF_WINDOW_INTERVAL: Duration = Duration::from_millis(500);
-/// Segments acknowledged one by one after a congestion mark.
+/// Number of segments acknowledged one by one after a congestion mark.
 const QUICK_AFTER_CONGESTION: u32 = 2;
 
 /// The receiver of an endpoint.
@@ -60,7 +60,7 @@ pub(crate) struct Receiver {
     recent: [SackBlock; BLOCKS_MAX],
     recent_count: usize,
     duplicate: Option<SackBlock>,
-    /// One beyond the FIN's byte, once a FIN has arrived.
+    /// Position after the FIN's byte, once a FIN has arrived.
     fin: Option<u64>,
 
     has_sack: bool,
@@ -68,10 +68,10 @@ pub(crate) struct Receiver {
     /// Linux 4.18, commit 5d9f4262b7ea).
     has_compression: bool,
     rules: DelayedAck,
-    /// An acknowledgement is due immediately, or when `timer` expires.
+    /// Whether an acknowledgement is due immediately; otherwise when `timer` expires.
     is_due: bool,
     timer: Option<Instant>,
-    /// Remaining quick acknowledgements: those sent without delay.
+    /// Number of remaining quick acknowledgements, sent without delay.
     quick: u32,
     last_arrival: Option<Instant>,
     compressed_timer: Option<Instant>,
@@ -123,7 +123,7 @@ impl Receiver {
         }
     }
 
-    /// Takes the peer's first SYN.
+    /// Handles the peer's first SYN.
     pub(crate) fn open(&mut self, segment: &Segment) {
         self.next = 1;
         self.acknowledged = 1;
@@ -136,7 +136,7 @@ impl Receiver {
         self.next > 0
     }
 
-    /// Takes a segment after SYN. `sender`: the round-trip time that the own sender
+    /// Handles a segment after SYN. `sender` is the round-trip time that the endpoint's sender
     /// measured.
     pub(crate) fn handle_segment(
         &mut self,
@@ -222,7 +222,7 @@ impl Receiver {
         }
     }
 
-    /// Moves ranges that are now in order behind `next`.
+    /// Moves `next` over ranges that are now in order.
     fn fill(&mut self) {
         let mut filled = 0;
         for range in &self.ranges {
@@ -317,8 +317,7 @@ impl Receiver {
         }
     }
 
-    /// Answers a segment without new data at once, so that the peer learns that it
-    /// was needless.
+    /// Answers a segment without new data at once, so that the peer learns that it was redundant.
     fn answer_duplicate(&mut self) {
         self.quick = self.quick.max(self.rules.quick_segments);
         self.is_due = true;
@@ -358,7 +357,7 @@ impl Receiver {
         self.is_due = true;
     }
 
-    /// When a delayed or compressed acknowledgement is due.
+    /// Instant at which a delayed or compressed acknowledgement is due.
     pub(crate) fn timeout(&self) -> Option<Instant> {
         match (self.timer, self.compressed_timer) {
             (Some(delayed), Some(compressed)) => Some(delayed.min(compressed)),
@@ -425,7 +424,7 @@ impl Receiver {
         self.fin.is_some_and(|end| self.next >= end)
     }
 
-    /// Asserts that the ranges are in order. For tests.
+    /// Asserts that the ranges are in order. Only tests call it.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         assert!(self.ranges.iter().all(|range| range.start < range.end));

@@ -1,8 +1,7 @@
-//! The kernel versions whose rules an endpoint can follow, where Linux changed
-//! them: what counts as a loss, which probes are sent, how the window shrinks and
-//! grows, when the receiver acknowledges. Read from `net/ipv4` of each version; the
-//! table in docs/kernels.md names functions and commits. Leaves out versions
-//! between those named.
+//! The kernel versions whose rules an endpoint can follow, in areas that Linux changed: detection
+//! of losses, probes, reduction and growth of the window, and the receiver's acknowledgements. The
+//! rules are from `net/ipv4` of each version; the table in docs/kernels.md names functions and
+//! commits. Left out: versions between those named.
 
 use lasthop_units::{Duration, Instant};
 
@@ -13,8 +12,8 @@ const TICK: Duration = Duration::from_millis(4);
 /// The kernel version whose loss detection and recovery an endpoint follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Recovery {
-    /// Linux 3.2: forward acknowledgements (FACK), rate halving outside of
-    /// recovery, F-RTO by RFC 4138; no probe for lost tails, no early retransmit.
+    /// Linux 3.2: forward acknowledgements (FACK), rate halving outside of recovery, F-RTO by RFC
+    /// 4138; no probe for lost tails, no early retransmit.
     Linux32,
     /// Linux 3.13: FACK, delayed early retransmit (RFC 5827), tail loss probes,
     /// F-RTO by RFC 5682.
@@ -39,7 +38,7 @@ impl Recovery {
         }
     }
 
-    /// The same for congestion control, where less than a tick counts as zero.
+    /// Round-trip time for congestion control, in which less than a tick counts as zero.
     pub(crate) fn delay(self, now: Instant, sent: Instant) -> Duration {
         match self {
             Self::Today => now.saturating_since(sent),

@@ -1,8 +1,8 @@
-//! Round-trip times and the retransmission timeout: [RFC 6298] as Linux computes
-//! it. The timeout is the smoothed time plus four mean deviations; the latter are
-//! at least the minimum timeout (200 ms) and the maximum over each round trip, so
-//! the timeout falls slowly. The minimum round-trip time is that of the last 300 s
-//! (tcp_min_rtt_wlen). In nanoseconds, where Linux has microseconds.
+//! Round-trip times and the retransmission timeout: [RFC 6298] as Linux computes it. The timeout is
+//! the smoothed time plus four mean deviations; the latter are at least the minimum timeout (200
+//! ms) and the maximum over each round trip, so the timeout falls slowly. The minimum round-trip
+//! time is that of the last 300 s (tcp_min_rtt_wlen). Times are in nanoseconds; Linux has
+//! microseconds.
 //!
 //! [RFC 6298]: https://www.rfc-editor.org/rfc/rfc6298
 
@@ -25,9 +25,9 @@ pub(crate) struct RoundTripTime {
     deviation_4: u64,
     /// Maximum of `deviation_4` in this round trip, at least `timeout_min`.
     deviation_max_4: u64,
-    /// What the timeout adds to the smoothed time, in ns.
+    /// Part of the timeout beyond the smoothed time, in ns.
     allowance: u64,
-    /// The present round trip ends when this byte is acknowledged.
+    /// Byte whose acknowledgement ends the present round trip.
     round_end: u64,
     timeout_min: Duration,
     timeout: Duration,
@@ -49,9 +49,8 @@ impl RoundTripTime {
         }
     }
 
-    /// Takes a sample for the timeout, and ends its back-off. `acknowledged` and
-    /// `next` are offsets into the stream: a round trip lasts from one `next` to
-    /// its acknowledgement.
+    /// Handles a sample for the timeout, and ends its back-off. `acknowledged` and `next` are
+    /// offsets into the stream: a round trip lasts from one `next` to its acknowledgement.
     pub(crate) fn update(&mut self, measured: Duration, acknowledged: u64, next: u64) {
         let measured = measured.as_nanos();
         let timeout_min = self.timeout_min.as_nanos();
@@ -84,7 +83,7 @@ impl RoundTripTime {
         self.timeout = Duration::from_nanos(self.smoothed_8 / 8 + self.allowance).min(TIMEOUT_MAX);
     }
 
-    /// Takes the round-trip time of the newest segment that was just acknowledged.
+    /// Handles the round-trip time of the newest segment that was just acknowledged.
     pub(crate) fn update_latest(&mut self, now: Instant, measured: Duration) {
         self.latest = Some(measured);
         self.minimum.update(now, measured);
@@ -206,11 +205,11 @@ mod tests {
         assert_eq!(time.smoothed(), Some(Duration::from_secs(100)));
     }
 
-    /// Linux' tcp_rtt_estimator. 100 ms, four deviations of 50: 300 ms. The same again, twice:
-    /// three quarters of them are left each time, 150 and 112.5, but the largest of the round
-    /// trip, 200, stays. When the round trip is over (byte 10 was its end, and only what is
-    /// beyond it tells), the largest is looked for again; when the next one is over, the
-    /// allowance falls by a quarter of what it is above that round trip's 112.5: 178.125.
+    /// Linux' tcp_rtt_estimator. 100 ms, four deviations of 50: 300 ms. Two more samples of 100 ms
+    /// leave three quarters of the deviations each, 150 and 112.5, but the largest of the round
+    /// trip, 200, stays. When the round trip is over (at byte 10, and only an acknowledgement
+    /// beyond it shows that), the search for the largest restarts. When the next one is over, the
+    /// allowance falls by a quarter of its excess over that round trip's 112.5: 178.125.
     #[test]
     fn the_timeout_falls_by_a_quarter_each_round_trip() {
         let mut time = RoundTripTime::new(MS(40));
@@ -225,9 +224,9 @@ mod tests {
     }
 
     /// Linux' tcp_rtt_estimator: a round trip that is shorter by more than the deviation changes
-    /// that by an eighth of what RFC 6298 has. 500 ms, deviation 250; 100 ms is 400 from there,
-    /// 150 more than the deviation: 4 * 250 + 150 / 8 = 1018.75, beside 450. One that is longer
-    /// by as much, 850 - 450, counts in full: 1018.75 + 400 - 254.6875 = 1164.0625, beside 500.
+    /// the deviation by an eighth of RFC 6298's amount. 500 ms, deviation 250; 100 ms is 400 below,
+    /// 150 more than the deviation: 4 * 250 + 150 / 8 = 1018.75, beside 450. One that is longer by
+    /// as much, 850 - 450, counts in full: 1018.75 + 400 - 254.6875 = 1164.0625, beside 500.
     #[test]
     fn a_shorter_round_trip_says_little() {
         let mut time = RoundTripTime::new(MS(1));
@@ -286,8 +285,8 @@ mod tests {
             }
         }
 
-        /// A minimum was measured in the last 300 s, nothing new is below it, and nothing at all
-        /// as long as none has been forgotten.
+        /// The minimum was measured in the last 300 s, and the newest sample is not below it; as
+        /// long as no sample has expired, none is.
         #[test]
         fn a_minimum_is_that_of_the_window(
             samples in prop::collection::vec((0..60_000u64, 1..200u64), 1..200),
@@ -324,8 +323,8 @@ mod tests {
     }
 
     /// Linux' lib/win_minmax.c: the second sample is of the second quarter of the window (75 s),
-    /// the third of its second half (150 s), or what was less since. They follow when the first
-    /// is more than 300 s old; when the third is, only the newest counts.
+    /// the third of its second half (150 s), or a smaller one since. The second sample replaces the
+    /// first when that is more than 300 s old; when the third is, only the newest counts.
     #[test]
     fn a_minimum_has_two_heirs() {
         let mut minimum = Minimum::default();

@@ -1,11 +1,10 @@
-//! The scoreboard: every segment sent and not yet acknowledged in order, and what
-//! selective acknowledgements ([RFC 2018]) and loss detection say of each. The
-//! counts are those of Linux: the segments in flight are those sent, less those
-//! sacked or lost, plus those retransmitted and still in flight.
+//! The scoreboard: every segment sent and not yet acknowledged in order, with its marks by
+//! selective acknowledgements ([RFC 2018]) and loss detection. The counts are those of Linux: the
+//! segments in flight are those sent, less those sacked or lost, plus those retransmitted and still
+//! in flight.
 //!
-//! Segments keep their bounds: a retransmission covers what was first sent, or the
-//! rest of it if its beginning is acknowledged. Leaves out splitting and merging of
-//! segments.
+//! Segments keep their bounds: a retransmission covers the original range, or the rest of it if its
+//! beginning is acknowledged. Left out: splitting and merging of segments.
 //!
 //! [RFC 2018]: https://www.rfc-editor.org/rfc/rfc2018
 
@@ -14,13 +13,13 @@ use lasthop_units::{Duration, Instant};
 
 use crate::rack::Rack;
 
-/// The receiver has this segment.
+/// Mark of a segment that the receiver has.
 const SACKED: u8 = 1;
-/// Its first transmission, or an older retransmission, is taken for lost.
+/// Mark of a segment whose first transmission, or older retransmission, counts as lost.
 const LOST: u8 = 2;
-/// A retransmission of it is in flight.
+/// Mark of a segment with a retransmission in flight.
 const RETRANSMITTED: u8 = 4;
-/// It was retransmitted at least once.
+/// Mark of a segment that was retransmitted at least once.
 const REPEATED: u8 = 8;
 
 /// A segment that was sent.
@@ -48,23 +47,23 @@ impl Sent {
         self.flags & flags != 0
     }
 
-    /// Whether the receiver has it.
+    /// Whether the receiver has the segment.
     pub(crate) fn is_sacked(&self) -> bool {
         self.is(SACKED)
     }
 
-    /// Whether it was sent more than once.
+    /// Whether the segment was sent more than once.
     pub(crate) fn is_repeated(&self) -> bool {
         self.is(REPEATED)
     }
 
-    /// Whether it is lost and not retransmitted.
+    /// Whether the segment is lost and not retransmitted.
     fn is_missing(&self) -> bool {
         self.flags & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 
-    /// Whether RACK watches it: neither sacked, nor lost without a retransmission
-    /// in flight.
+    /// Whether RACK watches the segment: neither sacked, nor lost without a retransmission in
+    /// flight.
     fn is_under_way(&self) -> bool {
         !self.is(SACKED) && !self.is_missing()
     }
@@ -74,21 +73,21 @@ impl Sent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Scoreboard {
     segments: VecDeque<Sent>,
-    /// Number of segments removed at the front: `segments[i]` is number `base + i`
-    /// of the connection.
+    /// Number of segments removed at the front: `segments[i]` is number `base + i` of the
+    /// connection.
     base: u64,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
     /// Number of segments that are lost and not retransmitted.
     missing: u32,
-    /// Losses since the start, those of retransmissions included.
+    /// Number of losses since the start, those of retransmissions included.
     lost_ever: u64,
     /// First byte of the highest sacked segment.
     highest_sacked: Option<u64>,
-    /// No segment with a lower number is missing.
+    /// Number below which no segment is missing.
     missing_from: u64,
-    /// All segments with lower numbers are sacked, lost or retransmitted.
+    /// Number below which all segments are sacked, lost or retransmitted.
     rack_from: u64,
     /// Retransmissions in the order of time; entries may be outdated.
     retransmissions: VecDeque<Retransmission>,
@@ -228,9 +227,9 @@ impl Scoreboard {
         (segment.at, segment.number) = (at, number);
     }
 
-    /// Takes back the retransmission of the segment at `start`, which was not sent
-    /// after all. `number`: that of the transmission before it. Returns whether
-    /// there was such a retransmission.
+    /// Takes back the retransmission of the segment at `start`, which was not sent after all.
+    /// `number` is that of the transmission before it. Returns whether there was such a
+    /// retransmission.
     pub(crate) fn take_back_retransmission(&mut self, start: u64, number: u32) -> bool {
         let index = self.index_of(start);
         match self.segments.get_mut(index) {
@@ -320,8 +319,8 @@ impl Scoreboard {
         count
     }
 
-    /// The receiver reported `start..end` as duplicate: retransmissions in it have
-    /// arrived. Returns how many segments in it were ever retransmitted.
+    /// Records that the receiver reported `start..end` as duplicate: retransmissions in it have
+    /// arrived. Returns the number of segments in it that were ever retransmitted.
     pub(crate) fn duplicate(&mut self, start: u64, end: u64) -> u32 {
         let mut count = 0;
         let first = self.index_of(start);
@@ -342,7 +341,7 @@ impl Scoreboard {
         count
     }
 
-    /// Takes the last transmission of a segment for lost.
+    /// Marks the last transmission of a segment as lost.
     pub(crate) fn mark_lost(&mut self, index: usize) {
         let segment = &mut self.segments[index];
         if segment.is(SACKED) || segment.is_missing() {
@@ -362,10 +361,9 @@ impl Scoreboard {
         }
     }
 
-    /// A retransmission timeout: takes all segments for lost, except those that
-    /// RACK considers too recent. If the head is sacked, the receiver has discarded
-    /// data that it had acknowledged selectively (reneging): then no segment counts
-    /// as sacked.
+    /// Handles a retransmission timeout: marks all segments as lost, except those that RACK
+    /// considers too recent. If the head is sacked, the receiver has discarded data that it had
+    /// acknowledged selectively (reneging): then no segment counts as sacked.
     pub(crate) fn mark_all_lost(&mut self, now: Instant, rack: Option<&Rack>) {
         let has_reneged = self.head().is_some_and(Sent::is_sacked);
         if has_reneged {
@@ -379,9 +377,8 @@ impl Scoreboard {
         }
     }
 
-    /// A retransmission timeout by the rules of Linux 3: takes all segments for
-    /// lost, with no retransmission in flight. A sacked head means reneging, as
-    /// above.
+    /// Handles a retransmission timeout by the rules of Linux 3: marks all segments as lost, with
+    /// no retransmission in flight. A sacked head means reneging, as above.
     pub(crate) fn lose_everything(&mut self) {
         if self.head().is_some_and(Sent::is_sacked) {
             self.clear_sacked();
@@ -397,8 +394,8 @@ impl Scoreboard {
         self.rack_from = self.base;
     }
 
-    /// F-RTO found that a timeout was not spurious: takes all segments for lost,
-    /// with no retransmission in flight except that of the head, if `keeps_head`.
+    /// Marks all segments as lost after F-RTO found that a timeout was not spurious, with no
+    /// retransmission in flight except that of the head, if `keeps_head`.
     pub(crate) fn lose_all_but_retransmissions(&mut self, keeps_head: bool) {
         let head = self.segments.front().filter(|head| keeps_head && head.is(RETRANSMITTED));
         let head = head.map(|_| RETRANSMITTED);
@@ -415,7 +412,7 @@ impl Scoreboard {
         self.segments.iter().skip(from).any(Sent::is_repeated)
     }
 
-    /// Takes the retransmission of the head for no longer in flight.
+    /// Counts the retransmission of the head as no longer in flight.
     pub(crate) fn forget_head_retransmission(&mut self) {
         if let Some(head) = self.segments.front_mut().filter(|head| head.is(RETRANSMITTED)) {
             head.flags &= !RETRANSMITTED;
@@ -432,8 +429,8 @@ impl Scoreboard {
         self.highest_sacked.map_or(0, |highest| self.index_of(highest) as u32 + 1)
     }
 
-    /// Takes the first `count` segments for lost, except those that are sacked and
-    /// those that end beyond `high` (tcp_mark_head_lost with FACK).
+    /// Marks the first `count` segments as lost, except those that are sacked and those that end
+    /// beyond `high` (tcp_mark_head_lost with FACK).
     pub(crate) fn lose_first(&mut self, count: u32, high: u64) {
         self.rack_from = self.rack_from.max(self.base);
         for index in (self.rack_from - self.base) as usize..count as usize {
@@ -445,8 +442,8 @@ impl Scoreboard {
         }
     }
 
-    /// Takes those segments for lost above which at least `sacked` segments have
-    /// arrived (tcp_mark_head_lost without FACK).
+    /// Marks segments as lost above which at least `sacked` segments have arrived
+    /// (tcp_mark_head_lost without FACK).
     pub(crate) fn lose_below(&mut self, sacked: u32, high: u64) {
         let mut above = self.sacked;
         for index in 0..self.segments.len() {
@@ -461,8 +458,8 @@ impl Scoreboard {
         }
     }
 
-    /// Takes segments for lost that were last sent before `instant`, from the head
-    /// up to the first that was not.
+    /// Marks segments as lost that were last sent before `instant`, from the head up to the first
+    /// that was not.
     pub(crate) fn lose_sent_before(&mut self, instant: Instant) {
         for index in 0..self.segments.len() {
             if self.segments[index].at >= instant {
@@ -486,8 +483,8 @@ impl Scoreboard {
         }
     }
 
-    /// Takes a retransmission for lost if a segment has arrived that was first sent
-    /// after it (tcp_mark_lost_retrans).
+    /// Marks a retransmission as lost if a segment has arrived that was first sent after it
+    /// (tcp_mark_lost_retrans).
     pub(crate) fn lose_retransmissions(&mut self) {
         let highest = self.highest_sacked.map(|highest| self.index_of(highest));
         let Some(received) = highest.map(|index| self.segments[index].end()) else { return };
@@ -527,7 +524,7 @@ impl Scoreboard {
         self.rack_from = self.base;
     }
 
-    /// Takes back all marks of loss: the reduction is undone.
+    /// Removes all marks of loss, because the reduction is undone.
     pub(crate) fn unmark_lost(&mut self) {
         if self.lost > 0 {
             for segment in &mut self.segments {
@@ -540,9 +537,8 @@ impl Scoreboard {
         self.rack_from = self.base;
     }
 
-    /// Marks as lost what was sent at least a reordering window before the newest
-    /// delivered segment (RACK). Returns the longest time until another one would
-    /// be.
+    /// Marks segments as lost that were sent at least a reordering window before the newest
+    /// delivered segment (RACK). Returns the longest time until another one would be lost.
     pub(crate) fn detect_losses(&mut self, now: Instant, rack: &Rack) -> Option<Duration> {
         let mut wait: Option<Duration> = None;
         let mut is_prefix = true;
@@ -594,7 +590,7 @@ impl Scoreboard {
         wait
     }
 
-    /// Without SACK each duplicate acknowledgement stands for one segment that the
+    /// Counts duplicate acknowledgements without SACK: each stands for one segment that the
     /// receiver has. Returns how many of `duplicates` were counted.
     pub(crate) fn add_anonymous(&mut self, duplicates: u32) -> u32 {
         let room = self.len().saturating_sub(self.sacked + self.lost.max(1));
@@ -603,8 +599,8 @@ impl Scoreboard {
         added
     }
 
-    /// `acknowledged` segments were acknowledged in order: one was missing, the
-    /// others were counted as duplicate acknowledgements.
+    /// Removes `acknowledged` segments that were acknowledged in order: one was missing, and
+    /// duplicate acknowledgements stood for the others.
     pub(crate) fn remove_anonymous(&mut self, acknowledged: u32) {
         self.sacked = self.sacked.saturating_sub(acknowledged.saturating_sub(1));
         self.limit_anonymous();
@@ -625,7 +621,7 @@ impl Scoreboard {
         self.segments.partition_point(|segment| segment.end() <= position)
     }
 
-    /// Asserts that counts agree with marks. For tests.
+    /// Asserts that counts agree with marks. Only tests call it.
     #[cfg(test)]
     pub(crate) fn check(&self, has_sack: bool) {
         let count = |flag: u8| self.segments.iter().filter(|s| s.is(flag)).count() as u32;

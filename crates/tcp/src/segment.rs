@@ -1,8 +1,7 @@
-//! A TCP segment: the fields of its header as values, and the length of its payload
-//! in bytes. Layout on the wire: RFC 9293, 3.1; timestamps: RFC 7323; selective
-//! acknowledgements: RFC 2018 and RFC 2883; ECN: RFC 3168. Leaves out ports,
-//! checksum, the urgent pointer, RST and PSH, and the options of the SYN, of which
-//! [`crate::wire`] knows.
+//! A TCP segment: the fields of its header as values, and the length of its payload in bytes. The
+//! layout on the wire is from RFC 9293, 3.1, timestamps from RFC 7323, selective acknowledgements
+//! from RFC 2018 and RFC 2883, ECN from RFC 3168. Left out: ports, checksum, the urgent pointer,
+//! RST and PSH, and the options of the SYN, which [`crate::wire`] writes.
 
 use lasthop_units::Instant;
 
@@ -28,9 +27,9 @@ pub struct Segment {
     pub sequence: u64,
     /// Length of the payload in bytes.
     pub payload_bytes: u32,
-    /// SYN: opens the connection.
+    /// SYN flag: opens the connection.
     pub syn: bool,
-    /// FIN: ends the stream of the segment's sender.
+    /// FIN flag: ends the stream of the segment's sender.
     pub fin: bool,
     /// Cumulative acknowledgement: the next byte expected; `None` in the first SYN.
     pub acknowledgement: Option<u64>,
@@ -45,9 +44,9 @@ pub struct Segment {
     pub sack: [SackBlock; 3],
     /// Number of blocks of `sack` in use: 0 to 3.
     pub sack_blocks: u8,
-    /// ECE: congestion experienced is echoed (RFC 3168).
+    /// ECE flag: echoes congestion (RFC 3168).
     pub ecn_echo: bool,
-    /// CWR: the segment's sender has reduced its window (RFC 3168).
+    /// CWR flag: the segment's sender has reduced its window (RFC 3168).
     pub window_reduced: bool,
 }
 
@@ -79,8 +78,8 @@ mod tests {
 
     /// RFC 9293, 3.4: SYN and FIN take a number of the stream each. RFC 2018, 3: `8 n + 2` bytes
     /// for `n` blocks, and two to align them. A SYN has its segment size (4 bytes, RFC 9293, 3.2)
-    /// and its window scale (3, RFC 7323, 2.2, and one to align it) besides; that it permits SACK
-    /// takes the place of what aligns the timestamps.
+    /// and its window scale (3, RFC 7323, 2.2, and one to align it) in addition; the option that
+    /// permits SACK replaces the alignment of the timestamps.
     #[test]
     fn syn_and_fin_are_part_of_the_stream() {
         let at = Segment { sequence: 1_000, ..Segment::default() };

@@ -1,18 +1,17 @@
-//! The sender of an endpoint: what may leave and when, and how acknowledgements and
-//! timeouts change the window. States and rules are those of Linux 6, unless
-//! [`Recovery`] says otherwise. Windows are in segments, positions
-//! in bytes of the stream. Each file has one concern:
+//! The sender of an endpoint: the segments that may leave and when, and the effect of
+//! acknowledgements and timeouts on the window. States and rules are those of Linux 6, unless
+//! [`Recovery`] says otherwise. Windows are in segments, positions in bytes of the stream. Each
+//! file has one concern:
 //!
-//! - [`acknowledge`]: what an acknowledgement reports;
+//! - [`acknowledge`]: the report of an acknowledgement;
 //! - [`state`]: open, disorder, reduction, recovery, loss (RFC 5681, 6675, 5682);
 //! - [`fack`] and [`frto`]: losses and timeouts by the rules of older kernels;
 //! - [`undo`]: undoing a reduction that was not needed (RFC 3522, 3708);
 //! - [`timers`]: retransmission timeout, loss probe, reordering, closed window;
 //! - [`transmit`]: the next segment.
 //!
-//! Leaves out: segmentation offload (every segment leaves by itself, none is
-//! deferred to form a larger burst), tail drops of the socket's own buffer, urgent
-//! data, and giving up on a dead peer.
+//! Left out: segmentation offload (every segment leaves separately, and none is deferred to form a
+//! larger burst), tail drops of the socket's buffer, urgent data, and giving up on a dead peer.
 
 mod acknowledge;
 mod fack;
@@ -50,13 +49,13 @@ pub(crate) struct Sender {
     una: u64,
     /// Next byte to be sent (SND.NXT).
     next: u64,
-    /// One beyond the last byte that the application has written.
+    /// Position after the last byte that the application has written.
     written: u64,
-    /// Whether a FIN follows what was written.
+    /// Whether a FIN follows the written data.
     is_finished: bool,
     /// End of the last segment that was sent with less than a full payload.
     small_end: u64,
-    /// One beyond the last byte that the peer's window allows.
+    /// Position after the last byte that the peer's window permits.
     window_end: u64,
     /// Sequence number of the segment that last updated the window (SND.WL1).
     window_updated_by: u64,
@@ -85,13 +84,13 @@ pub(crate) struct Sender {
     /// Round-trip times of the segments that the peer's last segment acknowledged.
     pub round_trips: Vec<Duration>,
     state: State,
-    /// The state ends when this byte is acknowledged (high_seq).
+    /// Byte whose acknowledgement ends the state (high_seq).
     high: u64,
     reduction: ProportionalRateReduction,
     undo: undo::Undo,
-    /// F-RTO: it is not yet known whether the last timeout was spurious (RFC 5682).
+    /// Whether F-RTO does not know yet if the last timeout was spurious (RFC 5682).
     is_timeout_doubtful: bool,
-    /// The same for kernels before 3.10 (RFC 4138).
+    /// State of F-RTO in kernels before 3.10 (RFC 4138).
     frto: frto::Frto,
     /// The loss probe whose acknowledgement is awaited.
     probe: Option<timers::Probe>,
@@ -101,7 +100,7 @@ pub(crate) struct Sender {
 
     // Timers.
     timer: Option<(Instant, Timer)>,
-    /// Timeouts since the cumulative acknowledgement last advanced.
+    /// Number of timeouts since the cumulative acknowledgement last advanced.
     timeouts_in_a_row: u32,
     /// Number of times that the interval of window probes was doubled.
     persist_backoff: u32,
@@ -112,14 +111,14 @@ pub(crate) struct Sender {
     is_settled: bool,
     /// Whether the sending node's queues hold too much of this connection.
     is_throttled: bool,
-    /// The sending node's queues refused a segment: wait for a release or an
+    /// Whether the sending node's queues refused a segment: the sender waits for a release or an
     /// acknowledgement.
     is_refused: bool,
-    /// Segments sent since there was last nothing to send.
+    /// Number of segments sent since there was last nothing to send.
     burst: u32,
     has_sent_new: bool,
     last_sent: Option<Instant>,
-    /// The next new segment carries CWR: the window was reduced.
+    /// Whether the next new segment carries CWR, because the window was reduced.
     must_tell_reduction: bool,
 
     pub retransmissions: u64,
@@ -179,8 +178,8 @@ impl Sender {
         }
     }
 
-    /// The peer has acknowledged our SYN: data may be sent. `round_trip` is that of
-    /// the handshake, if it could be measured.
+    /// Opens the sender: the peer has acknowledged the SYN, so data may be sent. `round_trip` is
+    /// that of the handshake, if it could be measured.
     pub(crate) fn open(&mut self, now: Instant, window_bytes: u32, round_trip: Option<Duration>) {
         self.una = 1;
         self.window_end = 1 + u64::from(window_bytes);
@@ -191,7 +190,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// The application writes `bytes` more; `u64::MAX` makes the stream endless.
+    /// Writes `bytes` more of the application's data; `u64::MAX` makes the stream endless.
     pub(crate) fn write(&mut self, now: Instant, bytes: u64) {
         if self.is_finished {
             return;
@@ -213,7 +212,7 @@ impl Sender {
         self.segment_bytes = u32::from(bytes).max(1);
     }
 
-    /// Ends the stream after what was written.
+    /// Ends the stream after the written data.
     pub(crate) fn finish(&mut self) {
         // An application without more data calls this whenever it runs: a repeated
         // call, with nothing in flight, leaves the sender settled.
@@ -221,7 +220,7 @@ impl Sender {
         self.is_finished = true;
     }
 
-    /// Discards what was written and not yet sent.
+    /// Discards data that was written and not yet sent.
     pub(crate) fn discard_unsent(&mut self) {
         self.written = self.written.min(self.next);
     }
@@ -231,7 +230,7 @@ impl Sender {
         self.queue.charge(packet_bytes);
     }
 
-    /// The sending node released packets: they were sent or dropped.
+    /// Records that the sending node released packets: they were sent or dropped.
     pub(crate) fn release(&mut self, packets: u32, packet_bytes: u32) {
         if self.is_throttled || self.is_refused {
             self.is_settled = false;
@@ -241,7 +240,7 @@ impl Sender {
         self.queue.release(packets, packet_bytes);
     }
 
-    /// One beyond the last byte to send, FIN included.
+    /// Position after the last byte to send, FIN included.
     fn end(&self) -> u64 {
         self.written + u64::from(self.is_finished)
     }
@@ -284,7 +283,7 @@ impl Sender {
         self.una.min(self.written).saturating_sub(1)
     }
 
-    /// One beyond the last byte that was written.
+    /// Position after the last byte that was written.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
@@ -308,7 +307,7 @@ impl Sender {
         self.next
     }
 
-    /// Asserts that counts agree. For tests.
+    /// Asserts that counts agree. Only tests call it.
     #[cfg(test)]
     pub(crate) fn check(&self) {
         self.board.check(self.has_sack);

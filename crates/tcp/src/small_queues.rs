@@ -1,7 +1,7 @@
-//! TCP small queues: how much of a connection waits in the sending node's queues,
-//! and the limit (Linux' tcp_small_queue_check). A packet counts from when it is
-//! passed to the node until the node releases it: acknowledged on the air, or
-//! dropped. Packets without payload do not count. In bytes of socket memory.
+//! TCP small queues: the amount of a connection's data in the sending node's queues, and its limit
+//! (Linux' tcp_small_queue_check). A packet counts from when it is passed to the node until the
+//! node releases it: acknowledged on the air, or dropped. Packets without payload do not count.
+//! Amounts are in bytes of socket memory.
 
 use lasthop_units::Bitrate;
 
@@ -11,7 +11,7 @@ use crate::SmallQueues;
 /// part (320) and headroom (320).
 const PACKET_OVERHEAD_BYTES: u64 = 896;
 
-/// What one connection has in the sending node's queues.
+/// Packets of one connection in the sending node's queues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OwnQueue {
     rules: SmallQueues,
@@ -51,7 +51,7 @@ impl OwnQueue {
         self.bytes += u64::from(packet_bytes) + self.overhead;
     }
 
-    /// Takes back the newest packet: it was refused.
+    /// Takes back the newest packet, which was refused.
     pub(crate) fn take_back(&mut self, packet_bytes: u32) {
         self.handed_over = self.handed_over.wrapping_sub(1);
         self.bytes = self.bytes.saturating_sub(u64::from(packet_bytes) + self.overhead);
@@ -63,15 +63,14 @@ impl OwnQueue {
         self.bytes = self.bytes.saturating_sub(memory);
     }
 
-    /// Whether the packet with this number is still in the queues, taking them as
-    /// first in, first out. `false` if small queues are off, because nothing is
-    /// counted then.
+    /// Whether the packet with this number is still in the queues, which are assumed to be first
+    /// in, first out. `false` if small queues are off, because packets are not counted then.
     pub(crate) fn holds(&self, number: u32) -> bool {
         self.rules != SmallQueues::Off && number.wrapping_sub(self.released) as i32 > 0
     }
 
-    /// Whether the queues hold too much to send another packet. The limit for
-    /// retransmissions is twice as high. `rate`: the pacing rate.
+    /// Whether the queues hold too much to send another packet. The limit for retransmissions is
+    /// twice as high. `rate` is the pacing rate.
     pub(crate) fn is_full(
         &self,
         packet_bytes: u32,

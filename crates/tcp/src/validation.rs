@@ -1,15 +1,14 @@
-//! Congestion window validation: what happens to a window that the application or
-//! the receiver does not let the sender use. It decides whether acknowledgements
-//! may increase the window, and decreases a window that was idle or partly used for
-//! a long time. Windows are in segments. Each rule set is a file in `validation/`;
-//! it leaves recovery alone.
+//! Congestion window validation: rules for a window that the application or the receiver does not
+//! let the sender use. Validation decides whether acknowledgements may increase the window, and
+//! decreases a window that was idle or partly used for a long time. Windows are in segments. Each
+//! rule set is a file in `validation/`, and has no effect on recovery.
 //!
 //! | kind | growth | after idle | partly used for a timeout |
 //! |---|---|---|---|
 //! | `Off` | always | kept | kept |
 //! | `Rfc2861` | if the window was full | halved per timeout, at least 1 | to the middle between used and window |
 //! | `Rfc7661` | if half of the window was acknowledged in a round trip | kept for 5 minutes, then halved | the same |
-//! | `Linux` | if the window was full in this flight; in slow start up to twice what was out | halved per timeout, at least the initial window | as RFC 2861, at least the initial window |
+//! | `Linux` | if the window was full in this flight; in slow start up to twice the segments out | halved per timeout, at least the initial window | as RFC 2861, at least the initial window |
 //! | `Linux3` | if the window was full but for 3 segments | as `Linux` | as `Linux` |
 
 mod linux;
@@ -24,7 +23,7 @@ use linux::Linux;
 use rfc2861::Rfc2861;
 use rfc7661::Rfc7661;
 
-/// The sender's use of its window, after it has sent all that it may.
+/// The sender's use of its window, after it has sent as much as the limits permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
     /// Segments sent and not acknowledged, sacked and lost ones included (Linux'
@@ -38,10 +37,10 @@ pub struct Usage {
     pub timeout: Duration,
     /// Whether the congestion window stopped the sender.
     pub is_window_limited: bool,
-    /// Whether a lack of data stopped it (not the receiver's window, nor the
-    /// sending node's queues).
+    /// Whether a lack of data stopped it (not the receiver's window, nor the sending node's
+    /// queues).
     pub is_application_limited: bool,
-    /// Whether it recovers from a loss; windows are left alone then.
+    /// Whether it recovers from a loss; windows then stay unchanged.
     pub is_recovering: bool,
 }
 
@@ -58,7 +57,8 @@ enum Kind {
 }
 
 impl Validation {
-    /// `initial_window` in segments: a restart leaves at least this window.
+    /// Returns the state of a connection; after a restart the window is at least `initial_window`
+    /// segments.
     pub fn new(kind: WindowValidation, initial_window: u32) -> Self {
         Self(match kind {
             WindowValidation::Off => Kind::Off,
@@ -69,7 +69,7 @@ impl Validation {
         })
     }
 
-    /// The sender has sent all that it may.
+    /// Records that the sender has sent as much as the limits permit.
     pub fn handle_sent(&mut self, now: Instant, usage: &Usage, window: &mut Window) {
         match &mut self.0 {
             Kind::Off => {}
@@ -79,15 +79,15 @@ impl Validation {
         }
     }
 
-    /// `segments` were acknowledged or sacked; called before the window grows.
-    /// `round_trip`: the smoothed round-trip time.
+    /// Records that `segments` were acknowledged or sacked; call it before the window grows.
+    /// `round_trip` is the smoothed round-trip time.
     pub fn handle_acknowledgement(&mut self, now: Instant, segments: u32, round_trip: Duration) {
         if let Kind::Rfc7661(state) = &mut self.0 {
             state.handle_acknowledgement(now, segments, round_trip);
         }
     }
 
-    /// Whether the window may grow. `in_flight`: segments before the
+    /// Whether the window may grow. `in_flight` is the number of segments before the
     /// acknowledgement.
     pub fn is_limited(&self, in_flight: u32, window: &Window) -> bool {
         match &self.0 {
@@ -98,8 +98,7 @@ impl Validation {
         }
     }
 
-    /// The sender is about to send after `idle` without sending, with nothing in
-    /// flight.
+    /// Handles a transmission after `idle` without one, with no segment in flight.
     pub fn handle_idle(
         &mut self,
         now: Instant,

@@ -1,9 +1,9 @@
-//! The header of a segment as bytes: RFC 9293, 3.1, with the options in the order in
-//! which Linux writes them (maximum segment size, window scale: RFC 9293, RFC 7323;
-//! selective acknowledgements: RFC 2018, RFC 2883). Positions in the stream become
-//! numbers modulo 2^32 that begin at an initial one; timestamps are milliseconds.
-//! Leaves out the checksum, which is 0 here because it covers addresses and payload,
-//! the urgent pointer, and ECN in the SYN (RFC 3168, 6.1.1): it is never negotiated.
+//! The header of a segment as bytes: RFC 9293, 3.1, with the options in the order in which Linux
+//! writes them (maximum segment size, window scale: RFC 9293, RFC 7323; selective acknowledgements:
+//! RFC 2018, RFC 2883). Positions in the stream become numbers modulo 2^32 that begin at an initial
+//! one; timestamps are milliseconds. Left out: the checksum, which is 0 here because it covers
+//! addresses and payload, the urgent pointer, and ECN in the SYN (RFC 3168, 6.1.1), which is never
+//! negotiated.
 
 use alloc::vec::Vec;
 use lasthop_units::Instant;
@@ -14,19 +14,19 @@ use crate::{Config, SackBlock, Segment};
 const FIXED_BYTES: usize = 20;
 /// Length in bytes of an IPv4 header, which [`Segment::packet_bytes`] counts.
 const IPV4_BYTES: u32 = 20;
-/// Options of a segment that the size of segments already leaves room for: timestamps.
+/// Length in bytes of the timestamps option, which the size of segments already includes.
 const TIMESTAMPS_BYTES: u16 = 12;
 /// Offset of the checksum in the header.
 pub const CHECKSUM_AT: usize = 16;
 
-/// What an endpoint announces in its SYN.
+/// Options that an endpoint announces in its SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announced {
     /// Maximum segment size: payload and options of a segment in bytes (RFC 6691).
     pub segment_bytes: u16,
-    /// Whether it takes selective acknowledgements.
+    /// Whether it supports selective acknowledgements.
     pub sack: bool,
-    /// Later windows are in units of `2^window_shift` bytes.
+    /// Window scale: later windows are in units of `2^window_shift` bytes.
     pub window_shift: u8,
 }
 
@@ -37,7 +37,7 @@ impl Announced {
     /// The largest shift (RFC 7323, 2.3).
     const WINDOW_SHIFT_MAX: u8 = 14;
 
-    /// What an endpoint with this configuration announces, if its peer's segments are no
+    /// Returns the options of an endpoint with this configuration, if its peer's segments are no
     /// longer than its own.
     pub fn of(config: &Config) -> Self {
         let window = config.receive_window.as_u64();
@@ -51,16 +51,16 @@ impl Announced {
     }
 }
 
-/// A segment and what else its header depends on.
+/// A segment, and the other values on which its header depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// The segment.
+    /// Fields and length of the segment.
     pub segment: &'a Segment,
-    /// What the segment's sender announces, in a SYN, or has announced before.
+    /// Options that the segment's sender announces, in a SYN, or has announced before.
     pub announced: Announced,
     /// The initial sequence numbers of the segment's sender and of its peer.
     pub initial: [u32; 2],
-    /// PSH: nothing else is to be sent after the payload for now.
+    /// PSH flag: no more data follows the payload for now.
     pub push: bool,
 }
 
@@ -131,12 +131,12 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// The number of a byte of a stream that begins at `initial`, modulo 2^32.
+/// Sequence number of a byte of a stream that begins at `initial`, modulo 2^32.
 fn number(initial: u32, offset: u64) -> u32 {
     initial.wrapping_add(offset as u32)
 }
 
-/// The unit of timestamps in Linux.
+/// The instant in milliseconds, the unit of timestamps in Linux.
 fn milliseconds(at: Instant) -> u32 {
     (at.as_nanos() / 1_000_000) as u32
 }
@@ -179,8 +179,8 @@ mod tests {
     }
 
     proptest! {
-        /// Another parser reads the same values, and what is left of the packet is as
-        /// long as the payload.
+        /// Another parser reads the same values, and the rest of the packet is as long as the
+        /// payload.
         #[test]
         fn headers_are_read_as_they_were_written(
             segment in any_segment(),

@@ -1,5 +1,5 @@
-//! Quantities with only the arithmetic that means something, and random streams that do not
-//! change when something else draws.
+//! Quantities with only meaningful arithmetic, and random streams that are independent of other
+//! components.
 //!
 //! `cargo run -p lasthop-units --example streams`
 
@@ -15,7 +15,7 @@ fn main() {
     streams();
 }
 
-/// What may be divided, added and compared.
+/// Divides, adds and compares quantities.
 fn quantities() {
     let packet = Bytes::new(1500);
     println!("{packet} at {} take {}", Bitrate::from_mbps(54), packet / Bitrate::from_mbps(54));

@@ -2,9 +2,9 @@
 //! nanoseconds, bit rates, byte counts, powers, probabilities, addresses, sequence
 //! numbers, token buckets, constant rates, and independent random streams.
 //!
-//! Each quantity is a type with only the arithmetic that makes sense: a [`Bytes`]
-//! divided by a [`Bitrate`] is a [`Duration`], and two [`Dbm`] cannot be added. No
-//! clock, no entropy, no I/O.
+//! Each quantity is a type with only the arithmetic that makes sense: a [`Bytes`] divided by a
+//! [`Bitrate`] is a [`Duration`], and two [`Dbm`] cannot be added. The crate has no clock, no
+//! entropy and no I/O.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -29,7 +29,7 @@ pub use sequence::SeqNo12;
 pub use time::{Duration, Instant};
 pub use token_bucket::TokenBucket;
 
-/// The examples of the README, as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -8,7 +8,7 @@
 use crate::Instant;
 use core::fmt::Debug;
 
-/// A state machine that is told the time and does no I/O.
+/// A state machine that gets the time as an argument and does no I/O.
 ///
 /// The contract, which one generic test checks for every machine:
 /// - `handle_timeout(now)` before the polled instant changes nothing;
@@ -16,12 +16,12 @@ use core::fmt::Debug;
 ///   is later than `t`, or `None`, within finitely many calls;
 /// - `poll_timeout` takes `&self`: a second call gives the same answer.
 pub trait Machine {
-    /// Why the machine wants to be woken.
+    /// Reason for the next wake-up.
     type Reason: Copy + Debug + PartialEq;
 
-    /// The next instant at which the machine must be woken, and why.
+    /// The next instant at which the driver must wake the machine, and the reason.
     fn poll_timeout(&self) -> Option<(Instant, Self::Reason)>;
 
-    /// Does what is due at `now`; nothing if nothing is due.
+    /// Performs the steps that are due at `now`, if there are any.
     fn handle_timeout(&mut self, now: Instant);
 }

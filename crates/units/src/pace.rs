@@ -4,8 +4,7 @@
 
 use crate::{Bitrate, Duration, Instant};
 
-/// A clock that advances with each byte. Its exact reading is `floor + carry /
-/// rate` nanoseconds.
+/// A clock that advances with each byte. The exact time is `floor + carry / rate` nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     rate_bps: u64,
@@ -22,12 +21,12 @@ impl Pace {
         Self { rate_bps: rate.as_bps(), floor: start, carry: 0 }
     }
 
-    /// The first whole nanosecond that is not before the exact reading.
+    /// The first whole nanosecond that is not before the exact time.
     pub fn now(&self) -> Instant {
         if self.carry == 0 { self.floor } else { self.floor + Duration::from_nanos(1) }
     }
 
-    /// Starts again at `at`.
+    /// Restarts at `at`.
     pub fn restart(&mut self, at: Instant) {
         self.floor = at;
         self.carry = 0;
@@ -52,8 +51,8 @@ impl Pace {
         self.carry = scaled % self.rate_bps;
     }
 
-    /// Lets `nanobits` pass if all of them have passed by `until`, and returns 0.
-    /// Otherwise returns how many are left then, and changes nothing.
+    /// Lets `nanobits` pass if all of them have passed by `until`, and returns 0. Otherwise returns
+    /// how many are left then, and changes nothing.
     pub fn pass_until(&mut self, nanobits: u64, until: Instant) -> u64 {
         let mut after = *self;
         after.pass_nanobits(nanobits);
@@ -97,8 +96,8 @@ mod tests {
         assert_eq!(slow.now(), at(8_000_000_077));
     }
 
-    /// At 3 b/s a nanosecond passes three billionths of a bit. Of 10 there are 10 left at once,
-    /// 7, 4, 1 after one, two, three nanoseconds, and none after four; 2 are then in hand.
+    /// At 3 b/s a nanosecond passes three billionths of a bit. Of 10 units 10, 7, 4, 1 are left
+    /// after 0, 1, 2, 3 nanoseconds, and none after four, when 2 more could pass.
     #[test]
     fn what_is_left_is_what_did_not_pass() {
         let fresh = Pace::new(Bitrate::from_bps(3), at(100));
@@ -118,8 +117,8 @@ mod tests {
     }
 
     proptest! {
-        /// However a stream is cut, it passes by the instant at which all of it would in one
-        /// piece: no rounding adds up.
+        /// A stream in pieces passes by the instant at which the whole would pass: rounding errors
+        /// do not add up.
         #[test]
         fn there_is_no_drift(
             rate in 1..20_000_000_000u64,
@@ -132,8 +131,8 @@ mod tests {
             prop_assert_eq!(pace.now(), at(3) + whole);
         }
 
-        /// What is passed in pieces, as far as each instant allows, is passed when all of it is
-        /// at once; before that, something is left.
+        /// Pieces that pass as far as each instant permits end when the whole does; before that, a
+        /// rest is left.
         #[test]
         fn pieces_pass_when_the_whole_does(
             rate in 1..10_000_000_000u64,

@@ -1,8 +1,8 @@
 //! Powers, power ratios and distances, as floating-point numbers in dBm, dB and
 //! metres.
 //!
-//! A [`Dbm`] is a level, a [`Db`] a ratio: levels cannot be added, their difference
-//! is a ratio. To add powers, convert them to milliwatts. Leaves out other units.
+//! A [`Dbm`] is a level and a [`Db`] a ratio: levels cannot be added, and their difference is a
+//! ratio. To add powers, convert them to milliwatts. Leaves out other units.
 
 use core::fmt;
 use core::ops::{Add, Neg, Sub};

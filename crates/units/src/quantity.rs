@@ -14,7 +14,7 @@ pub struct Bitrate(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bytes(u64);
 
-/// A probability in `[0, 1]`; the constructor refuses other numbers.
+/// A probability in `[0, 1]`; the constructor rejects other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Probability(f64);
 
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(held.saturating_sub(Bytes::new(9000)), Bytes::ZERO);
     }
 
-    /// The largest unit of which it is a whole number, so that nothing is lost.
+    /// The largest unit with a whole number, so that no digit is lost.
     #[test]
     fn display_is_exact() {
         extern crate alloc;

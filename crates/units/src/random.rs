@@ -54,16 +54,16 @@ impl Identity {
         self.min(other).to(self.max(other))
     }
 
-    /// An instant within an interval, in whole microseconds, as that of one of many that should
-    /// not act together: spread evenly, also where names are alike.
+    /// An instant within an interval, in whole microseconds, for components that should not act
+    /// together: instants are spread evenly, even for similar names.
     pub fn offset_within(self, interval: Duration) -> Duration {
         let share = Xoshiro256PlusPlus::seed_from_u64(self.0).next_u64();
         let micros = (u128::from(interval.as_micros()) * u128::from(share)) >> u64::BITS;
         Duration::from_micros(micros as u64)
     }
 
-    /// A 32-bit hash for buckets, as a flow hash. Those of names that differ in their last
-    /// letter are close to each other.
+    /// A 32-bit hash for buckets, as a flow hash. Names that differ in their last letter have
+    /// hashes close to each other.
     pub const fn hash(self) -> u32 {
         (self.0 ^ self.0 >> 32) as u32
     }
@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(ap.beside(phone), phone.beside(ap));
     }
 
-    /// Of the test suite of the algorithm's authors (`test_fnv.c`; draft-eastlake-fnv, 6.3), and
-    /// their way to fewer bits, folding: 85944171 xor f73967e8.
+    /// Hashes from the test suite of the algorithm's authors (`test_fnv.c`; draft-eastlake-fnv,
+    /// 6.3), and their method for fewer bits, folding: 85944171 xor f73967e8.
     #[test]
     fn hashes_are_those_of_the_authors() {
         let published = [
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(Identity::of("foobar").hash(), 0x72ad_2699);
     }
 
-    /// The 99.9 % point of Kolmogorov's distribution is 1.95 / sqrt(n): samples are nearer than
-    /// that to the distribution that they should have.
+    /// The 99.9 % point of Kolmogorov's distribution is 1.95 / sqrt(n): samples are closer than
+    /// that to their expected distribution.
     #[test]
     fn distributions_are_right() {
         let apart = |draw: &mut dyn FnMut() -> f64, cumulative: fn(f64) -> f64| {
@@ -214,7 +214,7 @@ mod tests {
         assert!(apart(&mut draw, |ms| 1.0 - libm::exp(-ms / 7.0)) < 1.95);
     }
 
-    /// Both ends are drawn, each value as often; four standard deviations are allowed for.
+    /// Both ends are drawn, each value equally often within four standard deviations.
     #[test]
     fn draws_from_a_range_reach_both_ends() {
         let mut stream = Seed::new(5, 0).stream("range");

@@ -81,8 +81,8 @@ mod tests {
         }
     }
 
-    /// Numbers follow each other as those of RFC 1982 (3.2) with 12 bits: 4095 is before 0, and
-    /// of two that are half the space apart neither is before the other.
+    /// Numbers are ordered as in RFC 1982 (3.2) with 12 bits: 4095 is before 0, and of two numbers
+    /// half the space apart neither is before the other.
     #[test]
     fn numbers_wrap() {
         extern crate alloc;

@@ -18,7 +18,7 @@ pub struct Duration(u64);
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than all others; no machine ever waits for it.
+    /// The latest instant; no machine ever waits for it.
     pub const MAX: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the start of the run.
@@ -200,7 +200,7 @@ impl Div<u64> for Duration {
 
 impl Div for Duration {
     type Output = u64;
-    /// How many whole times `rhs` fits into `self`; panics if `rhs` is zero.
+    /// Number of whole times that `rhs` fits into `self`; panics if `rhs` is zero.
     fn div(self, rhs: Self) -> u64 {
         self.0 / rhs.0
     }

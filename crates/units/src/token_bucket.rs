@@ -1,7 +1,7 @@
-//! A token bucket (as `srTCM` of RFC 2697 has two): a limit on what passes in any
-//! window of time. Amounts are in any unit that the caller chooses: bits, bytes,
-//! packets. Integer arithmetic, exact to 10^-9 of a unit; time is an argument.
-//! Leaves out borrowing: an amount that exceeds the level is refused, not delayed.
+//! A token bucket (as `srTCM` of RFC 2697 has two): a limit on the amount that passes in any window
+//! of time. Amounts are in any unit that the caller chooses: bits, bytes, packets. Integer
+//! arithmetic, exact to 10^-9 of a unit; time is an argument. Leaves out borrowing: an amount that
+//! exceeds the level is refused, not delayed.
 
 use crate::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::{Duration, Instant};
 /// number.
 const PARTS: u128 = 1_000_000_000;
 
-/// Lets at most `rate_per_s * w + burst` tokens pass in any window of `w` seconds.
+/// A bucket that lets at most `rate_per_s * w + burst` tokens pass in any window of `w` seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     rate_per_s: u64,
@@ -20,7 +20,7 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket of `burst` tokens that gains `rate_per_s` tokens per second.
+    /// Returns a full bucket of `burst` tokens that gains `rate_per_s` tokens per second.
     pub const fn new(rate_per_s: u64, burst: u64, now: Instant) -> Self {
         Self { rate_per_s, burst, level_parts: burst as u128 * PARTS, updated: now }
     }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     proptest! {
-        /// Over every window between two takings.
+        /// The limit holds for every window between two calls of `take`.
         #[test]
         fn no_window_passes_more(
             rate in 0..2_000_000_000u64,

@@ -10,7 +10,7 @@ mod saturated;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use saturated::{FIFTY_SINGLE, ONE_AMPDU, ONE_HE, ONE_SINGLE, ONE_VHT, Saturated, TEN_AMPDU};
 
-/// Delivered in one iteration.
+/// Packets delivered in one iteration.
 const PACKETS: u64 = 1_000;
 
 fn cells(criterion: &mut Criterion) {

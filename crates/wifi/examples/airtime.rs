@@ -1,8 +1,8 @@
-//! The airtime of A-MPDUs: why 802.11n aggregates.
+//! Airtime of A-MPDUs: the reason why 802.11n aggregates.
 //!
-//! Each exchange pays for AIFS, the mean backoff, the preamble, SIFS and a Block Ack, whatever
-//! it carries. The more packets of 1500 bytes share that, the nearer does the throughput come
-//! to the rate. 42 of them are the most that fit in 65 535 bytes, the longest A-MPDU.
+//! Each exchange costs AIFS, the mean backoff, the preamble, SIFS and a Block Ack, independent of
+//! its content. The more packets of 1500 bytes share that cost, the closer the throughput comes to
+//! the rate. At most 42 of them fit in 65 535 bytes, the longest A-MPDU.
 //!
 //! `cargo run -p lasthop-wifi --example airtime`
 

@@ -1,11 +1,11 @@
-//! A cell whose stations always have something to send, beside the closed form for it (Bianchi,
+//! A cell whose stations always have packets to send, compared with its closed form (Bianchi,
 //! "Performance analysis of the IEEE 802.11 distributed coordination function", 2000).
 //!
 //! Stations stand 1 m around an access point, send 1500-byte packets at HT MCS 7 without
 //! aggregation, and hear each other; there are no beacons, and no PPDU is captured out of a
-//! collision. The closed form has the retry limit of the cell. It assumes that a collision is
-//! independent of the backoff before it, and that all wait for the same time after one. The cell
-//! assumes neither.
+//! collision. The closed form has the retry limit of the cell. The closed form assumes that a
+//! collision is independent of the backoff before it, and that all stations wait for the same time
+//! after one. The cell makes neither assumption.
 //!
 //! `cargo run --release -p lasthop-wifi --example saturated`
 

@@ -1,17 +1,20 @@
-//! The air that stations share: the PPDUs that are on it, what they do to each other at
-//! every receiver, and what each pair of stations hears of the other.
+//! The air that stations share: the PPDUs on it, their interference at every receiver, and the mean
+//! level of each station at each other one.
 //!
-//! A receiver locks to the first PPDU it senses; a later one is lost to it
-//! unless it is stronger by the capture margin and arrives during the first
-//! one's preamble and header. What the receiver is locked to survives by its
-//! SINR, MPDU by MPDU. Interference counts at mean power, that of PPDUs which follow each other
-//! added up, but where there is spatial reuse or sets are on several channels: there the most at
-//! once counts, from a list that is made once a PPDU ([`together`]). Fading applies to the
-//! wanted signal only. What arrives 20 dB below the noise does not arrive.
+//! A receiver locks to the first PPDU that it senses. A later PPDU takes over only if it is
+//! stronger by the capture margin and arrives during the preamble and header of the first. The SINR
+//! decides which MPDUs of the locked PPDU survive, each MPDU separately. Interference counts at
+//! mean power, and the powers of successive interfering PPDUs are added up. With spatial reuse, or
+//! with sets on several channels, the highest sum at one instant counts instead: [`together`] lists
+//! the interferers once for each PPDU. Fading applies to the wanted signal only. A PPDU that
+//! arrives 20 dB or more below the noise is ignored.
 //!
-//! A PPDU has the SNR of the instant it begins at, also if a mean changes before it ends.
-//! As interference, and to stations that overhear it, it has the power that is in force
-//! when the last PPDU began.
+//! A PPDU keeps the SNR of the instant at which it begins, even if the mean of its link changes
+//! before it ends. As interference, and to stations that overhear it, it has the mean power in
+//! force when the latest PPDU began.
+//!
+//! The module uses `phy`, the lengths and bitmaps of `mac`, and the configuration of a cell; it
+//! knows neither queues nor channel access.
 
 mod channels;
 mod overhear;
@@ -43,7 +46,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use lasthop_units::{Db, Dbm, Duration, Instant, Probability, Seed, Stream};
 
-/// What a PPDU gains in a channel that is twice as wide: its power is in half the noise.
+/// Gain in SNR of a PPDU in a channel twice as wide: half the noise falls within its own width.
 const HALF_THE_NOISE: Db = Db(3.010_299_956_639_812);
 
 /// SINR below which no preamble is detected: such a PPDU only makes the medium
@@ -54,11 +57,11 @@ const PREAMBLE_DETECTION: Db = Db(4.0);
 const PREAMBLE_DETECTION_THRESHOLD: Threshold =
     Threshold { snr: PREAMBLE_DETECTION, linear: 2.511_886_431_509_58 };
 
-/// The same of a PPDU whose preamble has twice the power, by half its factor.
+/// [`PREAMBLE_DETECTION`] for a PPDU whose preamble has twice the power: half the factor.
 const BOOSTED_PREAMBLE_DETECTION_THRESHOLD: Threshold =
     Threshold { snr: Db(0.989_700_043_360_188), linear: 1.255_943_215_754_79 };
 
-/// What a PPDU at this rate needs to be detected.
+/// Returns the SINR required to detect the preamble of a PPDU at this rate.
 fn preamble_threshold(rate: Rate) -> Threshold {
     match rate.preamble_boost() {
         Some(_) => BOOSTED_PREAMBLE_DETECTION_THRESHOLD,
@@ -66,24 +69,24 @@ fn preamble_threshold(rate: Rate) -> Threshold {
     }
 }
 
-/// A station overhears a frame (and minds its Duration field) from the SNR on
-/// at which half the frames of this length at this rate get through.
+/// Frame length, in bytes, that decides who overhears: a station decodes a frame, and minds its
+/// Duration field, from the SNR at which half the frames of this length at this rate get through.
 const OVERHEARD_BYTES: u32 = 500;
 
-/// Logarithms are costly, so they decide only what is too close for a comparison of factors:
-/// the errors of these are far below this share.
+/// Relative margin of comparisons of power factors. Logarithms are costly, so they decide only
+/// cases within this margin; the errors of the factors are far smaller.
 const MARGIN: f64 = 1e-9;
 
-/// What is weaker than this share of the noise at a receiver, 20 dB below it, is nothing
-/// there: it would take 0.04 dB of a signal's SINR. So sets that are out of reach of each other
-/// have nothing in common, not even chance.
+/// Least power, as a share of the receiver's noise, that counts as interference: 20 dB below the
+/// noise, which costs a signal 0.04 dB of SINR. Sets out of reach of each other therefore have
+/// nothing in common, not even random numbers.
 const FLOOR: f64 = 0.01;
 
-/// PPDUs with at least so many others have their sum in common. Among 50 and 200 stations it
-/// makes no difference whether these are three or six; it is for the hundreds.
+/// Least number of overlapping PPDUs from which PPDUs share the sum of their interferers. The value
+/// matters for hundreds of stations; among 50 to 200, three and six make no difference.
 const CROWD: u32 = 6;
 
-/// What a PPDU carries.
+/// Content of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Carried {
     /// The frame of its transmitter's exchange.
@@ -91,34 +94,34 @@ pub(crate) enum Carried {
     Rts,
     Cts,
     Ack,
-    /// Its transmitter knows which MPDUs of the exchange it answers it acknowledges.
+    /// A Block Ack; its transmitter knows which MPDUs of the exchange it acknowledges.
     BlockAck,
     /// The PSDUs of its transmitter's multi-user exchange.
     MultiUser {
-        /// Preamble and HE-SIG fields, to the end of the HE-LTFs.
+        /// Duration of the preamble and HE-SIG fields, to the end of the HE-LTFs.
         header: Duration,
     },
     /// A Trigger frame that asks all stations of a multi-user exchange for Block Acks.
     Trigger,
-    /// What an access point sends to sound the channels of stations.
+    /// A frame with which an access point sounds the channels of stations.
     Sounding(SoundingFrame),
     /// A compressed beamforming report.
     BeamformingReport {
-        /// Of an HE trigger-based PPDU: its preamble, to the end of the HE-LTFs.
+        /// Duration of the preamble, to the end of the HE-LTFs, in an HE trigger-based PPDU.
         header: Option<Duration>,
     },
     /// A BSRP or Basic Trigger frame, which asks stations for an uplink exchange.
     Solicitation,
-    /// What a station sends in answer to it, in an HE trigger-based PPDU.
+    /// Data in an HE trigger-based PPDU, the answer to a solicitation.
     Triggered {
-        /// Preamble, to the end of the HE-LTFs.
+        /// Duration of the preamble, to the end of the HE-LTFs.
         header: Duration,
     },
     /// The Multi-STA Block Ack that ends an uplink exchange.
     MultiStationBlockAck,
     /// A Block Ack in an HE trigger-based PPDU.
     TriggeredBlockAck {
-        /// Preamble, to the end of the HE-LTFs.
+        /// Duration of the preamble, to the end of the HE-LTFs.
         header: Duration,
     },
 }
@@ -126,18 +129,18 @@ pub(crate) enum Carried {
 /// A frame of a sounding exchange, from the access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SoundingFrame {
-    /// NDP Announcement.
+    /// The NDP Announcement.
     Announcement,
-    /// The NDP: all of it is preamble.
+    /// The NDP, which is only a preamble.
     Ndp,
-    /// Beamforming Report Poll.
+    /// A Beamforming Report Poll.
     Poll,
-    /// BFRP Trigger frame.
+    /// A BFRP Trigger frame.
     Trigger,
 }
 
 impl Carried {
-    /// It belongs to an exchange with several stations.
+    /// Whether the frame belongs to an exchange with several stations.
     pub const fn is_of_several(&self) -> bool {
         !matches!(self, Self::Payload | Self::Rts | Self::Cts | Self::Ack | Self::BlockAck)
     }
@@ -152,17 +155,17 @@ pub(crate) struct Flight {
     pub end: Instant,
     pub rate: Rate,
     pub psdu_bytes: u32,
-    /// Until when its Duration field reserves the medium.
+    /// End of the reservation by its Duration field.
     pub reserves_until: Instant,
     pub carried: Carried,
-    /// The PPDUs that overlapped with it; [`Air::begin`] fills that in.
+    /// PPDUs that overlapped with it; [`Air::begin`] sets this field.
     pub overlaps: Overlaps,
-    /// By how much it is weaker than its transmitter's usual power.
+    /// Reduction below the transmitter's usual power.
     pub reduction: Reduction,
 }
 
 impl Flight {
-    /// Returns whether it carries the payload of `transmitter`'s exchange.
+    /// Whether it carries the payload of `transmitter`'s exchange.
     pub fn is_payload_of(&self, transmitter: StationId) -> bool {
         self.transmitter == transmitter
             && matches!(
@@ -171,14 +174,14 @@ impl Flight {
             )
     }
 
-    /// What of a multi-user PPDU is for one `receiver`: its PSDU, at its own rate. On the air
-    /// the PPDU has the rate of its HE-SIG-A, which is what others decode.
+    /// Returns the part of a multi-user PPDU for one `receiver`: its PSDU, at its own rate. On the
+    /// air the PPDU has the rate of its HE-SIG-A, which third parties decode.
     pub fn to(&self, receiver: StationId, rate: Rate, psdu_bytes: u32) -> Self {
         Self { receiver: Address::Station(receiver), rate, psdu_bytes, ..self.clone() }
     }
 
-    /// Whose Trigger frame it answers. Such PPDUs that begin together are on tones of their
-    /// own, and do not interfere with each other.
+    /// The station whose Trigger frame this PPDU answers. Such PPDUs that begin together occupy
+    /// different tones and do not interfere with each other.
     fn answers(&self) -> Option<StationId> {
         match (self.carried, self.receiver) {
             (
@@ -191,8 +194,8 @@ impl Flight {
         }
     }
 
-    /// What it occupies of a channel: PPDUs for and of several stations have the rate of their
-    /// HE-SIG-A, and all of it.
+    /// Width that the PPDU occupies of a channel. PPDUs for several stations, and from several
+    /// stations, have the rate of their HE-SIG-A and occupy the whole channel.
     fn width(&self, channel: ChannelWidth) -> ChannelWidth {
         match self.carried {
             Carried::MultiUser { .. }
@@ -218,56 +221,58 @@ impl Flight {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Air {
     band: Band,
-    /// Width of the widest rate in use, over which the links' SNR is given.
+    /// Width of the widest rate in use; the links' SNRs refer to it.
     width: ChannelWidth,
     stations: usize,
     error_model: ErrorModel,
     capture_margin: Option<Threshold>,
     carrier_sense: Dbm,
     flights: Vec<Flight>,
-    /// What PPDUs overlap with.
+    /// Overlaps between PPDUs.
     overlapping: Overlapping,
     pairs: Pairs,
-    /// Mean SNRs in force, and what links have in common.
+    /// Mean SNRs in force, and the kinds of links.
     links: Arc<Links>,
-    /// By kind of links: noise at their receivers.
+    /// Noise at the receivers of each kind of link, in mW.
     noise_of_kind_mw: Vec<f64>,
-    /// Changes of mean SNRs that are to come, the next one last.
+    /// Changes of mean SNRs to come; the next one is the last element.
     changes: Vec<(SnrChange, StationId, StationId)>,
-    /// Mean powers by transmitter * stations + receiver; a station hears nothing of itself.
+    /// Mean powers in mW, by transmitter * stations + receiver; a station hears nothing of itself.
     powers_mw: Vec<f64>,
-    /// By transmitter: who senses it, itself left out.
+    /// Stations that sense each transmitter, itself excluded.
     listeners: Vec<Vec<StationId>>,
-    /// By transmitter: the least SNR at its listeners.
+    /// Least SNR at the listeners of each transmitter.
     weakest: Vec<Db>,
-    /// SNR from which on a rate is overheard, for the rates asked for so far.
+    /// SNR from which a rate is overheard, for the rates asked for so far.
     overhear_snr: Vec<(Rate, Threshold)>,
-    /// By station: the least noise of what it hears.
+    /// Least noise, in mW, over the links into each station.
     noise_mw: Vec<f64>,
     carrier_sense_mw: f64,
-    /// By station: interference, or all that arrives; kept to save allocations.
+    /// Interference, or all power that arrives, at each station in mW; kept to save allocations.
     interference_mw: Vec<f64>,
-    /// Who sent what `interference_mw` is the sum of, ascending, if it is all that arrives.
+    /// Transmitters whose powers `interference_mw` sums, ascending, if it holds all power that
+    /// arrives.
     summed: Vec<StationId>,
-    /// What the PPDUs have in common that these overlap with, if it is known.
+    /// Interferers that the PPDUs of a crowd have in common, if known.
     crowd: Option<(u64, u64, Instant)>,
-    /// Who sends what overlaps with the PPDU of a crowd; kept to save allocations.
+    /// Transmitters that overlap with the PPDU of a crowd; kept to save allocations.
     others: Vec<StationId>,
     /// Stations that may notice a PPDU; kept to save allocations.
     candidates: Vec<u16>,
-    /// By station: its PHY, if some have another than the rest.
+    /// PHY of each station, if they differ.
     phys: Vec<Phy>,
-    /// All understand the same.
+    /// Whether all stations understand the same PPDUs.
     are_phys_equal: bool,
-    /// Who ignores which PPDUs (spatial reuse).
+    /// PPDUs that stations ignore (spatial reuse).
     ignored: Vec<Ignored>,
-    /// Interferers that follow each other are not added up (spatial reuse, other channels).
+    /// Whether successive interferers are kept apart instead of added up (spatial reuse, several
+    /// channels).
     is_timed: bool,
-    /// How often a mean SNR changed.
+    /// Number of changes of mean SNRs so far.
     changed: u64,
-    /// What overlaps with the PPDU that was asked about last, where that matters.
+    /// Interferers of the PPDU asked about last, with spatial reuse or several channels.
     together: Together,
-    /// By station: its primary channel; empty if all have the same.
+    /// Primary channel of each station; empty if all have the same.
     primaries: Vec<Subchannel>,
 }
 
@@ -279,7 +284,7 @@ struct Level {
     noise_mw: f64,
 }
 
-/// An SNR that is needed.
+/// A required SNR.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Threshold {
     snr: Db,
@@ -391,7 +396,7 @@ impl Air {
         self.begin_over(flight, width);
     }
 
-    /// The same of a PPDU that occupies so much: more than its rate says if it is a duplicate.
+    /// Puts a PPDU on the air that occupies `width`: more than its rate says if it is a duplicate.
     pub fn begin_over(&mut self, mut flight: Flight, width: ChannelWidth) {
         while let Some((change, from, to)) =
             self.changes.pop_if(|(change, ..)| change.at <= flight.start)
@@ -431,8 +436,8 @@ impl Air {
         self.weakest[from.index()] = weakest(&self.listeners[from.index()], snrs);
     }
 
-    /// Gives a link another mean SNR for PPDUs that begin from `now` on, and another loss for
-    /// those that end from then on.
+    /// Sets the mean SNR of a link for PPDUs that begin from `now` on, and its loss for PPDUs that
+    /// end from `now` on.
     pub fn change_link(
         &mut self,
         now: Instant,
@@ -462,23 +467,24 @@ impl Air {
         Ok(())
     }
 
-    /// When the next PPDU ends; [`Instant::MAX`] if none is on the air.
+    /// The end of the next PPDU; [`Instant::MAX`] if none is on the air.
     pub fn next_end(&self) -> Instant {
         self.flights.iter().map(|flight| flight.end).min().unwrap_or(Instant::MAX)
     }
 
-    /// Whether a PPDU is on the air of one of the stations that `is_sensed` names.
+    /// Whether a PPDU of a station that `is_sensed` accepts is on the air.
     pub fn carries_any(&self, is_sensed: impl Fn(StationId) -> bool) -> bool {
         self.flights.iter().any(|flight| is_sensed(flight.transmitter))
     }
 
-    /// When the last PPDU of `station` on the air ends, if there is one.
+    /// The end of the last PPDU of `station` on the air, if there is one.
     pub fn transmits_until(&self, station: StationId) -> Option<Instant> {
         let own = self.flights.iter().filter(|flight| flight.transmitter == station);
         own.map(|flight| flight.end).max()
     }
 
-    /// Takes a PPDU that ends at `now` off the air, in the order they began.
+    /// Takes a PPDU that ends at `now` off the air; several are taken in the order in which they
+    /// began.
     pub fn end(&mut self, now: Instant) -> Option<Flight> {
         let index = self.flights.iter().position(|flight| flight.end == now)?;
         let flight = self.flights.remove(index);
@@ -486,18 +492,18 @@ impl Air {
         Some(flight)
     }
 
-    /// Takes everything off the air for [`Air::return_flights`].
+    /// Takes all PPDUs off the air, until [`Air::return_flights`].
     pub fn lend_flights(&mut self) -> Vec<Flight> {
         core::mem::take(&mut self.flights)
     }
 
-    /// Puts back what [`Air::lend_flights`] took.
+    /// Puts back the PPDUs that [`Air::lend_flights`] took.
     pub fn return_flights(&mut self, flights: Vec<Flight>) {
         debug_assert!(self.flights.is_empty(), "nothing begins in between");
         self.flights = flights;
     }
 
-    /// Nobody asks about a PPDU that ended any more.
+    /// Forgets a PPDU that ended, and the interferers that only it overlapped.
     pub fn forget(&mut self, _: Flight) {
         if !self.ignored.is_empty() {
             self.forget_ignored();
@@ -505,14 +511,14 @@ impl Air {
         self.overlapping.forget(self.flights.first().map(|flight| &flight.overlaps));
     }
 
-    /// The PPDUs that overlapped with one, in the order they began.
+    /// The PPDUs that overlapped with `flight`, in the order in which they began.
     #[inline]
     fn interference(&self, flight: &Flight) -> impl Iterator<Item = Interference> {
         self.overlapping.with(&flight.overlaps)
     }
 
-    /// Returns whether another PPDU arrived at `receiver`, or was sent there, at some time
-    /// between two instants.
+    /// Whether another PPDU arrived at `receiver`, or was sent there, at some time between two
+    /// instants.
     fn overlaps(
         &self,
         flight: &Flight,
@@ -526,13 +532,13 @@ impl Air {
             })
     }
 
-    /// Whether there is something of another PPDU at `receiver`, where it receives this one.
+    /// Whether another PPDU interferes with this one at `receiver`, in time and frequency.
     fn meets(&self, flight: &Flight, other: &Interference, receiver: StationId) -> bool {
         other.transmitter == receiver
             || self.is_above_floor(other, receiver) && self.falls_on(flight, other)
     }
 
-    /// Whether there is something of another PPDU at `receiver` in time.
+    /// Whether another PPDU that overlaps in time arrives at `receiver` above the floor.
     #[inline]
     fn is_above_floor(&self, other: &Interference, receiver: StationId) -> bool {
         self.power_of(other, receiver) >= FLOOR * self.noise_mw[receiver.index()]
@@ -544,7 +550,7 @@ impl Air {
         self.power_mw(other.transmitter, receiver) * other.reduction.factor
     }
 
-    /// Whether another PPDU overlapped where somebody senses this one.
+    /// Whether another PPDU overlaps at some station that senses this one.
     fn is_disturbed_anywhere(&self, flight: &Flight) -> bool {
         !flight.overlaps.is_none()
             && match self.gathered(flight) {
@@ -559,7 +565,7 @@ impl Air {
             }
     }
 
-    /// SNR of the last PPDU from one station to another; a plain good one to itself.
+    /// SNR of the last PPDU from one station to another; 0 dB from a station to itself.
     pub fn last_snr(&self, from: StationId, to: StationId) -> Db {
         match self.pairs.get(from, to) {
             Some(pair) => pair.last_snr,
@@ -582,7 +588,7 @@ impl Air {
         }
     }
 
-    /// Decides what `to` decodes of what `from` sends.
+    /// Random stream that decides which frames of `from` are decoded by `to`.
     pub fn reception(&mut self, from: StationId, to: StationId) -> &mut Stream {
         &mut self.pair_mut(from, to).reception
     }
@@ -592,8 +598,8 @@ impl Air {
         (flight.transmitter != to).then(|| Dbm::from_milliwatts(self.received_mw(flight, to)))
     }
 
-    /// Whether `receiver` locks to the PPDU at all: it was not on the air
-    /// itself, and nothing else had or took its attention.
+    /// Whether `receiver` locks to the PPDU: it was not transmitting, and no other PPDU kept or
+    /// took its lock.
     pub fn locks(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.overlaps.is_none() || self.locks_overlapped(flight, receiver)
     }
@@ -605,12 +611,12 @@ impl Air {
         }
     }
 
-    /// The same, given what overlaps with the PPDU.
+    /// Does what [`Air::locks`] does, given the PPDUs that overlap.
     pub fn locks_with(&self, flight: &Flight, together: &Together, receiver: StationId) -> bool {
         self.locks_among(flight, receiver, together.interference())
     }
 
-    /// Whether `receiver` locks to a PPDU as far as the last one goes that began.
+    /// Whether `receiver` locks to a PPDU, with regard to the PPDU that began last only.
     pub fn locks_despite_last(&self, flight: &Flight, receiver: StationId) -> bool {
         self.locks_among(flight, receiver, self.overlapping.last_with(&flight.overlaps).into_iter())
     }
@@ -633,7 +639,7 @@ impl Air {
         })
     }
 
-    /// Returns whether another PPDU arrived at `receiver` while this one was on the air.
+    /// Whether another PPDU arrived at `receiver` while this one was on the air.
     pub fn is_disturbed(&self, flight: &Flight, receiver: StationId) -> bool {
         self.interference(flight).any(|other| {
             other.transmitter == receiver
@@ -641,8 +647,8 @@ impl Air {
         })
     }
 
-    /// SNR of a PPDU at its receiver, fading included. That over the channel's
-    /// full width is remembered as the last.
+    /// SNR of a PPDU at its receiver, fading included. The SNR over the channel's full width is
+    /// kept as the last one.
     pub fn snr(&mut self, flight: &Flight, receiver: StationId) -> Db {
         let pair = self.pair_mut(flight.transmitter, receiver);
         pair.last_snr = pair.link.snr(flight.start) - flight.reduction.db;
@@ -687,7 +693,7 @@ impl Air {
         }
     }
 
-    /// The SNR of a PPDU whose preamble and header `receiver` decodes, if it does: drawn.
+    /// Draws whether `receiver` decodes the preamble and header of a PPDU; returns its SNR if so.
     pub fn receives_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
         if !self.locks(flight, receiver) {
             return None;
@@ -697,7 +703,7 @@ impl Air {
         happens(self.reception(flight.transmitter, receiver), header).then_some(snr)
     }
 
-    /// Whether `receiver` decodes an MPDU of `bytes` that was on the air during `span`: drawn.
+    /// Draws whether `receiver` decodes an MPDU of `bytes` that was on the air during `span`.
     pub fn receives_mpdu(
         &mut self,
         flight: &Flight,
@@ -728,7 +734,7 @@ impl Air {
         }
     }
 
-    /// Noise and interference over noise, at the worst between two instants.
+    /// Noise and interference over noise, at the worst instant of a span.
     fn interference_loss(
         &self,
         flight: &Flight,
@@ -740,8 +746,8 @@ impl Air {
         1.0 + interference_mw / self.noise_mw(flight.transmitter, receiver)
     }
 
-    /// The power of all that overlaps between two instants; where there is spatial reuse, or sets
-    /// are on several channels, the most of it at once.
+    /// Sum of the powers that overlap between two instants, in mW; with spatial reuse, or sets on
+    /// several channels, the highest sum at one instant.
     fn interference_mw(
         &self,
         flight: &Flight,
@@ -762,21 +768,21 @@ impl Air {
         }
     }
 
-    /// What another PPDU is at a receiver of this one, compared with the noise of the whole
+    /// Power of another PPDU at a receiver of this one, in mW, relative to the noise of the whole
     /// channel.
     fn disturbs_mw(&self, flight: &Flight, other: &Interference, receiver: StationId) -> f64 {
         self.power_of(other, receiver) * self.share_of_noise(flight, other.width)
     }
 
-    /// By how much a PPDU of this width counts more against one that is narrower than the
-    /// channel than against the noise of all of it, which [`Air::snr`] compares with: all of
-    /// its power is where that PPDU is, or as much as is of the noise if it is as wide as the
-    /// channel.
+    /// Factor between the interference of a PPDU of width `other` and the noise of the whole
+    /// channel, to which [`Air::snr`] refers. A PPDU narrower than the channel puts all its power
+    /// on the wanted PPDU. A PPDU as wide as the channel puts the same share of its power there as
+    /// of the noise.
     fn share_of_noise(&self, flight: &Flight, other: ChannelWidth) -> f64 {
         narrower(flight.rate.width().max(other), self.width).as_linear()
     }
 
-    /// The error model's answer, remembered: most PPDUs ask the same again.
+    /// Result of the error model, kept because most PPDUs have the same parameters as the last.
     /// `u32::MAX` bytes stand for the header.
     fn remembered(
         &mut self,
@@ -808,7 +814,7 @@ impl Air {
         self.powers_mw[from.index() * self.stations + to.index()]
     }
 
-    /// Whether a power is a level that makes the medium busy, both in dBm.
+    /// Whether a power makes the medium busy.
     fn is_sensed(&self, power_mw: f64) -> bool {
         let sense_mw = self.carrier_sense_mw;
         if (power_mw - sense_mw).abs() > MARGIN * sense_mw {
@@ -832,7 +838,7 @@ impl Air {
     }
 }
 
-/// What a PPDU gains that is narrower than the channel.
+/// Gain in SNR of a PPDU narrower than the channel.
 pub(crate) fn narrower(width: ChannelWidth, channel: ChannelWidth) -> Db {
     let halvings = |width: ChannelWidth| ChannelWidth::ALL.into_iter().position(|it| it == width);
     match (halvings(width), halvings(channel)) {
@@ -841,12 +847,12 @@ pub(crate) fn narrower(width: ChannelWidth, channel: ChannelWidth) -> Db {
     }
 }
 
-/// `true` with probability `p`; what is certain takes no random number.
+/// Returns `true` with probability `p`; certain outcomes draw no random number.
 pub(crate) fn happens(stream: &mut Stream, p: Probability) -> bool {
     p >= Probability::ONE || (p > Probability::ZERO && stream.chance(p))
 }
 
-/// Adds up what arrives at each station from these, given the powers of all.
+/// Adds up the powers that arrive at each station from these transmitters, given the powers of all.
 fn add_up(
     sums_mw: &mut Vec<f64>,
     powers_mw: &[f64],
@@ -869,8 +875,8 @@ fn weakest(listeners: &[StationId], snrs: &[Db]) -> Db {
     Db(heard.fold(f64::INFINITY, f64::min))
 }
 
-/// By how much a PPDU must be stronger than another one for a receiver to
-/// lock to it, the other one being strong enough to be sensed.
+/// Lead in power with which a receiver locks to a PPDU rather than to another one that is strong
+/// enough to be sensed.
 fn lead_needed(order: Order, capture_margin: Option<Threshold>) -> Lead {
     match (order, capture_margin) {
         (Order::Before, _) | (Order::HeaderBefore, None) => Lead::Never,
@@ -886,7 +892,7 @@ fn lead_needed(order: Order, capture_margin: Option<Threshold>) -> Lead {
     }
 }
 
-/// By how much one power must be above another.
+/// Required lead of one power over another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Lead {
     Always,
@@ -895,7 +901,7 @@ enum Lead {
 }
 
 impl Lead {
-    /// Whether a power has that lead over another, both in dBm.
+    /// Whether a power has that lead over another.
     fn has(self, power_mw: f64, theirs_mw: f64) -> bool {
         let needed = match self {
             Self::Always => return true,
@@ -917,7 +923,7 @@ impl Threshold {
 }
 
 impl Level {
-    /// The SNR, less what `interference_mw` takes of it, is at least what is `needed`.
+    /// Whether the SNR, reduced by `interference_mw`, is at least `needed`.
     #[inline]
     fn reaches(&self, needed: Threshold, interference_mw: f64) -> bool {
         let need_mw = needed.linear * (self.noise_mw + interference_mw);

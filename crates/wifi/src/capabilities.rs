@@ -1,31 +1,32 @@
-//! What a station can send and receive, as it announces when it associates (IEEE
-//! 802.11-2020, 9.4.1.4, 9.4.2.3 and 9.4.2.55). Two stations use what both can.
+//! Capabilities of a station in sending and receiving, as it announces them when it associates
+//! (IEEE 802.11-2020, 9.4.1.4, 9.4.2.3 and 9.4.2.55). Two stations use the capabilities that they
+//! share.
 //!
-//! Lengths are in bytes. Its bandwidths, spatial streams and guard intervals are those of
-//! its rates. What it does with them (aggregates, windows, thresholds) is its
-//! [`StationConfig`](crate::cell::StationConfig).
+//! Lengths are in bytes. The rates determine bandwidths, spatial streams and guard intervals.
+//! [`StationConfig`](crate::cell::StationConfig) determines the use of the capabilities:
+//! aggregates, windows, thresholds.
 
 use crate::mac::rate::RateSet;
 use crate::mac::sizes;
 use crate::phy::{Band, ChannelWidth, PacketPadding, Rate};
 use alloc::vec::Vec;
 
-/// A PHY by what its PPDUs have behind the legacy preamble: who has a later one understands
-/// those before.
+/// Generation of a PHY, by the fields of its PPDUs after the legacy preamble: a station of a later
+/// one understands those of the earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Generation {
-    /// DSSS, CCK and OFDM.
+    /// DSSS, CCK and OFDM of 802.11a, b and g.
     NonHt,
-    /// 802.11n.
+    /// HT of 802.11n.
     Ht,
-    /// 802.11ac.
+    /// VHT of 802.11ac.
     Vht,
-    /// 802.11ax.
+    /// HE of 802.11ax.
     He,
 }
 
 impl Generation {
-    /// Of PPDUs at this rate.
+    /// Returns the generation of PPDUs at this rate.
     pub const fn of(rate: Rate) -> Self {
         match rate {
             Rate::Dsss { .. } | Rate::Ofdm(_) | Rate::ErpOfdm(_) => Self::NonHt,
@@ -36,36 +37,37 @@ impl Generation {
     }
 }
 
-/// What a station can do; by default nothing.
+/// Capabilities of a station; the default has none.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Capabilities {
-    /// Rates that it can send and receive.
+    /// Rates that the station can send and receive.
     pub rates: Vec<Rate>,
-    /// QoS data frames, EDCA, and what is built upon them; plain DCF otherwise.
+    /// Whether the station has QoS data frames, EDCA and the mechanisms based on them; otherwise it
+    /// has plain DCF.
     pub qos: bool,
-    /// Longest A-MPDU that it receives (maximum A-MPDU length exponent): 0 if none, up to
+    /// Longest A-MPDU that the station receives (maximum A-MPDU length exponent): 0 for none, up to
     /// 65 535 in 802.11n, 1 048 575 in 802.11ac, 6 500 631 in 802.11ax.
     pub ampdu_bytes_max: u32,
     /// Longest MPDU inside an A-MPDU: 4 095 in 802.11n (the delimiter's 12 bits), up to
     /// 11 454 in 802.11ac and ax.
     pub ampdu_mpdu_bytes_max: u32,
-    /// Longest A-MSDU that it receives: 0 if none, 7 935 in 802.11n, in 802.11ac and ax what its
-    /// longest MPDU has room for (table 9-25).
+    /// Longest A-MSDU that the station receives: 0 for none, 7 935 in 802.11n; in 802.11ac and ax
+    /// the longest that fits into an MPDU (table 9-25).
     pub amsdu_bytes_max: u16,
-    /// Most MPDUs in the window of a Block Ack agreement: 0 if there is none, 64 in 802.11n
-    /// and ac, 256 in 802.11ax, 1 024 in 802.11be.
+    /// Largest window of a Block Ack agreement in MPDUs: 0 without agreements, 64 in 802.11n and
+    /// ac, 256 in 802.11ax, 1 024 in 802.11be.
     pub block_ack_window_max: u16,
-    /// How long it needs for the last symbol of an HE PPDU: what is sent to it has a packet
-    /// extension (nominal packet padding, IEEE 802.11ax-2021, 9.4.2.248). The same at every
-    /// rate: it has no PPE thresholds.
+    /// Time that the station needs for the last symbol of an HE PPDU, which determines the packet
+    /// extension of PPDUs to it (nominal packet padding, IEEE 802.11ax-2021, 9.4.2.248). The time
+    /// is the same at every rate: PPE thresholds are left out.
     pub packet_padding: PacketPadding,
 }
 
 impl Capabilities {
-    /// All that the newest PHY of these rates can do, with QoS frames or without: Block Ack
-    /// and aggregates need them, and 802.11n. A-MPDUs are as long as 802.11n lets them be
-    /// (9.4.2.55.3), 802.11ac (9.4.2.157.2), and 802.11ax (the longest PSDU, table 27-54 of
-    /// IEEE 802.11ax-2021).
+    /// Returns all capabilities of the newest PHY of these rates. Block Ack and aggregates need QoS
+    /// frames (`qos`) and rates of 802.11n or later. A-MPDUs have the longest length of 802.11n
+    /// (9.4.2.55.3), 802.11ac (9.4.2.157.2), or 802.11ax (the longest PSDU, table 27-54 of IEEE
+    /// 802.11ax-2021).
     pub fn new(rates: Vec<Rate>, qos: bool) -> Self {
         let bare = Self { rates, qos, ..Self::default() };
         let (ampdu_bytes_max, ampdu_mpdu_bytes_max, amsdu_bytes_max, block_ack_window_max) =
@@ -85,9 +87,9 @@ impl Capabilities {
         }
     }
 
-    /// The same in a cell of this band: at 2.4 GHz an HE station's A-MPDUs have at most 2^19 - 1
-    /// bytes, because it has no VHT capabilities there that would say more (IEEE 802.11ax-2021,
-    /// 9.4.2.248.2; the clause itself was not seen).
+    /// Returns the capabilities in a cell of this band. At 2.4 GHz an HE station's A-MPDUs have at
+    /// most 2^19 - 1 bytes, because only VHT capabilities, which it lacks there, could announce
+    /// more (IEEE 802.11ax-2021, 9.4.2.248.2; the clause itself was not seen).
     pub fn within(self, band: Band) -> Self {
         let most = match band {
             Band::Ghz2_4 => 524_287,
@@ -96,28 +98,28 @@ impl Capabilities {
         Self { ampdu_bytes_max: self.ampdu_bytes_max.min(most), ..self }
     }
 
-    /// It has rates of 802.11n.
+    /// Whether the station has rates of 802.11n.
     pub fn is_ht(&self) -> bool {
         self.rates.iter().any(|rate| rate.is_ht())
     }
 
-    /// It has rates of 802.11ac.
+    /// Whether the station has rates of 802.11ac.
     pub fn is_vht(&self) -> bool {
         self.rates.iter().any(|rate| rate.is_vht())
     }
 
-    /// It has rates of 802.11ax.
+    /// Whether the station has rates of 802.11ax.
     pub fn is_he(&self) -> bool {
         self.rates.iter().any(|rate| rate.is_he())
     }
 
-    /// It has rates of extended range.
+    /// Whether the station has rates of extended range.
     pub fn has_extended_range(&self) -> bool {
         self.rates.iter().any(|rate| rate.is_extended_range())
     }
 
-    /// What both can do; rates ascend, and are of the newest PHY that both have. How long a
-    /// receiver needs is what `other` says: `self` sends to it.
+    /// Returns the capabilities that both have; rates ascend, and are of the newest PHY that both
+    /// have. The packet padding is that of `other`, the receiver.
     pub fn shared_with(&self, other: &Self) -> Self {
         let set = |capabilities: &Self| RateSet::new(capabilities.rates.iter().copied());
         let mut rates = set(self).intersection(&set(other)).rates;
@@ -134,25 +136,26 @@ impl Capabilities {
         }
     }
 
-    /// The same with no wider rates than `width` and no more streams than these.
+    /// Returns the capabilities without rates wider than `width` or with more than `streams`
+    /// streams.
     pub fn within_mode(&self, width: ChannelWidth, streams: u8) -> Self {
         let mut rates = self.rates.clone();
         rates.retain(|rate| rate.width() <= width && rate.streams() <= streams);
         Self { rates, ..self.clone() }
     }
 
-    /// Most spatial streams of its rates.
+    /// Highest number of spatial streams of the rates.
     pub fn streams(&self) -> u8 {
         self.rates.iter().map(|rate| rate.streams()).max().unwrap_or(1)
     }
 
-    /// Its newest PHY.
+    /// Newest PHY of the station.
     pub fn generation(&self) -> Generation {
         let generations = self.rates.iter().map(|rate| Generation::of(*rate));
         generations.max().unwrap_or(Generation::NonHt)
     }
 
-    /// The widest channel that it uses.
+    /// Width of the widest rate.
     pub fn width(&self) -> ChannelWidth {
         self.rates.iter().map(|rate| rate.width()).max().unwrap_or(ChannelWidth::Mhz20)
     }
@@ -179,7 +182,8 @@ mod tests {
         }
     }
 
-    /// An access point of 802.11ax that can do 802.11n, too, sends to each at what is newest.
+    /// An access point of 802.11ax with rates of 802.11n sends to each station with the newest PHY
+    /// of both.
     #[test]
     fn pairs_have_the_newest_phy_of_both() {
         let of = |rates: Vec<Rate>| Capabilities::new(rates, true);
@@ -200,7 +204,7 @@ mod tests {
         );
     }
 
-    /// Each limit is the lesser of the two, whichever station has it.
+    /// Each shared limit is the lesser of the two, in either direction.
     #[test]
     fn every_limit_is_shared_for_itself() {
         let rates = ht(ChannelWidth::Mhz20, 1);

@@ -1,36 +1,39 @@
-//! A Wi-Fi cell: an access point, its stations, and the air between them, as
-//! one pure machine. Cells of neighbours on the same channel are in the same machine, as
-//! further basic service sets ([`BssId`](crate::BssId)).
+//! A Wi-Fi cell: access points, their stations, and the air between them, as one pure machine.
+//! Neighbouring cells on the same band are in the same machine, as further basic service sets
+//! ([`BssId`](crate::BssId)).
 //!
-//! Packets go in at a station ([`Cell::handle_packet`]) and come out at their
-//! receiver ([`Cell::poll_output`]); in between lie queues, contention, PPDUs,
-//! losses, retries and reordering. The machine wakes up a few times for each
-//! frame exchange, never for a slot. Air propagation time is nil.
+//! Packets enter at a station ([`Cell::handle_packet`]) and leave at their receiver
+//! ([`Cell::poll_output`]). Between the two are queues, contention, PPDUs, losses, retries and
+//! reordering. The machine wakes up a few times for each frame exchange, never for a single slot.
+//! Air propagation time is zero.
 //!
-//! | what a station owns | |
+//! The cell uses `phy`, `mac` and `air`, and reports through `event` and `stats`. Frames have
+//! lengths and no bytes, so `wire` is not used.
+//!
+//! | state of a station | |
 //! |---|---|
-//! | `station` | its state: EDCAFs, exchange, recipients, counters |
-//! | `edcaf` | queue, originators, contention window, what is sent next |
-//! | `frames` | how packets become frames |
-//! | `settle` | what became of the MPDUs that were sent |
-//! | `recipient` | what is received from one transmitter |
-//! | `absence` | scans and power save: where they stand |
+//! | `station` | EDCAFs, exchange, recipients, counters |
+//! | `edcaf` | queue, originators, contention window, the next frame to send |
+//! | `frames` | packets to frames |
+//! | `settle` | the outcome of MPDUs that were sent |
+//! | `recipient` | reception from one transmitter |
+//! | `absence` | state of scans and power save |
 //!
-//! | what the cell does with stations | |
+//! | procedures of the cell | |
 //! |---|---|
-//! | `access` | who contends, and who gains the channel |
+//! | `access` | contention, and the stations that gain the channel |
 //! | `exchange` | a frame exchange from PPDU to response |
 //! | `multi_user` | a PPDU to several stations, and their acknowledgements (OFDMA) |
-//! | `mu_mimo` | sounding, and who is sent to at once in space (MU-MIMO) |
-//! | `uplink` | Trigger frames, and what several stations send at once (uplink OFDMA) |
-//! | `reception`, `arrival` | what receivers make of a PPDU, at its end or MPDU by MPDU |
-//! | `bss` | basic service sets: whose access point is who |
-//! | `bandwidth` | sets on different channels, and how wide a PPDU may be (dynamic bandwidth) |
-//! | `navs`, `spatial_reuse` | of which set a PPDU is (colours), two NAVs, OBSS-PD |
-//! | `away`, `doze`, `waits` | stations that leave the channel or doze, and who waits for them |
+//! | `mu_mimo` | sounding, and the stations served at once in space (MU-MIMO) |
+//! | `uplink` | Trigger frames, and PPDUs of several stations at once (uplink OFDMA) |
+//! | `reception`, `arrival` | reception of a PPDU, at its end or MPDU by MPDU |
+//! | `bss` | basic service sets and their access points |
+//! | `bandwidth` | sets on different channels, and the width of a PPDU (dynamic bandwidth) |
+//! | `navs`, `spatial_reuse` | the set that a PPDU belongs to (colours), two NAVs, OBSS-PD |
+//! | `away`, `doze`, `waits` | stations that leave the channel or doze, and the frames held for them |
 //! | `service` | service periods of stations that stay in power save mode (U-APSD, TWT) |
 //! | `record` | events of PPDUs |
-//! | `adjust` | what may be changed while it runs |
+//! | `adjust` | changes during the run |
 
 mod absence;
 mod access;
@@ -108,7 +111,7 @@ use uplink::{Reports, Timer};
 /// A packet that left the cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
-    /// The packet was received by `station`, to which it was sent.
+    /// `station`, the destination, received the packet.
     Delivered {
         /// The instant of delivery: not later than the last instant handled.
         at: Instant,
@@ -117,8 +120,8 @@ pub enum Output {
         /// The packet, its delay parts up to date.
         packet: Packet,
     },
-    /// `station`, which is promiscuous, heard it on its way to another station:
-    /// each time that it is sent, whether or not that one received it.
+    /// `station`, which is promiscuous, overheard a packet to another station. Each transmission
+    /// counts, whether or not the destination received it.
     Overheard {
         /// The instant at which the PPDU ended.
         at: Instant,
@@ -127,40 +130,40 @@ pub enum Output {
         /// The packet as it was sent.
         packet: Packet,
     },
-    /// `station` gave the packet up.
+    /// `station` gave up the packet.
     Dropped {
         /// The instant at which it was given up.
         at: Instant,
-        /// The station that held it, or did not want it.
+        /// The station that held the packet, or rejected it.
         station: StationId,
         /// The packet, its delay parts as of its last receiver.
         packet: Packet,
-        /// The reason for which it was given up.
+        /// The reason for giving it up.
         reason: DropReason,
     },
-    /// The group-addressed packet was sent; its copies are delivered already.
+    /// The group-addressed packet was sent; its copies were delivered before this output.
     GroupSent {
         /// The end of its PPDU.
         at: Instant,
         /// The station that sent it: an access point.
         station: StationId,
-        /// The packet, which its station holds no longer.
+        /// The packet, which the station no longer holds.
         packet: Packet,
     },
 }
 
-/// Why the cell wants to be woken.
+/// Reason for the cell's next wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A station gains the channel.
     Access,
     /// A PPDU ends.
     PpduEnd,
-    /// An MPDU within an A-MPDU ends, and somebody acts on what is in it.
+    /// An MPDU within an A-MPDU ends, and the driver acts on its packets.
     MpduEnd,
-    /// A response or the next frame of an exchange is due, SIFS after the last.
+    /// A response or the next frame of an exchange is due, SIFS after the previous one.
     Sequel,
-    /// A response has not come.
+    /// A response is overdue.
     ResponseTimeout,
     /// A reorder buffer gives up a gap.
     ReorderTimeout,
@@ -180,61 +183,61 @@ pub struct Cell {
     settings: Settings,
     /// The last instant handled.
     now: Instant,
-    /// The next instant at which something is due, and what; [`Instant::MAX`] for nothing.
+    /// The next instant at which something is due, and the reason; [`Instant::MAX`] for none.
     next: (Instant, Reason),
-    /// As `next`, without the arrivals of MPDUs that [`Cell::merge_arrivals`] adds.
+    /// The same without the arrivals of MPDUs that [`Cell::merge_arrivals`] adds.
     next_step: (Instant, Reason),
     stations: Vec<Station>,
     contention: Contention,
-    /// By contender: its station and the index of its EDCAF.
+    /// Station of each contender, and the index of its EDCAF.
     owners: Vec<(StationId, u8)>,
     air: Air,
-    /// A-MPDUs on the air whose receivers take them in MPDU by MPDU.
+    /// A-MPDUs on the air whose receivers process them MPDU by MPDU.
     arrivals: Vec<Arrival>,
-    /// What stations do SIFS after the end of a PPDU.
+    /// Actions of stations SIFS after the end of a PPDU.
     pending: Vec<Pending>,
     /// Response timeouts: their end, and the station that waits for a response.
     timeouts: Vec<(Instant, StationId)>,
-    /// Reorder buffers with a gap: the instant at which they give it up, the receiver, and the
+    /// Reorder buffers with a gap: the instant at which the gap is given up, the receiver, and the
     /// index of its recipient.
     gaps: Vec<(Instant, StationId, usize)>,
-    /// The next instant at which some access point queues a beacon.
+    /// The next instant at which an access point queues a beacon.
     next_beacon: Instant,
-    /// By [`BssId`](crate::BssId).
+    /// States of the sets, by [`BssId`](crate::BssId).
     bss: Vec<Bss>,
-    /// The next step of some station's scan or power save.
+    /// The next step of a station's scan or power save.
     next_absence: Instant,
-    /// Stations whose driver sends what it holds before they leave.
+    /// Stations whose driver still sends its held frames before they leave.
     flushing: Vec<StationId>,
     /// Stations that their access points know to be unreachable.
     dozing: Vec<StationId>,
-    /// Some station has service periods.
+    /// Whether a station has service periods.
     has_services: bool,
-    /// Some station has to say its operating mode again.
+    /// Whether a station must repeat its operating mode notification.
     has_untold: bool,
-    /// Service periods that are going on, as access points know them.
+    /// Service periods in progress, as access points know them.
     services: Vec<ServicePeriod>,
-    /// Stations that deliver what is for others.
+    /// Stations that also deliver packets to other stations.
     promiscuous: Vec<StationId>,
-    /// Some access point solicits uplink PPDUs.
+    /// Whether an access point solicits uplink PPDUs.
     has_uplink: bool,
-    /// Ends of waits of uplink OFDMA: when, whose, of which category, what.
+    /// Timers of uplink OFDMA: the instant, the station, the access category, the kind.
     uplink_timers: Vec<(Instant, StationId, usize, Timer)>,
-    /// The first of them, or the end of an HE-SIG-A; [`Instant::MAX`] for none.
+    /// The first of these timers, or the end of an HE-SIG-A; [`Instant::MAX`] for none.
     next_uplink: Instant,
-    /// By station: its two NAVs; empty where only their maximum matters.
+    /// The two NAVs of each station; empty if only their maximum matters.
     navs: Vec<Navs>,
-    /// Boxed, because most cells have none.
+    /// State of spatial reuse, boxed because most cells have none.
     spatial_reuse: Option<alloc::boxed::Box<SpatialReuse>>,
-    /// Where there are several channels.
+    /// State of the channels, if sets are on several.
     bandwidth: Option<alloc::boxed::Box<Bandwidth>>,
     rates: Rates,
     outbox: Outbox,
-    /// Kept to save allocations.
+    /// Contenders that gain the channel now; kept to save allocations.
     winners: Vec<ContenderId>,
 }
 
-/// What follows from the configuration and does not change during a run.
+/// Facts that follow from the configuration and stay the same during a run.
 #[derive(Clone, Debug, PartialEq)]
 struct Settings {
     band: Band,
@@ -245,15 +248,15 @@ struct Settings {
     independent: bool,
     /// EIFS less AIFS: SIFS + Ack at the lowest basic rate.
     extended_space: Duration,
-    /// By [`BssId`](crate::BssId).
+    /// Facts of the sets, by [`BssId`](crate::BssId).
     bss: Vec<BssFacts>,
-    /// By station: whose random streams it draws from, and what it can do.
+    /// Identity (the key of its random streams) and capabilities of each station.
     peers: Vec<(Identity, Capabilities)>,
     error_model: ErrorModel,
     seed: Seed,
 }
 
-/// What a station does SIFS after something has ended.
+/// An action of a station SIFS after the end of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pending {
     at: Instant,
@@ -263,7 +266,7 @@ struct Pending {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sequel {
-    /// It sends the response to a frame.
+    /// Sends the response to a frame.
     Response {
         to: StationId,
         carried: Carried,
@@ -272,30 +275,30 @@ enum Sequel {
         duration: Duration,
         reserves_until: Instant,
     },
-    /// It has its CTS and sends the payload.
+    /// Sends the payload after the CTS.
     Payload,
-    /// It begins another exchange in its transmission opportunity.
+    /// Begins another exchange in its transmission opportunity.
     Opportunity { edcaf: usize, end: Instant },
-    /// It sends the Trigger frame of its uplink exchange.
+    /// Sends the Trigger frame of its uplink exchange.
     Trigger,
-    /// It sends the next frame of its sounding exchange.
+    /// Sends the next frame of its sounding exchange.
     Sounding,
-    /// It answers a Trigger frame.
+    /// Answers a Trigger frame.
     Answer,
-    /// It acknowledges what it solicited.
+    /// Acknowledges the solicited PPDUs.
     MultiStationBlockAck,
 }
 
-/// A configuration that no cell can have.
+/// Error of a configuration that no cell can have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CellError {
-    /// Not exactly one access point in a basic service set.
+    /// A basic service set with no access point, or with several: the set and their number.
     #[error("a basic service set has exactly one access point, set {0} has {1}")]
     AccessPoints(u16, usize),
     /// A pair of stations without a link.
     #[error("stations {0} and {1} need a link description")]
     MissingLink(u16, u16),
-    /// A change of a mean SNR with which carrier sense would begin or end.
+    /// A change of a mean SNR that would begin or end carrier sense between two stations.
     #[error("what station {1} receives of station {0} crosses the level of carrier sense")]
     CarrierSenseChanges(u16, u16),
     /// Two stations share no rate.
@@ -304,61 +307,61 @@ pub enum CellError {
     /// Two stations would draw the same random numbers.
     #[error("stations {0} and {1} have the same identity")]
     SameIdentity(u16, u16),
-    /// Without basic rates nothing can be acknowledged.
+    /// No basic rate, so that nothing can be acknowledged.
     #[error("a cell needs at least one basic rate")]
     NoBasicRate,
-    /// An access point that dozes.
+    /// An access point with power save.
     #[error("an access point does not doze")]
     AccessPointDozes,
-    /// A station that does both.
+    /// A station with both scans and power save.
     #[error("a station that scans does not doze")]
     ScansAndDozes,
-    /// A client that would send to several stations at once.
+    /// OFDMA at a client; only access points send to several stations at once.
     #[error("only an access point sends to several stations at once (OFDMA)")]
     StationSendsOfdma,
-    /// OFDMA without the PHY that has it.
+    /// OFDMA with a PHY before 802.11ax.
     #[error("OFDMA needs QoS frames and rates of 802.11ax")]
     OfdmaWithoutHe,
-    /// A-MPDUs that are built for one station at a time.
+    /// OFDMA with A-MPDUs built ahead, which are for one station at a time.
     #[error("A-MPDUs that are built ahead are not for several stations at once (OFDMA)")]
     OfdmaBuiltAhead,
-    /// Spatial reuse without the PHY that has it.
+    /// Spatial reuse with a PHY before 802.11ax.
     #[error("spatial reuse needs rates of 802.11ax")]
     SpatialReuseWithoutHe,
-    /// A channel that is wider than where it is.
+    /// A channel wider than the band has at its place.
     #[error("station {0} is wider than the widest channel that its primary channel is part of")]
     NoSuchChannel(u16),
-    /// A client that would send to several stations at once.
+    /// MU-MIMO at a client; only access points send to several stations at once.
     #[error("only an access point sends to several stations at once (MU-MIMO)")]
     StationSendsMuMimo,
-    /// MU-MIMO without the PHY that has it, or beyond what that has.
+    /// MU-MIMO with a PHY before 802.11ac, or beyond the limits of the PHY.
     #[error(
         "MU-MIMO needs QoS frames and rates of 802.11ac (2 to 4 stations) or 802.11ax (2 to 8), 2 \
          to 8 antennas, up to 4 streams for a station"
     )]
     MuMimoWithoutPhy,
-    /// A-MPDUs that are built for one station at a time.
+    /// MU-MIMO with A-MPDUs built ahead, which are for one station at a time.
     #[error("A-MPDUs that are built ahead are not for several stations at once (MU-MIMO)")]
     MuMimoBuiltAhead,
-    /// An operating mode of an access point, or beyond what the station can.
+    /// An operating mode of an access point, or one beyond the capabilities of the station.
     #[error(
         "the operating mode is one of a station of 802.11ac or 802.11ax with QoS frames, as its \
          access point is, and within its width and streams"
     )]
     OperatingMode,
-    /// A station that dozes and would never wake up.
+    /// Power save without beacons: the station would never wake up.
     #[error("a station that dozes needs beacons to wake up for")]
     DozesWithoutBeacons,
-    /// Service periods without the frames that begin and end them.
+    /// Service periods without the QoS frames that begin and end them.
     #[error("service periods need QoS frames")]
     ServicePeriodsWithoutQos,
-    /// A TWT agreement without the PHY that has it.
+    /// A TWT agreement with a PHY before 802.11ax.
     #[error("target wake times need rates of 802.11ax")]
     TargetWakeWithoutHe,
-    /// A TWT agreement without end.
+    /// A TWT agreement whose wake duration is zero or exceeds its wake interval.
     #[error("a wake interval is longer than zero and no shorter than the wake duration")]
     WakeInterval,
-    /// U-APSD that no frame begins.
+    /// U-APSD without a trigger-enabled access category.
     #[error("some category of a station with U-APSD begins service periods")]
     NeverTriggers,
 }
@@ -367,7 +370,8 @@ impl Cell {
     /// A cell at rest: all stations associated, no packet queued.
     ///
     /// # Errors
-    /// What [`CellError`] lists; ranges are the scenario's business.
+    /// Returns a [`CellError`] for a configuration that no cell can have. The ranges of single
+    /// values are not checked; the caller has to keep them.
     pub fn new(config: &CellConfig, seed: Seed) -> Result<Self, CellError> {
         let is_access_point = |s: &&StationConfig| s.role == Role::AccessPoint;
         let sets = BssFacts::all(config)?;
@@ -529,9 +533,9 @@ impl Cell {
         Ok(cell)
     }
 
-    /// A packet enters the queue of `from`, to be sent to `to` on the air. A
-    /// client's only peer is its access point, unless the cell is independent;
-    /// [`Address::Group`] is an access point's to use, and means its stations.
+    /// Queues a packet at `from`, to be sent to `to` on the air. The only peer of a client is its
+    /// access point, unless the cell is independent. Only access points send to [`Address::Group`],
+    /// which means all stations of the set.
     pub fn handle_packet(&mut self, now: Instant, from: StationId, to: Address, packet: Packet) {
         debug_assert!(now >= self.now, "time does not run backwards");
         debug_assert!(to != Address::Station(from), "nobody sends to himself");
@@ -541,9 +545,9 @@ impl Cell {
         }
     }
 
-    /// Packets like `first`, with tags that count up from its own, enter the queue of `from`,
-    /// as by [`Cell::handle_packet`] one after the other: up to `count`, while it has room and
-    /// nothing else is due. `taken` sees each. Returns how many did.
+    /// Queues copies of `first`, with tags that count up from its tag, at `from`, as
+    /// [`Cell::handle_packet`] would one after the other. Stops after `count`, or when the queue is
+    /// full or another step is due. Calls `taken` for each. Returns the number of queued packets.
     pub fn offer(
         &mut self,
         now: Instant,
@@ -572,24 +576,24 @@ impl Cell {
         number
     }
 
-    /// Whether the queue of `from` has room for `packet` now.
+    /// Whether `packet` fits into the queue of `from` now.
     pub fn admits(&mut self, from: StationId, packet: &Packet) -> bool {
         self.has_room(from, packet)
     }
 
-    /// A poll would give something.
+    /// Whether a poll would return an output, an event or a notice.
     #[inline]
     pub fn has_outputs(&self) -> bool {
         !self.outbox.is_empty()
     }
 
-    /// [`Cell::poll_output`] would give something.
+    /// Whether [`Cell::poll_output`] would return a packet.
     #[inline]
     pub fn has_packets(&self) -> bool {
         self.outbox.has_outputs()
     }
 
-    /// Some of these packets are others than those that [`Cell::poll_passive`] gives.
+    /// Whether a packet waits that [`Cell::poll_passive`] would not return.
     #[inline]
     pub fn has_prompt_packets(&self) -> bool {
         self.outbox.has_prompt()
@@ -601,8 +605,8 @@ impl Cell {
         self.outbox.next_output()
     }
 
-    /// Gives the next packets of [`Cell::poll_output`], as far as they were delivered and are
-    /// [`passive`](Packet::passive): with the instant and the station, and without a copy.
+    /// Passes the next packets of [`Cell::poll_output`] to `take`, as long as they were delivered
+    /// and are [`passive`](Packet::passive): with the instant and the station, without a copy.
     #[inline(never)]
     pub fn poll_passive(&mut self, take: impl FnMut(Instant, StationId, &Packet)) {
         self.outbox.take_passive(take);
@@ -614,8 +618,8 @@ impl Cell {
         self.outbox.events.pop_front()
     }
 
-    /// A station whose packets got fewer since it was last polled: a
-    /// saturated source can refill its queue.
+    /// Returns a station that holds fewer packets than at the last poll: a saturated source can
+    /// refill its queue.
     #[inline]
     pub fn poll_room(&mut self) -> Option<StationId> {
         let station = self.outbox.room.pop_front()?;
@@ -623,19 +627,19 @@ impl Cell {
         Some(station)
     }
 
-    /// Packets with [`Packet::notify`] that their station let go of.
+    /// Returns a packet with [`Packet::notify`] that its station released.
     #[inline]
     pub fn poll_released(&mut self) -> Option<Released> {
         self.outbox.released.pop_front()
     }
 
-    /// Packets that `station` holds: queued, in its driver, in flight.
+    /// Number of packets that `station` holds: queued, in its driver, in flight.
     pub fn held_packets(&self, station: StationId) -> u32 {
         self.stations[station.index()].held_packets
     }
 
-    /// How long a packet that `station` sends to `peer` now should be, if its
-    /// MTU is adaptive.
+    /// Recommended length in bytes of a packet from `station` to `peer`, if the station's MTU is
+    /// adaptive.
     pub fn mtu(&self, station: StationId, peer: Address) -> Option<u16> {
         let station = &self.stations[station.index()];
         let config = station.config.adaptive_mtu?;
@@ -643,7 +647,7 @@ impl Cell {
         Some(state.map_or(config.first_bytes(), |state| state.mtu()))
     }
 
-    /// A station's counters, queue occupancy counted until `now`.
+    /// Counters of a station, its queue occupancy integrated until `now`.
     pub fn station_stats(&mut self, now: Instant, station: StationId) -> &StationStats {
         let station = &mut self.stations[station.index()];
         station.hold(now, 0, 0);
@@ -651,7 +655,7 @@ impl Cell {
         &station.stats
     }
 
-    /// Counters from `station` to `peer`, if it ever sent to it.
+    /// Counters from `station` to `peer`, if `station` ever sent to it.
     pub fn link_stats(&self, station: StationId, peer: Address) -> Option<&LinkStats> {
         self.stations[station.index()].links.get(edcaf::slot_of(peer))
     }
@@ -667,14 +671,14 @@ impl Cell {
         }
     }
 
-    /// When something is due next, [`Instant::MAX`] if nothing is: what
-    /// [`Machine::poll_timeout`] says, without the reason.
+    /// The instant of the next step, [`Instant::MAX`] for none: [`Machine::poll_timeout`] without
+    /// the reason.
     #[inline]
     pub fn due(&self) -> Instant {
         self.next.0
     }
 
-    /// How many stations there are, access points included.
+    /// Number of stations, access points included.
     pub fn stations(&self) -> usize {
         self.stations.len()
     }
@@ -738,8 +742,8 @@ impl Cell {
         }
     }
 
-    /// Finds what is next, given [`Self::next_step`] as of the last step; since
-    /// then MPDUs may have arrived.
+    /// Determines the next step from that of [`Self::next_step`] and the MPDUs that have arrived
+    /// since.
     fn merge_arrivals(&mut self) {
         let mut next = self.next_step;
         let gap = earliest(self.gaps.iter().map(|(at, ..)| *at));
@@ -754,20 +758,20 @@ impl Cell {
         self.next = next;
     }
 
-    /// A station and what it works with.
+    /// A station and the context of its procedures.
     #[inline]
     fn at(&mut self, station: StationId) -> (&mut Station, Context<'_>) {
         let Self { now, settings, rates, outbox, services, stations, .. } = self;
         (&mut stations[station.index()], Context { now: *now, settings, rates, outbox, services })
     }
 
-    /// The EDCAF, which has been used before.
+    /// An EDCAF that was used before.
     #[inline]
     fn access(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
         self.stations[station.index()].edcaf(edcaf)
     }
 
-    /// The EDCAF, made when first used.
+    /// An EDCAF, created at its first use.
     #[inline]
     fn edcaf(&mut self, station: StationId, edcaf: usize) -> &mut Edcaf {
         if self.stations[station.index()].edcafs[edcaf].is_none() {
@@ -776,7 +780,7 @@ impl Cell {
         self.stations[station.index()].edcafs[edcaf].as_mut().expect("made above")
     }
 
-    /// What `station` has towards `peer` in that EDCAF, made when first used.
+    /// The originator of `station` towards `peer` in an EDCAF, created at its first use.
     fn originator(&mut self, station: StationId, edcaf: usize, peer: StationId) -> &mut Originator {
         let (state, cx) = self.at(station);
         let index = state.originator(cx.settings, edcaf, Address::Station(peer));
@@ -819,7 +823,7 @@ impl Machine for Cell {
         (self.next.0 < Instant::MAX).then_some(self.next)
     }
 
-    /// Does everything due up to `now`, each thing at its own instant.
+    /// Performs all steps due up to `now`, each at its own instant.
     fn handle_timeout(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time does not run backwards");
         while self.next.0 <= now {
@@ -843,8 +847,8 @@ fn timing_of(config: &CellConfig) -> Timing {
     }
 }
 
-/// What the elements of the newest PHY add to a beacon and to a Probe Request: at 5 GHz an HE
-/// station is a VHT station, and that an HT station.
+/// Bytes that the elements of the newest PHY add to a beacon and to a Probe Request. At 5 GHz an HE
+/// station is also a VHT station, and a VHT station also an HT station.
 fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
     let ht = (sizes::BEACON_HT, sizes::PROBE_REQUEST_HT);
     let vht = (ht.0 + sizes::BEACON_VHT, ht.1 + sizes::PROBE_REQUEST_VHT);
@@ -859,7 +863,7 @@ fn element_bytes(capabilities: &Capabilities) -> (u32, u32) {
     }
 }
 
-/// Whether a station can have the service periods that it has.
+/// Checks the service periods of a station.
 fn check_service_periods(config: &CellConfig, station: &StationConfig) -> Result<(), CellError> {
     let Some(service_periods) = &station.service_periods else { return Ok(()) };
     if station.role == Role::AccessPoint {
@@ -887,8 +891,8 @@ fn check_service_periods(config: &CellConfig, station: &StationConfig) -> Result
     }
 }
 
-/// Where each station stands among all in an order that does not depend on the
-/// configuration's: whoever transmits at the same instant is served in it.
+/// Rank of each station in an order that does not depend on that of the configuration; stations
+/// that transmit at the same instant are served in this order.
 pub(crate) fn ranks(stations: &[StationConfig]) -> Result<Vec<u16>, CellError> {
     let mut order: Vec<u16> = (0..stations.len() as u16).collect();
     let identity = |station: u16| stations[usize::from(station)].identity;

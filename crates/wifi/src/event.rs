@@ -1,7 +1,7 @@
-//! Events of a cell: every packet that is queued, delivered or dropped, every PPDU, and what
-//! changes between two stations. A cell makes them only if it is configured to record; a driver
-//! passes them to its sink, and `trace` writes them to files. Instants are those of the cell's
-//! clock, lengths are in bytes, FCS included.
+//! Events of a cell: packets that are queued, delivered or dropped, PPDUs, and changes between two
+//! stations. A cell records them only if it is configured to; a driver passes them to its sink, and
+//! `trace` writes them to files. Instants are those of the cell's clock. Lengths are in bytes, FCS
+//! included.
 
 use crate::cell::OperatingMode;
 use crate::mac::block_ack::Bitmap;
@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
-/// Something that happened in the cell.
+/// An event of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A packet entered a station's queue.
@@ -22,21 +22,21 @@ pub enum Event {
         station: StationId,
         /// The packet as it was queued.
         packet: Packet,
-        /// Packets that the station holds for this access category, this one included.
+        /// Number of packets that the station holds for this access category, this one included.
         queue_packets: u32,
     },
-    /// A station gave a packet up.
+    /// A station gave up a packet.
     Dropped {
         /// The instant at which it was given up.
         at: Instant,
-        /// The station that held it, or did not want it.
+        /// The station that held the packet, or rejected it.
         station: StationId,
         /// The packet, its delay parts as of its last receiver.
         packet: Packet,
-        /// The reason for which it was given up.
+        /// The reason of the drop.
         reason: DropReason,
     },
-    /// A packet came out of the hop at `station`.
+    /// A packet left the hop at `station`.
     Delivered {
         /// The instant at which the reorder buffer released it.
         at: Instant,
@@ -45,7 +45,7 @@ pub enum Event {
         /// The packet, its [`DelayParts`](lasthop_packet::DelayParts) up to date.
         packet: Packet,
     },
-    /// A PPDU was on the air; reported at its end.
+    /// A PPDU was on the air; the event comes at its end.
     Ppdu(Ppdu),
     /// A Block Ack agreement came into force or ended.
     BlockAckAgreement {
@@ -57,11 +57,10 @@ pub enum Event {
         recipient: StationId,
         /// Traffic identifier (TID), 0 to 7.
         tid: u8,
-        /// `true` when it came into force.
+        /// `true` if the agreement came into force.
         established: bool,
     },
-    /// A receiver gave an erroneous MPDU up (pseudo retry-out): it is ignored if
-    /// it arrives later.
+    /// A receiver gave up an erroneous MPDU (pseudo retry-out): it is ignored if it arrives later.
     PseudoRetryOut {
         /// The instant of the erroneous reception.
         at: Instant,
@@ -73,7 +72,7 @@ pub enum Event {
         tid: u8,
         /// Sequence number of the MPDU.
         sequence: SeqNo12,
-        /// Retransmissions of it, by the receiver's count of errors.
+        /// Number of its retransmissions, by the receiver's count of errors.
         retransmissions: u8,
         /// The smoothed data rate, in kb/s.
         smoothed_kbps: u32,
@@ -82,20 +81,20 @@ pub enum Event {
     RateChanged {
         /// The instant at which a PPDU is built with the new rate.
         at: Instant,
-        /// The station whose rate control it is.
+        /// The station with the rate control.
         station: StationId,
         /// The station to which it sends.
         peer: StationId,
         /// The new main rate.
         rate: Rate,
     },
-    /// A station can or cannot be reached from now on.
+    /// A station becomes reachable, or unreachable.
     Power {
         /// The instant of the change.
         at: Instant,
         /// The station that changed.
         station: StationId,
-        /// Its state from then on.
+        /// State of the station from then on.
         state: PowerState,
     },
 }
@@ -103,11 +102,11 @@ pub enum Event {
 /// Whether a station can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerState {
-    /// It listens on the channel of the cell.
+    /// The station listens on the channel of the cell.
     Awake,
-    /// It is on another channel, looking for access points.
+    /// The station is on another channel, looking for access points.
     OffChannel,
-    /// Its radio is off to save power.
+    /// The station's radio is off to save power.
     Dozing,
 }
 
@@ -120,8 +119,8 @@ pub struct Ppdu {
     pub end: Instant,
     /// The station that sent it.
     pub transmitter: StationId,
-    /// What it carries to each of its receivers: one PSDU, or several in an HE MU or VHT MU
-    /// PPDU. An NDP has one without frames.
+    /// The PSDU of each receiver: one, or several in an HE MU or VHT MU PPDU. An NDP has one PSDU
+    /// without frames.
     pub psdus: Vec<Psdu>,
 }
 
@@ -133,23 +132,23 @@ pub struct Psdu {
     /// Data rate; with a resource unit, that of the modulation, code and streams on the whole
     /// channel.
     pub rate: Rate,
-    /// Its resource unit, in an HE MU or trigger-based PPDU.
+    /// Resource unit of the PSDU, in an HE MU or trigger-based PPDU.
     pub ru: Option<Ru>,
     /// Length in bytes.
     pub bytes: u32,
-    /// Its MPDUs are A-MPDU subframes.
+    /// Whether the MPDUs are A-MPDU subframes.
     pub aggregated: bool,
-    /// Its MPDUs in order.
+    /// MPDUs of the PSDU in order.
     pub frames: Vec<Frame>,
-    /// Power at the receiver (at the access point for group frames; the access
-    /// point's own: its transmit power).
+    /// Power at the receiver. For group frames it is the power at the access point, or for the
+    /// access point's own frames its transmit power.
     pub signal: Dbm,
-    /// Overlapped with another PPDU at the receiver.
+    /// Whether the PPDU overlapped with another one at the receiver.
     pub collided: bool,
 }
 
 impl Ppdu {
-    /// All of its MPDUs, one receiver's after the other's.
+    /// All MPDUs of the PPDU, one receiver's after the other's.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         self.psdus.iter().flat_map(|psdu| &psdu.frames)
     }
@@ -158,9 +157,9 @@ impl Ppdu {
 /// One MPDU of a PPDU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// Type, and the fields that only this type has.
+    /// Type of the frame, and the fields that only this type has.
     pub kind: FrameKind,
-    /// Length in bytes, MAC header and FCS included, delimiter and padding not.
+    /// Length in bytes with MAC header and FCS, without delimiter and padding.
     pub bytes: u16,
     /// Sequence number of data and management frames.
     pub sequence: SeqNo12,
@@ -168,33 +167,33 @@ pub struct Frame {
     pub retry: bool,
     /// Duration field in microseconds.
     pub duration_us: u16,
-    /// The receiver decoded it.
+    /// Whether the receiver decoded it.
     pub received: bool,
-    /// The More Data bit: the access point holds more for the station that it woke for.
+    /// The More Data bit: the access point holds more frames for the station that it woke for.
     pub more_data: bool,
-    /// The Power Management bit of a sender that stays in power save mode, in data and management
-    /// frames; of Null and QoS Null frames their kind says it.
+    /// The Power Management bit of data and management frames, from a sender that stays in power
+    /// save mode; for Null and QoS Null frames `kind` has the bit.
     pub power_management: bool,
     /// The EOSP bit: the access point ends the service period of the station.
     pub end_of_service_period: bool,
-    /// The packets inside: one, or several in an A-MSDU; none in control frames.
+    /// Packets of the frame: one, or several in an A-MSDU; none in control frames.
     pub packets: Vec<Packet>,
-    /// Association identifiers of the stations that a beacon's TIM announces
-    /// traffic for, ascending, or that an NDP Announcement names; none in other frames.
+    /// Association identifiers of the stations for which a beacon's TIM announces traffic,
+    /// ascending, or which an NDP Announcement names; empty in other frames.
     pub announced: Vec<u16>,
-    /// The stations that a Trigger frame asks; none in other frames.
+    /// Stations that a Trigger frame asks; empty in other frames.
     pub triggered: Vec<TriggeredUser>,
-    /// What a station says of its queue, to an access point that solicits uplink PPDUs; in QoS
-    /// Data and QoS Null frames only.
+    /// Backlog that a station reports to an access point that solicits uplink PPDUs; only in QoS
+    /// Data and QoS Null frames.
     pub queue_size: Option<QueueSize>,
-    /// The records of a Multi-STA Block Ack; none in other frames.
+    /// Records of a Multi-STA Block Ack; empty in other frames.
     pub acknowledged: Vec<StationAcknowledged>,
 }
 
 /// The Queue Size subfield of an HE station's QoS Control (IEEE 802.11ax-2021, 9.2.4.5.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueSize {
-    /// Traffic identifier (TID) whose queue it is of, 0 to 7.
+    /// Traffic identifier (TID) of the queue, 0 to 7.
     pub tid: u8,
     /// Scaling factor in bits 6 and 7, units in bits 0 to 5.
     pub code: u8,
@@ -209,26 +208,26 @@ pub struct StationAcknowledged {
     pub tid: u8,
     /// First sequence number of the bitmap.
     pub start: SeqNo12,
-    /// Bit n: `start + n` was received.
+    /// Received MPDUs: bit n is `start + n`.
     pub bitmap: Bitmap,
     /// Length of the bitmap in bits: 64, 256, 512 or 1 024.
     pub bits: u16,
 }
 
-/// A station that a Trigger frame asks, and how it answers.
+/// A station that a Trigger frame asks, and the parameters of its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TriggeredUser {
-    /// Its association identifier.
+    /// Association identifier of the station.
     pub aid: u16,
     /// The resource unit of its answer.
     pub ru: Ru,
     /// HE-MCS index of its answer, 0 to 11.
     pub mcs: u8,
-    /// Spatial streams of its answer, 1 to 8.
+    /// Number of spatial streams of its answer, 1 to 8.
     pub streams: u8,
-    /// Its answer has dual carrier modulation.
+    /// Whether its answer has dual carrier modulation.
     pub dcm: bool,
-    /// MU-BAR: the recipient moves its window to here; 0 in others.
+    /// Sequence number to which the recipient moves its window, in an MU-BAR; 0 in other frames.
     pub start: SeqNo12,
 }
 
@@ -239,21 +238,21 @@ pub enum FrameKind {
     Data,
     /// QoS Data of the access category; `amsdu` if the payload is an A-MSDU.
     QosData {
-        /// Access category, which gives the TID.
+        /// Access category, which determines the TID.
         access_category: AccessCategory,
-        /// The payload is an A-MSDU.
+        /// Whether the payload is an A-MSDU.
         amsdu: bool,
     },
-    /// Null, with its power management bit.
+    /// Null, with its Power Management bit.
     Null {
-        /// The sender will doze (or leave the channel).
+        /// Whether the sender will doze (or leave the channel).
         power_management: bool,
     },
-    /// QoS Null, with its power management bit.
+    /// QoS Null, with its Power Management bit.
     QosNull {
-        /// The sender will doze (or leave the channel).
+        /// Whether the sender will doze (or leave the channel).
         power_management: bool,
-        /// Access category, which gives the TID.
+        /// Access category, which determines the TID.
         access_category: AccessCategory,
     },
     /// Ack of a single MPDU.
@@ -264,7 +263,7 @@ pub enum FrameKind {
         tid: u8,
         /// First sequence number of the bitmap.
         start: SeqNo12,
-        /// Bit n: `start + n` was received.
+        /// Received MPDUs: bit n is `start + n`.
         bitmap: Bitmap,
         /// Length of the bitmap in bits: 64, 256, 512 or 1 024.
         bits: u16,
@@ -273,94 +272,94 @@ pub enum FrameKind {
     BlockAckRequest {
         /// Traffic identifier (TID), 0 to 7.
         tid: u8,
-        /// The recipient moves its window to here.
+        /// Sequence number to which the recipient moves its window.
         start: SeqNo12,
     },
-    /// MU-BAR Trigger frame: several stations are asked for Block Acks at once
+    /// MU-BAR Trigger frame, which asks several stations for Block Acks at once
     /// ([`Frame::triggered`]).
     MuBlockAckRequest {
         /// Traffic identifier (TID), 0 to 7.
         tid: u8,
-        /// Duration of the trigger-based PPDUs that it asks for.
+        /// Duration of the trigger-based PPDUs that it solicits.
         response: Duration,
-        /// Their guard interval and HE-LTFs.
+        /// Guard interval and HE-LTFs of these PPDUs.
         guard_interval: HeGuardInterval,
-        /// The width of the channel that their resource units are of.
+        /// Width of the channel that contains the resource units.
         width: ChannelWidth,
     },
-    /// Basic Trigger frame: several stations are asked for data at once ([`Frame::triggered`]).
+    /// Basic Trigger frame, which asks several stations for data at once ([`Frame::triggered`]).
     BasicTrigger {
         /// Preferred access category.
         access_category: AccessCategory,
-        /// Duration of the trigger-based PPDUs that it asks for.
+        /// Duration of the trigger-based PPDUs that it solicits.
         response: Duration,
-        /// Their guard interval and HE-LTFs.
+        /// Guard interval and HE-LTFs of these PPDUs.
         guard_interval: HeGuardInterval,
-        /// The width of the channel that their resource units are of.
+        /// Width of the channel that contains the resource units.
         width: ChannelWidth,
     },
-    /// BSRP Trigger frame: several stations are asked for their queues at once
+    /// BSRP Trigger frame, which asks several stations for their buffer status at once
     /// ([`Frame::triggered`]).
     BufferStatusReportPoll {
-        /// Duration of the trigger-based PPDUs that it asks for.
+        /// Duration of the trigger-based PPDUs that it solicits.
         response: Duration,
-        /// Their guard interval and HE-LTFs.
+        /// Guard interval and HE-LTFs of these PPDUs.
         guard_interval: HeGuardInterval,
-        /// The width of the channel that their resource units are of.
+        /// Width of the channel that contains the resource units.
         width: ChannelWidth,
     },
-    /// Multi-STA Block Ack, to all that sent in answer to a Basic Trigger frame
+    /// Multi-STA Block Ack, to all stations that answered a Basic Trigger frame
     /// ([`Frame::acknowledged`]).
     MultiStationBlockAck,
     /// NDP Announcement: an NDP follows, which the stations in [`Frame::announced`] measure.
     NdpAnnouncement {
-        /// What they shall report; the first station's.
+        /// Requested report of the first station.
         feedback: Feedback,
     },
-    /// Beamforming Report Poll (VHT): one station is asked for its report.
+    /// Beamforming Report Poll (VHT), which asks one station for its report.
     BeamformingReportPoll,
-    /// BFRP Trigger frame (HE): several stations are asked for reports at once
+    /// BFRP Trigger frame (HE), which asks several stations for reports at once
     /// ([`Frame::triggered`]).
     BeamformingReportTrigger {
-        /// Duration of the trigger-based PPDUs that it asks for.
+        /// Duration of the trigger-based PPDUs that it solicits.
         response: Duration,
-        /// Their guard interval and HE-LTFs.
+        /// Guard interval and HE-LTFs of these PPDUs.
         guard_interval: HeGuardInterval,
-        /// The width of the channel that their resource units are of.
+        /// Width of the channel that contains the resource units.
         width: ChannelWidth,
     },
     /// Compressed beamforming report, or a segment of one.
     BeamformingReport {
-        /// What it has.
+        /// Dimensions of the report.
         feedback: Feedback,
-        /// Segments that follow; none behind the last.
+        /// Number of segments that follow; 0 in the last one.
         remaining: u8,
-        /// It is the first or only segment.
+        /// Whether this is the first or only segment.
         is_first: bool,
     },
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
-    /// PS-Poll: a station asks for one frame that is held for it.
+    /// PS-Poll, which asks for one held frame.
     PsPoll {
         /// Association identifier of the sender.
         aid: u16,
     },
     /// Beacon of the access point.
     Beacon {
-        /// Beacons until the next DTIM; zero: this one.
+        /// Beacons until the next DTIM; zero in a beacon with a DTIM.
         dtim_count: u8,
-        /// Beacons from DTIM to DTIM.
+        /// Number of beacons from one DTIM to the next.
         dtim_period: u8,
-        /// Group frames follow.
+        /// Whether group frames follow.
         group_traffic: bool,
     },
     /// Probe Request for any network.
     ProbeRequest,
     /// Probe Response to one station.
     ProbeResponse,
-    /// ADDBA Request: the originator asks for a Block Ack agreement.
+    /// ADDBA Request: the originator requests a Block Ack agreement.
     AddbaRequest {
         /// Traffic identifier (TID), 0 to 7.
         tid: u8,
@@ -376,15 +375,15 @@ pub enum FrameKind {
         /// Window in MPDUs.
         window: u16,
     },
-    /// A station notifies its access point of how it operates.
+    /// Notification of a station's operating mode to its access point.
     OperatingMode {
-        /// From now on.
+        /// The mode from now on.
         mode: OperatingMode,
-        /// In an OM Control subfield of a QoS Null frame, as HE stations do, and not in an
-        /// Operating Mode Notification.
+        /// Whether the mode is in an OM Control subfield of a QoS Null frame, as between HE
+        /// stations, instead of an Operating Mode Notification.
         by_control: bool,
     },
-    /// DELBA: the agreement ends.
+    /// DELBA, which ends the agreement.
     Delba {
         /// Traffic identifier (TID), 0 to 7.
         tid: u8,

@@ -2,7 +2,7 @@
 //!
 //! The layers, bottom up:
 //!
-//! | module | what it is |
+//! | module | responsibility |
 //! |---|---|
 //! | [`wire`] | frames and radiotap headers as bytes |
 //! | [`phy`] | rates, PPDU durations, error model, channel |
@@ -11,8 +11,8 @@
 //! | [`medium`] | the same air between radios whose MAC is outside |
 //! | [`capabilities`] | what a station can send and receive |
 //!
-//! A [`Packet`](lasthop_packet::Packet) is what travels, [`event`] is what can be observed.
-//! Time is an argument, randomness a stream passed in; nothing here does I/O.
+//! Machines exchange [`Packet`](lasthop_packet::Packet)s and report [`event`]s. The caller passes
+//! the time and the random streams; the crate does no I/O.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -33,7 +33,7 @@ pub mod wire;
 pub use capabilities::{Capabilities, Generation};
 pub use station::{Address, BssId, StationId};
 
-/// The examples of the README, as tests.
+/// Runs the examples of the README as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,21 +1,21 @@
-//! The medium access control layer, in mechanisms that do not drive each other: they use
-//! each other's values (ARCHITECTURE.md says which), and [`cell`](crate::cell) puts them
-//! together.
+//! The medium access control layer: mechanisms that use each other's types, as ARCHITECTURE.md
+//! lists, and never drive each other. [`cell`](crate::cell) combines them. The mechanisms use
+//! `phy`, capabilities and station numbers, and know neither the air nor a cell.
 //!
-//! | module | what it is |
+//! | module | models |
 //! |---|---|
-//! | [`contention`] | who gains the channel when |
+//! | [`contention`] | the stations that gain the channel, and the instant |
 //! | [`backoff`] | contention windows |
 //! | [`originator`] | MPDUs on their way to one peer |
-//! | [`block_ack`] | what a recipient remembers and reorders |
+//! | [`block_ack`] | scoreboard and reorder buffer of a recipient |
 //! | [`rate`] | rate control |
-//! | [`beacon_clock`] | whether a dozing station is awake in time for a beacon |
-//! | [`power_save`] | when a station dozes, and what a beacon announces to it |
-//! | [`service_period`] | what a station in power save mode agreed on: U-APSD, TWT |
-//! | [`retry_out`] | giving MPDUs up at the receiver |
-//! | [`scan`] | when a station leaves its channel |
-//! | [`absence`] | when frames waited for a station that was not there |
-//! | [`adaptive_mtu`] | how long packets should be |
+//! | [`beacon_clock`] | a dozing station's clock, which may miss beacons |
+//! | [`power_save`] | doze of a station, and the TIM of a beacon |
+//! | [`service_period`] | agreements on service periods: U-APSD, TWT |
+//! | [`retry_out`] | MPDUs given up by the receiver (pseudo retry-out) |
+//! | [`scan`] | schedule of background scans |
+//! | [`absence`] | waits of frames for an absent station |
+//! | [`adaptive_mtu`] | packet length with the highest goodput |
 //! | [`mpdu`], [`sizes`] | data frames, lengths |
 
 pub mod absence;

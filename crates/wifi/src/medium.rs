@@ -1,20 +1,23 @@
-//! The air between radios whose MAC is outside of the model: the kernel's, say. A pure machine.
+//! The air between radios whose MAC is outside of the model, such as the kernel's. The medium is a
+//! pure machine.
 //!
-//! A radio hands over MPDUs, each with a series of rates to try as rate control chose it
-//! ([`Frame`]). The medium does what hardware does from there on: EDCA (IEEE 802.11-2020,
-//! 10.23.2), RTS and CTS, A-MPDUs of what one Block Ack agreement covers, losses by SNR, fading
-//! and what overlaps, acknowledgements and retries. What a radio receives comes out as
-//! [`Output::Received`], and what became of each MPDU as [`Output::Settled`].
+//! A radio submits MPDUs, each with the series of rates that rate control chose for it ([`Frame`]).
+//! The medium then does the work of hardware: EDCA (IEEE 802.11-2020, 10.23.2), RTS and CTS,
+//! A-MPDUs within one Block Ack agreement, losses by SNR, fading and interference, acknowledgements
+//! and retries. [`Output::Received`] reports an MPDU that a radio received, and [`Output::Settled`]
+//! the outcome of an MPDU.
 //!
-//! Receivers are asked: one may refuse what it would have received
-//! ([`Medium::handle_refusal`]), because its radio is off or on another channel, and no
-//! acknowledgement follows. A medium is one channel.
+//! A receiver may refuse an MPDU ([`Medium::handle_refusal`]), because its radio is off or on
+//! another channel; no acknowledgement follows then. Each medium is one channel.
 //!
-//! Links, error model, carrier sense, capture, EDCA parameters and limits of A-MPDUs are those
-//! of a [`CellConfig`]; its queues, rate control, beacons, scans, power save, and everything
-//! else that the MAC outside does itself, are not used. Left out: A-MSDUs are bytes like others;
-//! an A-MPDU holds only MPDUs whose next rate is the same; CTS-to-self; what
-//! [`cell`](crate::cell) leaves out of the air.
+//! The medium uses the air, the channel access and lengths of `mac`, and the configuration of a
+//! cell, but no state of one.
+//!
+//! Links, error model, carrier sense, capture, EDCA parameters and limits of A-MPDUs are those of a
+//! [`CellConfig`]. The MAC outside replaces queues, rate control, beacons, scans, power save and
+//! all other parts, which are not used. Left out: A-MSDUs, whose bytes are as those of other
+//! frames; A-MPDUs of MPDUs with different next rates; CTS-to-self; the parts of the air that
+//! [`cell`](crate::cell) leaves out.
 
 mod exchange;
 mod frame;
@@ -35,7 +38,7 @@ use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Identity, Instant, Machine, Seed};
 use radio::{ACCESSES, Radio};
 
-/// What comes out of a medium.
+/// An output of the medium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Output {
     /// `station` decoded an MPDU.
@@ -44,73 +47,74 @@ pub enum Output {
         at: Instant,
         /// The radio that sent it.
         from: StationId,
-        /// The frame, as its radio named it.
+        /// Tag of the frame, chosen by its radio.
         tag: u64,
-        /// Who received it.
+        /// The receiving radio.
         station: StationId,
-        /// Whether it is the addressee, or one of the group's; a promiscuous one otherwise.
+        /// Whether the radio is the addressee, or one of the group; otherwise it is a promiscuous
+        /// one.
         addressed: bool,
-        /// Received power.
+        /// Received power in dBm.
         signal: Dbm,
         /// Rate of the PPDU.
         rate: Rate,
-        /// It was sent before: the Retry bit is set.
+        /// Whether the MPDU was sent before: the Retry bit.
         retry: bool,
     },
-    /// The medium is done with an MPDU.
+    /// An MPDU is settled: acknowledged or given up.
     Settled {
-        /// When its acknowledgement ended, or was given up.
+        /// Instant at which its acknowledgement ended, or at which it was given up.
         at: Instant,
         /// The radio that sent it.
         from: StationId,
-        /// The frame, as its radio named it.
+        /// Tag of the frame, chosen by its radio.
         tag: u64,
-        /// An acknowledgement came; `true` for one that asks for none.
+        /// Whether it was acknowledged; `true` for a frame without a response.
         acknowledged: bool,
-        /// Tries at each stage of its series.
+        /// Number of tries at each stage of its series.
         tries: [u8; STAGES],
         /// Power of the last acknowledgement at the sender, if one came.
         signal: Option<Dbm>,
     },
 }
 
-/// Why the medium wants to be woken.
+/// Reason for the medium's next wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// A radio gains the channel.
     Access,
     /// A PPDU ends.
     PpduEnd,
-    /// A response or the next frame of an exchange is due, SIFS after the last.
+    /// A response or the next frame of an exchange is due, SIFS after the previous one.
     Sequel,
-    /// A response has not come.
+    /// A response is overdue.
     ResponseTimeout,
 }
 
 /// Counters of a radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RadioStats {
-    /// MPDUs that it handed over.
+    /// MPDUs that the radio submitted.
     pub frames: u64,
     /// PPDUs with MPDUs that it sent.
     pub ppdus: u64,
     /// MPDUs in these PPDUs.
     pub mpdus: u64,
-    /// Those of them that were sent before.
+    /// MPDUs of these that were sent before.
     pub retries: u64,
-    /// MPDUs that were acknowledged, of those that ask for it.
+    /// MPDUs that were acknowledged, of those that require a response.
     pub acknowledged: u64,
-    /// MPDUs that were tried as often as their series says, and not acknowledged.
+    /// MPDUs that used all tries of their series without an acknowledgement.
     pub given_up: u64,
-    /// PPDUs of it that overlapped with another one at their receiver.
+    /// PPDUs of the radio that overlapped with another one at their receiver.
     pub overlapped: u64,
     /// MPDUs that their receiver refused.
     pub refused: u64,
-    /// Time that its PPDUs, responses included, were on the air.
+    /// Time for which its PPDUs, responses included, were on the air.
     pub airtime: Duration,
 }
 
-/// The air between radios, of one channel.
+/// The air between radios on one channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Medium {
     band: Band,
@@ -121,21 +125,21 @@ pub struct Medium {
     next: (Instant, Reason),
     radios: Vec<Radio>,
     contention: Contention,
-    /// By contender: its radio and the index of its access.
+    /// Radio of each contender, and the index of its access.
     owners: Vec<(StationId, u8)>,
     air: Air,
     rates: Rates,
     pending: Vec<Pending>,
     /// Response timeouts: their end, and the radio that waits for a response.
     timeouts: Vec<(Instant, StationId)>,
-    /// Radios that receive what is for others.
+    /// Radios that also receive frames for others.
     promiscuous: Vec<StationId>,
     outputs: VecDeque<Output>,
-    /// Kept to save allocations.
+    /// Contenders that gain the channel now; kept to save allocations.
     winners: Vec<ContenderId>,
 }
 
-/// What a radio does SIFS after something has ended.
+/// An action of a radio SIFS after the end of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pending {
     at: Instant,
@@ -145,22 +149,22 @@ struct Pending {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sequel {
-    /// It answers an RTS.
+    /// Answers an RTS.
     Clear { to: StationId, rate: Rate, duration: Duration, reserves_until: Instant },
-    /// It acknowledges what it received of the radio `to`, if anything is left of that.
+    /// Acknowledges the MPDUs received from the radio `to`, unless all were refused.
     Acknowledge { to: StationId },
-    /// It has its CTS and sends the payload.
+    /// Sends the payload after the CTS.
     Payload,
-    /// It begins another exchange in its transmission opportunity.
+    /// Begins another exchange in its transmission opportunity.
     Opportunity { access: usize, end: Instant },
 }
 
 impl Medium {
-    /// A silent medium between the stations of `config`, on a channel of `band`.
+    /// Returns a silent medium between the stations of `config`, on a channel of `band`.
     ///
     /// # Errors
-    /// As [`Cell::new`](crate::cell::Cell::new): a missing link, stations of one identity, a
-    /// mean SNR that crosses carrier sense.
+    /// Returns an error in cases of [`Cell::new`](crate::cell::Cell::new): a missing link, stations
+    /// of one identity, a mean SNR that crosses carrier sense.
     pub fn new(config: &CellConfig, channel: Channel, seed: Seed) -> Result<Self, CellError> {
         let band = channel.band;
         let control = ControlRates::of(config.standard, band);
@@ -199,7 +203,7 @@ impl Medium {
         })
     }
 
-    /// A radio hands an MPDU over.
+    /// Accepts an MPDU that a radio submits.
     pub fn handle_frame(&mut self, now: Instant, from: StationId, frame: Frame) {
         debug_assert!(now >= self.now, "time does not run backwards");
         self.now = now;
@@ -213,26 +217,26 @@ impl Medium {
         }
     }
 
-    /// A radio gives up an MPDU that it handed over: it is not sent again, nor settled. What is
-    /// on the air is received.
+    /// Withdraws an MPDU that a radio submitted: it is neither sent again nor settled. A
+    /// transmission on the air continues and may be received.
     pub fn handle_withdrawal(&mut self, now: Instant, from: StationId, tag: u64) {
         debug_assert!(now >= self.now, "time does not run backwards");
         self.now = now;
         self.radios[from.index()].withdraw(tag);
     }
 
-    /// The receiver of an MPDU that was just [received](Output::Received) takes nothing, and
-    /// does not acknowledge it. To be said before time goes on.
+    /// Refuses an MPDU that was just [received](Output::Received): the receiver drops it and does
+    /// not acknowledge it. Call it before time advances.
     pub fn handle_refusal(&mut self, from: StationId, tag: u64) {
         self.radios[from.index()].refuse(tag);
     }
 
-    /// What came out.
+    /// Returns the next output.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }
 
-    /// MPDUs of a radio that are not settled.
+    /// Number of MPDUs of a radio that are not settled.
     pub fn held(&self, radio: StationId) -> usize {
         self.radios[radio.index()].held()
     }
@@ -242,7 +246,7 @@ impl Medium {
         &self.radios[radio.index()].stats
     }
 
-    /// Makes an access when it is first used.
+    /// Creates an access at its first use.
     fn prepare(&mut self, radio: StationId, access: usize) {
         if self.radios[radio.index()].has_access(access) {
             return;
@@ -255,7 +259,8 @@ impl Medium {
         state.add_access(access, contender);
     }
 
-    /// Lets an access contend if it has something to send and does not yet; whether it began to.
+    /// Lets an access contend if it has frames to send and does not contend yet; returns whether it
+    /// began to.
     fn arm(&mut self, radio: StationId, access: usize) -> bool {
         let Self { now, radios, contention, .. } = self;
         let state = &mut radios[radio.index()];
@@ -334,8 +339,8 @@ impl Machine for Medium {
         (self.next.0 < Instant::MAX).then_some(self.next)
     }
 
-    /// Does everything due up to `now`, each thing at its own instant. A driver that refuses
-    /// frames calls this for one instant at a time.
+    /// Performs all steps due up to `now`, each at its own instant. A driver that refuses frames
+    /// calls this for one instant at a time.
     fn handle_timeout(&mut self, now: Instant) {
         debug_assert!(now >= self.now, "time does not run backwards");
         while self.next.0 <= now {

@@ -1,11 +1,13 @@
 //! The physical layer: rates, PPDU durations, error model, channel.
 //!
-//! [`Rate`] is how a PPDU is sent and how long that takes, [`MuPpdu`] and
-//! [`TriggeredPpdu`] are HE PPDUs of several users, [`VhtMuPpdu`] VHT ones, [`SpatialShare`] what
-//! each receives of MU-MIMO, [`Feedback`] what it costs to sound for it; [`Timing`] and
-//! [`ControlRates`] are what the MAC derives its intervals and its control
-//! responses from; a [`Link`] is which SNR there is, and [`ErrorModel`] what
-//! becomes of a frame at it; a [`Subchannel`] is where in the band a channel is.
+//! [`Rate`] is the mode of a PPDU and determines its duration. [`MuPpdu`] and [`TriggeredPpdu`] are
+//! HE PPDUs of several users, [`VhtMuPpdu`] is their VHT form. [`SpatialShare`] gives the SINR of a
+//! user of MU-MIMO, [`Feedback`] the length of a sounding report. The MAC derives its intervals
+//! from [`Timing`] and its control responses from [`ControlRates`]. A [`Link`] gives the SNR at an
+//! instant, and [`ErrorModel`] the probability that a frame is decoded at it. A [`Subchannel`] is
+//! the position of a channel in the band.
+//!
+//! The module uses no other module of the crate.
 
 mod airtime;
 mod basic;

@@ -1,25 +1,25 @@
-//! Stations of a cell, the basic service sets they are in, and to whom a frame goes.
+//! Stations of a cell, their basic service sets, and receivers of frames.
 
 use lasthop_packet::queue::PeerId;
 
-/// A station of a cell, by index; an access point is a station too.
+/// Index of a station of a cell; access points are stations, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct StationId(pub u16);
 
 impl StationId {
-    /// As an index.
+    /// Returns the number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A basic service set of those on a channel (BSS; IEEE 802.11-2020, 4.3.2), by number: an access
-/// point and its stations. The numbers of a configuration begin at 0 and have no gap.
+/// Number of a basic service set on the channels of a cell (BSS; IEEE 802.11-2020, 4.3.2): an
+/// access point and its stations. The numbers of a configuration begin at 0 and have no gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BssId(pub u16);
 
 impl BssId {
-    /// As an index.
+    /// Returns the number as an index.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -28,14 +28,14 @@ impl BssId {
 /// The receiver of a frame on the air.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
-    /// The frame is for one station.
+    /// A single station.
     Station(StationId),
-    /// Every station that hears it (broadcast and multicast): no acknowledgement.
+    /// All stations that hear the frame (broadcast and multicast), without acknowledgement.
     Group,
 }
 
 impl From<Address> for PeerId {
-    /// The group first, then the stations, as a station's queues number them.
+    /// Returns 0 for the group, and other numbers for the stations, as in the queues of a station.
     fn from(address: Address) -> Self {
         match address {
             Address::Group => Self(0),

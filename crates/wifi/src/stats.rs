@@ -1,12 +1,12 @@
-//! Counters that a cell keeps whether or not events are recorded; the summary of a run is
-//! made of them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
+//! Counters that a cell keeps whether or not events are recorded; the summary of a run consists of
+//! them. All start at zero and grow until [`Cell::clear_stats`](crate::cell::Cell).
 
 use crate::phy::Rate;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// A weighted histogram of small whole numbers: exact below 4096, then 2048
-/// steps to the octave (0.05 % wide). The weight is a count or nanoseconds.
+/// A weighted histogram of small integers: exact below 4096, then with 2048 steps to the octave
+/// (0.05 % wide). Weights are counts or nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Levels {
     weights: Vec<u64>,
@@ -51,8 +51,8 @@ impl Levels {
         (self.total > 0).then_some(self.max)
     }
 
-    /// The least level at or below which a share `q` (0 to 1) of the weight lies;
-    /// the lower edge of its bin.
+    /// The least level at or below which a share `q` (0 to 1) of the weight lies, as the lower edge
+    /// of its bin.
     pub fn quantile(&self, q: f64) -> Option<u32> {
         if self.total == 0 {
             return None;
@@ -68,7 +68,7 @@ impl Levels {
         Some(self.max)
     }
 
-    /// Adds everything in `other`.
+    /// Adds all levels of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.weights.len() > self.weights.len() {
             self.weights.resize(other.weights.len(), 0);
@@ -102,24 +102,24 @@ impl Levels {
 /// One station's counters.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct StationStats {
-    /// Packets held (upper and driver queue, those in flight included), over
-    /// time; weights are nanoseconds.
+    /// Packets held over time (upper and driver queue, those in flight included); weights are
+    /// nanoseconds.
     pub queue_packets: Levels,
-    /// Of these, packets that left the upper queue: in the driver's queue or in flight.
-    /// Empty without a driver queue.
+    /// Packets of these that left the upper queue: in the driver's queue or in flight. Empty
+    /// without a driver queue.
     pub driver_packets: Levels,
-    /// Packets that found no room (also that for a station that cannot be
-    /// reached) or were dropped by active queue management.
+    /// Packets that exceeded the queue's limit (also that for a station that cannot be reached) or
+    /// were dropped by active queue management.
     pub queue_drops: u64,
     /// Time on the air as transmitter.
     pub airtime: Duration,
     /// MPDUs given up as their receiver (pseudo retry-out).
     pub pseudo_retry_outs: u64,
-    /// Of those, MPDUs that arrived later and were ignored.
+    /// MPDUs of these that arrived later and were ignored.
     pub pseudo_retry_outs_ignored: u64,
     /// The number of beacons sent.
     pub beacons: u64,
-    /// Times it left its channel, or dozed.
+    /// Number of times that the station left its channel, or dozed.
     pub absences: u64,
     /// Time off its channel or dozing.
     pub away: Duration,
@@ -131,10 +131,10 @@ pub struct StationStats {
     pub ps_polls: u64,
     /// QoS Null frames that begin service periods (U-APSD, announced TWT) sent, retries included.
     pub triggers: u64,
-    /// Beacons that it wanted to hear, dozing (legacy power save), and did not: lost on the air,
-    /// or before its radio was on.
+    /// Beacons that the station listened for in legacy power save, and did not decode: lost on the
+    /// air, or before its radio was on.
     pub beacons_missed: u64,
-    /// Packets given up on leaving the channel.
+    /// Packets given up when the station left the channel.
     pub off_channel_drops: u64,
 }
 
@@ -145,7 +145,7 @@ pub struct LinkStats {
     pub ppdus: u64,
     /// Data MPDUs sent, retransmissions included.
     pub mpdus: u64,
-    /// Of those, retransmissions.
+    /// Data MPDUs of these that were retransmissions.
     pub mpdu_retries: u64,
     /// The number of data MPDUs acknowledged.
     pub mpdus_acked: u64,
@@ -159,7 +159,7 @@ pub struct LinkStats {
     pub rts: u64,
     /// Block Ack Requests sent.
     pub block_ack_requests: u64,
-    /// Data MPDUs in a PPDU; weights are PPDUs.
+    /// Number of data MPDUs in a PPDU; weights are PPDUs.
     pub mpdus_per_ppdu: Levels,
     /// Data PPDUs by rate.
     pub ppdus_by_rate: Vec<(Rate, u64)>,

@@ -1,17 +1,19 @@
 //! Frames and radiotap headers as bytes.
 //!
-//! Two levels for each format. A *view* ([`frame::View`], [`radiotap::View`],
-//! [`elements::Element`]) borrows bytes, checks only that the header is there,
-//! and reads fields on demand. A *`Repr`* holds sane values: `parse` makes one
-//! from a view, `buffer_len` says how long it will be, `emit` appends it to a
-//! `Vec<u8>`. Codes that are not known survive the round trip; reserved bits
-//! are read as don't-care and written as zero.
+//! Each format has two levels. A *view* ([`frame::View`], [`radiotap::View`],
+//! [`elements::Element`]) borrows bytes, checks only that the header is complete, and reads fields
+//! on demand. A *`Repr`* holds plain values: `parse` makes one from a view, `buffer_len` returns
+//! its encoded length, `emit` appends it to a `Vec<u8>`. Unknown codes survive the round trip;
+//! reserved bits are ignored when read and written as zero.
 //!
-//! From the outside in:
+//! The module uses the rates, widths and resource units of `phy` and the type of an operating mode;
+//! it contains no machine.
 //!
-//! | module | what it is | clause (IEEE 802.11-2020) |
+//! The modules from the outside in:
+//!
+//! | module | content | clause (IEEE 802.11-2020) |
 //! |---|---|---|
-//! | [`radiotap`] | what the receiver knew about a frame | radiotap.org |
+//! | [`radiotap`] | the receiver's knowledge of a frame | radiotap.org |
 //! | [`ampdu`] | MPDU delimiters, resynchronisation | 9.7 |
 //! | [`frame`] | the MAC header, whole MPDUs | 9.2, 9.3 |
 //! | [`fcs`] | frame check sequence | 9.2.4.8 |
@@ -50,9 +52,9 @@
 //! # Ok::<(), lasthop_wifi::wire::Error>(())
 //! ```
 //!
-//! Nothing here panics, whatever the bytes. An [`Error`] names layer, field and
-//! byte offset. Not read: protocol version 1 (S1G), encrypted bodies, mesh
-//! control, HT Control beyond skipping it, radiotap TLVs of vendors and of S1G.
+//! No function panics, whatever the bytes. An [`Error`] names layer, field and byte offset. Not
+//! read: protocol version 1 (S1G), encrypted bodies, mesh control, the content of HT Control,
+//! radiotap TLVs of vendors and of S1G.
 
 pub mod action;
 pub mod ampdu;

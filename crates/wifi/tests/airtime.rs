@@ -1,7 +1,7 @@
-//! Data rates and PPDU durations against ns-3 3.37 (`data/phy_tables.csv`):
-//! every row to the nanosecond. One deviation is the standard's: ns-3 ends a
-//! short-GI PPDU on a multiple of 3.6 us, 19.4.3 rounds the data part up to a
-//! multiple of 4 us; the test demands exactly that difference.
+//! Data rates and PPDU durations against ns-3 3.37 (`data/phy_tables.csv`): every row to the
+//! nanosecond. One difference follows from the standard: ns-3 ends a short-GI PPDU on a multiple of
+//! 3.6 us, whereas 19.4.3 rounds the data part up to a multiple of 4 us. The test requires exactly
+//! that difference.
 
 #![expect(clippy::unwrap_used, reason = "a malformed row is a failed test")]
 

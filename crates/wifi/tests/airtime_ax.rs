@@ -1,18 +1,15 @@
 //! Data rates and PPDU durations of 802.11ac and 802.11ax against ns-3 3.37
-//! (`data/phy_tables_ax.csv`, `data/phy_tables_ax_mu.csv`): every row to the
-//! nanosecond, after what ns-3 does otherwise than the standard. Each departure is
-//! demanded to be exactly that:
+//! (`data/phy_tables_ax.csv`, `data/phy_tables_ax_mu.csv`): every row to the nanosecond, after the
+//! known differences between ns-3 and the standard. The test requires exactly these differences:
 //!
 //! - VHT: no VHT-SIG-B (4 us); the short guard interval is not rounded up to 4 us.
 //! - VHT: there is MCS 9 with three streams in 160 MHz, in three rows.
-//! - HE: an HE-LTF takes 8 us whatever the guard interval; the data part is whole
-//!   symbols with one BCC tail, and N_DBPS is not rounded down (MCS 9 on 996 tones);
-//!   no packet extension.
+//! - HE: an HE-LTF takes 8 us with any guard interval; the data part is whole symbols with one BCC
+//!   tail, and N_DBPS is not rounded down (MCS 9 on 996 tones); no packet extension.
 //! - HE-SIG-B: the middle 26-tone RU of 80 MHz has no user field, a user of an RU of
 //!   484 or 996 tones has one in both content channels, of twice 996 two in both.
 //!
-//! How many rows differ by what was counted by another program, written from the
-//! clauses alone.
+//! Another program, written from the clauses alone, counted the rows that differ.
 
 #![expect(clippy::unwrap_used, reason = "a malformed row is a failed test")]
 
@@ -21,11 +18,11 @@ use lasthop_wifi::phy::{
     RuSize, SignalB, TriggeredPpdu,
 };
 
-/// An HE-LTF of ns-3.
+/// Duration of an HE-LTF in ns-3.
 const LTF_NS: u64 = 8_000;
 const BAND: Band = Band::Ghz5;
 
-/// A row by the names of its table's columns.
+/// A row, with the names of its table's columns.
 struct Row {
     columns: Vec<&'static str>,
     values: Vec<&'static str>,
@@ -55,8 +52,8 @@ impl Row {
         }
     }
 
-    /// ns-3 has no HE-LTF sizes: those that the standard has with each interval for
-    /// both one and several users.
+    /// Guard interval with an HE-LTF size, which ns-3 lacks: the size that the standard has with
+    /// each interval for both one and several users.
     fn he_guard_interval(&self) -> HeGuardInterval {
         match self.text("gi_ns") {
             "800" => HeGuardInterval::Ns800Ltf2x,
@@ -291,10 +288,10 @@ fn he_trigger_based_durations_are_those_of_ns3() {
     assert_eq!((rows, shorter_or_longer), (440, [7, 428, 5]));
 }
 
-/// Demands that ns-3's data part is whole symbols with a BCC tail, and ours whole
-/// symbols with a tail where the code is BCC, and one more where LDPC has an extra
-/// segment in a symbol of its own. Returns 0 if ours is a symbol shorter than ns-3's,
-/// 1 if both are equal and 2 if it is a symbol longer.
+/// Checks that ns-3's data part is whole symbols with a BCC tail, and that of the crate whole
+/// symbols with a tail if the code is BCC, and one more if LDPC has an extra segment in a separate
+/// symbol. Returns 0 if the crate's is a symbol shorter than ns-3's, 1 if both are equal and 2 if
+/// it is a symbol longer.
 fn he_data(row: &Row, size: RuSize, ours: u64, what: &str) -> usize {
     let theirs = row.nanoseconds("ppdu_us") - row.nanoseconds("preamble_header_us");
     assert_eq!(theirs, he_data_of_ns3(row, size), "{what}");

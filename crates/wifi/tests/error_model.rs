@@ -1,9 +1,9 @@
 //! The error model against ns-3 3.37 (`data/per_tables.csv`, 1 stream, 20 MHz,
 //! SNR in whole decibels).
 //!
-//! The closed forms are judged row by row and at 10 % and 1 % PER; ns-3's own
-//! "Table" model is read as rows of a `PerTable`, and its curves of another
-//! length judge what the table makes of lengths that it was not given.
+//! The closed forms are compared row by row and at 10 % and 1 % PER. The rows of ns-3's "Table"
+//! model form a `PerTable`, and its curves of another length judge the table's interpolation over
+//! the length.
 
 use lasthop_units::{Db, Probability};
 use lasthop_wifi::phy::{
@@ -59,7 +59,7 @@ fn crossing(rows: &[PerRow], per: f64) -> Option<f64> {
     })
 }
 
-/// How far `model` is from `rows` at 10 % and 1 % PER in dB, where those lie inside.
+/// Distance of `model` from `rows` at 10 % and 1 % PER in dB, if the rows contain these.
 fn off_by(model: &ErrorModel, rows: &[PerRow]) -> Vec<f64> {
     [0.1, 0.01]
         .into_iter()
@@ -125,7 +125,7 @@ fn closed_forms_up_to_1024_qam_are_those_of_ns3() {
     assert_eq!(rows, 379);
 }
 
-/// The curves of `model` that a filter lets through, as a table.
+/// The curves of `model` that a filter accepts, as a table.
 fn table(model: &str, keep: impl Fn(&str, u32) -> bool) -> ErrorModel {
     let curves = curves(model).into_iter().filter(|((mode, bytes), _)| keep(mode, *bytes));
     let rows = curves.flat_map(|(_, rows)| rows).collect();

@@ -1,6 +1,6 @@
-//! Packet error rates of the convolutional code and LDPC against ns-3 3.37's simulated
-//! curves for HE (`data/per_simulated_ax.csv`: one stream in 20 MHz, every quarter of a
-//! decibel where the rate is neither 0 nor 1). The model keeps five points of each.
+//! Packet error rates of the convolutional code and LDPC against ns-3 3.37's simulated curves for
+//! HE (`data/per_simulated_ax.csv`: one stream in 20 MHz, every quarter of a decibel where the rate
+//! is neither 0 nor 1). The model keeps five points of each curve.
 
 use lasthop_units::Db;
 use lasthop_wifi::phy::{ChannelWidth, ErrorModel, HeGuardInterval, Rate};

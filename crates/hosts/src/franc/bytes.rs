@@ -24,11 +24,11 @@ const CHECKSUM_AT: core::ops::Range<usize> = 10..12;
 /// Length of the header of an Ethernet frame (IEEE 802.3, 3.1.1).
 const ETHERNET_BYTES: usize = 14;
 const SOURCE_AT: usize = 12;
-/// What Linux announces on Ethernet.
+/// Options that Linux announces on Ethernet.
 const ANNOUNCED: Announced =
     Announced { segment_bytes: 1_460, sack: true, window_shift: Announced::WINDOW_SHIFT };
 
-/// What distinguishes the packets inside a link.
+/// Key that distinguishes the packets inside a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
     /// The mark of a TCP segment: source address, ports and identification.
@@ -69,7 +69,7 @@ impl Mark {
     }
 }
 
-/// What [`of`] puts into a packet.
+/// Input of [`of`].
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
     /// The packet to make bytes of.
@@ -78,8 +78,8 @@ pub struct Made<'a> {
     pub segment: Option<&'a Segment>,
     /// Number of the packet in its link.
     pub number: u32,
-    /// Number of the packet in its connection and direction; of the packet of which
-    /// it is a part. Not used for others.
+    /// Number of the packet in its connection and direction; for a part, that of the whole packet.
+    /// Other packets do not use it.
     pub identification: u16,
 }
 
@@ -221,8 +221,8 @@ mod tests {
         assert_eq!([source[0], destination[0]], [10; 2]);
     }
 
-    /// A queue may mark a driver's packet (RFC 3168) and change its checksum with that; it is
-    /// still the same packet. Any other byte makes another one.
+    /// A queue may mark a driver's packet (RFC 3168), which changes its checksum; the packet is
+    /// still the same. A change of any other byte makes another packet.
     #[test]
     fn a_mark_survives_congestion_and_nothing_else() {
         let packet = Packet { ecn_capable: true, ..Packet::new(0, 60, Instant::ZERO) };

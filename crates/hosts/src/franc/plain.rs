@@ -1,6 +1,5 @@
-//! The program with which the paper compares FRANC (its figure 7): it forwards every
-//! packet in a frame of its own, and injects losses. Leaves out coding, retransmissions
-//! and any header of its own.
+//! The program with which the paper compares FRANC (its figure 7): it forwards every packet in a
+//! separate frame, and injects losses. Left out: coding, retransmissions, and headers.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -11,8 +10,8 @@ use lasthop_units::{Probability, Stream};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plain {
     packets_max: usize,
-    /// Probability of losing a frame, and the stream to draw from, by index of the node
-    /// that sent it.
+    /// Probability of losing a frame, and the stream to draw from, by index of the node that sent
+    /// it.
     loss_from: Vec<(Probability, Stream)>,
     /// Packets to send, each with the index of the next node.
     leaving: VecDeque<(usize, Vec<u8>)>,

@@ -1,5 +1,5 @@
-//! A queue of known length is measured: the number of packets that it holds comes out,
-//! whichever host measures and whatever the other one's clock shows.
+//! A queue of known length is measured: the result is the number of packets that it holds, for
+//! either measuring host and any clock of the other one.
 
 use super::bed::*;
 use crate::{ApqEnding, ApqFlow, Flow, FlowKind};
@@ -19,7 +19,8 @@ fn network() -> NetworkConfig {
     chain([[limited(rate, QUEUE_PACKETS, 5), delay(5)]])
 }
 
-/// Two sessions. `direction` is that of the queue as the host that measures sees it.
+/// An APQ flow with two sessions. `direction` is that of the queue as the host that measures sees
+/// it.
 fn apq(direction: Direction, measured_by_sender: bool, far_clock: HostClock) -> Flow {
     let method = Method::Exact(ExactConfig {
         saturation_pps: Some(400.0),
@@ -90,7 +91,7 @@ fn a_run_may_end_before_the_measurement() {
     assert_eq!(report.directions[0].sizes[0].sessions.len(), 1);
 }
 
-/// Other flows go on to the end of the run.
+/// Other flows continue to the end of the run.
 #[test]
 fn a_run_goes_on_while_other_flows_do() {
     let kind = FlowKind::Ping { interval: Duration::from_secs(1), bytes: 84 };

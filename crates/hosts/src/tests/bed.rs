@@ -1,5 +1,5 @@
-//! The network of the tests: nodes in a chain, a wire between each and the next, and a
-//! sink that records what is reported.
+//! The network of the tests: nodes in a chain, a wire between each and the next, and a sink that
+//! records the reports.
 
 use crate::sink::{Frames, Sink};
 use crate::{
@@ -18,7 +18,7 @@ use lasthop_tcp::Segment;
 use lasthop_tcp::wire::{Announced, Header};
 use lasthop_units::{Bitrate, Duration, Identity, Instant, Probability, Seed};
 
-/// What was reported.
+/// Reports that the sink recorded.
 #[derive(Default)]
 pub struct Log {
     pub wants_segments: bool,
@@ -39,13 +39,13 @@ pub struct Log {
 }
 
 impl Log {
-    /// When packets of `flow` from `node` were sent.
+    /// Instants at which packets of `flow` from `node` were sent.
     pub fn sent_by(&self, flow: u16, node: u16) -> Vec<Instant> {
         let of_flow = self.sent.iter().filter(|(_, p)| p.flow == FlowId(flow));
         of_flow.filter(|(_, p)| p.source == NodeId(node)).map(|(at, _)| *at).collect()
     }
 
-    /// When and with which tag packets of `flow` arrived at `node`.
+    /// Instants and tags of packets of `flow` that arrived at `node`.
     pub fn arrived_at(&self, flow: u16, node: u16) -> Vec<(Instant, u64)> {
         let of_flow = self.arrived.iter().filter(|(_, _, p)| p.flow == FlowId(flow));
         of_flow.filter(|(_, at, _)| *at == NodeId(node)).map(|(at, _, p)| (*at, p.tag)).collect()
@@ -108,7 +108,7 @@ impl Sink for Log {
     }
 }
 
-/// Hosts, and what they reported.
+/// Hosts with the recorded reports.
 pub struct Bed {
     pub hosts: Hosts,
     pub log: Log,
@@ -127,7 +127,7 @@ impl Bed {
         bed
     }
 
-    /// Does everything due by `until`. Returns whether measurements have ended the run.
+    /// Performs all steps due by `until`. Returns whether measurements have ended the run.
     pub fn run_until(&mut self, until: Instant, frames: Frames<'_>) -> bool {
         while let Some(now) = self.hosts.step(until, &mut self.log, frames) {
             assert!(now <= until, "{now} is after {until}");
@@ -165,7 +165,7 @@ pub fn delay(ms: u64) -> CableConfig {
     CableConfig { delay: Duration::from_millis(ms), ..CableConfig::default() }
 }
 
-/// A wire with a rate, and in front of it a queue of `packets`.
+/// A wire with a rate and a queue of `packets` in front of it.
 pub fn limited(rate: Bitrate, packets: u32, ms: u64) -> CableConfig {
     let queue = QueueConfig::DropTail { limit: Limit::Packets(packets) };
     CableConfig { rate: Some(rate), queue, ..delay(ms) }
@@ -189,8 +189,7 @@ fn identity(number: usize) -> Identity {
     Identity::numbered(number as u64)
 }
 
-/// Nodes 0 to the number of `wires`: there is one from each to the next, with the cables
-/// there and back.
+/// A chain of nodes 0 to the number of `wires`, with the cables from each to the next and back.
 pub fn chain(wires: impl IntoIterator<Item = [CableConfig; 2]>) -> NetworkConfig {
     let wires: Vec<_> = wires
         .into_iter()
@@ -223,7 +222,7 @@ pub fn hosts(nodes: usize, flows: Vec<Flow>, end: Instant) -> HostsConfig {
     }
 }
 
-/// The same with a coded link.
+/// The same configuration with a coded link.
 pub fn with_link(config: HostsConfig, link: FrancLink) -> HostsConfig {
     HostsConfig { francs: [link].into(), ..config }
 }
@@ -248,7 +247,7 @@ pub fn cbr(name: &str, from: u16, to: u16) -> Flow {
     flow(name, from, to, FlowKind::Udp(SourceConfig::Cbr { rate, bytes: 1_000 }))
 }
 
-/// As many packets of 1 000 bytes as the queue takes.
+/// A saturated flow of packets of 1 000 bytes.
 pub fn saturated(name: &str, from: u16, to: u16) -> Flow {
     flow(name, from, to, FlowKind::Udp(SourceConfig::Saturated { bytes: 1_000 }))
 }

@@ -1,5 +1,5 @@
-//! Coded links: what enters at one end comes out at the other, unchanged, once and in
-//! order, or is reported as dropped; where the machines are, who fails, who overhears.
+//! Coded links: each packet that enters at one end leaves at the other, unchanged, once and in
+//! order, or is reported as dropped; places of the machines, outages, overhearing.
 
 use super::bed::*;
 use crate::{
@@ -45,7 +45,7 @@ fn coded(configs: impl IntoIterator<Item = Config>) -> Vec<FrancMachine> {
     configs.into_iter().map(|config| FrancMachine::Coded(Box::new(config))).collect()
 }
 
-/// Machines that lose what comes from each other with these probabilities.
+/// Machines that lose each other's frames with these probabilities.
 fn plain<const N: usize>(loss_from: [[f64; N]; N], packets_max: u32) -> Vec<FrancMachine> {
     let machine = |loss: &[f64; N]| FrancMachine::Plain {
         packets_max,
@@ -141,8 +141,8 @@ fn tcp_sees_no_losses() {
     assert_eq!(data.max(), Some(1_200));
 }
 
-/// While an end is dead, what reaches it is dropped there; afterwards it is another
-/// machine. Counters go on.
+/// During an outage of an end, packets that reach it are dropped there; afterwards another machine
+/// runs. The counters continue meanwhile.
 #[test]
 fn an_outage_loses_what_comes_meanwhile() {
     let machines = coded([end(1, 2, 2, 0), end(2, 1, 1, 0)]);
@@ -176,8 +176,8 @@ fn an_outage_loses_what_comes_meanwhile() {
     assert_eq!(log.francs[0].nodes[0].stats.packets_in, 201);
 }
 
-/// Of what enters at the other end meanwhile, nothing is forgotten: what does not come out
-/// is missing before the first that does, and is reported as dropped.
+/// Packets that enter at the other end meanwhile are all accounted for: a packet that does not
+/// leave is missing before the first that does, and is reported as dropped.
 #[test]
 fn what_an_outage_swallows_is_reported() {
     let machines = coded([end(1, 2, 2, 0), end(2, 1, 1, 0)]);
@@ -267,8 +267,8 @@ fn a_plain_link_loses_what_it_injects() {
     assert_eq!(stats[1].datagram_bytes_received, 1_000 * relayed);
 }
 
-/// Nothing leaves at the instant of a burst: of ten packets two are in the interface,
-/// three in the program, and the rest is dropped.
+/// No packet leaves at the instant of a burst: of ten packets two are in the interface, three in
+/// the program, and the rest is dropped.
 #[test]
 fn a_plain_link_holds_what_it_may() {
     let link = FrancLink { interface_packets: Some(2), ..link(0, plain([[0.0; 2]; 2], 3)) };
@@ -404,7 +404,7 @@ fn cell_at(rate: Rate, standard: Standard, rx_interrupt: RxInterrupt) -> Network
     NetworkConfig { nodes: (0..3).map(node).collect(), cell: Some(cell), wires: vec![] }
 }
 
-/// A helper overhears what an end does not get, and sends combinations of it.
+/// A helper overhears frames that an end misses, and sends combinations of them.
 #[test]
 fn a_helper_helps() {
     let loss = Probability::new(0.4).expect("a probability");
@@ -430,7 +430,7 @@ fn a_helper_helps() {
     assert!(hops.contains(&(2, 1)), "{hops:?}");
 }
 
-/// What an A-MPDU carries is overheard as well, whether its receiver has each MPDU at its end or
+/// MPDUs of an A-MPDU are overheard as well, whether the receiver delivers each MPDU at its end or
 /// all at the end of the PPDU.
 #[test]
 fn aggregates_are_overheard() {

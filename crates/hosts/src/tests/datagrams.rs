@@ -71,7 +71,7 @@ fn pings_are_answered_at_once_and_once() {
     }
 }
 
-/// Requests and answers that are lost give no time; others do, with their own.
+/// Lost requests and answers yield no round-trip time; others yield their own.
 #[test]
 fn a_ping_that_is_lost_is_lost() {
     let kind = FlowKind::Ping { interval: MS, bytes: 84 };
@@ -90,8 +90,8 @@ fn a_ping_that_is_lost_is_lost() {
     assert!((trips - 1_120.0).abs() < 4.0 * libm::sqrt(1_120.0 * 0.44), "{trips}");
 }
 
-/// How many packets `node` has sent that are not in transmission yet, after each instant
-/// at which it sent: a packet arrives a transmission and a delay after it begins.
+/// Number of packets from `node` that are not in transmission yet, after each instant at which it
+/// sent: a packet arrives one transmission and one delay after it begins.
 fn waiting(log: &Log, node: u16, delay: Duration) -> Vec<(Instant, usize)> {
     let sent = log.sent.iter().filter(|(_, p)| p.source == NodeId(node)).map(|(at, _)| *at);
     let mut instants: Vec<Instant> = sent.clone().collect();
@@ -179,7 +179,7 @@ fn a_saturated_flow_counts_parts() {
     assert!((arrived - 99.9 / whole).abs() <= 1.0, "{arrived}");
 }
 
-/// At one instant flows act in the order of their names, whatever their numbers are.
+/// At one instant flows act in the order of their names, independent of their numbers.
 #[test]
 fn names_decide_who_is_first() {
     let flows = vec![cbr("b", 0, 1), cbr("c", 0, 1), cbr("a", 0, 1)];
@@ -190,8 +190,8 @@ fn names_decide_who_is_first() {
     assert_eq!(order, [2, 0, 1].repeat(4));
 }
 
-/// Datagrams of different flows, and of one name in different runs, are the same whatever
-/// else there is.
+/// The name of a flow determines its datagrams: other flows do not change them, and flows of
+/// different names differ.
 #[test]
 fn a_flow_draws_from_a_stream_of_its_own() {
     let poisson = |name| {

@@ -1,5 +1,5 @@
-//! What a driver in real time relies on: its packets come out again, each once; wake-ups
-//! have their instant; the backlogs of flows between a kernel's sockets are counted.
+//! Guarantees for a driver in real time: each of its packets leaves once; wake-ups have their
+//! instant; the backlogs of flows between a kernel's sockets are counted.
 
 use super::bed::*;
 use crate::hosts::HostsReason;
@@ -87,7 +87,7 @@ fn a_queue_that_became_shorter_is_reported_once() {
     assert!(bed.hosts.take_room(), "the second has left the queue");
 }
 
-/// What is due next is what is done next, and nothing is done before.
+/// The announced step is the next one, and no step happens before it.
 #[test]
 fn wake_ups_have_their_instant_and_their_reason() {
     let one = Flow { start: ms(5), stop: Some(us(8_500)), ..cbr("one", 0, 1) };
@@ -122,7 +122,7 @@ fn wake_ups_have_their_instant_and_their_reason() {
     assert_eq!((bed.log.sent.len(), bed.log.arrived.len()), (4, 4));
 }
 
-/// All that is due by an instant is done by one call, and nothing later.
+/// One call performs all steps due by an instant, and no later one.
 #[test]
 fn a_wake_up_does_all_that_is_due() {
     let mut bed = Bed::new(&hosts(2, vec![cbr("one", 0, 1)], ms(50)), &chain([both(&delay(2))]));
@@ -146,7 +146,7 @@ fn counters_restart_after_the_warm_up() {
     assert_eq!(stats.wires[0].2.packets, 99);
 }
 
-/// What is in the background uses the network, and its packets are of no flow.
+/// Background flows use the network, and their packets are of no flow.
 #[test]
 fn background_is_of_no_flow() {
     let config = HostsConfig {
@@ -159,7 +159,7 @@ fn background_is_of_no_flow() {
     assert_eq!(stats.wires.iter().map(|wire| wire.2.packets).collect::<Vec<_>>(), [9, 9]);
 }
 
-/// Whoever sends has a path to whom it sends, also in the background.
+/// Every sender has a path to its receiver, also in the background.
 #[test]
 fn flows_between_trees_are_refused() {
     let mut network = chain([both(&delay(1)), both(&delay(1))]);
@@ -186,7 +186,8 @@ fn kernels(flow: Flow) -> Flow {
     Flow { endpoints: Endpoints::Kernel, ..flow }
 }
 
-/// A saturated flow between sockets: what its queue should hold, holds, and has taken.
+/// A saturated flow between sockets: the target of its queue, the packets held, and the packets
+/// entered.
 #[test]
 fn the_backlog_of_a_kernels_flow_is_counted() {
     let flows = vec![
@@ -226,7 +227,7 @@ fn the_backlog_of_a_kernels_flow_is_counted() {
     assert!(bed.log.sent.iter().any(|(at, packet)| packet.flow == FlowId(2) && *at == ms(500)));
 }
 
-/// Only measurements end a run before its time, and only when there is nothing else.
+/// Only measurements end a run before its time, and only without other flows.
 #[test]
 fn a_run_without_measurements_is_not_done() {
     let ping = FlowKind::Ping { interval: MS, bytes: 84 };
@@ -240,7 +241,7 @@ fn a_run_without_measurements_is_not_done() {
     }
 }
 
-/// A sink that implements nothing costs nothing: no machine records anything for it.
+/// A sink that implements nothing costs nothing: no machine records for it.
 #[test]
 fn a_sink_wants_nothing_unless_it_says_so() {
     assert!(!NoSink.wants_events() && !NoSink.wants_segments());

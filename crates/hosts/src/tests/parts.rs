@@ -6,7 +6,7 @@ use crate::in_flight::InFlight;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 
-/// A tag is of one packet only, also after its slot is used again.
+/// A tag belongs to one packet only, also after its slot is used again.
 #[test]
 fn a_packet_that_has_ended_has_no_content() {
     let mut in_flight = InFlight::default();
@@ -62,7 +62,7 @@ proptest! {
         }
     }
 
-    /// Events come by time, those of one instant in the order in which they were pushed.
+    /// Events are in order of time, those of one instant in the order in which they were pushed.
     #[test]
     fn events_of_one_instant_keep_their_order(times in prop::collection::vec(0..5u64, 0..30)) {
         let mut queue = EventQueue::default();

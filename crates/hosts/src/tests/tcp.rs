@@ -1,5 +1,5 @@
-//! TCP flows: the times of a handshake and of data on a wire without a rate, what the
-//! application at the other end reads and when, and what waits in the sender's node.
+//! TCP flows: the times of a handshake and of data on a wire without a rate, the data that the
+//! other application reads and when, and the segments that wait in the sender's node.
 
 use super::bed::*;
 use crate::{Flow, FlowKind, HostsError, TcpApplication, TcpFlow};
@@ -71,8 +71,8 @@ fn a_message_takes_one_and_a_half_round_trips() {
     }
 }
 
-/// Segments are as long as the path allows, in both directions, and each is
-/// reported before it is sent; what the SYN announces is the MTU less 40 (RFC 9293, 3.7.1).
+/// Segments are as long as the path permits, in both directions, and each is reported before it is
+/// sent; the SYN announces the MTU less 40 (RFC 9293, 3.7.1).
 #[test]
 fn segments_fill_the_mtu_of_the_path() {
     let mut network = chain([both(&delay(1)), both(&delay(1))]);
@@ -115,7 +115,7 @@ fn segments_fill_the_mtu_of_the_path() {
     assert!(Bed::new(&config, &network).run().0.segments.is_empty());
 }
 
-/// All bytes arrive although segments are lost, and what is lost is sent again.
+/// All bytes arrive although segments are lost, because lost segments are retransmitted.
 #[test]
 fn what_is_lost_is_sent_again() {
     let wires = [lossy(limited(PACKET_A_MS, 1_000, 5), 0.03), delay(5)];
@@ -168,7 +168,7 @@ fn a_limited_application_writes_chunk_by_chunk() {
     assert_eq!(log.samples.last().map(|s| s.1.bytes_acked), Some(100_000));
 }
 
-/// A response takes a round trip, and after the time to think there is another request.
+/// A response takes a round trip, and another request follows after the think time.
 #[test]
 fn requests_follow_responses() {
     let kind = TcpApplication::Requests {
@@ -194,7 +194,7 @@ fn requests_follow_responses() {
     assert_eq!(data(&log, 0, 552), (0..9).map(|n| ms(20 + 50 * n)).collect::<Vec<_>>());
 }
 
-/// What is not sent when the flow stops is discarded; what was sent is delivered.
+/// Unsent data is discarded when the flow stops; sent data is delivered.
 #[test]
 fn a_flow_that_stops_sends_nothing_new() {
     for (flow, least) in [
@@ -216,9 +216,9 @@ fn a_flow_that_stops_sends_nothing_new() {
     }
 }
 
-/// Small queues bound what waits in the sender's own interface: without them the whole window
-/// does, as it does before a line, which is another box, whatever they say. A bulk transfer
-/// fills the wire either way.
+/// Small queues limit the data in the sender's interface. Without them the whole window waits
+/// there, as it does in front of a line, which is another device, with or without small queues. A
+/// bulk transfer fills the wire in either case.
 #[test]
 fn small_queues_bound_what_waits() {
     let line = limited(PACKET_A_MS, 5_000, 50);
@@ -252,8 +252,8 @@ fn small_queues_bound_what_waits() {
     assert_eq!(most(&line, fixed), free);
 }
 
-/// A full queue of the sender's own node refuses segments of a kernel that lets it, so
-/// none is lost; otherwise it drops them.
+/// A full queue of the sender's node refuses segments if the kernel supports that, so none is lost;
+/// otherwise it drops them.
 #[test]
 fn a_full_queue_refuses_or_drops() {
     let network = chain([both(&limited(PACKET_A_MS, 20, 20))]);

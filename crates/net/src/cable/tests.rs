@@ -47,8 +47,8 @@ fn packets_take_turns_and_then_travel() {
     assert_eq!(arrivals[2].1.parts.total(), Duration::from_nanos(5_360_000));
 }
 
-/// Which packets are watched changes nothing: those wait whose transmission has not begun,
-/// whenever somebody asks.
+/// Watching packets changes no result: at any instant, the packets whose transmission has not begun
+/// wait.
 #[test]
 fn packets_wait_until_their_transmission_begins() {
     // 1 486 bytes take 120 us.
@@ -302,7 +302,7 @@ proptest! {
         prop_assert_eq!(wire.queue_packets(now + Duration::from_secs(10)), 0);
     }
 
-    /// Watching the queue changes nothing, nor does it that the cable may be changed: the same
+    /// Neither watching the queue nor a cable that may be changed alters the result: the same
     /// packets arrive at the same instants, the same ones are dropped, and as many wait.
     #[test]
     fn watching_changes_nothing(
@@ -349,9 +349,9 @@ proptest! {
         prop_assert_eq!(&watched, &adjustable);
     }
 
-    /// A wire that may lose packets keeps those in its queue whose release has to be
-    /// reported; a wire without losses sends them on at once. Both wake up at the same
-    /// instants and report the same.
+    /// A wire that may lose packets keeps those in its queue whose release is to be reported; a
+    /// wire without losses sends them ahead at once. Both wake up at the same instants and report
+    /// the same.
     #[test]
     fn what_is_on_its_way_is_released_as_if_it_waited(
         steps in prop::collection::vec((0..40_000u64, 40..1500u16, 0..4u8), 1..300),
@@ -392,8 +392,7 @@ proptest! {
     }
 }
 
-/// Packets sent on ahead of a drop-tail queue arrive as late as packets that wait in
-/// another queue.
+/// Packets sent ahead of a drop-tail queue arrive as late as packets that wait in another queue.
 #[test]
 fn a_queue_drains_at_the_rate_of_the_moment() {
     let changes = [(20, 2), (60, 8)].map(|(ms, mbps)| RateChange {

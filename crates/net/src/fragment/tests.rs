@@ -1,6 +1,5 @@
-//! Tests against the example of RFC 791 (appendix A, example 2), against a reference
-//! that cuts real bytes as section 3.2 says, and of the limits of the receiver in time
-//! and memory.
+//! Tests against the example of RFC 791 (appendix A, example 2) and against a reference that cuts
+//! real bytes by section 3.2, and tests of the receiver's limits in time and memory.
 
 use super::*;
 use alloc::vec::Vec;

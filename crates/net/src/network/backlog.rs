@@ -1,10 +1,10 @@
-//! How many packets saturated flows keep in the first queue on their path. Both drivers
-//! ask here, so that a saturated flow behaves alike under both clocks.
+//! Number of packets that saturated flows keep in the first queue on their path. Both drivers use
+//! it, so that a saturated flow behaves alike under both clocks.
 //!
-//! Each flow keeps packets of its own, whatever the rate at which those of others
-//! leave: an access category, or a station in a fair queue, is served only while it has
-//! packets waiting. Flows that share a queue share its limit evenly. A packet longer
-//! than the MTU counts as its parts.
+//! Each flow keeps separate packets, independent of the rates at which those of others leave: an
+//! access category, or a station in a fair queue, is served only while it has packets waiting.
+//! Flows that share a queue share its limit evenly. A packet longer than the MTU counts as its
+//! parts.
 
 use super::route::Hop;
 use super::{Network, NetworkConfig};
@@ -13,33 +13,33 @@ use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, NodeId};
 use lasthop_units::Instant;
 
-/// Most packets that a flow keeps in a queue with active management: far more than an
-/// aggregate holds, and few enough for the queue to handle.
+/// Limit of packets that a flow keeps in a queue with active management: far more than an aggregate
+/// holds, and few enough for the queue to handle.
 const MANAGED_PACKETS_MAX: u32 = 1_000;
 
 /// A flow that always has packets to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SaturatedFlow {
-    /// The node at which it starts.
+    /// The node at which the flow starts.
     pub from: NodeId,
-    /// The node at which it ends.
+    /// The node at which the flow ends.
     pub to: NodeId,
     /// Access category of its packets.
     pub access_category: AccessCategory,
     /// Length of a packet in bytes.
     pub bytes: u16,
-    /// When it starts.
+    /// Instant at which the flow starts.
     pub start: Instant,
-    /// When it ends.
+    /// Instant at which the flow ends.
     pub stop: Instant,
 }
 
-/// How many packets each saturated flow keeps; a flow is known by its index among those
-/// given to [`Backlogs::new`].
+/// Number of packets that each saturated flow keeps; flows are identified by their index among
+/// those given to [`Backlogs::new`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backlogs {
     flows: Vec<Entry>,
-    /// When flows start or end, in order; the first `changed` are past.
+    /// Instants at which flows start or end, in order; the first `changed` are past.
     changes: Vec<Instant>,
     changed: usize,
 }
@@ -50,7 +50,7 @@ struct Entry {
     queue: FirstQueue,
     /// Limit of the queue, in packets as they are put on the link.
     limit: u32,
-    /// Most packets of one flow, however many flows share the queue.
+    /// Limit of the packets of one flow, independent of the number of flows that share the queue.
     flow_limit: u32,
     /// Number of packets on the link that a packet of the flow becomes.
     parts: u32,
@@ -106,8 +106,8 @@ impl Backlogs {
         Self { flows, changes, changed: 0 }
     }
 
-    /// The number of packets that the flow should keep at its source at `now`; 0 before
-    /// it starts and after it ends. `now` never decreases.
+    /// The number of packets that the flow should keep at its source at `now`; 0 before it starts
+    /// and after it ends. `now` must never decrease.
     pub fn target(&mut self, now: Instant, flow: usize) -> u32 {
         if self.changes.get(self.changed).is_some_and(|change| *change <= now) {
             self.changed = self.changes.partition_point(|change| *change <= now);

@@ -1,4 +1,4 @@
-//! What becomes different while a network runs.
+//! Changes of a network during the run.
 
 use super::{DirectedWire, Network};
 use crate::cable::CableConfig;
@@ -9,70 +9,69 @@ use lasthop_units::{Db, Instant, Probability};
 use lasthop_wifi::cell::{AdjustError, Adjustment, OperatingMode};
 use lasthop_wifi::mac::scan::ScanConfig;
 
-/// A change while a network runs.
+/// A change during the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// At the radio of a node.
+    /// Change of a setting of a node's radio.
     Radio {
-        /// The node.
+        /// Node of the radio.
         node: NodeId,
-        /// What changes.
+        /// Setting to change.
         what: Adjustment,
     },
-    /// Another queue above the MAC; the packets in it stay.
+    /// Change of the queue above the MAC; queued packets stay.
     RadioQueue {
-        /// The node.
+        /// Node of the radio.
         node: NodeId,
-        /// Its queue from now on.
+        /// Configuration of the queue from now on.
         queue: QueueConfig,
-        /// Most packets that it holds for a station that cannot be reached; `None`: as many
-        /// as the queue.
+        /// Limit of packets held for a station that cannot be reached; that of the queue if `None`.
         power_save_buffer: Option<u32>,
     },
-    /// Background scans of a station; `None`: it makes none.
+    /// Change of a station's background scans; `None` ends them.
     Scan {
-        /// The node.
+        /// Node of the station.
         node: NodeId,
-        /// How it scans from now on.
+        /// Configuration of the scans from now on.
         scan: Option<ScanConfig>,
     },
-    /// Another operating mode of a station, which notifies its access point.
+    /// Change of a station's operating mode, which it notifies to its access point.
     OperatingMode {
-        /// The node.
+        /// Node of the station.
         node: NodeId,
-        /// What it uses once the access point has acknowledged the notification.
+        /// Mode that the station uses once the access point has acknowledged the notification.
         mode: OperatingMode,
     },
-    /// How well a node hears another one.
+    /// Change of the link from one node to another.
     Link {
-        /// The node that sends.
+        /// The transmitting node.
         from: NodeId,
-        /// The node that receives.
+        /// The receiving node.
         to: NodeId,
         /// Mean SNR in the full width of the channel.
         snr: Db,
         /// Probability that an MPDU is lost, in place of the error model.
         loss: Option<Probability>,
     },
-    /// One direction of a wire ([`Cable::change`](crate::cable::Cable::change)).
+    /// Change of one direction of a wire ([`Cable::change`](crate::cable::Cable::change)).
     Wire {
-        /// The node that sends.
+        /// The transmitting node.
         from: NodeId,
-        /// The node that receives.
+        /// The receiving node.
         to: NodeId,
-        /// What it is from now on.
+        /// Configuration of the wire from now on.
         config: Box<CableConfig>,
     },
 }
 
 impl Network {
-    /// Changes something from `now` on, after all that is due by then.
+    /// Makes a change at `now`, after all steps that are due by then.
     ///
     /// # Errors
-    /// See [`AdjustError`]; nothing was changed.
+    /// Returns an [`AdjustError`] for a change that cannot be made; the network is then unchanged.
     ///
     /// # Panics
-    /// If there is no such radio, link or wire.
+    /// Panics if there is no such radio, link or wire.
     pub fn change(&mut self, now: Instant, change: &Change) -> Result<(), AdjustError> {
         self.catch_up(now);
         self.now = now;

@@ -1,6 +1,6 @@
-//! The configuration of a network: its nodes, wires and cell. Lengths are in bytes of
-//! network-layer packets. Leaves out flows, which are configured in `hosts`, and random
-//! seeds, which are arguments.
+//! The configuration of a network: its nodes, wires and cell. Lengths are in bytes of network-layer
+//! packets. Left out: flows, which are configured in `hosts`, and random seeds, which are
+//! arguments.
 
 use crate::cable::CableConfig;
 use alloc::vec::Vec;
@@ -23,23 +23,23 @@ pub struct NetworkConfig {
 /// The configuration of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeConfig {
-    /// The identity, unique in the network: the key of the random streams of the wires
-    /// that start or end here.
+    /// Identity of the node, unique in the network: the key of the random streams of the wires that
+    /// start or end here.
     pub identity: Identity,
     /// The station of the node in the cell; `None` without Wi-Fi.
     pub station: Option<StationId>,
     /// Length in bytes of the longest packet that the node puts on a link, at least
-    /// [`MTU_BYTES_MIN`](crate::fragment::MTU_BYTES_MIN). Longer packets are cut; group
-    /// packets are sent whole. On the air it may be less for some time, if the MTU of
-    /// the station is adaptive.
+    /// [`MTU_BYTES_MIN`](crate::fragment::MTU_BYTES_MIN). Longer packets are cut; group packets are
+    /// sent whole. On the air it may be shorter for some time, if the MTU of the station is
+    /// adaptive.
     pub mtu: u16,
-    /// Processor time per packet; `None` if it takes none.
+    /// Processor time per packet; `None` for no time.
     pub host_cost: Option<HostCost>,
 }
 
 impl Default for NodeConfig {
-    /// A host with the MTU of Ethernet whose processor takes no time. Its identity is
-    /// number 0: each node of a larger network needs one of its own.
+    /// Returns a host with the MTU of Ethernet whose processor takes no time. The identity is
+    /// number 0, so each node of a larger network needs another one.
     fn default() -> Self {
         Self { identity: Identity::default(), station: None, mtu: 1_500, host_cost: None }
     }
@@ -53,7 +53,7 @@ pub struct HostCost {
     pub per_packet: Duration,
     /// Time per byte.
     pub per_byte: Duration,
-    /// How much later each packet is, while the processor goes on with others.
+    /// Additional delay of each packet, during which the processor handles others.
     pub latency: Duration,
 }
 

@@ -1,7 +1,6 @@
-//! Packets that were cut, from the cut until the end of their last part. Each is
-//! reported once, and only when no part of it travels, so that a driver's tag stays in
-//! use until then. A packet is lost if any part of it is; node and reason are those of
-//! the first part lost.
+//! Packets that were cut, from the cut until the end of their last part. Each is reported once, and
+//! only when no part of it travels, so that a driver's tag stays in use until then. A packet is
+//! lost if any part of it is; node and reason are those of the first part lost.
 
 use crate::fragment::{Reassembled, Reassembly};
 use alloc::collections::BTreeMap;
@@ -17,7 +16,7 @@ pub(super) enum End {
     Lost { node: NodeId, packet: Packet, reason: DropReason },
 }
 
-/// Tag, flow, source and destination, which all parts have in common.
+/// Tag, flow, source and destination, which all parts share.
 type Key = (u64, FlowId, NodeId, NodeId);
 
 #[derive(Clone, Debug, PartialEq, Default)]

@@ -1,15 +1,15 @@
-//! The processor of a node: one packet at a time, first come, first served, each for
-//! the time given by its [`HostCost`]. Waiting and processing count as
-//! [`DelayParts::queue`](lasthop_packet::DelayParts::queue). Leaves out a limit on the
-//! packets that wait for it, but for those that the node forwards.
+//! The processor of a node: one packet at a time, first come, first served, each for the time given
+//! by its [`HostCost`]. Waiting and processing count as
+//! [`DelayParts::queue`](lasthop_packet::DelayParts::queue). Left out: a limit on the packets that
+//! wait for it, except for forwarded ones.
 
 use super::HostCost;
 use alloc::collections::VecDeque;
 use lasthop_packet::{NodeId, Packet};
 use lasthop_units::Instant;
 
-/// Packets that wait, of which one more to be forwarded is dropped (Linux:
-/// `net.core.netdev_max_backlog`).
+/// Number of waiting packets from which further packets to be forwarded are dropped
+/// (`net.core.netdev_max_backlog` in Linux).
 const BACKLOG_PACKETS_MAX: usize = 1_000;
 
 /// Whether the node receives a packet, sends it, overhears it, or forwards it.
@@ -18,7 +18,7 @@ pub(super) enum Direction {
     In,
     Out,
     Heard,
-    /// It came from this neighbour.
+    /// The node forwards a packet from this neighbour.
     Forward(NodeId),
 }
 
@@ -54,7 +54,7 @@ impl Host {
         self.packets.len() < BACKLOG_PACKETS_MAX
     }
 
-    /// When the processor has finished the packet it works on.
+    /// Instant at which the processor finishes its current packet.
     pub fn next(&self) -> Option<Instant> {
         self.packets.front().map(|(at, ..)| *at)
     }

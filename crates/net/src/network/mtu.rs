@@ -1,15 +1,15 @@
-//! MTUs: how long a packet a node sends without cutting it, and how long one that gets
-//! along a path uncut. Where a station adapts its MTU to the link
-//! (`wifi::mac::adaptive_mtu`), it is between two bounds; the cell knows that of the
-//! moment. Lengths are in bytes of network-layer packets.
+//! MTUs: the longest packet that a node sends without cutting it, and the longest that crosses a
+//! path uncut. If a station adapts its MTU to the link (`wifi::mac::adaptive_mtu`), the MTU is
+//! between two bounds; the cell knows the current value. Lengths are in bytes of network-layer
+//! packets.
 
 use super::route::Hop;
 use super::{Network, NetworkConfig, NodeConfig};
 use crate::fragment;
 use lasthop_packet::{NodeId, Packet, Transport};
 
-/// The MTU of a node in bytes. If the two differ, the MTU depends on the link and on
-/// the time, and is between them.
+/// The MTU of a node in bytes. If the two differ, the MTU depends on the link and on the time, and
+/// is between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mtu {
     pub least: u16,
@@ -34,15 +34,14 @@ impl Network {
         fragment::count(bytes, self.mtu(from, to))
     }
 
-    /// Length in bytes of the longest packet that gets from `from` to `to` uncut: the
-    /// limit of a TCP segment with its headers. `u16::MAX` if both are the same node, or
-    /// if no path joins them.
+    /// Length in bytes of the longest packet that crosses the path from `from` to `to` uncut: the
+    /// limit of a TCP segment with its headers. `u16::MAX` if both are the same node, or if no path
+    /// joins them.
     pub fn path_mtu(&self, from: NodeId, to: NodeId) -> u16 {
         self.path(from, to).map(|node| self.mtu(node, to)).min().unwrap_or(u16::MAX)
     }
 
-    /// The longest that the path MTU may become, if it changes: what a TCP endpoint
-    /// announces.
+    /// Highest value that the path MTU may reach, which a TCP endpoint announces.
     pub fn path_mtu_max(&self, from: NodeId, to: NodeId) -> u16 {
         let most = |node: NodeId| {
             let most = self.mtus[node.index()].most;
@@ -51,8 +50,8 @@ impl Network {
         self.path(from, to).map(most).min().unwrap_or(u16::MAX)
     }
 
-    /// The path MTU if it changes, because a node on the path adapts its MTU to the
-    /// link: a source then asks before each packet. `None` if it is constant.
+    /// The path MTU if it changes, because a node on the path adapts its MTU to the link; a source
+    /// then asks before each packet. `None` if it is constant.
     pub fn adaptive_mtu(&self, from: NodeId, to: NodeId) -> Option<u16> {
         let adapts = |node: NodeId| self.mtus[node.index()].adapts();
         self.path(from, to).any(adapts).then(|| self.path_mtu(from, to))
@@ -65,8 +64,8 @@ impl Network {
             .take_while(move |node| *node != to)
     }
 
-    /// Longest packet that `node` sends instead of `packet`. TCP segments are not cut
-    /// (DF), so one that was made when an adaptive MTU was longer is sent whole.
+    /// Longest packet that `node` sends instead of `packet`. TCP segments are not cut (DF), so a
+    /// segment made for a longer adaptive MTU is sent whole.
     pub(super) fn mtu_for(&self, node: NodeId, packet: &Packet) -> u16 {
         let on_link = match packet.transport {
             Transport::Tcp => self.mtus[node.index()].most,

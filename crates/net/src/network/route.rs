@@ -1,9 +1,9 @@
-//! Paths. Wires, and the air between each access point and the stations of its basic service
-//! set, make a forest: several sets are joined by wires, never by the air, and nodes of
-//! different trees do not reach each other. The next hop from each node to each other one is
-//! computed once. In a network that is one tree, a node with one neighbour, as most stations
-//! are, needs no table for that. In an independent cell a station sends to the station to
-//! which the access point would send; group packets still follow the tree.
+//! Paths between nodes. Wires, and the air between each access point and the stations of its basic
+//! service set, form a forest: only wires join several sets, never the air, and nodes of different
+//! trees do not reach each other. The next hop from each node to each other one is computed once.
+//! In a network that is one tree, a node with one neighbour, as most stations are, needs no table
+//! for that. In an independent cell a station sends to the station to which the access point would
+//! send; group packets still follow the tree.
 
 use super::{NetworkConfig, NetworkError};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -26,19 +26,18 @@ pub(super) enum Hop {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Routes {
     stations: Vec<Option<StationId>>,
-    /// By node: the access point of its basic service set, itself if it is one.
+    /// Access point of each node's basic service set, itself if it is one.
     access_points: Vec<Option<NodeId>>,
     /// The neighbours of each node.
     neighbours: Vec<Vec<(NodeId, Hop)>>,
-    /// By node: the first node of its tree; empty if all nodes are in one.
+    /// First node of each node's tree; empty if all nodes are in one.
     trees: Vec<u16>,
-    /// By node and destination: index into the neighbours of the node, `u16::MAX` if there is
-    /// no path; empty if it has one neighbour and all nodes are in one tree.
+    /// Index into a node's neighbours, by node and destination, `u16::MAX` without a path; empty if
+    /// the node has one neighbour and all nodes are in one tree.
     next: Vec<Vec<u16>>,
-    /// The hop to that neighbour, one if there is only one: it is read for every packet at
-    /// every node.
+    /// Hop to each neighbour, read for every packet at every node.
     hops: Vec<Vec<Hop>>,
-    /// Stations send to each other.
+    /// Whether stations send to each other.
     is_independent: bool,
 }
 
@@ -103,7 +102,7 @@ impl Routes {
         Ok(routes)
     }
 
-    /// By node: the access point of its basic service set.
+    /// Returns the access point of each node's basic service set.
     fn check_stations(
         config: &NetworkConfig,
         stations: &[Option<StationId>],
@@ -129,7 +128,7 @@ impl Routes {
         Ok(stations.iter().map(|station| station.as_ref().and_then(of)).collect())
     }
 
-    /// By node: the first node of its tree.
+    /// Returns the first node of each node's tree.
     fn trees(&self) -> Vec<u16> {
         let mut trees = alloc::vec![u16::MAX; self.neighbours.len()];
         let mut waiting = Vec::new();
@@ -153,7 +152,7 @@ impl Routes {
     }
 
     /// Finds the first hop from `source` to every node, breadth first: indices of neighbours,
-    /// `u16::MAX` if there is no path.
+    /// `u16::MAX` without a path.
     fn explore(&self, source: NodeId) -> Vec<u16> {
         let mut next = alloc::vec![u16::MAX; self.neighbours.len()];
         let mut queue: VecDeque<(usize, u16)> = VecDeque::new();
@@ -217,7 +216,7 @@ impl Routes {
         }
     }
 
-    /// The next hop in the tree, and where it goes.
+    /// The next hop in the tree, and the node that it leads to.
     fn in_tree(&self, node: NodeId, destination: NodeId) -> (NodeId, Hop) {
         let index = self.next[node.index()].get(destination.index()).copied().unwrap_or(0);
         self.neighbours[node.index()][usize::from(index)]
@@ -274,9 +273,9 @@ mod tests {
     use lasthop_wifi::phy::{Band, OfdmRate, Rate, Standard};
     use proptest::prelude::*;
 
-    /// Nodes of which each but the first hangs at one before it: those with a radio at the
-    /// access point of their set, which is the first of them, over the air, and the others by a
-    /// wire. A set of `None` is no radio.
+    /// A network in which each node but the first is joined to an earlier one: nodes with a radio
+    /// over the air to the access point of their set, its first node, and the others by a wire. A
+    /// set of `None` means no radio.
     fn network(parents: &[usize], radios: &[Option<u16>], independent: bool) -> NetworkConfig {
         let mut sets: Vec<u16> = Vec::new();
         let mut is_access_point = Vec::new();
@@ -314,8 +313,8 @@ mod tests {
         NetworkConfig { nodes, cell, wires }
     }
 
-    /// Distances from a node to all others over wires and air; in an independent cell each
-    /// station is beside each other one.
+    /// Distances from a node to all others over wires and air; in an independent cell all stations
+    /// are neighbours.
     fn distances(config: &NetworkConfig, from: usize) -> Vec<usize> {
         let nodes = config.nodes.len();
         let station = |node: usize| config.nodes[node].station;
@@ -351,8 +350,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every hop leads one step nearer, over the wire or to the station that it says; there
-        /// is none where no wires and no air lead.
+        /// Every hop leads one step nearer, over the wire or to its station; without wires and air
+        /// there is no hop.
         #[test]
         fn hops_are_on_shortest_paths(
             parents in proptest::collection::vec(any::<proptest::sample::Index>(), 1..9),

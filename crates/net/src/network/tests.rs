@@ -76,8 +76,8 @@ fn what_has_a_loop_is_refused() {
     assert_eq!(error(2, &[(0, 5)]), NetworkError::Wire(0));
 }
 
-/// Two trees and a node on its own: packets reach their own tree, and nothing else is done
-/// for those to another one but to count them.
+/// Two trees and a single node: packets reach their own tree, and those to another one are only
+/// counted.
 #[test]
 fn between_trees_nothing_gets_across() {
     // 0 - 1 - 2, 3 - 4, 5.
@@ -145,7 +145,7 @@ fn a_host_works_on_one_packet_after_the_other() {
     assert_eq!(arrivals, [10_150, 10_300]);
 }
 
-/// Routers forward packet after packet, and drop what their backlog does not take
+/// Routers forward packets one by one, and drop those beyond their backlog
 /// (`net.core.netdev_max_backlog`: 1000).
 #[test]
 fn a_node_that_forwards_takes_its_time_for_it() {
@@ -302,8 +302,8 @@ fn stations_talk_through_the_access_point() {
 }
 
 proptest! {
-    /// With any loss every packet is accounted for, tags of group packets are released
-    /// once, and so is each packet by the node at which it entered.
+    /// With any loss every packet is accounted for. Tags of group packets are released once, and
+    /// the node at which a packet entered releases it once.
     #[test]
     fn nothing_vanishes_on_a_lossy_network(
         loss in 0.0f64..0.9,
@@ -404,8 +404,8 @@ fn an_mtu_below_that_of_ip_is_refused() {
 }
 
 proptest! {
-    /// With any loss a packet that is cut ends once, after all of its parts; what
-    /// arrives has the length of what was sent; no state is left.
+    /// With any loss a cut packet ends once, after all of its parts; it arrives with its original
+    /// length, and no state is left.
     #[test]
     fn cut_packets_end_once(
         loss in 0.0f64..0.9,
@@ -451,7 +451,7 @@ proptest! {
     }
 }
 
-/// Packets of flows are put out where their link is diverted, and continue at its far
+/// Packets of flows are outputs at the node where their link is diverted, and continue at its far
 /// end; packets without a flow pass.
 #[test]
 fn what_is_diverted_goes_on_at_the_far_end() {

@@ -1,5 +1,5 @@
-//! Time in a network: what is due next, of the cell, the wires and the processors of nodes, and
-//! doing it in order.
+//! Time in a network: the next step of the cell, the wires and the processors of nodes, and the
+//! order of steps.
 
 use super::{DirectedWire, Host, NEVER, Network, Reason, host};
 use crate::cable::CableReason;
@@ -7,8 +7,8 @@ use lasthop_units::{Instant, Machine};
 use lasthop_wifi::cell::Cell;
 
 impl Network {
-    /// Does everything due up to `limit` in order of time; with `stops`, only up to the
-    /// first instant at which something was put out.
+    /// Performs all steps due up to `limit` in order of time; with `stops`, only up to the first
+    /// instant with an output.
     pub(super) fn run(&mut self, limit: Instant, stops: bool) {
         while self.next <= limit {
             let at = self.next;
@@ -74,7 +74,7 @@ impl Network {
         self.find_next_wire();
     }
 
-    /// Updates what depends on a wire that took a packet.
+    /// Updates the state that depends on a wire that accepted a packet.
     #[inline]
     pub(super) fn wire_changed(&mut self, index: usize) {
         let DirectedWire { wire, due, .. } = &mut self.wires[index];
@@ -97,7 +97,7 @@ impl Network {
         }
     }
 
-    /// Does what is due up to `now`, if anything is.
+    /// Performs the steps that are due up to `now`.
     #[inline]
     pub(super) fn catch_up(&mut self, now: Instant) {
         if self.next <= now {
@@ -105,7 +105,7 @@ impl Network {
         }
     }
 
-    /// The earliest instant at which anything is due.
+    /// The earliest instant at which a step is due.
     #[inline]
     pub(super) fn earliest(&self) -> Instant {
         debug_assert_eq!(

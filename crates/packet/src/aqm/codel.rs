@@ -1,36 +1,34 @@
 //! CoDel, controlled delay ([RFC 8289](https://www.rfc-editor.org/rfc/rfc8289), section 5).
 //!
-//! Once the sojourn time of departing packets stays above the target for an
-//! interval, one packet is dropped (or marked), and the next one an interval /
-//! sqrt(count) later. As in Linux a marked packet is returned at once, so one dequeue
-//! marks at most one packet. [`Variant`] says whose arithmetic it is: the RFC's, with
-//! the square root of `libm`, or that of mac80211 to the last bit. Leaves out the queue
-//! itself, and that Linux' clock for CoDel wraps after 73 minutes.
+//! Once the sojourn time of departing packets stays above the target for an interval, one packet is
+//! dropped (or marked), and the next one an interval / sqrt(count) later. As in Linux a marked
+//! packet is returned at once, so one dequeue marks at most one packet. [`Variant`] selects the
+//! arithmetic: that of the RFC, with the square root of `libm`, or that of mac80211 to the last
+//! bit. Left out: the queue itself, and the wrap of Linux' clock for CoDel after 73 minutes.
 
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// A backlog of at most one MTU is never dropped from (RFC 8289, 5.4).
+/// Backlog in bytes, one MTU, up to which no packet is dropped (RFC 8289, 5.4).
 const MTU_BYTES: u64 = 1500;
 
-/// The former drop rate is resumed within this many intervals (RFC 8289, 5.5).
+/// Number of intervals within which the former drop rate is resumed (RFC 8289, 5.5).
 const RESUME_INTERVALS: u64 = 16;
 
-/// A unit of Linux' clock for CoDel is 2 to the power of so many nanoseconds
-/// (`CODEL_SHIFT`).
+/// Unit of Linux' clock for CoDel: 2 to the power of this number of nanoseconds (`CODEL_SHIFT`).
 const LINUX_CLOCK_SHIFT: u32 = 10;
 
-/// Whose CoDel it is.
+/// Arithmetic of CoDel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Variant {
-    /// As in RFC 8289: times in nanoseconds, an exact square root, and a backlog of one
-    /// packet of the longest length is exempt.
+    /// The arithmetic of RFC 8289: times in nanoseconds, an exact square root, and an exemption for
+    /// a backlog of one packet of the longest length.
     #[default]
     Rfc8289,
-    /// As in Linux' mac80211 (`codel_impl.h`): times in units of 1 024 ns, 1 / sqrt(count)
-    /// by one step of Newton's method from the last one in 16 bits (so that the second
-    /// drop comes interval / 2 after the first one, and not 0.71 of it), and the last
-    /// packet alone is exempt, because mac80211 sets no MTU.
+    /// The arithmetic of Linux' mac80211 (`codel_impl.h`). Times are in units of 1 024 ns. 1 /
+    /// sqrt(count) follows from the last value by one step of Newton's method in 16 bits, so that
+    /// the second drop comes interval / 2 after the first one, and not 0.71 of it. Only the last
+    /// packet is exempt, because mac80211 sets no MTU.
     Mac80211,
 }
 
@@ -44,12 +42,12 @@ pub struct Parameters {
     pub interval: Duration,
     /// Whether ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
-    /// Whose CoDel it is.
+    /// Arithmetic of the control law.
     pub variant: Variant,
 }
 
 impl Parameters {
-    /// An instant or duration as the variant counts it.
+    /// Returns an instant or duration in units of the variant.
     fn units(&self, nanoseconds: u64) -> u64 {
         match self.variant {
             Variant::Rfc8289 => nanoseconds,
@@ -63,9 +61,9 @@ impl Parameters {
     }
 }
 
-/// What CoDel needs to know of a packet.
+/// Properties of a packet that CoDel requires.
 pub trait Packet {
-    /// When the packet entered the queue.
+    /// Instant at which the packet entered the queue.
     fn arrived(&self) -> Instant;
     /// Length of the packet in bytes.
     fn len_bytes(&self) -> u64;
@@ -88,15 +86,14 @@ pub trait Source {
 /// variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Control {
-    /// The time at which the sojourn time will have been above the target for an
-    /// interval.
+    /// Time at which the sojourn time has been above the target for an interval.
     first_above: Option<u64>,
     drop_next: u64,
     /// Number of drops since the dropping state began.
     count: u32,
     /// Value of `count` when the dropping state began.
     count_at_start: u32,
-    /// mac80211's 1 / sqrt(`count`) in 65 536ths.
+    /// 1 / sqrt(`count`) in 65 536ths, for mac80211.
     reciprocal_root: u16,
     dropping: bool,
     /// Length of the longest packet seen in bytes, at least [`MTU_BYTES`].
@@ -104,7 +101,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// The state for a queue that was never too long.
+    /// Returns the state for a queue that was never too long.
     pub const fn new() -> Self {
         Self {
             first_above: None,
@@ -198,7 +195,7 @@ impl Control {
         (Some(packet), ok_to_drop)
     }
 
-    /// From one drop to the next (RFC 8289, 5.3; `codel_control_law` of Linux).
+    /// Time from one drop to the next (RFC 8289, 5.3; `codel_control_law` of Linux).
     fn until_next(&self, parameters: &Parameters) -> u64 {
         match parameters.variant {
             Variant::Rfc8289 => {
@@ -210,7 +207,7 @@ impl Control {
         }
     }
 
-    /// One step of Newton's method towards 1 / sqrt(`count`) (`codel_Newton_step`).
+    /// Performs one step of Newton's method towards 1 / sqrt(`count`) (`codel_Newton_step`).
     fn step_root(&mut self) {
         let root = u64::from(self.reciprocal_root) << 16;
         let square = (root * root) >> 32;

@@ -2,9 +2,9 @@
 //! ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4). Lengths and
 //! deficits are in bytes.
 //!
-//! Flows are numbered in the order in which they were added. Leaves out to which
-//! flow a packet belongs, the limits over all flows, and the [`RoundRobin`] that
-//! lists a flow: these are the owner's.
+//! Flows are numbered in the order in which they were added. Left out: the flow of a packet, the
+//! limits over all flows, and the [`RoundRobin`] that lists a flow, all of which the owner
+//! provides.
 
 use super::{Control, Members, Packet, Parameters, RoundRobin, Source};
 use alloc::collections::VecDeque;
@@ -79,8 +79,8 @@ impl<P: Packet> FlowQueues<P> {
         queue.packets.push_back(packet);
     }
 
-    /// Lets `grow` make the last packet of `flow` longer. Returns whether it did; `false`
-    /// if the queue is empty.
+    /// Lets `grow` extend the last packet of `flow`. Returns the result of `grow`; `false` if the
+    /// queue is empty.
     pub fn grow_last(&mut self, flow: u32, grow: impl FnOnce(&mut P) -> bool) -> bool {
         let queue = &mut self.0[flow as usize];
         let Some(last) = queue.packets.back_mut() else { return false };
@@ -133,10 +133,10 @@ impl<P: Packet> FlowQueues<P> {
         Some(packet)
     }
 
-    /// Drops as many packets as `batch` says of the number that there are, from the
-    /// head of the flow with the most bytes (RFC 8290, 4.1: half of them, but at most
-    /// 64); of several such flows the first one, so that the choice does not depend on
-    /// the search. Returns that flow; `None` if there are no flows.
+    /// Drops packets from the head of the flow with the most bytes; `batch` returns their number
+    /// from the number of its packets (RFC 8290, 4.1: half of them, but at most 64). Of several
+    /// such flows it takes the first one, so that the choice does not depend on the search. Returns
+    /// that flow; `None` if there are no flows.
     pub fn drop_from_fattest(
         &mut self,
         batch: impl FnOnce(usize) -> usize,

@@ -1,8 +1,7 @@
-//! Deficit round robin with precedence for members that were idle
-//! ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4.2), and the
-//! distribution of flows over its buckets (4.1.2). Members are small numbers. The
-//! unit of a deficit is the owner's choice: bytes of a flow, airtime of a station.
-//! Leaves out the packets.
+//! Deficit round robin with precedence for members that were idle ([RFC
+//! 8290](https://www.rfc-editor.org/rfc/rfc8290), section 4.2), and the distribution of flows over
+//! its buckets (4.1.2). Members are small numbers. The owner chooses the unit of a deficit: bytes
+//! of a flow, airtime of a station. Left out: the packets.
 
 use alloc::collections::VecDeque;
 
@@ -13,11 +12,11 @@ pub struct RoundRobin {
     old: VecDeque<u32>,
 }
 
-/// What a [`RoundRobin`] needs to know of its members.
+/// Properties of members that a [`RoundRobin`] requires.
 pub trait Members {
     /// Whether the member may take a turn now; if not it keeps its place.
     fn is_eligible(&self, member: u32) -> bool;
-    /// What the member may still use in this turn.
+    /// Amount that the member may still use in this turn.
     fn deficit(&mut self, member: u32) -> &mut i64;
     /// Whether the member has anything to send.
     fn is_busy(&self, member: u32) -> bool;
@@ -40,7 +39,7 @@ impl RoundRobin {
         self.new.push_back(member);
     }
 
-    /// The same, but ahead of the other new members: its last turn was reverted.
+    /// Adds a member ahead of the other new members: its last turn was reverted.
     pub fn rejoin_first(&mut self, member: u32) {
         self.new.push_front(member);
     }
@@ -125,8 +124,7 @@ struct Place {
     index: usize,
 }
 
-/// The bucket of a keyed hash (MurmurHash3's finaliser): even over 0 to `buckets` -
-/// 1.
+/// Returns the bucket of a keyed hash (MurmurHash3's finaliser), uniform over 0 to `buckets` - 1.
 pub fn bucket_of(hash: u32, perturbation: u32, buckets: u16) -> u16 {
     let mut h = hash ^ perturbation;
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
@@ -142,7 +140,7 @@ mod tests {
     use alloc::vec::Vec;
     use proptest::prelude::*;
 
-    /// Members with packets of these lengths, and what each used.
+    /// Members with packets of these lengths, and the amount that each used.
     struct Lengths {
         packets: Vec<VecDeque<i64>>,
         deficits: Vec<i64>,
@@ -180,8 +178,8 @@ mod tests {
     }
 
     proptest! {
-        /// While all are busy, nobody is ahead of another by more than a quantum and a
-        /// packet each (Shreedhar and Varghese 1995, lemma 2); at the end all is served.
+        /// While all members are busy, none is ahead of another by more than a quantum and a packet
+        /// each (Shreedhar and Varghese 1995, lemma 2); at the end every packet is served.
         #[test]
         fn busy_members_get_the_same(
             packets in prop::collection::vec(

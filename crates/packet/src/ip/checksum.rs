@@ -1,13 +1,12 @@
-//! The Internet checksum (RFC 1071): the ones' complement sum of the 16-bit words
-//! of a packet. Sums here are of words in network byte order, not inverted, modulo
-//! 2^16 - 1. Sums of parts can be added, as long as only the last part has an odd
-//! number of bytes. Leaves out the checksums of link layers.
+//! The Internet checksum (RFC 1071): the ones' complement sum of the 16-bit words of a packet. Sums
+//! are of words in network byte order, not inverted, modulo 2^16 - 1. Sums of parts can be added,
+//! as long as only the last part has an odd number of bytes. Left out: the checksums of link
+//! layers.
 
 /// The sum of `bytes`; an odd last byte is the upper half of a word.
 ///
-/// The sum is taken in the byte order of the host, four bytes at a time, and
-/// swapped at the end (RFC 1071, 2 (B)): otherwise a baseline x86-64 needs twice
-/// the time.
+/// The sum uses the byte order of the host, four bytes at a time, and is swapped at the end (RFC
+/// 1071, 2 (B)); otherwise a baseline x86-64 needs twice the time.
 #[inline]
 pub fn sum(bytes: &[u8]) -> u64 {
     let (longs, rest) = bytes.as_chunks::<4>();

@@ -1,7 +1,6 @@
-//! The header of IPv4 as values ([RFC 791](https://www.rfc-editor.org/rfc/rfc791),
-//! section 3.1; DSCP: RFC 2474; ECN: RFC 3168), and its bytes. Lengths are in
-//! bytes, fragment offsets in units of eight bytes. Leaves out options and reading:
-//! [`super::View`] does that.
+//! The header of IPv4 as values ([RFC 791](https://www.rfc-editor.org/rfc/rfc791), section 3.1;
+//! DSCP: RFC 2474; ECN: RFC 3168), and its bytes. Lengths are in bytes, fragment offsets in units
+//! of eight bytes. Left out: options, and reading, which [`super::View`] does.
 
 use super::{Ecn, IPV4_BYTES, checksum};
 
@@ -53,7 +52,7 @@ impl Ipv4 {
 /// options.
 ///
 /// # Panics
-/// If `header` is shorter than a header.
+/// Panics if `header` is shorter than a header.
 pub fn set_checksum(header: &mut [u8]) {
     header[10..12].fill(0);
     let sum = checksum::of_sum(checksum::sum(header));

@@ -225,8 +225,8 @@ fn extension_headers_are_looked_behind() {
     }
 }
 
-/// RFC 8200, 4: a header's length is in units of eight bytes beyond the first. What is behind
-/// more headers than anybody sends is not looked for.
+/// RFC 8200, 4: a header's length is in units of eight bytes beyond the first. Parsing ends after
+/// more headers than real packets have.
 #[test]
 fn extension_headers_end() {
     let behind = |extensions: usize| {
@@ -246,7 +246,8 @@ fn extension_headers_end() {
     assert_eq!(behind(5), (60, 24));
 }
 
-/// RFC 791, 3.1: the header's length is in words of four bytes, here six: there is an option.
+/// RFC 791, 3.1: the header's length is in words of four bytes, here six, because there is an
+/// option.
 #[test]
 fn options_are_skipped() {
     let header = Ipv4 {
@@ -271,8 +272,8 @@ fn options_are_skipped() {
     assert_eq!(view.flow().ports, [0x12, 0x34, 0x56, 0x78]);
 }
 
-/// What tells flows apart: ports of RFC 9293, 768, 4340, 9260 and 3828, identifiers of echoes
-/// (RFC 792, 4443). Other messages and protocols have none, and no part of a packet has.
+/// Distinction of flows: ports of RFC 9293, 768, 4340, 9260 and 3828, identifiers of echoes (RFC
+/// 792, 4443). Other messages and protocols have none, nor has a fragment.
 #[test]
 fn flows_are_told_apart_by_ports_and_identifiers() {
     let v4 = |protocol: u8, bits: u16, kind: u8| {

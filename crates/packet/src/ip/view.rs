@@ -1,7 +1,6 @@
-//! An IP packet, read in place: version, traffic class, addresses, transport
-//! protocol, ports, and whether it is a fragment (RFC 791, RFC 8200). All accessors
-//! accept any bytes after a complete fixed header. Leaves out checks of lengths and
-//! checksums.
+//! An IP packet, read in place: version, traffic class, addresses, transport protocol, ports, and
+//! whether it is a fragment (RFC 791, RFC 8200). All accessors accept any bytes after a complete
+//! fixed header. Left out: checks of lengths and checksums.
 
 use super::protocol::{DCCP, ICMP, ICMPV6, SCTP, TCP, UDP, UDP_LITE};
 use super::{Ecn, IPV4_BYTES, IPV6_BYTES};
@@ -13,7 +12,7 @@ const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// Most extension headers that are skipped.
+/// Number of extension headers that are skipped at most.
 const EXTENSIONS_MAX: usize = 4;
 
 /// Types of echo request and reply: ICMP, ICMPv6 (RFC 792, RFC 4443).
@@ -36,7 +35,7 @@ pub struct View<'a> {
     version: Version,
 }
 
-/// What all packets of a flow have in common.
+/// Properties that all packets of a flow share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow<'a> {
     /// Source and destination address.
@@ -44,12 +43,12 @@ pub struct Flow<'a> {
     /// Protocol number of the payload; 0 for fragments, which all belong to one
     /// flow.
     pub protocol: u8,
-    /// Source and destination port, or the identifier of an echo, or nothing.
+    /// Source and destination port, or the identifier of an echo, or no bytes.
     pub ports: &'a [u8],
 }
 
 impl<'a> View<'a> {
-    /// A view of `packet`, if it starts with a complete header of a known version.
+    /// Returns a view of `packet`, if it starts with a complete header of a known version.
     pub fn new(packet: &'a [u8]) -> Option<Self> {
         let (version, header_bytes) = match packet.first()? >> 4 {
             4 => (Version::V4, IPV4_BYTES),
@@ -106,8 +105,7 @@ impl<'a> View<'a> {
         *self.packet[at..].first_chunk().expect("the fixed header is there")
     }
 
-    /// Whether it is a fragment other than the first one, and so has no transport
-    /// header.
+    /// Whether this is a fragment other than the first one, which has no transport header.
     pub fn is_later_fragment(self) -> bool {
         match self.version {
             Version::V4 => u16::from_be_bytes(self.array(6)) & 0x1fff != 0,
@@ -118,9 +116,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What the fragments of a packet have in common beside its addresses: protocol and
-    /// identification (RFC 791, section 3.2; RFC 8200, section 4.5). `None` if it is
-    /// whole.
+    /// Properties that the fragments of a packet share besides its addresses: protocol and
+    /// identification (RFC 791, section 3.2; RFC 8200, section 4.5). `None` for a complete packet.
     pub fn fragment_of(self) -> Option<(u8, u32)> {
         if !self.is_fragment() {
             return None;
@@ -134,7 +131,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether it is a fragment.
+    /// Whether this is a fragment.
     fn is_fragment(self) -> bool {
         match self.version {
             // Every bit of the field except "don't fragment": more fragments, or an offset.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// RFC 8325, figure 1.
+/// User priorities are those of RFC 8325, figure 1.
 #[test]
 fn user_priorities_are_those_of_rfc_8325() {
     let table = [
@@ -52,8 +52,8 @@ fn categories_are_those_of_the_table() {
     assert_eq!((NodeId(513).index(), NodeId(0).index()), (513, 0));
 }
 
-/// RFC 791, appendix A, example 2: 452 bytes of data behind 20 of header, through a network
-/// that takes 280: parts of 276 and 216 bytes, the second with offset 32.
+/// RFC 791, appendix A, example 2: 452 bytes of data after 20 of header, through a network with an
+/// MTU of 280: parts of 276 and 216 bytes, the second with offset 32.
 #[test]
 fn parts_are_those_of_the_rfc() {
     let [first, second] = [Fragment::new(0, true, 472), Fragment::new(256, false, 472)];
@@ -69,7 +69,7 @@ fn parts_are_those_of_the_rfc() {
     assert_eq!((last.header_bits(), last.offset_bytes()), (0x1fff, 65_528));
 }
 
-/// RFC 3168, section 5: a queue marks what is capable of it, and drops the rest.
+/// RFC 3168, section 5: a queue marks ECN-capable packets, and drops the others.
 #[test]
 fn marks_are_set_on_what_is_capable_of_them() {
     let mut packet = Packet::new(1, 1500, Instant::from_nanos(7));
@@ -86,7 +86,7 @@ fn marks_are_set_on_what_is_capable_of_them() {
     }
 }
 
-/// Each part is a digit of its own, so each is in the sum once.
+/// Each part is a different digit, so the total shows that each is in the sum once.
 #[test]
 fn every_part_is_in_the_total() {
     let digit = |place: u32| Duration::from_nanos(10_u64.pow(place));
@@ -103,7 +103,7 @@ fn every_part_is_in_the_total() {
     assert_eq!(parts.total().as_nanos(), 11_111_111);
 }
 
-/// What is released in a row for one flow of one node is told in one piece.
+/// Consecutive releases of one flow of one node are reported together.
 #[test]
 fn releases_are_told_together() {
     let mut list = VecDeque::new();

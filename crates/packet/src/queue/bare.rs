@@ -1,5 +1,5 @@
-//! Packets as long queues keep them: without the parts of their delay, which are more than
-//! half of a [`Packet`] and of which most that wait at their source have none yet.
+//! Packets in the compact form of long queues: without the parts of their delay, which are more
+//! than half of a [`Packet`] and which most packets at their source do not have yet.
 
 use crate::aqm;
 use crate::packet::{DelayParts, Fragment, Transport};
@@ -7,8 +7,8 @@ use crate::{AccessCategory, FlowId, NodeId, Packet};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-/// A packet, as it is in [`Packet`] and in its order, but for the parts of its delay; or a run
-/// of packets that are alike but for their tags, which count up.
+/// A packet without the parts of its delay, its fields and their order as in [`Packet`]; or a run
+/// of packets that differ only by their tags, which count up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bare {
     tag: u64,
@@ -26,25 +26,26 @@ pub(super) struct Bare {
     notify: bool,
     created: Instant,
     arrived: Instant,
-    /// Where the parts of its delay are, or [`NO_PARTS`].
+    /// Index of the parts of its delay, or [`NO_PARTS`].
     parts: u32,
-    /// How many packets it stands for; this is the first.
+    /// Number of packets of the run; this is the first.
     pub count: u32,
 }
 
-/// In place of an index of [`Parts`].
+/// Marks a packet without an index of [`Parts`].
 const NO_PARTS: u32 = u32::MAX;
 
-/// The parts of the delays of packets that have some.
+/// The parts of the delays of packets that have any.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Parts {
     kept: Vec<DelayParts>,
-    /// Indices of `kept` that are nobody's.
+    /// Unused indices of `kept`.
     free: Vec<u32>,
 }
 
 impl Bare {
-    /// A packet that arrived then; the parts of its delay, if it has any, go to `all`.
+    /// Returns the compact form of a packet that arrived at `arrived`; the parts of its delay, if
+    /// it has any, are stored in `all`.
     #[inline]
     pub fn new(packet: &Packet, arrived: Instant, all: &mut Parts) -> Self {
         // Whatever a packet is given one day has to be named here.
@@ -89,25 +90,25 @@ impl Bare {
         }
     }
 
-    /// Whether it may stand for several: the parts of a delay are each packet's own.
+    /// Whether it may stand for several packets: the parts of a delay belong to one.
     #[inline]
     pub fn may_be_several(&self) -> bool {
         self.parts == NO_PARTS
     }
 
-    /// The packet at that place of the run, alone.
+    /// Returns a single packet of the run, that at index `place`.
     pub fn nth(&self, place: u32) -> Self {
         Self { tag: self.tag + u64::from(place), count: 1, ..*self }
     }
 
-    /// Its first `count` packets are gone, and others are left.
+    /// Removes the first `count` packets of the run, which has more.
     #[inline]
     pub fn pass(&mut self, count: u32) {
         self.tag += u64::from(count);
         self.count -= count;
     }
 
-    /// The first packet, with the parts of its delay, which leave `all`.
+    /// Returns the first packet, with the parts of its delay, which leave `all`.
     #[inline]
     pub fn into_packet(self, all: &mut Parts) -> Packet {
         Packet {
@@ -150,7 +151,7 @@ impl aqm::Packet for Bare {
 }
 
 impl Parts {
-    /// No packet has any.
+    /// Returns an empty store.
     pub const fn new() -> Self {
         Self { kept: Vec::new(), free: Vec::new() }
     }

@@ -1,7 +1,6 @@
-//! A first-in-first-out queue under CoDel ([`crate::aqm::codel`], RFC 8289),
-//! limited in packets or bytes. One control state applies to all peers, also when
-//! packets are taken by peer. Leaves out head drop on overflow: a full queue drops
-//! the arriving packet.
+//! A first-in-first-out queue under CoDel ([`crate::aqm::codel`], RFC 8289), limited in packets or
+//! bytes. One control state applies to all peers, also when packets are taken by peer. Left out:
+//! head drop on overflow; a full queue drops the arriving packet.
 
 use super::fifo::Fifo;
 use super::{Held, Limit, PeerId};

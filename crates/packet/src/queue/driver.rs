@@ -1,10 +1,10 @@
-//! The driver's own queue below the upper queue, as real devices have it: one FIFO
-//! per peer, limited in total by packets, or per peer by estimated airtime (Airtime
-//! Queue Limits, mac80211 since Linux 5.5).
+//! The driver's queue below the upper queue, as in real devices: one FIFO per peer, limited in
+//! total by packets, or per peer by estimated airtime (Airtime Queue Limits, mac80211 since Linux
+//! 5.5).
 //!
-//! The upper queue's management does not apply to packets here: with a long driver
-//! queue even FQ-CoDel has high delay. A packet counts until it is popped. Leaves
-//! out the device's descriptor rings.
+//! The upper queue's management does not apply to packets here, so even FQ-CoDel has a high delay
+//! above a long driver queue. A packet counts until it is popped. Left out: the device's descriptor
+//! rings.
 
 use super::PeerId;
 use super::fifo::Fifo;
@@ -12,7 +12,7 @@ use crate::Packet;
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
-/// How much the driver takes from the upper queue before transmission.
+/// Limit of packets that the driver takes from the upper queue before transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DriverLimit {
     /// No driver queue: the MAC takes packets from the upper queue when it builds
@@ -42,7 +42,7 @@ struct Timed {
 }
 
 impl DriverQueue {
-    /// An empty driver queue.
+    /// Returns an empty driver queue.
     pub fn new(limit: DriverLimit) -> Self {
         Self { limit, fifo: Fifo::new(), airtime: Vec::new() }
     }
@@ -57,9 +57,8 @@ impl DriverQueue {
         self.limit != DriverLimit::None
     }
 
-    /// Whether one more packet for `peer` may be pushed; `false` without a driver
-    /// queue. One packet may exceed the limit of airtime, so that a long packet at
-    /// a low rate is not stuck for ever.
+    /// Whether one more packet for `peer` may be pushed; `false` without a driver queue. One packet
+    /// may exceed the limit of airtime, so that a long packet at a low rate never gets stuck.
     pub fn has_room(&self, peer: PeerId) -> bool {
         match self.limit {
             DriverLimit::None => false,
@@ -101,7 +100,7 @@ impl DriverQueue {
         self.fifo.front(peer).map(|(bytes, _)| bytes)
     }
 
-    /// When the next packet for `peer` was pushed.
+    /// Instant at which the next packet for `peer` was pushed.
     pub fn since(&self, peer: PeerId) -> Option<Instant> {
         self.fifo.front(peer).map(|(_, timed)| timed.since)
     }

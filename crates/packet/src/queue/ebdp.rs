@@ -1,20 +1,17 @@
-//! A drop-tail queue that adapts its capacity, in packets, to its rate of service:
-//! emulated bandwidth-delay product, eBDP (T. Li, D. Leith, D. Malone, "Buffer
-//! Sizing for 802.11 Based Networks", IEEE/ACM Transactions on Networking, 2011).
-//! The capacity is what is served in a target delay plus a few packets for bursts,
-//! up to a bound.
+//! A drop-tail queue that adapts its capacity, in packets, to its rate of service: the emulated
+//! bandwidth-delay product, eBDP (Li, Leith and Malone, "Buffer Sizing for 802.11 Based Networks",
+//! IEEE/ACM Transactions on Networking, 2011). The capacity is the number of packets served in a
+//! target delay plus a few packets for bursts, up to a limit.
 //!
-//! A service time is the time between two dequeues, the first of which leaves
-//! packets in the queue; it is averaged with exponential weights. With `flows` the
-//! target is divided by the square root of the number of flows (G. Appenzeller, I.
-//! Keslassy, N. McKeown, "Sizing Router Buffers", SIGCOMM 2004), which are counted
-//! in a bit vector of hashes over an interval, corrected for collisions (R. Morris,
-//! "Scalable TCP Congestion Control", INFOCOM 2000). When the capacity shrinks, no
-//! packet in the queue is dropped; arriving ones are until there is space. Leaves
-//! out adaptation to the queue's own losses (ALT and A* of the same paper). The
-//! time for which packets of a dozing station wait counts as their service.
-//! Compared with the abstract of the paper only: except for the target, the
-//! constants of `QueueConfig::EMULATED_BDP` are lasthop's.
+//! A service time is the time between two dequeues, the first of which leaves packets in the queue;
+//! it is averaged with exponential weights. With `flows` the target is divided by the square root
+//! of the number of flows (Appenzeller, Keslassy and McKeown, "Sizing Router Buffers", SIGCOMM
+//! 2004). A bit vector of hashes counts them over an interval, with a correction for collisions
+//! (Morris, "Scalable TCP Congestion Control", INFOCOM 2000). When the capacity shrinks, queued
+//! packets stay, and arriving ones are dropped until there is space. Left out: adaptation to the
+//! queue's own losses (ALT and A* of the same paper). The time for which packets of a dozing
+//! station wait counts as their service. The model was compared with the abstract of the paper
+//! only: except for the target, the constants of `QueueConfig::EMULATED_BDP` are lasthop's.
 
 use super::fifo::Fifo;
 use super::{Held, PeerId};
@@ -28,15 +25,15 @@ use lasthop_units::{Bytes, Duration, Instant};
 pub struct Config {
     /// Upper bound of the capacity in packets; packets held below the queue count.
     pub limit_packets: u32,
-    /// The capacity is what is served in this time, plus a burst.
+    /// Delay that the capacity allows: the packets served in this time, plus a burst.
     pub target: Duration,
     /// Capacity for bursts in packets, at least 1.
     pub burst_packets: u32,
     /// Number of packets over which service times are averaged (the inverse of the
     /// newest one's weight), at least 1.
     pub average_packets: u32,
-    /// Divide the target by the square root of the number of flows that arrive in
-    /// this time.
+    /// Interval over which arriving flows are counted; the target is divided by the square root of
+    /// their number. `None`: not divided.
     pub flows: Option<Duration>,
 }
 
@@ -73,9 +70,8 @@ impl EmulatedBdp {
         self.config.limit_packets = packets;
     }
 
-    /// The capacity in packets, including those held below the queue: at least
-    /// `burst_packets` and at most `limit_packets`, which it is until a service
-    /// time was measured.
+    /// Capacity in packets, including those held below the queue: at least `burst_packets` and at
+    /// most `limit_packets`, which applies until a service time was measured.
     pub fn capacity(&self) -> u32 {
         let Config { limit_packets, target, burst_packets, flows, .. } = self.config;
         let root = if flows.is_some() { libm::sqrt(self.flows.count()) } else { 1.0 };
@@ -155,7 +151,7 @@ impl EmulatedBdp {
 }
 
 impl Service {
-    /// A packet left at `now`. `left`: whether others are still in the queue.
+    /// Records that a packet left at `now`. `left` is whether others are still in the queue.
     fn take(&mut self, now: Instant, average_packets: u32, left: bool) {
         if let Some(since) = self.since {
             // Until there are `average_packets` samples, the plain mean of all of them.
@@ -197,8 +193,8 @@ impl FlowCount {
         *word |= bit;
     }
 
-    /// The estimated number of flows, at least 1. The previous interval counts as
-    /// well, because one that has just begun says little.
+    /// The estimated number of flows, at least 1. The previous interval counts as well, because a
+    /// new one has seen few packets.
     fn count(&self) -> f64 {
         let bits = FLOW_BITS as f64;
         let free = bits - self.set.max(self.set_before) as f64;

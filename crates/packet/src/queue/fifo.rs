@@ -1,12 +1,11 @@
 //! A first-in-first-out queue over all peers, and within each peer.
 //!
-//! Each peer has its own list; a number that increases with every arrival defines
-//! the order between lists. Peers with packets are in a dense vector, so finding
-//! the oldest packet costs O(peers with packets). Limits are the
-//! disciplines', who say them with each packet.
+//! Each peer has its own list; a number that increases with every arrival defines the order between
+//! lists. Peers with packets are in a dense vector, so finding the oldest packet costs O(peers with
+//! packets). The disciplines own the limits and pass them with each packet.
 //!
-//! Saturated queues are most of what a large network has in memory, so packets are kept
-//! [`Bare`], and those of a run that entered together as one.
+//! In large networks saturated queues need most of the memory, so packets are kept [`Bare`], and
+//! those of a run that entered together as one.
 
 use super::bare::{Bare, Parts};
 use super::{Held, Limit, PeerId};
@@ -15,7 +14,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-/// Packets in order of arrival, also by peer, each with `A` besides.
+/// Packets in order of arrival, also by peer, each with an additional value `A`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fifo<A = ()> {
     lists: Vec<List<A>>,
@@ -30,7 +29,7 @@ pub(super) struct Fifo<A = ()> {
 #[derive(Clone, Debug)]
 struct List<A> {
     packets: VecDeque<Waiting<A>>,
-    /// How many there are in all runs.
+    /// Number of packets in all runs.
     count: u32,
     /// Index into `heads` while the list has packets.
     head: usize,
@@ -38,7 +37,7 @@ struct List<A> {
     left: u64,
 }
 
-/// A packet in a list, or a run of alike packets.
+/// A packet in a list, or a run of equal packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Waiting<A> {
     /// Arrival number of the first.
@@ -55,15 +54,14 @@ struct Head {
 }
 
 impl Fifo {
-    /// Whether a packet fits into a queue with that limit; what is `held` below the queue
-    /// counts.
+    /// Whether a packet fits into a queue with that limit; packets `held` below the queue count.
     pub(super) fn admits(&self, limit: Limit, packet: &Packet, held: Held) -> bool {
         let packets = self.packets() + held.packets;
         let bytes = self.bytes() + held.bytes.as_u64();
         limit.admits(packet, packets, bytes)
     }
 
-    /// Takes a packet in as far as the limit allows; otherwise it is dropped.
+    /// Appends a packet if the limit permits; otherwise drops it.
     #[inline]
     pub(super) fn push_within(
         &mut self,
@@ -126,9 +124,9 @@ impl<A: Copy> Fifo<A> {
         }
     }
 
-    /// Takes in up to `count` packets like `packet`, with tags that count up from its own, for
-    /// as long as `admits` says so of the packets and bytes that are there; `taken` sees each.
-    /// Returns how many there were; `packet` is the next one then.
+    /// Appends up to `count` packets like `packet`, with tags that count up from its tag, as long
+    /// as `admits` accepts the current packets and bytes; calls `taken` for each. Returns their
+    /// number; `packet` is then the next one.
     #[inline]
     pub(super) fn push_run(
         &mut self,
@@ -187,8 +185,8 @@ impl<A: Copy> Fifo<A> {
         list.packets.push_back(Waiting { number, packet: bare, besides });
     }
 
-    /// Removes the first packet of `peer`, and what is besides; of both `take` copies what it
-    /// takes.
+    /// Removes the first packet of `peer` with its additional value; `take` copies the fields that
+    /// it needs.
     #[inline]
     pub(super) fn pop_with<R>(
         &mut self,
@@ -206,9 +204,10 @@ impl<A: Copy> Fifo<A> {
         Some(take(&packet.into_packet(&mut self.parts), besides))
     }
 
-    /// Removes packets of `peer` from its first on, run by run. `take` sees the first packet of
-    /// a run and how many there are that differ from it by their tags alone, which count up; it
-    /// returns how many of them it takes, one at least, and whether it takes more.
+    /// Removes packets of `peer` from its first on, run by run. The closure `take` gets the first
+    /// packet of a run and the number of packets that differ from it only by their tags, which
+    /// count up. The closure returns how many of them it takes, at least one, and whether it takes
+    /// more.
     #[inline]
     pub(super) fn pop_runs(
         &mut self,
@@ -238,7 +237,7 @@ impl<A: Copy> Fifo<A> {
         }
     }
 
-    /// A list that had packets has another first one, or none any more.
+    /// Updates the head of a list whose first packet left.
     #[inline(always)]
     fn first_left(&mut self, slot: usize) {
         let list = &self.lists[slot];
@@ -262,7 +261,7 @@ impl<A: Copy> Fifo<A> {
             .map(|head| head.peer)
     }
 
-    /// Length in bytes of the first packet of `peer`, and what is besides.
+    /// Length in bytes of the first packet of `peer`, and its additional value.
     pub(super) fn front(&self, peer: PeerId) -> Option<(u16, A)> {
         let first = self.lists.get(peer.index())?.packets.front()?;
         Some((first.packet.bytes, first.besides))
@@ -281,7 +280,7 @@ impl<A: Copy> Fifo<A> {
     }
 }
 
-/// Lists of the same packets are the same, whether these entered as a run or one by one.
+/// Lists of the same packets are equal, whether these entered as a run or one by one.
 impl<A: PartialEq> PartialEq for List<A> {
     fn eq(&self, other: &Self) -> bool {
         let is_same = (self.count, self.head, self.left) == (other.count, other.head, other.left);
@@ -290,7 +289,7 @@ impl<A: PartialEq> PartialEq for List<A> {
 }
 
 impl<A> List<A> {
-    /// The packets as if each were a run of its own: arrival number, packet, what is besides.
+    /// The packets one by one, without runs: arrival number, packet, additional value.
     fn one_by_one(&self) -> impl Iterator<Item = (u64, Bare, &A)> {
         self.packets.iter().flat_map(|Waiting { number, packet, besides }| {
             let nth = move |place| (number + u64::from(place), packet.nth(place), besides);
@@ -298,7 +297,7 @@ impl<A> List<A> {
         })
     }
 
-    /// The first `count` packets, of one run, are gone.
+    /// Removes the first `count` packets, which are of one run.
     #[inline]
     fn passed(&mut self, count: u32) {
         self.count -= count;
@@ -354,8 +353,8 @@ mod tests {
     }
 
     proptest! {
-        /// It is a list of packets and their peers: whatever is taken for a peer is its first,
-        /// as it was put in, and comes first again if it is put back.
+        /// The queue agrees with a list of packets and their peers: the packet taken for a peer is
+        /// its first, unchanged, and is the first again after it is put back.
         #[test]
         fn a_fifo_is_a_list_of_packets(
             operations in proptest::collection::vec((0..7u8, 0..3u32, any_packet()), 0..120),
@@ -433,7 +432,7 @@ mod tests {
         }
     }
 
-    /// What a queue of a thousand saturated stations is made of.
+    /// Size of a waiting packet, which determines the memory of a thousand saturated stations.
     #[test]
     fn a_packet_that_waits_is_small() {
         assert_eq!((size_of::<Bare>(), size_of::<Waiting<()>>()), (56, 64));

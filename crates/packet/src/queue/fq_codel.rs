@@ -1,12 +1,11 @@
-//! FQ-CoDel ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290)): flows are hashed
-//! into queues, each under CoDel, served by deficit round robin with precedence for
-//! new flows. With `airtime`, flows belong to a station, and stations are served by
-//! deficit round robin over airtime (Hoiland-Jorgensen et al., USENIX ATC 2017,
-//! algorithm 3), as in mac80211. Deficits of flows are in bytes of network-layer
-//! packets. Flows of different peers never share a queue, which the hash of
-//! addresses in the RFC makes almost certain. Leaves out the slack target (50 ms) for
-//! stations below 12 Mb/s that mac80211 had once (6.12 has not), and its memory of a
-//! packet (`truesize`), for which lengths stand.
+//! FQ-CoDel ([RFC 8290](https://www.rfc-editor.org/rfc/rfc8290)): flows are hashed into queues,
+//! each under CoDel, served by deficit round robin with precedence for new flows. With `airtime`,
+//! flows belong to a station, and stations are served by deficit round robin over airtime
+//! (Hoiland-Jorgensen et al., USENIX ATC 2017, algorithm 3), as in mac80211. Deficits of flows are
+//! in bytes of network-layer packets. Flows of different peers never share a queue, which the hash
+//! of addresses in the RFC makes almost certain. Left out: the slack target (50 ms) for stations
+//! below 12 Mb/s that mac80211 had once (6.12 has not), and its memory of a packet (`truesize`),
+//! which lengths replace.
 
 use super::bare::{Bare, Parts};
 use super::{Held, PeerId};
@@ -15,10 +14,11 @@ use crate::aqm::{FlowQueues, Members, Parameters, RoundRobin, Variant, bucket_of
 use alloc::vec::Vec;
 use lasthop_units::{Bytes, Duration, Instant};
 
-/// Most packets that one overflow drops from the fattest flow (RFC 8290, 4.1).
+/// Number of packets that one overflow drops at most from the flow with the most bytes (RFC 8290,
+/// 4.1).
 const DROP_BATCH_PACKETS: usize = 64;
 
-/// The same in mac80211 (`fq_flow_drop`).
+/// The same number in mac80211 (`fq_flow_drop`).
 const DROP_BATCH_PACKETS_MAC80211: usize = 32;
 
 /// Airtime that a station may use per turn in nanoseconds: the default weight of
@@ -33,13 +33,14 @@ pub struct FqCodel {
     peers: Vec<Peer>,
     flows: FlowQueues<Bare>,
     parts: Parts,
-    /// What a queue has just dropped; empty between two calls. Kept to save allocations.
+    /// Packets that a queue has just dropped; empty between two calls. The vector is kept to save
+    /// allocations.
     dropped: Vec<Bare>,
-    /// For each flow, the slot of its peer.
+    /// Slot of the peer of each flow.
     slots: Vec<usize>,
-    /// The round robins over flows: one per peer with `airtime`, else a single one.
+    /// Round robins over flows: one per peer with `airtime`, otherwise a single one.
     tins: Vec<RoundRobin>,
-    /// The round robin over the slots of peers; used with `airtime` only.
+    /// Round robin over the slots of peers; used with `airtime` only.
     stations: RoundRobin,
     packets: u32,
     bytes: u64,
@@ -256,8 +257,7 @@ impl FqCodel {
         }
     }
 
-    /// The peer whose turn it is: it has packets, or retransmissions waiting, and
-    /// airtime left.
+    /// The peer whose turn it is: it has packets, or retransmissions pending, and airtime left.
     fn head_station(&mut self, eligible: impl Fn(usize) -> bool) -> Option<usize> {
         let mut stations = Stations { peers: &mut self.peers, eligible };
         let turn = self.stations.next(AIRTIME_QUANTUM_NS, &mut stations)?;
@@ -290,8 +290,8 @@ impl FqCodel {
         Some(packet.into_packet(&mut self.parts))
     }
 
-    /// Drops half of the packets, but at most a batch, of the flow with the most
-    /// bytes. Of an odd number mac80211 drops the smaller half, but one at least.
+    /// Drops half of the packets, but at most a batch, of the flow with the most bytes. Of an odd
+    /// number mac80211 drops the smaller half, but at least one packet.
     fn drop_from_fattest(&mut self, dropped: &mut Vec<Packet>) {
         let batch = |packets: usize| match self.config.codel.variant {
             Variant::Rfc8289 => packets.div_ceil(2).min(DROP_BATCH_PACKETS),
@@ -305,7 +305,7 @@ impl FqCodel {
         self.hand_over(dropped);
     }
 
-    /// Appends what a queue has just dropped.
+    /// Appends the packets that a queue has just dropped.
     #[inline]
     fn hand_over(&mut self, dropped: &mut Vec<Packet>) {
         if !self.dropped.is_empty() {

@@ -1,6 +1,6 @@
-//! Tests of what all queues have in common, with arbitrary operations: every packet
-//! that enters leaves exactly once, unchanged and in order, or is dropped. Each
-//! discipline is tested against a reference model in a file of its own.
+//! Tests of the properties of all queues, with arbitrary operations: every packet that enters
+//! leaves exactly once, unchanged and in order, or is dropped. Separate files compare each
+//! discipline with a reference model.
 
 mod codel;
 mod drop_tail;
@@ -92,9 +92,9 @@ impl Ledger {
 }
 
 proptest! {
-    /// A queue that is replaced hands its packets on: unchanged but for where they stand, in
-    /// order within a peer and flow, and with the time that they have waited. Only the bound of
-    /// the new one loses any.
+    /// A replaced queue passes its packets on: unchanged but for their position, in order within a
+    /// peer and flow, and with the time that they have waited. Packets are lost only beyond the
+    /// limit of the new queue.
     #[test]
     fn what_replaces_a_queue_has_its_packets(
         configs in (any_config(), any_config()),
@@ -239,7 +239,7 @@ proptest! {
 }
 
 proptest! {
-    /// Nothing that leaves later does so in another order because a dequeue was undone.
+    /// A reverted dequeue does not change the order of later packets.
     #[test]
     fn an_undone_dequeue_changes_no_order(
         config in any_config(),
@@ -275,8 +275,8 @@ const ALL: [QueueConfig; 5] = [
     QueueConfig::EMULATED_BDP,
 ];
 
-/// The only packet left, the queue was asked and had none: its flow has no turn any more, and
-/// gets one when the packet comes back.
+/// The queue was asked for another packet while its only one was taken, so its flow left the turns;
+/// the flow joins again when the packet returns.
 #[test]
 fn a_packet_that_comes_back_late_is_not_forgotten() {
     for config in ALL {
@@ -306,8 +306,8 @@ fn an_ineligible_peer_is_passed_over() {
     }
 }
 
-/// mac80211's bound without VHT is 4 MiB: 2 796 packets of 1 500 bytes. The next one costs the
-/// fattest flow 32 packets.
+/// mac80211's limit without VHT is 4 MiB: 2 796 packets of 1 500 bytes. The next packet causes the
+/// flow with the most bytes to lose 32 packets.
 #[test]
 fn the_default_holds_four_mebibytes() {
     let mut queue = Queue::new(&QueueConfig::default(), 0);

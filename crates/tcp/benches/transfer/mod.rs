@@ -1,7 +1,6 @@
-//! The workload of the benchmarks: a bulk transfer over an ideal path of 170 Mb/s
-//! with a round-trip time of 4 ms, without losses or with one lost segment in a
-//! thousand. What it measures is TCP alone, both endpoints together; the path is a
-//! queue of instants.
+//! The workload of the benchmarks: a bulk transfer over an ideal path of 170 Mb/s with a round-trip
+//! time of 4 ms, without losses or with one lost segment in a thousand. The benchmark measures TCP
+//! alone, both endpoints together; the path is a queue of instants.
 
 use std::collections::VecDeque;
 
@@ -17,7 +16,7 @@ const DELAY: Duration = Duration::from_millis(2);
 pub struct Transfer {
     ends: [Endpoint; 2],
     now: Instant,
-    /// Segments in the bottleneck, each with the time at which it leaves it.
+    /// Segments in the bottleneck, each with the instant at which it leaves.
     waiting: VecDeque<(Instant, Segment)>,
     forth: VecDeque<(Instant, Segment)>,
     back: VecDeque<(Instant, Segment)>,
@@ -27,7 +26,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// `lose_every`: one segment in this many is lost.
+    /// Returns a transfer that loses one segment in `lose_every`.
     pub fn new(lose_every: Option<u64>, small_queues: SmallQueues) -> Self {
         let config = Config { small_queues, ..Config::default() };
         let mut transfer = Self {

@@ -3,8 +3,8 @@
 //! around the window at which the loss occurred, and it is never smaller than
 //! Reno's would be. Integers only: time in 1/1024 s, windows in segments.
 //!
-//! Leaves out the quantisation of Linux' clock to ticks, except that the curve is
-//! evaluated at most once per tick.
+//! Left out: the quantisation of Linux' clock to ticks, except that the curve is evaluated at most
+//! once per tick.
 
 use lasthop_units::{Duration, Instant};
 
@@ -24,17 +24,17 @@ pub(super) const CURVE_SHIFT: u32 = 10 + 3 * TIME_SHIFT;
 /// Segments to be acknowledged, in eighths of the window, before Reno with CUBIC's
 /// beta grows by one: 8 (1 + beta) / (3 (1 - beta)), rounded down (4.3).
 pub(super) const RENO_EIGHTHS: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
-/// Before the first loss, at least one segment of growth for this many acknowledged
-/// ones: 5 % per round trip.
+/// Number of acknowledged segments for one segment of growth, at most, before the first loss: 5 %
+/// per round trip.
 pub(super) const COUNT_MAX_UNTIL_LOSS: u32 = 20;
-/// At most one segment of growth for two acknowledged ones (4.4: 1.5 times per
-/// round trip).
+/// Number of acknowledged segments for one segment of growth, at least (4.4: 1.5 times per round
+/// trip).
 const COUNT_MIN: u32 = 2;
 /// Shortest time between two evaluations of the curve: Linux' tick at 250 Hz.
 const TICK: Duration = Duration::from_millis(4);
-/// While the window does not change, the curve is evaluated again after this time.
+/// Time after which the curve is evaluated again while the window does not change.
 const LOOKUP_AGAIN: Duration = Duration::from_micros(31_250);
-/// For this long after a loss, round-trip times do not count for the minimum.
+/// Time after a loss for which round-trip times do not count for the minimum.
 const RECOVERY_DELAY: Duration = Duration::from_secs(1);
 
 /// CUBIC (RFC 9438).
@@ -74,7 +74,7 @@ enum SlowStart {
 }
 
 impl Cubic {
-    /// The state of a new connection.
+    /// Returns the state of a new connection.
     pub fn new(hystart: HyStart, is_paced: bool) -> Self {
         let slow_start = match hystart {
             HyStart::Off => SlowStart::UntilLoss,

@@ -1,17 +1,15 @@
-//! CUBIC of Linux 3.2 and 3.13 (`net/ipv4/tcp_cubic.c`). The curve is that of
-//! [`super::Cubic`]; windows are in segments, times in ticks of 4 ms. The
-//! differences from today's:
+//! CUBIC of Linux 3.2 and 3.13 (`net/ipv4/tcp_cubic.c`). The curve is that of [`super::Cubic`];
+//! windows are in segments, times in ticks of 4 ms. The differences from today's are:
 //!
 //! - The window grows with acknowledgements, not with acknowledged segments: the
 //!   interval is divided by the smoothed number of segments per acknowledgement,
 //!   while Reno's window counts acknowledgements without that.
-//! - HyStart ends slow start when a train lasts half the smallest round-trip time,
-//!   without a cushion, or when the delay rises by a sixteenth, of the first eight
-//!   samples of a round.
+//! - HyStart ends slow start when a train lasts half the smallest round-trip time, without a
+//!   cushion, or when the delay rises by a sixteenth, of the first eight samples of a round.
 //! - Round-trip times are in ticks, so a short path measures none or one.
-//! - The curve continues while nothing is sent.
+//! - The curve continues while the sender is idle.
 //!
-//! Leaves out the error of up to 0.2 % of the kernel's cube root.
+//! Left out: the error of up to 0.2 % of the kernel's cube root.
 
 use lasthop_units::{Duration, Instant};
 
@@ -27,7 +25,7 @@ use crate::{HyStart, Recovery};
 /// (ACK_RATIO_SHIFT), and its upper bound (ACK_RATIO_LIMIT).
 const RATIO_SHIFT: u32 = 4;
 const RATIO_MAX: u32 = 32 << RATIO_SHIFT;
-/// Initially an acknowledgement counts for two segments.
+/// Initial number of segments for which an acknowledgement counts: two.
 const RATIO_INITIAL: u32 = 2 << RATIO_SHIFT;
 /// Ticks per second.
 const HZ: u64 = 250;
@@ -63,7 +61,7 @@ struct Epoch {
     reno_fraction: u32,
 }
 
-/// A round of HyStart; times in milliseconds, as its clock in the kernel.
+/// A round of HyStart; times are in milliseconds, as its clock in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Round {
     start: u64,
@@ -74,8 +72,7 @@ struct Round {
 }
 
 impl CubicLinux3 {
-    /// The state of a new connection. HyStart++ did not exist yet; HyStart takes
-    /// its place.
+    /// Returns the state of a new connection. HyStart replaces HyStart++, which did not exist yet.
     pub fn new(rules: Recovery, hystart: HyStart) -> Self {
         Self {
             rules,

@@ -1,12 +1,11 @@
-//! HyStart: ends slow start before a loss, when the acknowledgements of a round
-//! come as one long train or when the round-trip time rises. It follows Linux'
-//! CUBIC, which differs from the report by Ha and Rhee (2008): a train may last
-//! half of the sum of the smallest round-trip time and a cushion (paced: all of
-//! it), and a rise of the delay counts from the first round in which it shows.
-//! Windows are in segments.
+//! HyStart: ends slow start before a loss, when the acknowledgements of a round come as one long
+//! train or when the round-trip time rises. The rules are those of Linux' CUBIC, which differ from
+//! the report by Ha and Rhee (2008): a train may last half of the sum of the smallest round-trip
+//! time and a cushion (paced: all of it), and a rise of the delay counts from the first round in
+//! which it shows. Windows are in segments.
 //!
-//! Leaves out the dependence of the cushion on the pacing rate, which matters only
-//! above about 2 Gb/s.
+//! Left out: the dependence of the cushion on the pacing rate, which matters only above about 2
+//! Gb/s.
 
 use lasthop_units::{Duration, Instant};
 
@@ -16,14 +15,12 @@ use super::Acknowledgement;
 pub(super) const WINDOW_MIN: u32 = 16;
 /// Longest gap between two acknowledgements of one train (hystart_ack_delta).
 pub(super) const TRAIN_GAP_MAX: Duration = Duration::from_millis(2);
-/// Added to the limit of a train to allow for aggregation by offloads: four times
-/// the duration of the largest burst at the pacing rate, at most this
-/// (hystart_ack_delay).
+/// Addition to the limit of a train, which allows for aggregation by offloads: four times the
+/// duration of the largest burst at the pacing rate, at most this (hystart_ack_delay).
 const TRAIN_CUSHION: Duration = Duration::from_millis(1);
 /// Samples of the round-trip time per round before a rise counts.
 pub(super) const SAMPLES_MIN: u8 = 8;
-/// A rise counts from an eighth of the smallest round-trip time, within the two
-/// bounds.
+/// Divisor of the smallest round-trip time that yields the least rise, within the two bounds.
 const RISE_DIVISOR: u64 = 8;
 pub(super) const RISE_MIN: Duration = Duration::from_millis(4);
 pub(super) const RISE_MAX: Duration = Duration::from_millis(16);
@@ -51,9 +48,9 @@ impl State {
         Self { is_paced, is_found: false, round: None }
     }
 
-    /// Takes the round-trip time of an acknowledgement in slow start. Returns
-    /// whether slow start ends now. `delay_min`: smallest round-trip time that the
-    /// congestion control has measured; `window_size`: in segments.
+    /// Handles the round-trip time of an acknowledgement in slow start. Returns whether slow start
+    /// ends now. `delay_min` is the smallest round-trip time that the congestion control has
+    /// measured; `window_size` is in segments.
     pub(super) fn is_exit(
         &mut self,
         now: Instant,

@@ -1,9 +1,8 @@
-//! HyStart++ ([RFC 9406](https://www.rfc-editor.org/rfc/rfc9406)): when the
-//! round-trip time rises, slow start continues at a quarter of its growth
-//! (Conservative Slow Start, CSS). It ends after five rounds of CSS, or returns to
-//! full growth if the round-trip time falls below that at the start of CSS. Applies
-//! to the first slow start of a connection only (section 4.3). Windows are in
-//! segments.
+//! HyStart++ ([RFC 9406](https://www.rfc-editor.org/rfc/rfc9406)): when the round-trip time rises,
+//! slow start continues at a quarter of its growth (Conservative Slow Start, CSS). CSS ends after
+//! five rounds, or returns to full growth if the round-trip time falls below that at the start of
+//! CSS. The algorithm applies to the first slow start of a connection only (section 4.3). Windows
+//! are in segments.
 
 use lasthop_units::Duration;
 
@@ -16,7 +15,7 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u32 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// L: most segments that count for one acknowledgement, unless the sender paces.
+/// L: limit of segments that count for one acknowledgement, unless the sender paces.
 const SEGMENTS_PER_ACK_MAX: u32 = 8;
 
 /// The state of HyStart++ for one connection.
@@ -55,13 +54,13 @@ impl State {
         }
     }
 
-    /// Ends HyStart++ for good: a loss occurred.
+    /// Ends HyStart++ for good after a loss.
     pub(super) fn finish(&mut self) {
         self.phase = Phase::Done;
     }
 
-    /// Takes an acknowledgement in slow start, before the window grows. Ends slow
-    /// start by setting the threshold to the window.
+    /// Handles an acknowledgement in slow start, before the window grows. Ends slow start by
+    /// setting the threshold to the window.
     pub(super) fn handle_acknowledgement(&mut self, ack: &Acknowledgement, window: &mut Window) {
         if self.phase == Phase::Done {
             return;
@@ -83,8 +82,7 @@ impl State {
         }
     }
 
-    /// Returns how many segments the window grows by when `segments` are
-    /// acknowledged.
+    /// Returns the number of segments by which the window grows when `segments` are acknowledged.
     pub(super) fn growth(&mut self, segments: u32) -> u32 {
         let counted = if self.is_paced { segments } else { segments.min(SEGMENTS_PER_ACK_MAX) };
         match &mut self.phase {

@@ -1,9 +1,8 @@
-//! Reno's congestion window ([RFC 5681](https://www.rfc-editor.org/rfc/rfc5681),
-//! 3.1), in segments: slow start, then growth by one segment per round trip, and
-//! half the window after a loss. As in Linux, growth counts acknowledged segments,
-//! not acknowledgements, so delayed acknowledgements do not slow it down. Leaves
-//! out what makes it NewReno, recovery across partial acknowledgements (RFC 6582):
-//! the sender does that for all controls.
+//! Reno's congestion window ([RFC 5681](https://www.rfc-editor.org/rfc/rfc5681), 3.1), in segments:
+//! slow start, then growth by one segment per round trip, and half the window after a loss. As in
+//! Linux, growth counts acknowledged segments, not acknowledgements, so delayed acknowledgements do
+//! not slow it down. Left out: recovery across partial acknowledgements (RFC 6582), which makes it
+//! NewReno; the sender does that for all controls.
 
 use lasthop_units::Instant;
 
@@ -12,7 +11,7 @@ use super::{Acknowledgement, Control, Window};
 /// Smallest threshold in segments (RFC 5681, equation 4).
 pub(super) const THRESHOLD_MIN: u32 = 2;
 
-/// Reno. All of its state is in the [`Window`].
+/// Congestion control by Reno's window. All of its state is in the [`Window`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NewReno;
 

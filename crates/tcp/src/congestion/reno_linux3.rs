@@ -1,7 +1,6 @@
-//! Reno's congestion window of Linux 3.2 and 3.13 (tcp_reno_cong_avoid), in
-//! segments. Congestion avoidance counts acknowledgements, not acknowledged
-//! segments, so delayed acknowledgements halve its growth; before 3.13 slow start
-//! does so, too. Otherwise as [`super::NewReno`].
+//! Reno's congestion window of Linux 3.2 and 3.13 (tcp_reno_cong_avoid), in segments. Congestion
+//! avoidance counts acknowledgements, not acknowledged segments, so delayed acknowledgements halve
+//! its growth; before 3.13 slow start does so, too. All else is as in [`super::NewReno`].
 
 use lasthop_units::Instant;
 

@@ -1,7 +1,7 @@
-//! Tests of the congestion controls, one file for each. They compare with the
-//! closed forms of the RFCs and with values calculated by hand from the kernel's
-//! arithmetic. [`Path`] is what they share: a sender that is always limited by its
-//! window, over a path with a fixed round-trip time.
+//! Tests of the congestion controls, one file for each. The tests compare with the closed forms of
+//! the RFCs and with values calculated by hand from the kernel's arithmetic. The tests share
+//! [`Path`]: a sender that is always limited by its window, over a path with a fixed round-trip
+//! time.
 
 mod cubic;
 mod hystart;
@@ -14,7 +14,8 @@ use lasthop_units::{Duration, Instant};
 use super::{Acknowledgement, CongestionControl, Control, Window};
 use crate::{CongestionControlKind, HyStart, Recovery};
 
-/// A timeout discards what a loss has set (RFC 9438, 4.8; bictcp_reset), by each kernel's rules.
+/// A timeout discards the state set by a loss (RFC 9438, 4.8; bictcp_reset), by each kernel's
+/// rules.
 #[test]
 fn a_timeout_discards_what_was_learned() {
     for rules in [Recovery::Linux32, Recovery::Linux313, Recovery::Today] {
@@ -44,7 +45,7 @@ pub(super) fn ack(segments: u32, round_trip: Duration) -> Acknowledgement {
     }
 }
 
-/// Segments have one byte each: an offset of the stream counts segments.
+/// A path whose segments have one byte each, so that an offset of the stream counts segments.
 pub(super) struct Path<C> {
     pub control: C,
     pub window: Window,
@@ -69,8 +70,7 @@ impl<C: Control> Path<C> {
         }
     }
 
-    /// One acknowledgement of one segment; acknowledging a window takes one round
-    /// trip.
+    /// Acknowledges one segment; a window of them takes one round trip.
     pub fn step(&mut self) {
         let gap = self.round_trip / u64::from(self.window.size);
         self.now += gap;

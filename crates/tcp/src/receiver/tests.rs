@@ -28,8 +28,8 @@ fn unknown() -> RoundTripTime {
     RoundTripTime::new(MS(200))
 }
 
-/// The segment `start..end` arrives. Returns the acknowledgement and the SACK
-/// blocks of the answer.
+/// Passes the segment `start..end` to the receiver. Returns the acknowledgement and the SACK blocks
+/// of the answer.
 fn take(receiver: &mut Receiver, start: u64, end: u64) -> (u64, Vec<(u64, u64)>) {
     let payload_bytes = (end - start) as u32;
     let segment = Segment { sequence: start, payload_bytes, ..Segment::default() };
@@ -76,11 +76,10 @@ fn a_duplicate_of_what_is_in_order() {
     assert_eq!(take(&mut receiver, 4_000, 4_500), (4_500, vec![]), "it is reported once");
 }
 
-/// RFC 7323, 5.3: a segment outside of the window is rejected (R2) before its
-/// timestamp is recorded (R3), so the answer to a needless retransmission echoes an
-/// older timestamp. In a capture of Linux 6.18 (20 % loss in both directions) the
-/// answers to 13 segments that ended below the acknowledgement echoed an older
-/// timestamp, those to 8 that ended at it echoed theirs.
+/// RFC 7323, 5.3: a segment outside of the window is rejected (R2) before its timestamp is recorded
+/// (R3), so the answer to a redundant retransmission echoes an older timestamp. In a capture of
+/// Linux 6.18 (20 % loss in both directions) the answers to 13 segments that ended below the
+/// acknowledgement echoed an older timestamp, those to 8 that ended at it echoed theirs.
 #[test]
 fn a_segment_below_the_acknowledgement_is_not_echoed() {
     let echo = |receiver: &mut Receiver, start, end, ms| {
@@ -101,9 +100,9 @@ fn a_segment_below_the_acknowledgement_is_not_echoed() {
     assert_eq!(echo(&mut receiver, 3_500, 4_000, 1_540), at(1_540));
 }
 
-/// After the quick acknowledgements one segment waits for another, or for the delay (RFC
-/// 5681, 4.2); a second one, the end of the stream, and one of which a part was there
-/// before (RFC 2883) are answered at once.
+/// After the quick acknowledgements one segment waits for another, or for the delay (RFC 5681,
+/// 4.2). A second one, the end of the stream, and one that overlaps with earlier data (RFC 2883)
+/// are acknowledged at once.
 #[test]
 fn what_is_answered_at_once() {
     let fresh = || {
@@ -261,9 +260,9 @@ fn a_probe_of_the_window_is_answered_at_most_twice_a_second() {
     assert_eq!(answers, [true, false, false, true]);
 }
 
-/// RFC 1122, 4.2.3.2: an acknowledgement is not delayed for more than 500 ms, nor for more than
-/// two full segments; Linux answers what comes after a pause of a retransmission timeout (1 s
-/// here) at once, a segment at a time.
+/// RFC 1122, 4.2.3.2: an acknowledgement is delayed neither by more than 500 ms nor by more than
+/// two full segments. Linux acknowledges segments after a pause of a retransmission timeout (1 s
+/// here) at once, one by one.
 #[test]
 fn after_a_pause_acknowledgements_are_quick_again() {
     let mut receiver = receiver(1);
@@ -329,7 +328,7 @@ fn the_delay_follows_the_smoothed_echoes() {
     assert_eq!(take(&mut receiver, 41, 1, &sender), Some(4_000 / 20));
 }
 
-/// RFC 9293, 3.10.7.4: what is beyond the window is not taken, and answered if it has data or a
+/// RFC 9293, 3.10.7.4: a segment beyond the window is dropped, and answered if it has data or a
 /// FIN; a segment without either needs no answer.
 #[test]
 fn what_is_beyond_the_window_is_answered_and_dropped() {
@@ -370,7 +369,7 @@ fn the_window_moves_with_what_is_in_order() {
     }
 }
 
-/// RFC 9293, 3.10.7.4: a FIN is taken when all before it has arrived; it is not data.
+/// RFC 9293, 3.10.7.4: a FIN counts when all bytes before it have arrived; it is not data.
 #[test]
 fn a_fin_out_of_order_ends_the_stream_when_the_gap_is_filled() {
     let mut receiver = receiver(1);
@@ -386,7 +385,7 @@ fn a_fin_out_of_order_ends_the_stream_when_the_gap_is_filled() {
     assert_eq!((receiver.is_finished(), receiver.received_bytes()), (true, 600));
 }
 
-/// A FIN in the place of data that has already arrived ends nothing.
+/// A FIN at the position of data that has already arrived ends nothing.
 #[test]
 fn a_fin_below_what_arrived_is_ignored() {
     for payload_bytes in [98, 99] {
@@ -453,7 +452,7 @@ fn a_mark_is_echoed_at_once() {
 }
 
 proptest! {
-    /// Compared with the set of bytes that arrived.
+    /// The receiver agrees with the set of bytes that arrived.
     #[test]
     fn what_arrives_is_what_is_acknowledged(
         pieces in prop::collection::vec((0u64..40, 1u64..6), 1..60),

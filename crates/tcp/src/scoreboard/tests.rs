@@ -1,5 +1,5 @@
-//! The scoreboard against the definitions of RFC 2018 and RFC 6675, over all patterns of
-//! eight segments of 100 bytes. Leaves out RACK, which has tests of its own.
+//! The scoreboard against the definitions of RFC 2018 and RFC 6675, over all patterns of eight
+//! segments of 100 bytes. Left out: RACK, which has separate tests.
 
 use super::*;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 const COUNT: u64 = 8;
 const BYTES: u64 = 100;
 
-/// Segments 0 to 7, sent one a millisecond; those in `sacked`, a bit each, have arrived.
+/// Segments 0 to 7, sent one a millisecond; those in `sacked`, one bit each, have arrived.
 fn board(sacked: u32) -> Scoreboard {
     let mut board = Scoreboard::new();
     for number in 0..COUNT {
@@ -27,7 +27,7 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-/// The segments for which `is` holds, a bit each.
+/// The segments for which `is` holds, one bit each.
 fn bits(board: &Scoreboard, is: impl Fn(&Sent) -> bool) -> u32 {
     board.segments.iter().enumerate().map(|(at, sent)| u32::from(is(sent)) << at).sum()
 }
@@ -40,7 +40,7 @@ fn patterns() -> impl Iterator<Item = u32> {
     0..1 << COUNT
 }
 
-/// Retransmits all that is missing; returns the order.
+/// Retransmits all missing segments; returns their order.
 fn retransmit_all(board: &mut Scoreboard) -> Vec<u64> {
     let mut order = Vec::new();
     while let Some(index) = board.missing() {
@@ -51,7 +51,7 @@ fn retransmit_all(board: &mut Scoreboard) -> Vec<u64> {
     order
 }
 
-/// In flight is what was sent and is neither sacked nor lost, and what was retransmitted.
+/// Segments in flight are those sent and neither sacked nor lost, and those retransmitted.
 #[test]
 fn counts_are_those_of_the_marks() {
     for sacked in patterns() {
@@ -91,7 +91,7 @@ fn later_reports_of_lower_segments_are_overtaken() {
     }
 }
 
-/// What is acknowledged in order leaves no mark, whatever became of it before.
+/// Segments acknowledged in order leave no mark, whatever their state was before.
 #[test]
 fn acknowledged_segments_leave_no_mark() {
     for sacked in patterns() {
@@ -108,8 +108,8 @@ fn acknowledged_segments_leave_no_mark() {
     }
 }
 
-/// A block that covers a part of a segment only says nothing about it (RFC 2018, 4). An
-/// acknowledgement within the first segment shortens it.
+/// A block that covers only a part of a segment has no effect (RFC 2018, 4). An acknowledgement
+/// within the first segment shortens it.
 #[test]
 fn parts_of_segments_are_not_delivered() {
     let mut board = board(0);
@@ -124,8 +124,8 @@ fn parts_of_segments_are_not_delivered() {
     board.check(true);
 }
 
-/// RFC 6675, IsLost: as many segments as the threshold have arrived above it. Nothing
-/// beyond `high` is lost, and nothing is lost twice.
+/// RFC 6675, IsLost: as many segments as the threshold have arrived above it. No segment beyond
+/// `high` is lost, and none is lost twice.
 #[test]
 fn lost_is_what_enough_segments_have_overtaken() {
     for (sacked, threshold) in patterns().flat_map(|sacked| [1, 2, 3].map(|t| (sacked, t))) {
@@ -151,7 +151,7 @@ fn lost_is_what_enough_segments_have_overtaken() {
     }
 }
 
-/// Forward acknowledgements: everything that is not sacked among the first is lost.
+/// Forward acknowledgements: all of the first segments that are not sacked are lost.
 #[test]
 fn the_first_are_lost_as_far_as_they_are_not_sacked() {
     for (sacked, count) in patterns().flat_map(|sacked| [0, 3, 8].map(|count| (sacked, count))) {
@@ -165,8 +165,8 @@ fn the_first_are_lost_as_far_as_they_are_not_sacked() {
     }
 }
 
-/// After a timeout all is lost that is not sacked. If the first segment is sacked, the
-/// receiver has discarded what it had (RFC 2018, section 8): then all is.
+/// After a timeout all segments that are not sacked are lost. If the first segment is sacked, the
+/// receiver has discarded its data (RFC 2018, section 8): then all are lost.
 #[test]
 fn a_timeout_believes_no_receiver_that_reneges() {
     for sacked in patterns() {
@@ -193,8 +193,8 @@ fn a_timeout_believes_no_receiver_that_reneges() {
     }
 }
 
-/// A retransmission that was not sent after all is missing again, and one that the
-/// receiver reports as duplicate has arrived.
+/// A retransmission that was not sent after all is missing again, and one that the receiver reports
+/// as duplicate has arrived.
 #[test]
 fn retransmissions_leave_the_count_once() {
     let mut board = board(0b1110_0000);

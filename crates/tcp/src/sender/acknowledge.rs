@@ -1,9 +1,8 @@
-//! What an acknowledgement reports: which segments arrived, round-trip times, and
-//! which segments were retransmitted needlessly; then the change of state and
-//! window. Linux' tcp_ack and the functions it calls; RFC 9293, 3.10.7.4 (window
-//! updates), RFC 6298, 3 and RFC 7323, 4 (round-trip times), RFC 2883 (duplicates),
-//! RFC 8985, 7.4 (the loss probe). Counts are in segments, positions in bytes of
-//! the stream.
+//! The report of an acknowledgement: delivered segments, round-trip times, and redundant
+//! retransmissions; then the change of state and window. The sources are Linux' tcp_ack and the
+//! functions that it calls; RFC 9293, 3.10.7.4 (window updates), RFC 6298, 3 and RFC 7323, 4
+//! (round-trip times), RFC 2883 (duplicates), RFC 8985, 7.4 (the loss probe). Counts are in
+//! segments, positions in bytes of the stream.
 
 use lasthop_units::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use super::{Sender, State};
 use crate::congestion::{Acknowledgement, Control};
 use crate::{Recovery, SackBlock, Segment};
 
-/// What one acknowledgement reports.
+/// Report of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Said {
     /// Whether the cumulative acknowledgement advanced.
@@ -32,7 +31,7 @@ pub(super) struct Said {
     /// Whether a segment that was retransmitted was acknowledged: the original or
     /// the retransmission.
     pub has_retransmission: bool,
-    /// The same for a segment that was not the first one acknowledged.
+    /// Whether that segment was not the first one acknowledged.
     pub has_later_retransmission: bool,
     /// Whether all newly sacked segments were sent once, before F-RTO's timeout.
     pub has_only_originals: bool,
@@ -48,9 +47,8 @@ pub(super) struct Said {
     /// Whether the loss probe or the timeout must start again.
     pub must_restart_timer: bool,
     pub echoed: Option<Instant>,
-    /// Transmission times of the oldest and the newest segment that were
-    /// acknowledged in order and sent once; then the same of those acknowledged
-    /// selectively.
+    /// Transmission times of the oldest and the newest segment that were acknowledged in order and
+    /// sent once; then those of segments acknowledged selectively.
     in_order: Option<(Instant, Instant)>,
     out_of_order: Option<(Instant, Instant)>,
     /// Lowest byte, sent once, that was delivered after a higher one.
@@ -66,7 +64,7 @@ impl Said {
 }
 
 impl Sender {
-    /// Takes the peer's acknowledgement, window and congestion echo.
+    /// Handles the peer's acknowledgement, window and congestion echo.
     pub(crate) fn handle_acknowledgement(&mut self, now: Instant, segment: &Segment) {
         let Some(acknowledged) = segment.acknowledgement else {
             return;
@@ -142,7 +140,7 @@ impl Sender {
         self.update_pacing_rate();
     }
 
-    /// Takes any acknowledgement: what it reports, then state, timers and window.
+    /// Handles any acknowledgement: its report, then state, timers and window.
     fn take(&mut self, now: Instant, segment: &Segment, acknowledged: u64) {
         let una_before = self.una;
         let in_flight_before = self.board.in_flight();
@@ -193,8 +191,8 @@ impl Sender {
         self.control_window(now, &said, in_flight_before, newly_lost);
     }
 
-    /// The rest of [`Sender::take`] by the rules of Linux 3: the window grows
-    /// before the state is known, and the timer restarts before that.
+    /// Does the rest of [`Sender::take`] by the rules of Linux 3: the window grows before the state
+    /// is known, and the timer restarts before that.
     fn take_by_count(&mut self, now: Instant, said: &mut Said, in_flight: u32) {
         if said.must_restart_timer {
             self.rearm(now);
@@ -237,8 +235,7 @@ impl Sender {
         }
     }
 
-    /// Takes the peer's window if it is newer (RFC 9293, 3.10.7.4). Returns whether
-    /// it changed.
+    /// Adopts the peer's window if it is newer (RFC 9293, 3.10.7.4). Returns whether it changed.
     fn update_window(&mut self, segment: &Segment, acknowledged: u64, is_advance: bool) -> bool {
         if acknowledged < self.una {
             return false;
@@ -336,7 +333,7 @@ impl Sender {
         said.has_only_originals &= end <= self.frto.high;
     }
 
-    /// Takes the report of a duplicate ([RFC 2883]).
+    /// Handles the report of a duplicate ([RFC 2883]).
     ///
     /// [RFC 2883]: https://www.rfc-editor.org/rfc/rfc2883
     fn take_duplicate(&mut self, block: SackBlock, una_before: u64, said: &mut Said) {
@@ -421,8 +418,8 @@ impl Sender {
         }
     }
 
-    /// Takes round-trip times (RFC 6298, 3: never from a segment sent twice, unless
-    /// timestamps show which transmission was acknowledged; RFC 7323, 4).
+    /// Measures round-trip times (RFC 6298, 3: never from a segment sent twice, unless timestamps
+    /// show which transmission was acknowledged; RFC 7323, 4).
     fn measure(&mut self, now: Instant, said: &mut Said) {
         if !said.is_advance
             && let (Some(overtaken), Some(highest)) = (said.overtaken, self.board.highest_sacked())
@@ -464,7 +461,7 @@ impl Sender {
         }
     }
 
-    /// What the acknowledgement says of the loss probe (RFC 8985, 7.4).
+    /// Settles the loss probe by the acknowledgement (RFC 8985, 7.4).
     fn settle_probe(
         &mut self,
         now: Instant,

@@ -1,11 +1,10 @@
-//! Loss detection by the rules of Linux 3.2 and 3.13. Forward acknowledgements
-//! (FACK): all segments below the highest sacked one, except the last three, are
-//! lost. Once reordering was seen: [RFC 6675]'s count of sacked segments above. A
-//! retransmission is lost once a segment sent after it was delivered. 3.13 has
-//! early retransmit, after one duplicate and a quarter round trip ([RFC 5827], 3,
-//! delayed); in 3.2 a head older than the timeout is lost. See tcp_time_to_recover,
-//! tcp_update_scoreboard, tcp_mark_lost_retrans and tcp_pause_early_retransmit.
-//! Counts are in segments. Without SACK the rules are those of today.
+//! Loss detection by the rules of Linux 3.2 and 3.13. Forward acknowledgements (FACK): all segments
+//! below the highest sacked one, except the last three, are lost. Once reordering was seen, [RFC
+//! 6675]'s count of sacked segments above applies. A retransmission is lost once a segment sent
+//! after it was delivered. 3.13 has early retransmit, after one duplicate and a quarter round trip
+//! ([RFC 5827], 3, delayed); in 3.2 a head older than the timeout is lost. See tcp_time_to_recover,
+//! tcp_update_scoreboard, tcp_mark_lost_retrans and tcp_pause_early_retransmit. Counts are in
+//! segments. Without SACK the rules are those of today.
 //!
 //! [RFC 5827]: https://www.rfc-editor.org/rfc/rfc5827
 //! [RFC 6675]: https://www.rfc-editor.org/rfc/rfc6675
@@ -21,12 +20,12 @@ use crate::rack::REORDERING_INITIAL;
 const REORDERING_MAX: u32 = 127;
 /// Shortest delay of an early retransmit.
 const EARLY_DELAY_MIN: Duration = Duration::from_millis(2);
-/// Early retransmit applies with fewer segments than this in flight.
+/// Number of segments in flight below which early retransmit applies.
 const EARLY_SEGMENTS: u32 = 4;
 
 impl Sender {
-    /// A segment that was sent once was delivered after one `segments` above it
-    /// (tcp_update_reordering): FACK is off from here on.
+    /// Records that a segment sent once was delivered after one that is `segments` above it
+    /// (tcp_update_reordering): FACK is off from then on.
     pub(super) fn note_reordering_by_count(&mut self, segments: u32) {
         if segments > self.rack.reordering {
             self.rack.reordering = segments.min(REORDERING_MAX);
@@ -112,7 +111,7 @@ impl Sender {
         is_first
     }
 
-    /// The timer of an early retransmit has expired.
+    /// Retransmits when the timer of an early retransmit has expired.
     pub(super) fn retransmit_early(&mut self, now: Instant) {
         self.resume_retransmission_timer(now);
         if self.has_fack() && !self.board.is_empty() {
@@ -121,7 +120,7 @@ impl Sender {
         }
     }
 
-    /// Marks lost segments (tcp_update_scoreboard). `is_first`: recovery begins.
+    /// Marks lost segments (tcp_update_scoreboard). `is_first` is whether recovery begins.
     fn count_losses(&mut self, now: Instant, is_first: bool) {
         // 3.2 marks only segments that were in flight when recovery began.
         let high = if self.rules == Recovery::Linux32 { self.high } else { self.next };

@@ -1,9 +1,8 @@
-//! F-RTO as in Linux before 3.10 ([RFC 4138], with selective acknowledgements). A
-//! timeout retransmits the head and marks nothing as lost. The first
-//! acknowledgement that advances allows two new segments. If the next one is for
-//! data that was sent once, the timeout was spurious and the window is halved
-//! gradually; otherwise everything is lost. See tcp_enter_frto, tcp_process_frto
-//! and tcp_enter_frto_loss. Windows are in segments. Leaves out F-RTO without SACK.
+//! F-RTO as in Linux before 3.10 ([RFC 4138], with selective acknowledgements). A timeout
+//! retransmits the head and marks nothing as lost. The first acknowledgement that advances allows
+//! two new segments. If the next one is for data that was sent once, the timeout was spurious and
+//! the window is halved gradually; otherwise everything is lost. See tcp_enter_frto,
+//! tcp_process_frto and tcp_enter_frto_loss. Windows are in segments. Left out: F-RTO without SACK.
 //!
 //! [RFC 4138]: https://www.rfc-editor.org/rfc/rfc4138
 
@@ -14,7 +13,7 @@ use super::transmit::Turn;
 use super::{Sender, State};
 use crate::congestion::Control;
 
-/// The step that the detection has reached.
+/// Current step of the detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Step {
     /// No detection in progress.
@@ -70,8 +69,8 @@ impl Sender {
         self.turn = Turn::Head;
     }
 
-    /// Takes an acknowledgement during the detection (tcp_process_frto). Returns
-    /// whether the window must not grow.
+    /// Handles an acknowledgement during the detection (tcp_process_frto). Returns whether the
+    /// window must not grow.
     pub(super) fn process_frto(&mut self, now: Instant, said: &Said) -> bool {
         let step = self.frto.step;
         let has_acknowledged = said.acknowledged > 0;
@@ -110,8 +109,8 @@ impl Sender {
         false
     }
 
-    /// The timeout was not spurious (tcp_enter_frto_loss): `allowed` segments may
-    /// be sent.
+    /// Handles a timeout that was not spurious (tcp_enter_frto_loss): `allowed` segments may be
+    /// sent.
     fn lose_after_frto(&mut self, now: Instant, allowed: u32, has_acknowledged: bool) {
         let keeps_head = self.frto.step == Step::Head && !has_acknowledged;
         if self.board.has_repeated(usize::from(keeps_head)) {
@@ -129,9 +128,9 @@ impl Sender {
         self.turn = Turn::Usual;
     }
 
-    /// Congestion without loss by the rule before 3.7 (tcp_enter_cwr): the window
-    /// shrinks by one segment for every two acknowledgements (tcp_cwnd_down).
-    /// `must_lower`: whether the slow start threshold is lowered, too.
+    /// Reduces the window without a loss by the rule before 3.7 (tcp_enter_cwr): it shrinks by one
+    /// segment for every two acknowledgements (tcp_cwnd_down). `must_lower` is whether the slow
+    /// start threshold is lowered, too.
     pub(super) fn begin_halving(&mut self, now: Instant, must_lower: bool) {
         if !matches!(self.state, State::Open | State::Disorder) {
             return;

@@ -30,12 +30,12 @@ pub enum State {
     Reduced,
     /// Lost segments are retransmitted (fast recovery).
     Recovery,
-    /// After a retransmission timeout.
+    /// The state after a retransmission timeout.
     Loss,
 }
 
 impl State {
-    /// Whether the window is being reduced in proportion to what is delivered.
+    /// Whether the window is being reduced in proportion to the delivered segments.
     pub(super) fn is_reducing(self) -> bool {
         matches!(self, Self::Reduced | Self::Recovery)
     }
@@ -77,8 +77,8 @@ impl Sender {
         }
     }
 
-    /// Leaves the state if everything in flight at its beginning is acknowledged.
-    /// Returns whether no further processing is needed.
+    /// Leaves the state if all segments in flight at its beginning are acknowledged. Returns
+    /// whether no further processing is needed.
     fn try_leave(&mut self, said: &Said) -> bool {
         match self.state {
             // A byte above must be acknowledged: only then has the peer received CWR.
@@ -154,8 +154,8 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement after a timeout (RFC 5682, 3.1, the version with
-    /// selective acknowledgements).
+    /// Handles an acknowledgement after a timeout (RFC 5682, 3.1, the version with selective
+    /// acknowledgements).
     fn process_loss(&mut self, said: &mut Said) {
         let is_recovered = self.una >= self.high;
         if said.is_advance && self.try_undo_loss(said.echoed, false) {
@@ -311,8 +311,8 @@ impl Sender {
             self.validation.threshold_after_loss(in_flight, threshold, &self.window).max(2);
     }
 
-    /// After `delivered` segments: the window becomes the segments in flight plus
-    /// what proportional rate reduction allows.
+    /// Sets the window after `delivered` segments: the segments in flight plus the number that
+    /// proportional rate reduction permits.
     pub(super) fn reduce(&mut self, delivered: u32, newly_lost: u32, is_advance: bool) {
         if delivered == 0 {
             return;
@@ -336,7 +336,7 @@ impl Sender {
         }
     }
 
-    /// A retransmission timeout.
+    /// Handles a retransmission timeout.
     pub(super) fn enter_loss(&mut self, now: Instant) {
         if self.rules == Recovery::Linux32 && self.has_sack {
             return self.enter_frto(now);
@@ -385,8 +385,8 @@ impl Sender {
         self.turn = Turn::Usual;
     }
 
-    /// The acknowledgement of a loss probe shows that a segment was lost: reduces
-    /// the window at once (RFC 8985, 7.4).
+    /// Reduces the window at once, because the acknowledgement of a loss probe shows that a segment
+    /// was lost (RFC 8985, 7.4).
     pub(super) fn reduce_for_probe(&mut self, now: Instant) {
         self.begin_reduction(now);
         self.end_reduction_of(State::Reduced);

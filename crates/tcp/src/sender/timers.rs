@@ -1,8 +1,7 @@
-//! The timer of the sender. As in Linux there is one, armed for whichever comes
-//! next: retransmission timeout (RFC 6298), loss probe (RFC 8985, 7), reordering
-//! (RFC 8985, 6.2), closed window (RFC 9293, 3.8.6.1), and in Linux 3.13 early
-//! retransmit (RFC 5827). Pacing has a timer of its own. Leaves out keep-alives and
-//! the limit on retransmissions.
+//! The timer of the sender. As in Linux there is one, armed for the earliest of: retransmission
+//! timeout (RFC 6298), loss probe (RFC 8985, 7), reordering (RFC 8985, 6.2), closed window (RFC
+//! 9293, 3.8.6.1), and in Linux 3.13 early retransmit (RFC 5827). Pacing has a separate timer. Left
+//! out: keep-alives and the limit on retransmissions.
 
 use lasthop_units::{Duration, Instant};
 
@@ -12,20 +11,19 @@ use crate::Recovery;
 use crate::rtt::{TIMEOUT_INITIAL, TIMEOUT_MAX};
 use crate::scoreboard::Sent;
 
-/// Added to the timeouts of loss probes and reordering (Linux' TCP_TIMEOUT_MIN).
+/// Addition to the timeouts of loss probes and reordering (Linux' TCP_TIMEOUT_MIN).
 const SLACK: Duration = Duration::from_millis(2);
 /// Delay of a timeout that is overdue: a later instant, so that the machine is not
 /// woken twice at one.
 const SOON: Duration = Duration::from_nanos(1);
-/// Time that the probe of a lone segment waits for a delayed acknowledgement
-/// (tcp_rto_min).
+/// Time for which the probe of a single segment waits for a delayed acknowledgement (tcp_rto_min).
 const DELAYED_ACK_MAX: Duration = Duration::from_millis(200);
 /// Shortest delay of a loss probe in 3.13.
 const PROBE_WAIT_MIN: Duration = Duration::from_millis(10);
 /// Shortest interval of window probes (TCP_RTO_MIN).
 const PERSIST_MIN: Duration = Duration::from_millis(200);
 
-/// What the sender's timer is armed for.
+/// Purpose for which the sender's timer is armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     Retransmission,
@@ -40,7 +38,7 @@ pub(crate) enum Timer {
 pub(super) struct Probe {
     /// Position that its acknowledgement acknowledges at least.
     pub high: u64,
-    /// Whether it retransmitted data, and brought nothing new.
+    /// Whether it retransmitted data, and carried nothing new.
     pub is_retransmission: bool,
 }
 
@@ -140,8 +138,7 @@ impl Sender {
         self.timer = self.board.head().map(due).map(|due| (due, Timer::Retransmission));
     }
 
-    /// The acknowledgement advanced: arms the loss probe, or else the
-    /// retransmission timeout.
+    /// Arms the loss probe, or else the retransmission timeout, after the acknowledgement advanced.
     pub(super) fn restart_timer(&mut self, now: Instant) {
         if !self.schedule_probe(now, true) {
             self.rearm(now);
@@ -178,9 +175,8 @@ impl Sender {
         true
     }
 
-    /// An acknowledgement arrived or new data left while a loss probe or an early
-    /// retransmit was pending: rearms the retransmission timeout (tcp_rearm_rto of
-    /// 3.13).
+    /// Rearms the retransmission timeout after an acknowledgement arrived or new data left while a
+    /// loss probe or an early retransmit was pending (tcp_rearm_rto of 3.13).
     pub(super) fn resume_after_probe(&mut self, now: Instant) {
         if self.rules == Recovery::Linux313
             && matches!(self.timer, Some((_, Timer::LossProbe | Timer::EarlyRetransmit)))
@@ -214,8 +210,8 @@ impl Sender {
         self.timer = Some((now + wait + SLACK, Timer::Reordering));
     }
 
-    /// Arms the timer of window probes, if nothing is in flight and there is data
-    /// that may not be sent.
+    /// Arms the timer of window probes, if no segment is in flight and there is data that may not
+    /// be sent.
     pub(super) fn arm_persist(&mut self, now: Instant) {
         if !self.board.is_empty() || self.timer.is_some() || self.next >= self.end() {
             return;

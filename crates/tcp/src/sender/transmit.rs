@@ -1,8 +1,7 @@
-//! Selects the next segment: a retransmission, or new data within the congestion
-//! window, the peer's window, the send buffer, Nagle's rule (RFC 1122, 4.2.3.4, in
-//! Minshall's variant), the sending node's queues and pacing. Linux' tcp_write_xmit
-//! and tcp_xmit_retransmit_queue, one segment at a time. Positions are in bytes of
-//! the stream. Leaves out segmentation offload.
+//! Selects the next segment: a retransmission, or new data within the congestion window, the peer's
+//! window, the send buffer, Nagle's rule (RFC 1122, 4.2.3.4, in Minshall's variant), the sending
+//! node's queues and pacing. The sources are Linux' tcp_write_xmit and tcp_xmit_retransmit_queue,
+//! one segment at a time. Positions are in bytes of the stream. Left out: segmentation offload.
 
 use lasthop_units::Instant;
 
@@ -18,27 +17,26 @@ pub(crate) struct Outgoing {
     pub start: u64,
     pub payload_bytes: u32,
     pub has_fin: bool,
-    /// Whether it tells the peer that the window was reduced (CWR).
+    /// Whether it reports the reduced window to the peer (CWR).
     pub window_reduced: bool,
 }
 
-/// What is sent first.
+/// Segment to send first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Lost segments, then new data.
     Usual,
-    /// A loss probe: one new segment regardless of the window, or the last segment
-    /// again.
+    /// A loss probe: one new segment regardless of the window, or the last segment again.
     Probe,
     /// F-RTO before Linux 3.10: the head again, whether or not it is lost.
     Head,
-    /// F-RTO: new data, to find out whether the timeout was spurious. `true`: some
-    /// was sent, and retransmissions wait for an acknowledgement.
+    /// New data of F-RTO, which shows whether the timeout was spurious. With `true` some was sent,
+    /// and retransmissions wait for an acknowledgement.
     NewData(bool),
 }
 
 impl Sender {
-    /// Whether nothing leaves before the next event.
+    /// Whether no segment leaves before the next event.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.is_settled || self.una == 0
@@ -248,7 +246,7 @@ impl Sender {
         Some(outgoing)
     }
 
-    /// The burst has ended: validates the window and arms the timers.
+    /// Ends a burst: validates the window and arms the timers.
     fn end_burst(&mut self, now: Instant, is_window_limited: bool) {
         self.is_settled = true;
         if self.burst == 0 && !is_window_limited {
@@ -288,9 +286,9 @@ impl Sender {
         Outgoing { start, payload_bytes, has_fin, window_reduced }
     }
 
-    /// The sending node's queue was full and refused a segment that was just sent:
-    /// it is taken back and the window is reduced (Linux' local congestion).
-    /// `packet_bytes`: its length; `None` without payload.
+    /// Takes back a segment that was just sent and that the full queue of the sending node refused;
+    /// the window is reduced (Linux' local congestion). `packet_bytes` is its length; `None`
+    /// without payload.
     pub(crate) fn handle_refused(&mut self, now: Instant, start: u64, packet_bytes: Option<u32>) {
         self.is_refused = true;
         self.is_settled = false;

@@ -1,7 +1,7 @@
-//! Undoing a reduction that was not needed: the original arrived after all (Eifel,
-//! [RFC 3522], by timestamps), or every retransmission was reported as a duplicate
-//! ([RFC 3708]). Linux' tcp_may_undo and its callers. Windows are in segments.
-//! F-RTO, which also undoes reductions, is in `state` and `frto`.
+//! Undoing an unnecessary reduction: the original arrived after all (Eifel, [RFC 3522], by
+//! timestamps), or every retransmission was reported as a duplicate ([RFC 3708]). The sources are
+//! Linux' tcp_may_undo and its callers. Windows are in segments. F-RTO, which also undoes
+//! reductions, is in `state` and `frto`.
 //!
 //! [RFC 3522]: https://www.rfc-editor.org/rfc/rfc3522
 //! [RFC 3708]: https://www.rfc-editor.org/rfc/rfc3708
@@ -11,11 +11,10 @@ use lasthop_units::Instant;
 use super::acknowledge::Said;
 use super::{Sender, State};
 
-/// What is needed to undo the present reduction.
+/// State required to undo the present reduction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Undo {
-    /// First unacknowledged byte when the reduction began; `None`: it cannot be
-    /// undone.
+    /// First unacknowledged byte when the reduction began; `None` if it cannot be undone.
     marker: Option<u64>,
     /// Retransmissions not reported as duplicates; `None` before the first.
     open: Option<u32>,
@@ -37,32 +36,31 @@ impl Undo {
         self.open = self.open.map(|open| open.saturating_sub(1));
     }
 
-    /// Takes the report that `segments` retransmissions, which end at `end`, were
-    /// duplicates.
+    /// Handles the report that `segments` retransmissions, which end at `end`, were duplicates.
     pub(super) fn handle_duplicates(&mut self, end: u64, segments: u32) {
         if self.marker.is_some_and(|marker| end > marker) {
             self.open = self.open.map(|open| open.saturating_sub(segments));
         }
     }
 
-    /// Forgets the retransmissions: none is in flight any more.
+    /// Forgets the retransmissions, because none is in flight any more.
     pub(super) fn forget_retransmissions(&mut self) {
         self.first_retransmission = None;
     }
 
-    /// A reduction begins that can be undone.
+    /// Records the beginning of a reduction that can be undone.
     pub(super) fn begin(&mut self, una: u64, retransmitted: u32) {
         self.marker = Some(una);
         self.open = (retransmitted > 0).then_some(retransmitted);
     }
 
-    /// Remembers the window and the threshold to restore.
+    /// Stores the window and the threshold to restore.
     pub(super) fn remember(&mut self, window: u32, threshold: Option<u32>) {
         self.window = window;
         self.threshold = threshold;
     }
 
-    /// The reduction cannot be undone any more.
+    /// Records that the reduction cannot be undone any more.
     pub(super) fn forbid(&mut self) {
         self.marker = None;
     }
@@ -79,8 +77,8 @@ impl Undo {
         self.marker.is_some() && self.open == Some(0)
     }
 
-    /// Whether the acknowledgement answers an original: it echoes a timestamp from
-    /// before the first retransmission, or nothing was retransmitted.
+    /// Whether the acknowledgement answers an original: it echoes a timestamp from before the first
+    /// retransmission, or nothing was retransmitted.
     fn is_delayed(&self, echoed: Option<Instant>) -> bool {
         match (self.first_retransmission, echoed) {
             (Some(first), Some(echoed)) => echoed < first,
@@ -89,7 +87,7 @@ impl Undo {
         }
     }
 
-    /// Whether the reduction was not needed.
+    /// Whether the reduction was unnecessary.
     fn is_due(&self, echoed: Option<Instant>) -> bool {
         self.marker.is_some() && (self.open == Some(0) || self.is_delayed(echoed))
     }
@@ -111,9 +109,8 @@ impl Sender {
         self.rack.has_advanced = true;
     }
 
-    /// Everything in flight at the start of recovery is acknowledged: undoes the
-    /// reduction if it was not needed. Returns whether the state must be kept for
-    /// now.
+    /// Undoes an unnecessary reduction after all segments in flight at the start of recovery were
+    /// acknowledged. Returns whether the state must be kept for now.
     pub(super) fn try_undo_recovery(&mut self, echoed: Option<Instant>) -> bool {
         if self.undo.is_due(echoed) {
             self.undo_reduction(false);

@@ -1,7 +1,6 @@
-//! Tests of the differences between Linux 3.2, 3.13 and today, according to their
-//! sources: one exchange of segments, and the reaction of each version. The
-//! round-trip time is 20 ms. What the versions have in common is tested in the
-//! other files.
+//! Tests of the differences between Linux 3.2, 3.13 and today, according to their sources: one
+//! exchange of segments, and the reaction of each version. The round-trip time is 20 ms. The other
+//! files test the rules that the versions share.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -22,7 +21,7 @@ fn config(recovery: Recovery) -> Config {
     }
 }
 
-/// When the segment was sent for the second time, in ms.
+/// Instant at which the segment was sent for the second time, in ms.
 fn repeated_at(path: &Path, number: u64) -> u64 {
     let sent: Vec<_> = path.data().filter(|(_, s)| s.sequence == 1 + number * FULL).collect();
     (sent[1].0 - Instant::ZERO).as_nanos() / 1_000_000

@@ -13,7 +13,7 @@ use crate::{Config, Endpoint, Segment};
 /// Payload of a full-sized segment in bytes.
 pub const FULL: u64 = 1448;
 
-/// What happens to a packet on the path.
+/// Treatment of a packet on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -28,9 +28,9 @@ pub struct Direction {
     pub rate: Option<Bitrate>,
     pub delay: Duration,
     pub queue_packets: usize,
-    /// When each packet in the bottleneck, waiting or in transmission, leaves it.
+    /// Instant at which each packet in the bottleneck, waiting or in transmission, leaves it.
     leaving: VecDeque<Instant>,
-    /// A full queue refuses packets instead of dropping them.
+    /// Whether a full queue refuses packets instead of dropping them.
     pub refuses: bool,
     pub dropped: u64,
 }
@@ -90,7 +90,7 @@ impl Path {
         }
     }
 
-    /// The client connects and writes `bytes`.
+    /// Connects the client, which writes `bytes`.
     pub fn start(&mut self, bytes: u64) {
         self.ends[0].connect(self.now);
         self.ends[0].write(self.now, bytes);

@@ -1,6 +1,6 @@
-//! Tests of loss recovery, one pattern of losses at a time: what is retransmitted,
-//! when, and how the window changes. The round-trip time is 20 ms, the rate of the
-//! path is unlimited unless a test says otherwise.
+//! Tests of loss recovery, one pattern of losses at a time: the retransmissions, their time, and
+//! the window. The round-trip time is 20 ms, the rate of the path is unlimited unless a test says
+//! otherwise.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -126,9 +126,9 @@ fn losing_head_twice(segments: u64) -> (Path, [Instant; 2]) {
     (path, copies.try_into().expect("it was sent twice"))
 }
 
-/// Linux' tcp_clean_rtx_queue: the timeout restarts when a segment is sacked that
-/// was sent before the last transmission of the head. For later ones it does not,
-/// or it would be postponed for ever.
+/// Linux' tcp_clean_rtx_queue: the timeout restarts when a segment is sacked that was sent before
+/// the last transmission of the head. For later ones it does not; otherwise it would be postponed
+/// forever.
 #[test]
 fn the_timeout_runs_from_the_last_original_that_arrives() {
     let (path, copies) = losing_head_twice(10);

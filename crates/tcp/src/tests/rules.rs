@@ -21,8 +21,8 @@ fn seen(script: &Script) -> (u32, u32, State) {
 
 const ALL: [Recovery; 3] = [Recovery::Linux32, Recovery::Linux313, Recovery::Today];
 
-/// RFC 6675, 4: less than three segments above are no loss yet, and blocks that were never sent,
-/// are empty, or are acknowledged say nothing (RFC 2018, 5).
+/// RFC 6675, 4: fewer than three segments above are no loss yet. Blocks that were never sent, are
+/// empty, or are acknowledged have no effect (RFC 2018, 5).
 #[test]
 fn senseless_blocks_are_ignored() {
     for recovery in ALL {
@@ -74,7 +74,7 @@ fn all_retransmissions_must_be_duplicates() {
     }
 }
 
-/// A flight of ten, of which nothing is acknowledged until the timeout; `later` is written, too.
+/// A flight of ten without any acknowledgement until the timeout; `later` is written, too.
 fn timed_out(recovery: Recovery, later: u64) -> Script {
     let mut script = script(recovery);
     script.run(&[(200, Write(10_000)), (200, Out(&[(1, 10_001)]))]);
@@ -90,9 +90,9 @@ fn timed_out(recovery: Recovery, later: u64) -> Script {
     script
 }
 
-/// RFC 5681, 3.1, equation 4: half of the flight, and a window of one; RFC 5682, 2.1 and 3.1: the
-/// first acknowledgement after the timeout lets two new segments leave, and the second one, of
-/// data that was sent once, shows that the timeout was not needed.
+/// RFC 5681, 3.1, equation 4: half of the flight, and a window of one. RFC 5682, 2.1 and 3.1: the
+/// first acknowledgement after the timeout lets two new segments leave. The second one, for data
+/// that was sent once, shows that the timeout was spurious.
 #[test]
 fn an_original_after_two_new_segments_shows_a_needless_timeout() {
     for recovery in [Recovery::Linux313, Recovery::Today] {
@@ -114,8 +114,8 @@ fn an_original_after_two_new_segments_shows_a_needless_timeout() {
     }
 }
 
-/// RFC 5682, 3.1, step 3a: a duplicate acknowledgement, or one of new data only, after the two new
-/// segments: the timeout was needed, and the lost ones follow.
+/// RFC 5682, 3.1, step 3a: a duplicate acknowledgement after the two new segments, or one for new
+/// data only, confirms the timeout, and the lost segments follow.
 #[test]
 fn a_duplicate_after_two_new_segments_confirms_the_timeout() {
     let mut script = timed_out(Recovery::Linux313, 5_000);
@@ -132,8 +132,8 @@ fn a_duplicate_after_two_new_segments_confirms_the_timeout() {
     assert_eq!((script.end.ssthresh(), script.end.state()), (5, State::Loss));
 }
 
-/// RFC 5682, 3.1, step 2: without new data there is nothing to find out with: what is lost is sent
-/// again in slow start (RFC 5681, 3.1).
+/// RFC 5682, 3.1, step 2: without new data the detection is impossible, and lost segments are
+/// retransmitted in slow start (RFC 5681, 3.1).
 #[test]
 fn without_new_data_the_lost_segments_follow() {
     let mut script = timed_out(Recovery::Linux313, 0);
@@ -151,8 +151,8 @@ fn without_new_data_the_lost_segments_follow() {
     assert_eq!((script.end.ssthresh(), script.end.state()), (5, State::Open));
 }
 
-/// RFC 4138, 3, with SACK: the same in 3.2, which halves the window gradually when the timeout was
-/// not needed, and sends what is lost in slow start otherwise.
+/// RFC 4138, 3, with SACK: the same in 3.2, which halves the window gradually after a spurious
+/// timeout, and otherwise retransmits lost segments in slow start.
 #[test]
 fn f_rto_of_3_2_halves_the_window_of_a_needless_timeout() {
     let mut script = timed_out(Recovery::Linux32, 5_000);
@@ -223,7 +223,7 @@ fn an_echo_halves_the_window_once() {
     }
 }
 
-/// A peer that does not take ECN part: its echoes change nothing.
+/// The peer does not support ECN: its echoes change nothing.
 #[test]
 fn without_ecn_an_echo_is_ignored() {
     let mut script = script(Recovery::Today);
@@ -239,8 +239,9 @@ fn without_ecn_an_echo_is_ignored() {
     assert_eq!(seen(&script), (11, u32::MAX, State::Open));
 }
 
-/// RFC 2883, 4: the first block is a duplicate if it is below the acknowledgement, or inside of
-/// the second. Of a segment that was never repeated it is the network's (RFC 3708, 3).
+/// RFC 2883, 4: the first block is a duplicate if it is below the acknowledgement, or inside of the
+/// second. A duplicate of a segment that was never retransmitted comes from the network (RFC 3708,
+/// 3).
 #[test]
 fn duplicates_of_the_network_undo_nothing() {
     let mut script = script(Recovery::Today);
@@ -285,7 +286,7 @@ fn recovery_halves_in_proportion_to_what_is_delivered() {
 }
 
 /// RFC 8985, 7.4.2: an acknowledgement of the probe without a report of a duplicate shows a loss
-/// that the probe mended: the window is halved. With the report nothing was lost.
+/// that the probe mended: the window is halved. With the report no segment was lost.
 #[test]
 fn a_probe_that_mends_a_loss_halves_the_window() {
     for (blocks, expected) in [(&[][..], 2), (&[(3_001, 4_001)], u32::MAX)] {
@@ -362,9 +363,9 @@ fn a_partial_acknowledgement_loses_the_head_of_more_than_three() {
     }
 }
 
-/// The first echo acknowledges four of ten segments. In 3.2 the window is one more than what is in
-/// flight at most (tcp_cwnd_down); by RFC 6937 half as many segments may leave as arrived, and no
-/// more than the threshold are in flight. In 3.13 slow start has grown the window to 14 by then.
+/// The first echo acknowledges four of ten segments. In 3.2 the window is at most one more than the
+/// segments in flight (tcp_cwnd_down). By RFC 6937 half as many segments may leave as arrived, and
+/// no more than the threshold are in flight. In 3.13 slow start has grown the window to 14 by then.
 #[test]
 fn rate_halving_and_proportional_reduction_differ_after_a_stretch() {
     for (recovery, window, threshold) in
@@ -386,9 +387,9 @@ fn rate_halving_and_proportional_reduction_differ_after_a_stretch() {
     }
 }
 
-/// RFC 3522, 3.2: an acknowledgement that echoes a timestamp from before the retransmission
-/// answers the original: window and threshold are restored. Without SACK Linux stays in the state
-/// until all that was out is acknowledged (tcp_try_undo_loss). A later timestamp undoes nothing.
+/// RFC 3522, 3.2: an acknowledgement that echoes a timestamp from before the retransmission answers
+/// the original: window and threshold are restored. Without SACK Linux stays in the state until all
+/// segments in flight then are acknowledged (tcp_try_undo_loss). A later timestamp undoes nothing.
 #[test]
 fn an_echo_from_before_the_retransmission_undoes_the_timeout() {
     for (sack, echoed_ms, is_undone) in
@@ -462,7 +463,7 @@ fn an_undone_timeout_leaves_three_quarters_of_the_window() {
 }
 
 /// tcp_head_timedout of 3.2: the timer restarts with each acknowledgement, but a head that was sent
-/// longer ago than the timeout is lost all the same.
+/// longer ago than the timeout is lost nevertheless.
 #[test]
 fn a_head_older_than_the_timeout_is_lost_in_3_2() {
     for (recovery, is_lost) in [(Recovery::Linux32, true), (Recovery::Linux313, false)] {

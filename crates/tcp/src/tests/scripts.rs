@@ -1,9 +1,8 @@
 //! Exchanges that packetdrill's scripts of 2013 specify as correct for Linux 3.11
-//! (github.com/google/packetdrill, gtests/net/packetdrill/tests/linux, until commit
-//! d570e24): which segments the peer sends and when, and which segments the kernel
-//! sends in return. Congestion control and sysctls are the defaults of 3.13, unless
-//! a test says otherwise. Where 3.2 runs a script, too, its source has the same
-//! rule (`OLD`). Positions are in bytes.
+//! (github.com/google/packetdrill, gtests/net/packetdrill/tests/linux, until commit d570e24): the
+//! segments of the peer with their times, and the segments that the kernel sends in return.
+//! Congestion control and sysctls are the defaults of 3.13, unless a test says otherwise. If 3.2
+//! runs a script, too, its source has the same rule (`OLD`). Positions are in bytes.
 
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant, Machine};
@@ -13,11 +12,11 @@ use crate::{
     WindowValidation,
 };
 
-/// A line of a script; positions in bytes, as in packetdrill.
+/// Line of a script; positions are in bytes, as in packetdrill.
 pub(super) enum Line<'a> {
     /// The application writes this many bytes.
     Write(u64),
-    /// The peer acknowledges, with these SACK blocks.
+    /// The peer sends an acknowledgement with these SACK blocks.
     In(u64, &'a [(u64, u64)]),
     /// The kernel has sent these ranges by now, in segments, and nothing else.
     Out(&'a [(u64, u64)]),
@@ -34,7 +33,8 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// The peer's SYN arrives at 100 ms, its acknowledgement at `established` ms.
+    /// Returns a script in which the peer's SYN arrives at 100 ms, its acknowledgement at
+    /// `established` ms.
     pub fn new(config: Config, segment_bytes: u16, established: u64) -> Self {
         let config = Config {
             segment_bytes,
@@ -91,7 +91,7 @@ impl Script {
         self.take(&segment);
     }
 
-    /// A segment of the peer arrives.
+    /// Passes a segment of the peer to the kernel's end.
     pub fn take(&mut self, segment: &Segment) {
         self.end.handle_segment(self.now, segment, false);
         self.end.check();
@@ -126,7 +126,7 @@ impl Script {
         }
     }
 
-    /// Returns what was sent and not compared, in ranges of bytes.
+    /// Returns segments that were sent and not compared, as ranges of bytes.
     pub fn forget_sent(&mut self) -> Vec<(u64, u64)> {
         self.sent.drain(..).map(|(_, start, end)| (start, end)).collect()
     }

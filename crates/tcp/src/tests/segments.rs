@@ -19,7 +19,7 @@ fn config() -> Config {
     }
 }
 
-/// A client that is connected since 100 ms, with this window of the peer in bytes.
+/// A client connected since 100 ms, with this window of the peer in bytes.
 fn connected(config: &Config, window_bytes: u32) -> (Endpoint, Instant) {
     let mut end = Endpoint::new(config);
     assert_eq!((end.bytes_in_flight(), end.packets_in_flight()), (0, 0));
@@ -39,7 +39,7 @@ fn connected(config: &Config, window_bytes: u32) -> (Endpoint, Instant) {
     (end, now)
 }
 
-/// What leaves now: start, payload, FIN, and PSH of each segment.
+/// Segments that leave now: start, payload, FIN, and PSH of each.
 fn poll(end: &mut Endpoint, now: Instant) -> Vec<(u64, u32, bool, bool)> {
     let segments = core::iter::from_fn(|| {
         let segment = end.poll_transmit(now)?;
@@ -58,7 +58,7 @@ fn acknowledge(end: &mut Endpoint, now: Instant, acknowledged: u64, window_bytes
     end.check_settled(now);
 }
 
-/// RFC 9293, 3.9.1, MUST-61: PSH is set in the last segment of what was written, and in no other
+/// RFC 9293, 3.9.1, MUST-61: PSH is set in the last segment of the written data, and in no other
 /// one; a FIN alone pushes nothing.
 #[test]
 fn the_last_buffered_segment_is_pushed() {
@@ -169,7 +169,7 @@ fn the_send_buffer_bounds_what_is_in_flight() {
 }
 
 /// RFC 1122, 4.2.3.4, in Minshall's variant: a small segment waits while another small one is not
-/// acknowledged; a full one does not, nor does a small one behind full ones.
+/// acknowledged; a full one does not, nor does a small one after full ones.
 #[test]
 fn one_small_segment_is_in_flight() {
     let (mut end, now) = connected(&config(), 100_000);
@@ -186,7 +186,7 @@ fn one_small_segment_is_in_flight() {
     assert_eq!(poll(&mut end, now), [(2_101, 10, false, true)]);
 }
 
-/// Bytes that are written and not sent can be discarded; the stream goes on after what was sent.
+/// Bytes that are written and not sent can be discarded; the stream continues after the sent ones.
 #[test]
 fn what_was_not_sent_can_be_discarded() {
     let (mut end, now) = connected(&config(), 2_000);
@@ -230,7 +230,7 @@ fn a_refused_segment_is_sent_again() {
     assert_eq!(poll(&mut end, now), [(2_001, 1_000, false, true)]);
 }
 
-/// The same for a FIN without data, when nothing else is in flight: a timer sends it again.
+/// A refused FIN without data, when nothing else is in flight: a timer sends it again.
 #[test]
 fn a_refused_fin_is_sent_again() {
     let (mut end, mut now) = connected(&Config { local_congestion: true, ..config() }, 100_000);
@@ -280,7 +280,7 @@ fn handshake_timeouts_double() {
     }
 }
 
-/// The round-trip time of the segment that was acknowledged last, and the smallest.
+/// The round-trip time of the segment acknowledged last, and the smallest one.
 #[test]
 fn queries_say_what_was_measured() {
     let mut path = Path::new(config(), [Direction::new(MS(10)), Direction::new(MS(10))]);
@@ -294,8 +294,8 @@ fn queries_say_what_was_measured() {
     assert_eq!((end.received_bytes(), path.ends[1].received_bytes()), (0, FULL));
 }
 
-/// skb_still_in_host_queue: a segment whose last copy is still in the node's queues is not sent
-/// again, and is when it has left them. Before 3.15 it was.
+/// skb_still_in_host_queue: a segment whose last copy is still in the node's queues is not
+/// retransmitted until it has left them. Before 3.15 it was retransmitted at once.
 #[test]
 fn a_segment_that_is_still_queued_is_not_repeated() {
     for recovery in [Recovery::Today, Recovery::Linux313] {

@@ -1,6 +1,5 @@
-//! Tests of when segments are sent: the handshake, delayed acknowledgements,
-//! probes, paced segments, after idle periods, and in reaction to ECN marks. The
-//! round-trip time is 20 ms.
+//! Tests of the times of segments: the handshake, delayed acknowledgements, probes, paced segments,
+//! after idle periods, and in reaction to ECN marks. The round-trip time is 20 ms.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -26,7 +25,7 @@ fn path(config: Config) -> Path {
     Path::new(config, [Direction::new(MS(10)), Direction::new(MS(10))])
 }
 
-/// When data segments were sent, in ms.
+/// Instants at which data segments were sent, in ms.
 fn times(path: &Path) -> Vec<u64> {
     path.data().map(|(at, _)| at.as_nanos() / 1_000_000).collect()
 }
@@ -51,14 +50,14 @@ fn a_handshake_takes_a_round_trip() {
     assert_eq!(established(&path), [true, true]);
 }
 
-/// When SYNs were sent, in seconds.
+/// Instants at which SYNs were sent, in seconds.
 fn syns(path: &Path, end: usize) -> Vec<u64> {
     let syns = path.sent[end].iter().filter(|(_, segment)| segment.syn);
     syns.map(|(at, _)| at.as_nanos() / 1_000_000_000).collect()
 }
 
-/// As observed of Linux 6.18 connecting to an address without a host; the count was
-/// sampled twice a second.
+/// Times observed with Linux 6.18 connecting to an address without a host; the count was sampled
+/// twice a second.
 #[test]
 fn a_lost_syn_is_tried_again_each_second_before_the_timeout_doubles() {
     let mut path = path(config());
@@ -142,7 +141,8 @@ fn a_lone_segment_is_probed_after_the_longest_delayed_acknowledgement() {
     assert_eq!(path.ends[0].timeouts(), 0);
 }
 
-/// What the client waits for after `segments` full ones left 20 ms after its SYN and got lost.
+/// Time and reason of the client's next wake-up after `segments` full ones left 20 ms after its SYN
+/// and got lost.
 fn awaited(config: Config, way_ms: u64, segments: u64) -> (u64, Reason) {
     let mut path = Path::new(config, [Direction::new(MS(way_ms)), Direction::new(MS(way_ms))]);
     path.rule =
@@ -158,9 +158,9 @@ fn awaited(config: Config, way_ms: u64, segments: u64) -> (u64, Reason) {
     ((due - Instant::ZERO).as_nanos() / 1_000_000, reason)
 }
 
-/// RFC 8985, 7.2: two round trips (and 2 ms, Linux' TCP_TIMEOUT_MIN), 200 ms more for a segment
-/// alone, whose acknowledgement may be delayed; not later than the timeout, the round trip and
-/// `timeout_min` here. Without selective acknowledgements there is no probe.
+/// RFC 8985, 7.2: two round trips (and 2 ms, Linux' TCP_TIMEOUT_MIN), 200 ms more for a single
+/// segment, whose acknowledgement may be delayed; not later than the timeout, which is the round
+/// trip and `timeout_min` here. Without selective acknowledgements there is no probe.
 #[test]
 fn a_probe_waits_for_two_round_trips() {
     let patient = Config { timeout_min: MS(1_000), ..config() };
@@ -172,8 +172,8 @@ fn a_probe_waits_for_two_round_trips() {
     assert_eq!(awaited(Config { sack: false, ..patient }, 10, 2), (1_040, Reason::Retransmission));
 }
 
-/// tcp_schedule_loss_probe of 3.13: two round trips, at least 10 ms; of a segment alone at least
-/// one and a half and 200 ms; not later than the timeout. 3.2 has the timeout only.
+/// tcp_schedule_loss_probe of 3.13: two round trips, at least 10 ms; for a single segment at least
+/// one and a half and 200 ms; not later than the timeout. 3.2 has only the timeout.
 #[test]
 fn a_probe_of_3_13_waits_for_10_ms_at_least() {
     let old = |recovery, timeout_min| Config { recovery, timeout_min, ..config() };
@@ -192,7 +192,7 @@ fn a_probe_of_3_13_waits_for_10_ms_at_least() {
     assert_eq!(awaited(older, 10, 2), (20 + 1_020, Reason::Retransmission));
 }
 
-/// RFC 8985, 7.2: new data puts the probe off, but not beyond the timeout of the oldest segment,
+/// RFC 8985, 7.2: new data postpones the probe, but not beyond the timeout of the oldest segment,
 /// 240 ms here.
 #[test]
 fn new_data_puts_a_probe_off_until_the_timeout() {
@@ -216,7 +216,8 @@ fn new_data_puts_a_probe_off_until_the_timeout() {
     }
 }
 
-/// A closed window is probed after the timeout, then twice that, .., up to two minutes.
+/// A closed window is probed after the timeout, then after twice that, and so on, up to two
+/// minutes.
 #[test]
 fn a_closed_window_is_probed() {
     let mut end = Endpoint::new(&config());
@@ -248,8 +249,8 @@ fn a_closed_window_is_probed() {
     assert_eq!(end.poll_transmit(now).map(|segment| segment.payload_bytes), Some(1448));
 }
 
-/// RFC 3168, 6.1.2: reduces the window as a loss does, without a retransmission;
-/// once per round trip.
+/// RFC 3168, 6.1.2: a mark reduces the window as a loss does, without a retransmission; once per
+/// round trip.
 #[test]
 fn a_mark_reduces_the_window_once_a_round_trip() {
     let mut path = path(Config { ecn: true, receive_window: Bytes::new(40 * FULL), ..config() });
@@ -299,8 +300,7 @@ fn an_idle_window_starts_again() {
     assert_eq!(path.ends[0].cwnd_packets(), 10);
 }
 
-/// Small queues do not apply while at most one segment is unacknowledged, however
-/// full the queue.
+/// Small queues do not apply while at most one segment is unacknowledged, however full the queue.
 #[test]
 fn a_throttled_sender_waits_for_its_own_queue() {
     let limit = Bytes::new(2 * 1500);

@@ -9,7 +9,7 @@ use lasthop_units::{Duration, Instant};
 use super::{Usage, keep_threshold};
 use crate::congestion::Window;
 
-/// Segments of the window that may be unused (tcp_max_burst: tcp_reordering).
+/// Number of segments of the window that may be unused (tcp_max_burst: tcp_reordering).
 const BURST_MAX: u32 = 3;
 
 /// The condition under which the window may grow.
@@ -29,13 +29,13 @@ pub(super) struct Linux {
     initial_window: u32,
     /// Whether the window was full in this flight.
     is_full: bool,
-    /// Most segments in flight during this flight.
+    /// Highest number of segments in flight during this flight.
     out_max: u32,
     /// Position at which this flight ends.
     flight_end: u64,
-    /// Most segments in flight since the window was last full (snd_cwnd_used).
+    /// Highest number of segments in flight since the window was last full (snd_cwnd_used).
     used: u32,
-    /// When the window was last full or adjusted (snd_cwnd_stamp).
+    /// Instant at which the window was last full or adjusted (snd_cwnd_stamp).
     stamp: Instant,
 }
 

@@ -1,8 +1,7 @@
-//! Congestion window validation of [RFC
-//! 2861](https://www.rfc-editor.org/rfc/rfc2861), section 3: the window is halved
-//! for each timeout of idle time, and moves half way to what was used in a timeout
-//! limited by the application. Windows are in segments. Leaves out the receiver's
-//! window, which is rarely smaller than the congestion window.
+//! Congestion window validation of [RFC 2861](https://www.rfc-editor.org/rfc/rfc2861), section 3:
+//! the window is halved for each timeout of idle time, and moves half way to the used part in a
+//! timeout limited by the application. Windows are in segments. Left out: the receiver's window,
+//! which is rarely smaller than the congestion window.
 
 use lasthop_units::{Duration, Instant};
 
@@ -11,9 +10,9 @@ use crate::congestion::Window;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rfc2861 {
-    /// When the window was last full or adjusted (T_prev).
+    /// Instant at which the window was last full or adjusted (T_prev).
     adjusted: Instant,
-    /// Most segments in flight since then (W_used).
+    /// Highest number of segments in flight since then (W_used).
     used: u32,
 }
 

@@ -1,11 +1,10 @@
-//! Congestion window validation of [RFC
-//! 7661](https://www.rfc-editor.org/rfc/rfc7661). A window is validated while at
-//! least half of it is acknowledged in a round trip (pipeACK). A non-validated
-//! window may be used for five minutes but does not grow, and a loss reduces it to
-//! half of what was actually in use. Windows are in segments.
+//! Congestion window validation of [RFC 7661](https://www.rfc-editor.org/rfc/rfc7661). A window is
+//! validated while at least half of it is acknowledged in a round trip (pipeACK). A non-validated
+//! window may be used for five minutes but does not grow, and a loss reduces it to half of the part
+//! in actual use. Windows are in segments.
 //!
-//! Leaves out: subtracting retransmissions at the end of recovery (4.4.2), and
-//! pacing of bulk data after a pause (4.4.1).
+//! Left out: subtracting retransmissions at the end of recovery (4.4.2), and pacing of bulk data
+//! after a pause (4.4.1).
 
 use lasthop_units::{Duration, Instant};
 
@@ -17,19 +16,19 @@ const NON_VALIDATED_PERIOD: Duration = Duration::from_secs(300);
 /// The pipeACK sampling period in round trips, and its minimum (4.2).
 const SAMPLING_ROUND_TRIPS: u64 = 3;
 const SAMPLING_PERIOD_MIN: Duration = Duration::from_secs(1);
-/// Parts of the sampling period; the maximum of each is kept (4.5.1).
+/// Number of parts of the sampling period; the maximum of each is kept (4.5.1).
 const PARTS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rfc7661 {
     initial_window: u32,
-    /// When the present sample began, and the segments acknowledged since then.
+    /// Start of the present sample, and the segments acknowledged since then.
     sample: Option<(Instant, u32)>,
     /// Largest sample of each part, with the number of that part since the start.
     maxima: [Option<(u64, u32)>; PARTS],
-    /// Most segments acknowledged in a round trip; `None` before the first sample.
+    /// Highest number of segments acknowledged in a round trip; `None` before the first sample.
     pipe_ack: Option<u32>,
-    /// When the window was last validated.
+    /// Instant at which the window was last validated.
     validated: Instant,
 }
 
@@ -89,8 +88,8 @@ impl Rfc7661 {
         }
     }
 
-    /// The slow start threshold after a loss: half of what was in use, if the
-    /// window was not validated (4.4.2).
+    /// The slow start threshold after a loss: half of the window in use, if the window was not
+    /// validated (4.4.2).
     pub(super) fn threshold_after_loss(
         &mut self,
         in_flight: u32,

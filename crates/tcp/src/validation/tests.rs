@@ -1,6 +1,6 @@
-//! Tests of congestion window validation: the RFCs' rules with the limits of their
-//! sections, and the kernel's with values calculated by hand. Windows are in
-//! segments; a flight is what is sent in one round trip.
+//! Tests of congestion window validation: the RFCs' rules with the limits of their sections, and
+//! the kernel's with values calculated by hand. Windows are in segments; a flight is the segments
+//! sent in one round trip.
 
 use super::*;
 
@@ -140,7 +140,7 @@ mod linux {
         }
     }
 
-    /// tcp_cwnd_validate: a full window begins the time again, and forgets what was used before.
+    /// tcp_cwnd_validate: a full window restarts the time, and discards the earlier use.
     #[test]
     fn a_full_window_begins_the_timeout_again() {
         for kind in [WindowValidation::Linux, WindowValidation::Linux3] {
@@ -205,8 +205,8 @@ mod rfc2861 {
         assert_eq!((w.size, w.threshold), (40, 48));
     }
 
-    /// Section 3.2: T_prev is set and W_used cleared when the window is full; what another limit
-    /// than the application leaves unused does not count.
+    /// Section 3.2: T_prev is set and W_used cleared when the window is full; a part that another
+    /// limit than the application leaves unused does not count.
     #[test]
     fn only_time_limited_by_the_application_counts() {
         let mut validation = new();
@@ -294,7 +294,7 @@ mod rfc7661 {
         assert!(validation.is_limited(0, &window(100, 1)), "undefined after a loss (4.5.2)");
     }
 
-    /// 4.2: a sample is what a round trip acknowledges in all; the largest of the last max(3 RTT,
+    /// 4.2: a sample is the total acknowledged in a round trip; the largest of the last max(3 RTT,
     /// 1 s), in quarters of that time (4.5.1), counts.
     #[test]
     fn the_sampling_period_is_three_round_trips_or_a_second() {
@@ -318,8 +318,8 @@ mod rfc7661 {
         }
     }
 
-    /// 4.4.2: not below 2 segments (RFC 5681, equation 4), nor above what the congestion control
-    /// allows.
+    /// 4.4.2: not below 2 segments (RFC 5681, equation 4), nor above the threshold of the
+    /// congestion control.
     #[test]
     fn a_loss_leaves_two_segments_and_raises_nothing() {
         for (in_flight, threshold, expected) in [(4, 50, 2), (6, 50, 3), (60, 20, 20), (1, 50, 2)] {
@@ -330,7 +330,7 @@ mod rfc7661 {
         }
     }
 
-    /// 4.4.3: the window is not halved below the initial one, and the five minutes begin again.
+    /// 4.4.3: the window is not halved below the initial one, and the five minutes restart.
     #[test]
     fn each_five_minutes_halve_down_to_the_initial_window() {
         let mut validation = new();

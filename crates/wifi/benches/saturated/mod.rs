@@ -1,8 +1,7 @@
-//! Saturated cells that both benches run: an access point in the middle,
-//! stations on a circle of 1 m around it, 1500-byte packets, best effort with
-//! AIFSN 3 and CW 15 to 1023, no TXOP limit, queues of 500 packets kept full.
-//! Nobody acts on what arrives, and no event is recorded. A bench counts what it takes to deliver
-//! so many more packets, refilling queues and draining outputs included.
+//! Saturated cells that both benches run: an access point in the middle, stations on a circle of 1
+//! m around it, 1500-byte packets, best effort with AIFSN 3 and CW 15 to 1023, no TXOP limit,
+//! queues of 500 packets kept full. Packets are passive, and no event is recorded. A bench measures
+//! the cost of delivering a number of packets, with refilled queues and drained outputs.
 
 use lasthop_packet::Packet;
 use lasthop_packet::queue::{Limit, QueueConfig};
@@ -18,24 +17,24 @@ const AP: StationId = StationId(0);
 const BYTES: u16 = 1500;
 const QUEUE_PACKETS: u32 = 500;
 
-/// What saturates the cell.
+/// Parameters of a saturated cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     stations: usize,
     standard: Standard,
     rate: Rate,
-    /// Whether packets go in A-MPDUs, as long as the standard lets them be.
+    /// Whether packets are sent in A-MPDUs, up to the longest of the standard.
     aggregates: bool,
 }
 
-/// The access point sends to one station in A-MPDUs of 42 MPDUs, the most that 65 535 bytes take.
+/// The access point sends to one station in A-MPDUs of 42 MPDUs, which fill 65 535 bytes.
 pub const ONE_AMPDU: Case = Case {
     stations: 1,
     standard: Standard::Dot11n,
     rate: Rate::Ht { mcs: 15, width: ChannelWidth::Mhz40, guard_interval: GuardInterval::Short },
     aggregates: true,
 };
-/// The same, every packet an exchange of its own.
+/// The access point sends to one station, each packet in a separate exchange.
 pub const ONE_SINGLE: Case = Case { aggregates: false, ..ONE_AMPDU };
 /// The access point sends to one station with 802.11ac: 64 MPDUs in a PPDU.
 pub const ONE_VHT: Case = Case {
@@ -69,10 +68,10 @@ pub const FIFTY_SINGLE: Case = Case {
     ..ONE_SINGLE
 };
 
-/// A cell in its stride, and the sources that keep it busy.
+/// A cell in steady state, and the sources that keep it busy.
 pub struct Saturated {
     cell: Cell,
-    /// By station: whom it sends to, if it sends.
+    /// Receiver of each station's packets, if it sends.
     peers: Vec<Option<Address>>,
     now: Instant,
     tag: u64,
@@ -94,7 +93,7 @@ impl Saturated {
         saturated
     }
 
-    /// Goes on until `packets` more are delivered.
+    /// Runs until `packets` more are delivered.
     pub fn deliver(&mut self, packets: u64) {
         let mut delivered = 0;
         while delivered < packets {

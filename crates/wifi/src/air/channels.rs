@@ -1,10 +1,10 @@
-//! PPDUs on different channels of a band: whose primary channel one covers, and which of two that
-//! overlap in time do so in frequency, too.
+//! PPDUs on different channels of a band: which primary channels a PPDU covers, and which PPDUs
+//! that overlap in time also overlap in frequency.
 //!
-//! A PPDU occupies the channel of its width that its transmitter's primary channel is part of. A
-//! station detects preambles, and decodes, on its primary channel only. What a PPDU without HT
-//! occupies beyond 20 MHz are duplicates of it: its receiver is disturbed by what falls on the
-//! primary channel. Where all stations have the same primary channel, nothing of this is asked.
+//! A PPDU occupies the channel of its width that contains its transmitter's primary channel. A
+//! station detects preambles, and decodes, on its primary channel only. A PPDU without HT occupies
+//! more than 20 MHz with duplicates of itself: only interference on the primary channel disturbs
+//! its receiver. If all stations have the same primary channel, none of this applies.
 
 use super::overlaps::Interference;
 use super::{Air, Carried, Flight};
@@ -25,7 +25,8 @@ impl Air {
         self.primaries.is_empty() || self.are_together(transmitter, station, width)
     }
 
-    /// Whether another PPDU has something in common with what a receiver takes of this one.
+    /// Whether another PPDU overlaps in frequency with the part of this one that a receiver
+    /// decodes.
     #[inline]
     pub(super) fn falls_on(&self, flight: &Flight, other: &Interference) -> bool {
         self.primaries.is_empty() || {
@@ -34,7 +35,7 @@ impl Air {
         }
     }
 
-    /// Whether one channel of this width contains the primary channels of both.
+    /// Whether one channel of this width contains the primary channels of both stations.
     fn are_together(&self, one: StationId, other: StationId, width: ChannelWidth) -> bool {
         self.primaries[one.index()].shares(self.primaries[other.index()], width)
     }
@@ -48,7 +49,7 @@ impl Air {
         }
     }
 
-    /// What a PPDU occupies that is on the air or has just come off it.
+    /// Width occupied by a PPDU that is on the air or has just come off it.
     pub fn occupied(&self, flight: &Flight) -> ChannelWidth {
         self.overlapping.width_of(&flight.overlaps).unwrap_or(flight.rate.width())
     }

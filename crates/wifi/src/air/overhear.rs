@@ -1,7 +1,7 @@
-//! What stations make of a PPDU that is not for them: by mean levels and a threshold for its rate,
-//! without chance. Of one that nothing overlapped it is one comparison a station; of others what
-//! arrives is summed for all receivers at once. Who has an older PHY or a narrower channel
-//! understands no more than its legacy preamble.
+//! PPDUs at stations that they are not addressed to: mean levels and one threshold for each rate
+//! decide, without randomness. A PPDU without overlaps costs one comparison for each station. For
+//! overlapped PPDUs the arriving powers are summed for all receivers at once. A station with an
+//! older PHY or a narrower channel understands only the legacy preamble.
 
 use super::overlaps::Order;
 use super::{Air, Flight, Level, Reduction, Threshold, add_up};
@@ -13,24 +13,24 @@ use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::Db;
 
-/// What a station understands of PPDUs.
+/// PPDUs that a station understands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Phy {
     generation: Generation,
     width: ChannelWidth,
 }
 
-/// What a third station makes of a PPDU, if its reception begins.
+/// Outcome at a third station that begins to receive a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overheard {
-    /// It decodes the frame: NAV.
+    /// The station decodes the frame and sets its NAV.
     Decoded,
-    /// It begins to receive and fails: EIFS.
+    /// Reception begins and fails, so EIFS follows.
     Failed,
 }
 
 impl Air {
-    /// Every station that senses the PPDU decodes it, unless it is addressed.
+    /// Whether every station that senses the PPDU decodes it, apart from its addressee.
     pub fn is_decoded_by_all(&mut self, flight: &Flight) -> bool {
         let needed = self.overhear_threshold(flight.rate);
         !self.is_disturbed_anywhere(flight)
@@ -39,8 +39,8 @@ impl Air {
             && flight.reduction == Reduction::NONE
     }
 
-    /// Tells `notice` what every station that senses the PPDU and is not
-    /// addressed makes of it, if it does not stay unnoticed.
+    /// Calls `notice` with the outcome at every station that senses the PPDU, apart from its
+    /// addressee and stations that do not notice it.
     pub fn overhear(&mut self, flight: &Flight, mut notice: impl FnMut(StationId, Overheard)) {
         if self.listeners[flight.transmitter.index()].is_empty() {
             return;
@@ -67,7 +67,7 @@ impl Air {
         }
     }
 
-    /// Whether all that sense a PPDU understand its PHY.
+    /// Whether all stations that sense a PPDU understand its PHY.
     fn all_understand(&self, flight: &Flight) -> bool {
         self.are_phys_equal
             || self.listeners[flight.transmitter.index()]
@@ -83,14 +83,14 @@ impl Air {
         }
     }
 
-    /// A station understands no wider PPDUs from now on.
+    /// Limits the PPDUs that a station understands to `width` from now on.
     pub fn receive_within(&mut self, station: StationId, width: ChannelWidth) {
         self.phys[station.index()].width = width;
         self.are_phys_equal = are_equal(&self.phys);
     }
 
-    /// [`Air::overhear`] of a PPDU that some do not understand: they know from its legacy
-    /// preamble how long it lasts, and wait for EIFS (IEEE 802.11-2020, 10.3.2.3.7).
+    /// Does what [`Air::overhear`] does for a PPDU that some stations do not understand: its legacy
+    /// preamble gives them its duration, and they wait for EIFS (IEEE 802.11-2020, 10.3.2.3.7).
     #[cold]
     fn overhear_mixed(
         &mut self,
@@ -109,9 +109,8 @@ impl Air {
         }
     }
 
-    /// [`Air::overhear`] of a PPDU that others overlapped. What arrives is summed for all
-    /// receivers at once, along the rows of the table; so is looked for those it leaves with
-    /// enough.
+    /// Does what [`Air::overhear`] does for a PPDU with overlaps. The arriving powers are summed
+    /// for all receivers at once, along the rows of the table; candidates are found the same way.
     fn overhear_disturbed(
         &mut self,
         flight: &Flight,
@@ -170,9 +169,8 @@ impl Air {
         self.others = others;
     }
 
-    /// Lists the stations that sense a PPDU, do not send themselves, and at which it may be
-    /// `least` times as strong as noise and interference. For how long that overlaps does not
-    /// matter.
+    /// Lists the stations that sense a PPDU, do not transmit, and may receive it at `least` times
+    /// the noise and interference. The durations of the overlaps do not matter.
     fn find_candidates(&mut self, flight: &Flight, least: f64) {
         self.forget_sum();
         let Self { overlapping, interference_mw, powers_mw, .. } = self;
@@ -184,8 +182,8 @@ impl Air {
         self.list_candidates(flight, |noise, interference, _| least * (noise + interference));
     }
 
-    /// Does what [`Air::find_candidates`] does for a PPDU of many: they have the sum of all in
-    /// common, and without its own share it is the interference but for rounding.
+    /// Does what [`Air::find_candidates`] does for a PPDU with many overlaps. Such PPDUs share one
+    /// sum of all powers; the sum less a PPDU's own power is its interference, up to rounding.
     fn find_candidates_in_crowd(&mut self, flight: &Flight, least: f64) {
         let crowd = self.overlapping.crowd(&flight.overlaps);
         if crowd.is_none() || self.crowd != crowd {
@@ -205,14 +203,14 @@ impl Air {
         });
     }
 
-    /// What was summed is no more what arrives.
+    /// Marks the kept sum as out of date.
     pub(super) fn forget_sum(&mut self) {
         self.summed.clear();
         self.crowd = None;
     }
 
-    /// Lists the stations that sense a PPDU and hear it with what is `needed` at least, given
-    /// their noise, what was summed, and what they hear of the PPDU.
+    /// Lists the stations that sense a PPDU and receive it with at least the `needed` power, a
+    /// function of their noise, the kept sum, and the PPDU's own power.
     fn list_candidates(&mut self, flight: &Flight, needed: impl Fn(f64, f64, f64) -> f64) {
         let Self { interference_mw, candidates, powers_mw, noise_mw, stations, .. } = self;
         let row = &powers_mw[flight.transmitter.index() * *stations..][..*stations];
@@ -254,7 +252,7 @@ pub(super) fn phys(config: &CellConfig) -> Vec<Phy> {
     config.stations.iter().map(phy).collect()
 }
 
-/// All have the same.
+/// Whether all stations have the same PHY.
 pub(super) fn are_equal(phys: &[Phy]) -> bool {
     phys.iter().all(|one| *one == phys[0])
 }

@@ -1,6 +1,6 @@
-//! Which PPDUs overlap with which others. What there is to know of a PPDU that began is kept
-//! once for all that overlap with it, also where a thousand stations begin at once: each
-//! knows only from where on to look for the others.
+//! Overlaps in time between PPDUs. The facts of a PPDU are kept once for all PPDUs that overlap
+//! with it, even if a thousand stations begin at once: each PPDU stores only the number of the
+//! first one to look at.
 
 use super::Reduction;
 use crate::phy::ChannelWidth;
@@ -8,12 +8,12 @@ use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-/// The PPDUs that are on the air, and those that overlapped with one of them, in the order
-/// they began.
+/// The PPDUs on the air, and PPDUs that overlapped with one of them, in the order in which they
+/// began.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Overlapping {
     begun: Vec<Begun>,
-    /// The number of the first of them.
+    /// Number of the first element of `begun`.
     base: u64,
 }
 
@@ -23,20 +23,21 @@ pub(super) struct Begun {
     pub transmitter: StationId,
     pub start: Instant,
     pub end: Instant,
-    /// The end of its preamble and header.
+    /// End of its preamble and header.
     pub header_end: Instant,
-    /// Whose Trigger frame it answers, if it is an HE trigger-based PPDU.
+    /// Station whose Trigger frame it answers, if it is an HE trigger-based PPDU.
     pub answers: Option<StationId>,
     pub width: ChannelWidth,
     pub reduction: Reduction,
 }
 
-/// The PPDUs that overlap with one so far.
+/// The PPDUs that overlap with one PPDU so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Overlaps {
-    /// Its number.
+    /// Number of the PPDU.
     number: u64,
-    /// The number of the first that overlaps with it, if one that began before does.
+    /// Number of the first PPDU that overlaps with it, if that one began earlier; otherwise its own
+    /// number.
     first: u64,
     count: u32,
 }
@@ -52,22 +53,23 @@ pub(super) struct Interference {
     pub reduction: Reduction,
 }
 
-/// When another PPDU began, as receivers see it that may lock to the one or the other.
+/// Beginning of another PPDU relative to this one, which decides to which of them a receiver may
+/// lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Before, and its preamble and header were over.
+    /// The other began earlier, and its preamble and header were over.
     Before,
-    /// Before, and its preamble or header was still on the air.
+    /// The other began earlier, and its preamble or header was still on the air.
     HeaderBefore,
     Together,
-    /// After, during this one's preamble or header.
+    /// The other began during the preamble or header of this one.
     DuringHeader,
-    /// After this one's preamble and header.
+    /// The other began after the preamble and header of this one.
     After,
 }
 
 impl Overlaps {
-    /// Of a PPDU that has not begun.
+    /// Overlaps of a PPDU that has not begun.
     pub const NONE: Self = Self { number: 0, first: 0, count: 0 };
 
     /// A number that no other PPDU has.
@@ -75,26 +77,26 @@ impl Overlaps {
         self.number
     }
 
-    /// Nothing overlapped with it.
+    /// Whether no PPDU overlapped with it.
     pub const fn is_none(&self) -> bool {
         self.count == 0
     }
 
-    /// Looks as far back as `other` does, which began no later: a third one may overlap with
-    /// both, and what it looks back to is kept as long as the older of those that are left asks.
+    /// Extends the look-back to that of `other`, which began no later. A third PPDU may overlap
+    /// with both, so its facts stay until the older of the two is no longer needed.
     pub fn reach_back(&mut self, other: &Self) {
         self.first = self.first.min(other.first);
     }
 
-    /// How many PPDUs overlapped with it.
+    /// Number of PPDUs that overlapped with it.
     pub const fn count(&self) -> u32 {
         self.count
     }
 }
 
 impl Overlapping {
-    /// A PPDU begins; `others` are those that began before and did not come off the air: their
-    /// ends, and what overlaps with them.
+    /// Adds a PPDU that begins. `others` are the earlier PPDUs still on the air: the end of each,
+    /// and its overlaps.
     pub fn begin<'a>(
         &mut self,
         begun: Begun,
@@ -111,8 +113,7 @@ impl Overlapping {
         own
     }
 
-    /// Nobody asks about PPDUs any more but those that are on the air, of which this is the
-    /// first.
+    /// Drops PPDUs that no PPDU on the air overlaps with; `oldest` is the first one on the air.
     pub fn forget(&mut self, oldest: Option<&Overlaps>) {
         // Whoever began later looks no further back.
         let needed = oldest.map_or(self.next_number(), |oldest| oldest.first);
@@ -123,7 +124,7 @@ impl Overlapping {
         }
     }
 
-    /// The PPDUs that overlapped with one, in the order they began.
+    /// The PPDUs that overlapped with one, in the order in which they began.
     #[inline]
     pub fn with(&self, overlaps: &Overlaps) -> impl Iterator<Item = Interference> + use<'_> {
         let (own, before, after) = match overlaps.is_none() {
@@ -136,15 +137,15 @@ impl Overlapping {
         before.iter().chain(after).filter_map(move |other| other.as_interference(own.as_ref()?))
     }
 
-    /// The last that began, if it overlaps with one.
+    /// The PPDU that began last, if it overlaps with this one.
     pub fn last_with(&self, overlaps: &Overlaps) -> Option<Interference> {
         let own = self.begun.get(self.place(overlaps.number))?;
         let last = self.begun.last().filter(|_| overlaps.number + 1 < self.next_number())?;
         last.as_interference(own)
     }
 
-    /// What two PPDUs have in common that overlap with each other and with the same others;
-    /// `None` if it takes more to tell.
+    /// A key that is equal for PPDUs that overlap with each other and have the same interferers;
+    /// `None` if a key cannot decide that.
     pub fn crowd(&self, overlaps: &Overlaps) -> Option<(u64, u64, Instant)> {
         let own = self.begun.get(self.place(overlaps.number))?;
         if own.answers.is_some() {
@@ -155,7 +156,7 @@ impl Overlapping {
         is_last.then_some((overlaps.first, self.next_number(), own.start))
     }
 
-    /// What a PPDU occupies that did not come off the air, or is asked about right then.
+    /// Width that a PPDU occupies, while it is on the air or as it comes off.
     pub fn width_of(&self, overlaps: &Overlaps) -> Option<ChannelWidth> {
         self.begun.get(self.place(overlaps.number)).map(|begun| begun.width)
     }
@@ -171,14 +172,14 @@ impl Overlapping {
 }
 
 impl Begun {
-    /// Whether another PPDU, of which this says whose Trigger frame it answers and when it
-    /// began, is on other tones: both answer the same one.
+    /// Whether another PPDU, given the station whose Trigger frame it answers and its start, is on
+    /// other tones: both answer the same Trigger frame.
     #[inline]
     pub fn is_beside(&self, (answers, start): (Option<StationId>, Instant)) -> bool {
         self.answers.is_some() && self.answers == answers && self.start == start
     }
 
-    /// What it is to another one, if it overlapped with that one.
+    /// Returns this PPDU as interference to another one, if they overlapped.
     #[inline]
     fn as_interference(&self, own: &Self) -> Option<Interference> {
         let &Self { transmitter, start, end, width, reduction, .. } = self;
@@ -204,7 +205,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A PPDU with a list of its own of what overlapped with it.
+    /// A PPDU with its own list of overlapping PPDUs, the reference model.
     #[derive(Clone)]
     struct Listed {
         begun: Begun,
@@ -212,7 +213,7 @@ mod tests {
         overlaps: Overlaps,
     }
 
-    /// What each of two PPDUs, the second of which begins, is to the other.
+    /// The order of each of two PPDUs as seen by the other; the second one begins now.
     fn orders(first: &Begun, second: &Begun) -> (Order, Order) {
         if first.start == second.start {
             (Order::Together, Order::Together)
@@ -229,8 +230,8 @@ mod tests {
     }
 
     proptest! {
-        /// What overlaps with a PPDU is what each would write down that begins, in a list for
-        /// each PPDU that is on the air.
+        /// The overlaps equal those of a reference model, in which each PPDU on the air keeps a
+        /// list.
         #[test]
         fn overlaps_are_lists(
             // Time since the last one began, length, length of preamble and header.

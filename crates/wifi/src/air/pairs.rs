@@ -1,6 +1,6 @@
-//! What each receiver hears of each transmitter, beyond its mean level. Most pairs of a cell
-//! never ask: two of its stations do not send to each other. So a pair is made when it is
-//! first used.
+//! State of each pair of stations beyond its mean level: fading, random streams, the last SNR. Most
+//! pairs of a cell are never used, because two clients do not send to each other. A pair is
+//! therefore created at its first use.
 
 use crate::cell::{CellConfig, Links};
 use crate::phy::{Link, Rate};
@@ -12,25 +12,25 @@ use lasthop_units::{Db, Identity, Probability, Seed, Stream};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pairs {
     seed: Seed,
-    /// By station: whose random streams it draws from.
+    /// Identities of the stations, from which the pairs derive their random streams.
     identities: Vec<Identity>,
-    /// By transmitter * stations + receiver: where it is in `made`, or [`UNUSED`].
+    /// Index of each pair in `made`, by transmitter * stations + receiver, or [`UNUSED`].
     places: Vec<u32>,
     made: Vec<Pair>,
 }
 
-/// A pair that nobody asked for yet.
+/// Marks a pair that was not used yet.
 const UNUSED: u32 = u32::MAX;
 
-/// What a receiver hears of a transmitter.
+/// A transmitter as one receiver hears it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub link: Link,
-    /// Decides what the receiver decodes.
+    /// Random stream that decides which MPDUs the receiver decodes.
     pub reception: Stream,
     /// SNR of the last PPDU.
     pub last_snr: Db,
-    /// The last answers of the error model.
+    /// Last results of the error model.
     pub header: Memo,
     pub body: Memo,
 }
@@ -48,8 +48,8 @@ impl Memo {
 }
 
 impl Pairs {
-    /// The pairs between the stations of `config`: none yet but those whose mean SNR changes,
-    /// which have to know it from the beginning.
+    /// Creates the pairs between the stations of `config`: only those whose mean SNR changes,
+    /// because they must follow the changes from the beginning.
     pub fn new(config: &CellConfig, seed: Seed) -> Self {
         let stations = config.stations.len();
         let mut pairs = Self {
@@ -69,10 +69,10 @@ impl Pairs {
         self.made.get(self.places[self.index(from, to)] as usize)
     }
 
-    /// The pair, whose link is among `links`.
+    /// The pair, created at its first use; its link is among `links`.
     ///
     /// # Panics
-    /// If there is none: a station does not hear itself.
+    /// Panics if there is no such link: a station does not hear itself.
     #[inline]
     pub fn get_mut(&mut self, from: StationId, to: StationId, links: &Links) -> &mut Pair {
         let mut place = self.places[self.index(from, to)];
@@ -97,7 +97,7 @@ impl Pairs {
         place
     }
 
-    /// Both directions of a pair fade together.
+    /// Random stream of a pair's fading, the same in both directions.
     fn fading(&self, from: StationId, to: StationId) -> Stream {
         let [sender, receiver] = [from, to].map(|station| self.identities[station.index()]);
         self.seed.stream_of("cell/link", sender.beside(receiver))

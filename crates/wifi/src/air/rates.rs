@@ -1,6 +1,6 @@
-//! What follows from a data rate, computed once for each: the rate and duration of
-//! responses, durations of PPDUs, and how long a PSDU may be within a duration (IEEE
-//! 802.11-2020, 10.6.6 and 19.4.3). Lengths are in bytes, FCS included.
+//! Facts of each data rate, computed once: rate and duration of responses, durations of PPDUs, and
+//! the longest PSDU within a duration (IEEE 802.11-2020, 10.6.6 and 19.4.3). Lengths are in bytes,
+//! FCS included.
 
 use crate::cell::CellConfig;
 use crate::mac::block_ack::Bitmap;
@@ -14,10 +14,10 @@ use lasthop_units::Duration;
 pub(crate) struct Rates {
     band: Band,
     control: ControlRates,
-    /// Preamble of responses at rates of 802.11b; that of the frame that they answer if `None`.
+    /// Preamble of responses at rates of 802.11b; if `None`, that of the frame they answer.
     control_preamble: Option<Preamble>,
     known: Vec<Facts>,
-    /// Index into `known` of the rate that was asked for last.
+    /// Index into `known` of the rate asked for last.
     recent: usize,
 }
 
@@ -31,19 +31,19 @@ pub(crate) struct Facts {
     pub ack: Duration,
     /// Duration of a Block Ack with a bitmap of 64 bits.
     block_ack: Duration,
-    /// Longest PSDU within the duration and length that it was last asked for.
+    /// Longest PSDU within the duration and length asked for last.
     psdu_within: ((Duration, u32, PacketPadding), u32),
-    /// Length and duration of the PSDU that was last asked for.
+    /// Length and duration of the PSDU asked for last.
     ppdu: ((u32, PacketPadding), Duration),
 }
 
-/// The response an exchange ends with.
+/// The response that ends an exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Expected {
     pub rate: Rate,
     pub duration: Duration,
     pub psdu_bytes: u32,
-    /// A Block Ack, not an Ack.
+    /// Whether the response is a Block Ack, not an Ack.
     pub block_ack: bool,
 }
 
@@ -91,12 +91,13 @@ impl Rates {
         self.known.len() - 1
     }
 
-    /// Duration of a PPDU with a PSDU of that length, without packet extension.
+    /// Duration of a PPDU with a PSDU of `psdu_bytes`, without packet extension.
     pub fn ppdu_duration(&mut self, rate: Rate, psdu_bytes: u32) -> Duration {
         self.padded_ppdu_duration(rate, psdu_bytes, PacketPadding::None)
     }
 
-    /// Duration of a PPDU with a PSDU of that length to a receiver that needs so long.
+    /// Duration of a PPDU with a PSDU of `psdu_bytes` to a receiver that needs this packet
+    /// extension.
     pub fn padded_ppdu_duration(
         &mut self,
         rate: Rate,
@@ -112,8 +113,8 @@ impl Rates {
         facts.ppdu.1
     }
 
-    /// The longest PSDU of up to `bytes_max` whose PPDU, to a receiver that needs so long,
-    /// lasts at most `duration`.
+    /// The longest PSDU of up to `bytes_max` whose PPDU, to a receiver that needs this packet
+    /// extension, lasts at most `duration`.
     pub fn psdu_within(
         &mut self,
         rate: Rate,
@@ -139,15 +140,15 @@ impl Rates {
         facts.psdu_within.1
     }
 
-    /// RTS and CTS ahead of a frame at `rate`, without the SIFS behind each.
+    /// Duration of RTS and CTS ahead of a frame at `rate`, without the SIFS after each.
     pub fn protection(&mut self, rate: Rate) -> Duration {
         let facts = self.of(rate);
         let (rate, clear) = (facts.response, facts.ack);
         self.ppdu_duration(rate, alone(rate, sizes::RTS)) + clear
     }
 
-    /// The response to a frame at `rate`: a Block Ack under an agreement over so many MPDUs,
-    /// or an Ack.
+    /// The response to a frame at `rate`: a Block Ack under an agreement over this many MPDUs, or
+    /// an Ack.
     pub fn response(&mut self, rate: Rate, block_ack: Option<u16>) -> Expected {
         let bits = block_ack.map(Bitmap::bits_for);
         let psdu_bytes = bits.map_or(sizes::ACK, sizes::block_ack);
@@ -164,7 +165,7 @@ impl Rates {
     }
 }
 
-/// A PSDU with this MPDU alone: VHT and HE have a delimiter even then.
+/// Length in bytes of a PSDU with this single MPDU; VHT and HE add a delimiter even then.
 pub(crate) fn alone(rate: Rate, mpdu_bytes: u32) -> u32 {
     match rate.always_aggregates() {
         true => sizes::AMPDU_DELIMITER + mpdu_bytes,
@@ -191,8 +192,9 @@ mod tests {
         }
     }
 
-    /// 17.4.3: `n` symbols of 4 us behind a preamble of 20 us have 16 bits of SERVICE, the
-    /// PSDU and 6 tail bits: 3 `n` - 3 octets at 6 Mb/s, 27 `n` - 3 at 54 Mb/s.
+    /// The longest PSDU within `n` symbols of 4 us follows from 17.4.3. The symbols follow a
+    /// preamble of 20 us and carry 16 bits of SERVICE, the PSDU and 6 tail bits: 3 `n` - 3 octets
+    /// at 6 Mb/s, 27 `n` - 3 at 54 Mb/s.
     #[test]
     fn the_longest_psdu_within_a_duration() {
         let mut rates = rates();
@@ -216,8 +218,8 @@ mod tests {
         assert_eq!(rates.psdu_within(slow, us(1_000_000), 0, NONE), 0);
     }
 
-    /// Responses at 24 Mb/s (96 bits a symbol): an Ack of 14 octets and Block Acks with
-    /// bitmaps of 8, 32, 64 and 128 octets behind 20, FCS included.
+    /// Responses at 24 Mb/s carry 96 bits a symbol: an Ack of 14 octets, and Block Acks of 20
+    /// octets plus bitmaps of 8, 32, 64 and 128 octets, FCS included.
     #[test]
     fn responses_last_as_long_as_their_bitmaps() {
         let mut rates = rates();

@@ -1,9 +1,9 @@
-//! What spatial reuse asks of the air (IEEE 802.11ax-2021, 26.10.2): PPDUs with less than their
-//! transmitter's usual power, what a station knows at the end of HE-SIG-A, and PPDUs that a
-//! station ignores from then on, so that it can lock to another one.
+//! The air's part of spatial reuse (IEEE 802.11ax-2021, 26.10.2): PPDUs below their transmitter's
+//! usual power, the facts that a station knows at the end of HE-SIG-A, and PPDUs that a station
+//! ignores from then on, so that it can lock to another one.
 //!
-//! Powers are in mW, means of the link. A station decodes HE-SIG-A from the SINR on at which it
-//! detects a preamble; there is no chance in it, as in all that third parties do.
+//! Powers are in mW, means of the link. A station decodes HE-SIG-A from the SINR at which it
+//! detects a preamble; as for all third parties, no randomness is involved.
 
 use super::{Air, Flight, MARGIN, Overheard, PREAMBLE_DETECTION_THRESHOLD};
 use super::{Interference, Level, Threshold, Together};
@@ -11,11 +11,11 @@ use crate::phy::{ChannelWidth, UNTIL_SIGNAL_A};
 use crate::station::{Address, StationId};
 use lasthop_units::{Db, Dbm, Instant};
 
-/// By how much a PPDU is weaker than with its transmitter's usual power.
+/// Reduction of a PPDU's power below its transmitter's usual power.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reduction {
     pub(super) db: Db,
-    /// The same as a factor, up to 1.
+    /// The reduction as a factor, above 0 and up to 1.
     pub(super) factor: f64,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Reduction {
 pub(super) struct Ignored {
     receiver: StationId,
     transmitter: StationId,
-    /// When the PPDU began and ends, and from when on it is ignored.
+    /// Start and end of the PPDU, and the instant from which it is ignored.
     start: Instant,
     end: Instant,
     from: Instant,
@@ -34,7 +34,7 @@ impl Reduction {
     /// The usual power.
     pub const NONE: Self = Self { db: Db(0.0), factor: 1.0 };
 
-    /// So many decibels, none of which is negative.
+    /// A reduction by `db`, which is at least 0 dB.
     pub fn of(db: Db) -> Self {
         match db.0 > 0.0 {
             true => Self { db, factor: (-db).as_linear() },
@@ -42,14 +42,14 @@ impl Reduction {
         }
     }
 
-    /// The greater one.
+    /// Returns the greater of two reductions.
     pub fn max(self, other: Self) -> Self {
         if other.db.0 > self.db.0 { other } else { self }
     }
 }
 
 impl Flight {
-    /// Whether it is an HE PPDU, which says the colour of its set in HE-SIG-A.
+    /// Whether this is an HE PPDU, whose HE-SIG-A carries the BSS colour.
     pub fn has_colour(&self) -> bool {
         use super::Carried::{MultiUser, Triggered, TriggeredBlockAck};
         let is_he =
@@ -57,15 +57,15 @@ impl Flight {
         is_he || self.rate.is_he()
     }
 
-    /// When its HE-SIG-A ends.
+    /// The end of its HE-SIG-A.
     pub fn signal_field_end(&self) -> Option<Instant> {
         self.has_colour().then(|| self.start + UNTIL_SIGNAL_A)
     }
 }
 
 impl Air {
-    /// The stations that sense a PPDU of `transmitter` with this power and this width on their
-    /// primary channels, itself left out.
+    /// The stations that sense a PPDU of `transmitter` with this power and width on their primary
+    /// channels, the transmitter excluded.
     pub fn sensing(
         &self,
         transmitter: StationId,
@@ -80,12 +80,12 @@ impl Air {
         })
     }
 
-    /// The PPDUs on the air, in the order they began.
+    /// The PPDUs on the air, in the order in which they began.
     pub fn flights(&self) -> impl Iterator<Item = &Flight> {
         self.flights.iter()
     }
 
-    /// How often a mean SNR changed so far.
+    /// Number of changes of mean SNRs so far.
     pub const fn changed(&self) -> u64 {
         self.changed
     }
@@ -102,8 +102,8 @@ impl Air {
     }
 
     /// The power in mW with which `listener`, which is not away, receives a PPDU whose HE-SIG-A
-    /// ends now, if it decodes that. Trigger-based PPDUs that answer the same Trigger frame have
-    /// one preamble in common, and count together.
+    /// ends now; `None` if it does not decode HE-SIG-A. Trigger-based PPDUs that answer the same
+    /// Trigger frame share one preamble, so their powers add up.
     pub fn hears_signal_field(
         &self,
         flight: &Flight,
@@ -139,7 +139,7 @@ impl Air {
         self.power_mw(flight.transmitter, listener) * flight.reduction.factor
     }
 
-    /// From `now` on `receiver` is not locked to the PPDU with this number, which is on the air.
+    /// Makes `receiver` ignore the PPDU with this number, which is on the air, from `now` on.
     pub fn ignore(&mut self, receiver: StationId, number: u64, now: Instant) {
         let flights = self.flights.iter().filter(|flight| flight.overlaps.number() == number);
         for &Flight { transmitter, start, end, .. } in flights {
@@ -154,7 +154,7 @@ impl Air {
         }
     }
 
-    /// Whether `receiver` ignored another PPDU when one began at `start`.
+    /// Whether `receiver` ignored another PPDU when a PPDU began at `start`.
     pub(super) fn ignores(
         &self,
         receiver: StationId,
@@ -168,7 +168,7 @@ impl Air {
         })
     }
 
-    /// Nobody asks any more about what was over before the oldest PPDU on the air began.
+    /// Forgets ignored PPDUs that ended before the oldest PPDU on the air began.
     #[cold]
     pub(super) fn forget_ignored(&mut self) {
         match self.flights.iter().map(|flight| flight.start).min() {
@@ -177,8 +177,8 @@ impl Air {
         }
     }
 
-    /// What `listener`, which senses the PPDU that ends now, makes of it if it is not addressed,
-    /// by the rules of [`Air::overhear`]; `None` if it stays unnoticed.
+    /// The outcome at `listener`, which senses the PPDU that ends now, unless it is the addressee,
+    /// by the rules of [`Air::overhear`]; `None` if the PPDU stays unnoticed.
     pub fn overhears(&mut self, flight: &Flight, listener: StationId) -> Option<Overheard> {
         if flight.receiver == Address::Station(listener) {
             return None;
@@ -205,7 +205,7 @@ impl Air {
     }
 }
 
-/// Whether a power in mW is below a level. What is at the level but for rounding is not.
+/// Whether a power in mW is below a level. A power within rounding of the level is not below it.
 pub(crate) fn is_below(power_mw: f64, level: Dbm) -> bool {
     power_mw < level.as_milliwatts() * (1.0 - MARGIN)
 }

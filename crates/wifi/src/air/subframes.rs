@@ -1,31 +1,31 @@
-//! Where the MPDUs of an A-MPDU lie in time (IEEE 802.11-2020, 9.7.1 and 10.12.3). Lengths
-//! are in bytes.
+//! Positions in time of the MPDUs of an A-MPDU (IEEE 802.11-2020, 9.7.1 and 10.12.3). Lengths are
+//! in bytes.
 
 use crate::mac::sizes;
 use crate::phy::{Band, Rate};
 use lasthop_units::{Duration, Instant};
 
-/// Where the subframes of an A-MPDU lie in time.
+/// Positions in time of the subframes of an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Subframes {
     data_start: Instant,
     end: Instant,
     psdu_bytes: u32,
     spacing_bytes: u32,
-    /// The next subframe, and how many there are.
+    /// Index of the next subframe, and the number of subframes.
     pub index: usize,
     pub count: usize,
-    /// Where it begins in the PSDU.
+    /// Offset of the next subframe in the PSDU, in bytes.
     pub offset: u32,
 }
 
 impl Subframes {
-    /// The same, but `index` begins at `offset` of the PSDU and is next.
+    /// Returns the same A-MPDU with subframe `index` next, at `offset` of the PSDU.
     pub const fn from(self, index: usize, offset: u32) -> Self {
         Self { index, offset, ..self }
     }
 
-    /// Those of an A-MPDU of `count` MPDUs that begin at least `spacing` after each other.
+    /// The subframes of an A-MPDU of `count` MPDUs whose starts are at least `spacing` apart.
     pub fn new(
         (start, end): (Instant, Instant),
         (rate, psdu_bytes): (Rate, u32),
@@ -43,8 +43,8 @@ impl Subframes {
         }
     }
 
-    /// Those of an A-MPDU of `count` MPDUs in a PPDU of several users: its data begin and
-    /// end at other instants than an HE SU PPDU's of that length.
+    /// The subframes of an A-MPDU of `count` MPDUs in a PPDU of several users, whose data begin and
+    /// end at other instants than in an HE SU PPDU of that length.
     pub const fn of_user(
         (data_start, end): (Instant, Instant),
         psdu_bytes: u32,
@@ -53,14 +53,14 @@ impl Subframes {
         Self { data_start, end, psdu_bytes, spacing_bytes, index: 0, count, offset: 0 }
     }
 
-    /// The next one, whose MPDU has `mpdu_bytes`: from its delimiter to the last
-    /// bit of the MPDU, or to the end of the PPDU if it is the last one.
+    /// Returns the span of the next subframe, whose MPDU has `mpdu_bytes`: from its delimiter to
+    /// the last bit of the MPDU, or to the end of the PPDU for the last subframe.
     pub fn next(&mut self, mpdu_bytes: u32) -> (Instant, Instant) {
         let from = self.begin();
         (from, self.next_end(mpdu_bytes))
     }
 
-    /// Does what [`Subframes::next`] does, and returns the end alone.
+    /// Does what [`Subframes::next`] does, and returns only the end.
     #[inline]
     pub fn next_end(&mut self, mpdu_bytes: u32) -> Instant {
         let until = self.end_of(mpdu_bytes);
@@ -68,29 +68,29 @@ impl Subframes {
         until
     }
 
-    /// Where the next one begins.
+    /// The instant at which the next subframe begins.
     pub fn begin(&self) -> Instant {
         self.at(self.offset)
     }
 
-    /// Goes on to the one behind the next, whose MPDU has `mpdu_bytes`.
+    /// Skips the next subframe, whose MPDU has `mpdu_bytes`.
     pub fn pass(&mut self, mpdu_bytes: u32) {
         self.offset += sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
         self.index += 1;
     }
 
-    /// Goes on to the one behind the next `count`, whose MPDUs have `mpdu_bytes` each.
+    /// Skips the next `count` subframes, whose MPDUs have `mpdu_bytes` each.
     pub fn pass_all(&mut self, count: usize, mpdu_bytes: u32) {
         self.offset += count as u32 * sizes::ampdu_subframe(mpdu_bytes, self.spacing_bytes);
         self.index += count;
     }
 
-    /// All end up to `until`.
+    /// Whether all subframes end by `until`.
     pub fn end_by(&self, until: Instant) -> bool {
         self.end <= until
     }
 
-    /// Where the next one ends, if its MPDU has `mpdu_bytes`.
+    /// The instant at which the next subframe ends, if its MPDU has `mpdu_bytes`.
     pub fn end_of(&self, mpdu_bytes: u32) -> Instant {
         match self.index + 1 < self.count {
             true => self.at(self.offset + sizes::AMPDU_DELIMITER + mpdu_bytes),

@@ -1,5 +1,5 @@
-//! The air by itself: which PPDUs overlap, to which one a receiver locks, and what others
-//! hear, each at the bound of its condition. Powers and SINR are sums of milliwatts.
+//! Tests of the air alone: overlaps, the PPDU that a receiver locks to, and overheard PPDUs, each
+//! at the bound of its condition. Powers and SINR are sums of milliwatts.
 
 use super::*;
 use crate::cell::tests::{cell, mcs};
@@ -59,7 +59,7 @@ fn flight(transmitter: StationId, receiver: StationId, from_us: u64, until_us: u
     }
 }
 
-/// What a station hears of another.
+/// Mean level of a station at another.
 fn level(air: &Air, from: StationId, to: StationId) -> Level {
     let snr = air.links.snr(from, to).expect("a link");
     Level { snr, power_mw: air.power_mw(from, to), noise_mw: air.noise_mw(from, to) }
@@ -225,7 +225,7 @@ fn ppdus_come_off_the_air_in_order() {
     assert_eq!((air.end(at(200)), air.next_end()), (None, at(300)));
 }
 
-/// What is certain takes no random number.
+/// Certain outcomes draw no random number.
 #[test]
 fn certainty_draws_nothing() {
     let mut stream = Seed::new(1, 0).stream("test");
@@ -239,8 +239,8 @@ fn certainty_draws_nothing() {
     assert!((420..=580).contains(&count), "{count}");
 }
 
-/// A loss that is given takes the place of the error model's, unless another PPDU overlaps
-/// with the MPDU: then the MPDU has to survive both.
+/// A given loss replaces that of the error model, unless another PPDU overlaps with the MPDU: then
+/// the MPDU must survive both.
 #[test]
 fn a_given_loss_and_interference() {
     let mut config = cell(3, rate(), ChannelWidth::Mhz20, 65_535);
@@ -267,8 +267,8 @@ fn a_given_loss_and_interference() {
 }
 
 proptest::proptest! {
-    /// What stations overhear of PPDUs that overlap is what each makes of it by itself: it
-    /// locks, and the SINR with the power of all others is enough for a frame, or a preamble.
+    /// Overheard PPDUs with overlaps have the outcomes that each station would reach alone: it
+    /// locks, and the SINR with the power of all others suffices for a frame, or a preamble.
     #[test]
     fn overhearing_a_collision_is_as_one_by_one(
         snrs in proptest::collection::vec(-5.0..45.0f64, 56),
@@ -314,8 +314,8 @@ proptest::proptest! {
     }
 }
 
-/// A pair is made when it is first used, or at once if its mean SNR changes: which of both
-/// changes nothing of what it draws.
+/// A pair draws the same numbers whether it is created at its first use or, because its mean SNR
+/// changes, at once.
 #[test]
 fn a_pair_that_is_made_late_is_the_same() {
     let fading = crate::phy::Fading::Rayleigh { doppler_hz: 20.0 };
@@ -346,8 +346,8 @@ fn a_pair_that_is_made_late_is_the_same() {
 }
 
 proptest::proptest! {
-    /// What is decided by factors is what levels in dBm say: who is sensed, and who is strong
-    /// enough to be locked to, also where both are alike or differ in their last bits.
+    /// Comparisons of factors agree with those of levels in dBm, for carrier sense and for capture,
+    /// also where both powers are equal or differ in their last bits.
     #[test]
     fn factors_decide_as_levels_do(
         wanted in -5.0..45.0f64,
@@ -384,8 +384,8 @@ proptest::proptest! {
     }
 }
 
-/// Stations that answer one Trigger frame do not disturb each other, wherever the first and the
-/// last of them began to be on the air; a stranger's PPDU disturbs each, and is disturbed by all.
+/// Stations that answer one Trigger frame do not disturb each other, whichever of them is put on
+/// the air first or last; another station's PPDU disturbs each, and all disturb it.
 #[test]
 fn answers_to_a_trigger_frame_are_beside_each_other() {
     let header = Duration::from_micros(48);
@@ -442,7 +442,7 @@ fn answers_to_a_trigger_frame_are_beside_each_other() {
     }
 }
 
-/// All of a PPDU's power is in the noise of its own width: 3 dB less for each half.
+/// A narrow PPDU has its whole power in the noise of its width: 3 dB less noise for each halving.
 #[test]
 fn a_narrow_ppdu_has_less_noise() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
@@ -460,8 +460,8 @@ fn a_narrow_ppdu_has_less_noise() {
     }
 }
 
-/// Who has an older PHY, or a narrower channel, makes nothing of a newer PPDU, alone or beside
-/// another one that is too weak to matter; of a control frame all do.
+/// A station with an older PHY or a narrower channel does not decode a newer PPDU, alone or beside
+/// another one too weak to matter. All stations decode a control frame.
 #[test]
 fn older_stations_do_not_understand_newer_ppdus() {
     use crate::mac::rate::RateSet;
@@ -506,8 +506,8 @@ fn older_stations_do_not_understand_newer_ppdus() {
     assert_eq!(heard(ofdm, true), (vec![(C, Decoded)], false));
 }
 
-/// Two OFDM frames that are equally strong are so whatever the channel's width; of a PPDU that
-/// fills it only a quarter or an eighth of the power is where the OFDM frame is.
+/// Two OFDM frames of equal power stay equal at any width of the channel. A PPDU that fills the
+/// channel has only a quarter or an eighth of its power within the width of the OFDM frame.
 #[test]
 fn interference_is_where_it_is() {
     use crate::phy::OfdmRate;
@@ -538,7 +538,8 @@ fn interference_is_where_it_is() {
     }
 }
 
-/// A PPDU with less power arrives with less, as signal and as interference, and fewer sense it.
+/// A PPDU with reduced power arrives weaker, as signal and as interference, and fewer stations
+/// sense it.
 #[test]
 fn less_power_is_less_everywhere() {
     // At B -54 dBm from A, at D -74 dBm from it; C sends beside with -64 dBm at B.
@@ -561,8 +562,8 @@ fn less_power_is_less_everywhere() {
     assert_eq!(reduction.max(Reduction::of(Db(2.0))), reduction);
 }
 
-/// A receiver that ignores a PPDU locks to another one that begins from then on, not to one that
-/// began before, and only as far as the same PPDU goes.
+/// A receiver that ignores a PPDU locks to another one that begins from then on, but not to one
+/// that began earlier, and only until the ignored PPDU ends.
 #[test]
 fn what_is_ignored_holds_nobody() {
     for (second_us, ignored_us, locks) in [
@@ -591,8 +592,8 @@ fn what_is_ignored_holds_nobody() {
     }
 }
 
-/// Trigger-based PPDUs have one preamble in common: their powers add up. The SINR of HE-SIG-A is
-/// that of its own 32 us.
+/// Trigger-based PPDUs share one preamble, so their powers add up. The SINR of HE-SIG-A covers only
+/// its own 32 us.
 #[test]
 fn what_is_known_at_the_end_of_the_signal_field() {
     let header = Duration::from_micros(48);

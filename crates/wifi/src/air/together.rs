@@ -1,6 +1,6 @@
-//! What is on the air at once with a PPDU, where that matters: where there is spatial reuse, or
-//! where sets are on different channels. It is listed once for all that hear the PPDU, which with
-//! twenty sets side by side overlaps with some hundred others, few of them at a time.
+//! Interferers that are on the air with a PPDU at the same instant, needed with spatial reuse or
+//! with sets on different channels. One list serves all stations that hear the PPDU. With twenty
+//! neighbouring sets it overlaps with some hundred others, only a few of them at a time.
 //!
 //! Powers are in mW, means of the link; sums are in the order in which the PPDUs began.
 
@@ -11,17 +11,18 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use lasthop_units::Instant;
 
-/// What overlaps with a PPDU.
+/// PPDUs that overlap with one PPDU.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Together {
-    /// With which one, and how many had begun then.
+    /// Number of that PPDU, and number of PPDUs that had begun then.
     of: Option<(u64, u64)>,
     others: Vec<Other>,
-    /// One of them overlaps where somebody senses the PPDU.
+    /// Whether a PPDU overlaps at some station that senses this one.
     pub is_somewhere: bool,
-    /// From when on which of `present` are there, as far as they have not ended since.
+    /// Instants at which the set of interferers changes, each with a range of `present`;
+    /// interferers may have ended since.
     moments: Vec<(Instant, Range<usize>)>,
-    /// Indices of `others` that have something in common with the PPDU in frequency, too.
+    /// Indices of `others` that also overlap with the PPDU in frequency.
     present: Vec<u32>,
 }
 
@@ -29,13 +30,13 @@ pub(crate) struct Together {
 #[derive(Clone, Debug)]
 struct Other {
     interference: Interference,
-    /// It does so in frequency, too.
+    /// Whether it also overlaps in frequency.
     falls_on: bool,
-    /// By how much its power counts more than the noise of the whole channel.
+    /// Factor by which its power counts, relative to the noise of the whole channel.
     share_of_noise: f64,
 }
 
-/// What is remembered makes no difference.
+/// Kept results are no part of equality.
 impl PartialEq for Together {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -43,7 +44,7 @@ impl PartialEq for Together {
 }
 
 impl Together {
-    /// Lists what overlaps with a PPDU so far.
+    /// Lists the PPDUs that overlap with one so far.
     fn list(&mut self, air: &Air, flight: &Flight) {
         let Self { of, others, is_somewhere, moments, present } = self;
         *of = Some(air.moment_of(flight));
@@ -89,12 +90,12 @@ impl Together {
         }
     }
 
-    /// The PPDUs that overlap in time, in the order they began.
+    /// The PPDUs that overlap in time, in the order in which they began.
     pub(super) fn interference(&self) -> impl Iterator<Item = Interference> {
         self.others.iter().map(|other| other.interference)
     }
 
-    /// The most power that overlaps at an instant of a span.
+    /// The highest sum of overlapping powers at an instant of a span.
     pub fn most_mw(
         &self,
         air: &Air,
@@ -117,7 +118,7 @@ impl Together {
 }
 
 impl Air {
-    /// Lists what overlaps with a PPDU, for all that ask about it next.
+    /// Lists the PPDUs that overlap with one, for all later queries about it.
     #[inline]
     pub(super) fn gather(&mut self, flight: &Flight) {
         if self.is_timed && !flight.overlaps.is_none() {
@@ -134,7 +135,7 @@ impl Air {
         }
     }
 
-    /// What was listed, if it was of this PPDU and nothing began since.
+    /// The kept list, if it belongs to this PPDU and no PPDU began since.
     #[inline]
     pub(super) fn gathered(&self, flight: &Flight) -> Option<&Together> {
         let is_its = || self.together.of == Some(self.moment_of(flight));
@@ -145,9 +146,9 @@ impl Air {
         (flight.overlaps.number(), self.overlapping.next_number())
     }
 
-    /// The most power in mW that overlaps with a PPDU at an instant of a span. Where sets send at
-    /// once, data and the Ack behind them overlap with a PPDU of another set one after the
-    /// other, as a rule.
+    /// The highest sum of powers in mW that overlap with a PPDU at an instant of a span. When sets
+    /// send at the same time, a data frame and the Ack after it usually overlap with a PPDU of
+    /// another set in succession.
     pub(super) fn most_interference_mw(
         &self,
         flight: &Flight,
@@ -160,7 +161,7 @@ impl Air {
         self.together_with(flight).most_mw(self, receiver, span)
     }
 
-    /// What overlaps with a PPDU so far.
+    /// Lists the PPDUs that overlap with one so far.
     pub fn together_with(&self, flight: &Flight) -> Together {
         let mut together = Together::default();
         together.list(self, flight);
@@ -189,7 +190,7 @@ mod tests {
         Instant::ZERO + Duration::from_micros(us)
     }
 
-    /// Stations on channels of their own, with these SNRs by transmitter and receiver.
+    /// Stations on separate channels, with these SNRs by transmitter and receiver.
     fn air(snrs: &[f64], channels: &[u8]) -> Air {
         let mut config = cell(usize::from(STATIONS) - 1, rate(true), ChannelWidth::Mhz40, 65_535);
         config.change_links(|pair| {
@@ -205,7 +206,7 @@ mod tests {
         air
     }
 
-    /// What the PPDU is disturbed by at an instant, of all that there ever were.
+    /// Interference with the PPDU at an instant, of all PPDUs ever sent.
     fn disturbed_mw(
         air: &Air,
         all: &[Flight],
@@ -233,7 +234,7 @@ mod tests {
     }
 
     proptest! {
-        /// The most at once is that of some instant of the span, whether it was listed for this
+        /// The highest sum is that of some instant of the span, whether the list was made for this
         /// PPDU, for another one, or not at all.
         #[test]
         fn the_most_at_once_is_that_of_some_instant(

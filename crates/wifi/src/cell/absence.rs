@@ -1,6 +1,6 @@
-//! The state of a station that leaves its channel to scan, or dozes: where it stands, what
-//! its EDCAFs may send meanwhile, and a log of when it was not there. What happens then is
-//! in `away`, `doze` and `waits`.
+//! State of a station that leaves its channel to scan, or dozes: its phase, the frames that its
+//! EDCAFs may send meanwhile, and a log of its absences. The procedures are in `away`, `doze` and
+//! `waits`.
 
 use super::config::StationConfig;
 use super::edcaf::Gate;
@@ -12,23 +12,23 @@ use crate::mac::scan::{NullConfig, Phase, Scan};
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Instant, Probability, Seed, SeqNo12, Stream};
 
-/// EDCAFs of the access categories, beacons left out.
+/// Number of EDCAFs of the access categories, without the one of beacons.
 pub(super) const EDCAFS: usize = AccessCategory::ALL.len();
 
-/// The state of a station that scans or saves power, beyond that of any station.
+/// Additional state of a station that scans or saves power.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Away {
     pub rhythm: Rhythm,
     pub null: NullConfig,
-    /// The instant to which a departure is put off, because a frame exchange goes on.
+    /// Instant of a departure that a frame exchange delays.
     pub departs_at: Option<Instant>,
-    /// On its own channel a Probe Request is due.
+    /// Instant at which a Probe Request is due on its own channel.
     pub probes_at: Option<Instant>,
-    /// The instant since which it cannot be reached, or at which its absence was last counted.
+    /// Instant since which it cannot be reached, or at which its absence was last counted.
     pub left: Option<Instant>,
     /// Sequence number of the last Null or Probe Request.
     pub sequence: SeqNo12,
-    /// Its absences.
+    /// Log of its absences.
     pub log: Log,
 }
 
@@ -91,7 +91,7 @@ impl Away {
         }
     }
 
-    /// Whether an RTS goes ahead of a Null after so many attempts.
+    /// Whether an RTS precedes a Null frame after this many attempts.
     pub fn asks_before_null(&self, attempts: u8) -> bool {
         self.null.rts_after.is_some_and(|after| attempts > after)
     }
@@ -108,7 +108,7 @@ impl Away {
         self.departs_at.or(self.probes_at).or(rhythm)
     }
 
-    /// Its frames have the Power Management bit set, although it sends data.
+    /// Whether its data frames have the Power Management bit set.
     pub fn sends_in_power_save(&self) -> bool {
         matches!(&self.rhythm, Rhythm::Doze(doze) if doze.sends_in_power_save())
     }
@@ -121,7 +121,7 @@ impl Away {
         }
     }
 
-    /// Why the station is absent when it is.
+    /// Cause of the station's absences.
     pub fn cause(&self) -> Cause {
         match self.rhythm {
             Rhythm::Scan(_) => Cause::Away,
@@ -129,14 +129,14 @@ impl Away {
         }
     }
 
-    /// Logs that from `now` on its EDCAFs send what `gate` lets through.
+    /// Logs that its EDCAFs send only frames that `gate` admits, from `now` on.
     pub fn log_gate(&mut self, now: Instant, gate: Gate) {
         let cause = Some(self.cause());
         self.log.stopped.set(now, cause.filter(|_| gate != Gate::Open));
         self.log.silent.set(now, cause.filter(|_| gate == Gate::Shut));
     }
 
-    /// Logs that from `now` on it hears nothing (`gone`), or hears again.
+    /// Logs whether it hears nothing (`gone`) from `now` on.
     pub fn log_gone(&mut self, now: Instant, gone: bool) {
         let cause = Some(self.cause()).filter(|_| gone);
         self.log.gone.set(now, cause);
@@ -148,16 +148,16 @@ impl Away {
 pub(super) struct Doze {
     pub config: PowerSaveConfig,
     pub phase: power_save::Phase,
-    /// The instant at which to check for traffic next: while it is awake, and always if it sends
-    /// in power save mode.
+    /// The next instant to check for traffic: while it is awake, and always if it sends in power
+    /// save mode.
     pub looks_at: Instant,
     /// Beacons until the next one to listen to.
     pub beacons_left: u8,
-    /// By which it wakes up for that.
+    /// Clock by which it wakes up for beacons.
     pub clock: BeaconClock,
-    /// Data frames that it has sent since it checked last.
+    /// Data frames sent since the last check.
     pub sent: u32,
-    /// The same of those that it has received.
+    /// Data frames received since the last check.
     pub received: u32,
 }
 
@@ -193,7 +193,7 @@ impl Doze {
         self.config.sending != Sending::Awake && !matches!(self.phase, Awake | Announcing)
     }
 
-    /// It has more traffic than in power save mode.
+    /// Whether it has too much traffic for power save mode.
     pub fn is_busy(&self) -> bool {
         match self.config.sending {
             Sending::Awake => false,
@@ -207,7 +207,7 @@ impl Doze {
 pub(super) struct Log {
     /// Times in which its upper queue was stopped.
     pub stopped: Absences,
-    /// Times in which it sent no data at all.
+    /// Times in which it sent no data.
     pub silent: Absences,
     /// Times in which it heard nothing.
     pub gone: Absences,

@@ -1,6 +1,6 @@
-//! Channel access of a cell's stations: packets that come, EDCAFs that begin to contend, and
-//! who sends when it gains the channel (IEEE 802.11-2020, 10.23.2). Instants of access are
-//! [`Contention`](crate::mac::contention::Contention)'s.
+//! Channel access of a cell's stations (IEEE 802.11-2020, 10.23.2): packets that enter, EDCAFs that
+//! begin to contend, and the stations that send when they gain the channel.
+//! [`Contention`](crate::mac::contention::Contention) determines the instants of access.
 
 use super::Cell;
 use super::content::{Content, Exchange};
@@ -12,13 +12,13 @@ use lasthop_packet::Packet;
 use lasthop_units::Instant;
 
 impl Cell {
-    /// Whether the queue of `from` has room for the packet.
+    /// Whether the packet fits into the queue of `from`.
     pub(super) fn has_room(&mut self, from: StationId, packet: &Packet) -> bool {
         let edcaf = self.edcaf(from, packet.access_category.index());
         edcaf.queue.admits(packet, edcaf.held_below())
     }
 
-    /// Whether the station began to contend because of the packet.
+    /// Queues a packet; returns whether the station began to contend because of it.
     pub(super) fn enqueue(&mut self, from: StationId, to: Address, packet: Packet) -> bool {
         let category = packet.access_category.index();
         let contender = self.edcaf(from, category).contender;
@@ -35,8 +35,8 @@ impl Cell {
         begins | (self.stations[from.index()].away.is_some() && self.wake_to_send(from))
     }
 
-    /// Whether another packet for a peer that has some would only be queued: the EDCAF contends
-    /// or sends already, and nothing else looks at what comes.
+    /// Whether another packet for a peer that already has some would only be queued: the EDCAF
+    /// already contends or sends, and no other procedure depends on new packets.
     pub(super) fn only_queues(&self, from: StationId, edcaf: usize) -> bool {
         let Station { edcafs, exchange, config, away, .. } = &self.stations[from.index()];
         let Some(access) = &edcafs[edcaf] else { return false };
@@ -64,7 +64,7 @@ impl Cell {
         station.queue_up(&mut cx, to, packet, count, taken)
     }
 
-    /// The access points whose beacons are due queue them.
+    /// Queues the beacons that are due at their access points.
     pub(super) fn queue_beacons(&mut self) {
         let Some(interval) = self.settings.beacon_interval else { return };
         for bss in (0..self.bss.len() as u16).map(BssId) {
@@ -85,7 +85,7 @@ impl Cell {
         self.find_next_beacon();
     }
 
-    /// Lets the EDCAF contend if it has work and does not yet; whether it began to.
+    /// Lets the EDCAF contend if it has work and does not contend yet; returns whether it began to.
     pub(super) fn arm(&mut self, station: StationId, edcaf: usize) -> bool {
         let Self { now, stations, contention, .. } = self;
         let Station { edcafs, exchange, .. } = &mut stations[station.index()];
@@ -103,8 +103,8 @@ impl Cell {
         true
     }
 
-    /// Everyone in `winners` gains the channel now; of a station's categories
-    /// the highest that has something to send after all.
+    /// Starts exchanges of all `winners`, which gain the channel now; of the categories of one
+    /// station only the highest that still has a frame to send.
     pub(super) fn start_exchanges(&mut self, winners: &[ContenderId]) {
         if let [winner] = winners {
             return self.win(*winner);
@@ -141,7 +141,7 @@ impl Cell {
         }
     }
 
-    /// Builds what `edcaf` sends next, if there is something.
+    /// Builds the next transmission of `edcaf`, data or a solicitation, if it has one.
     pub(super) fn build(
         &mut self,
         station: StationId,
@@ -157,7 +157,7 @@ impl Cell {
         self.build_own(station, edcaf, opportunity_end)
     }
 
-    /// Builds what the EDCAF itself has to send.
+    /// Builds the next transmission of the EDCAF's own frames.
     pub(super) fn build_own(
         &mut self,
         station: StationId,

@@ -1,6 +1,6 @@
-//! What may be changed while a cell runs: at a station, as drivers and hostapd change it, its
-//! contention windows, its rate, its queue; and how well two stations hear each other. For
-//! agents that decide during a run, and for scenarios that change.
+//! Changes during the run: contention windows, rate and queue of a station, as drivers and hostapd
+//! change them, and the link between two stations. Agents that decide during a run use them, and
+//! scenarios with changes.
 
 use super::Cell;
 use super::station::Station;
@@ -15,60 +15,60 @@ use thiserror::Error;
 /// A change at a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Adjustment {
-    /// Contention windows of a category in slots, 2^n - 1, the smallest first (IEEE
-    /// 802.11-2020, 9.4.2.28). A backoff that runs goes on, as when hardware's registers
-    /// change; the next one is drawn from the new window.
+    /// Contention windows of a category in slots, 2^n - 1, the smallest first (IEEE 802.11-2020,
+    /// 9.4.2.28). A running backoff continues, as when hardware registers change; the next one is
+    /// drawn from the new window.
     ContentionWindow {
-        /// The category.
+        /// The access category to change.
         access_category: AccessCategory,
-        /// CWmin.
+        /// CWmin in slots.
         cw_min: u16,
-        /// CWmax.
+        /// CWmax in slots.
         cw_max: u16,
     },
-    /// From now on every data frame is sent at this rate; whatever rate control there was is
-    /// gone. What is built already goes out as it was built.
+    /// A fixed rate for every data frame from now on; it replaces the rate control. Frames that are
+    /// already built keep their rate.
     Rate(Rate),
-    /// Most packets of each of its queues. Packets beyond it stay.
+    /// Limit of each of its queues, in packets. Packets beyond the limit stay queued.
     QueuePackets(u32),
-    /// Acceptable standing delay of its queues whose delay is managed.
+    /// Acceptable standing delay of its queues with active queue management.
     QueueTarget(Duration),
 }
 
-/// Why a change is refused; nothing was changed.
+/// Reason for refusing a change; the cell is then unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum AdjustError {
     /// Not two windows of 2^n - 1 slots up to 32 767, the smaller one first.
     #[error("expected windows of 2^n - 1 slots from 0 to 32767, the smallest first")]
     Windows,
-    /// Some station of its set cannot receive it, or this one cannot send it.
+    /// A rate that a station of the set cannot receive, or this one cannot send.
     #[error("the station and its peers do not share that rate")]
     Rate,
-    /// The queue counts bytes, has no bound in packets, or would have none.
+    /// A limit in packets for a queue that counts bytes or has no limit, or a limit of zero.
     #[error("the queue has no bound in packets that could be this one")]
     QueuePackets,
-    /// The two would no longer sense each other, or now begin to.
+    /// A link with which two stations would begin or cease to sense each other.
     #[error("whether the two sense each other (channel.carrier_sense) cannot change")]
     CarrierSense,
-    /// The link has changes that it knew from the beginning.
+    /// A link whose changes were configured before the run.
     #[error("its signal-to-noise ratio follows snr_changes already")]
     SnrChanges,
-    /// Its delay is not managed, or the target would be zero.
+    /// A delay target for a queue without active queue management, or a target of zero.
     #[error("the queue has no target that could be this one")]
     QueueTarget,
-    /// An access point, or a mode beyond what the station can.
+    /// An operating mode of an access point, or one beyond the station's capabilities.
     #[error("only a station of 802.11ac or 802.11ax has an operating mode, within what it can")]
     OperatingMode,
-    /// A station that saves power.
+    /// Scans of a station that saves power.
     #[error("a station that saves power does not scan")]
     Scan,
 }
 
 impl Cell {
-    /// Changes something at a station from now on.
+    /// Changes a setting of a station from now on.
     ///
     /// # Errors
-    /// See [`AdjustError`].
+    /// Returns an [`AdjustError`] if the station cannot have the setting.
     pub fn adjust(&mut self, id: StationId, what: Adjustment) -> Result<(), AdjustError> {
         if let Adjustment::Rate(rate) = what {
             self.check_rate(id, rate)?;
@@ -119,8 +119,8 @@ impl Cell {
         Ok(())
     }
 
-    /// Gives all queues of a station another configuration at `now`, and the bound on what they
-    /// hold for a station that is away; their packets stay
+    /// Replaces the configuration of all queues of a station at `now`, and the limit of packets
+    /// held for an absent station; queued packets stay
     /// ([`Queue::replace`](lasthop_packet::queue::Queue::replace)).
     pub fn replace_queue(
         &mut self,
@@ -147,13 +147,13 @@ impl Cell {
         cx.outbox.lose_dropped(now, id, DropReason::QueueFull);
     }
 
-    /// Changes how well the second station hears the first: the mean SNR of PPDUs that begin
-    /// from `now` on, and the probability that an MPDU is lost, in place of the error model, of
-    /// those that end from then on.
+    /// Changes the link from one station to another: the mean SNR of PPDUs that begin from `now`
+    /// on, and the probability that an MPDU is lost, in place of the error model, for PPDUs that
+    /// end from `now` on.
     ///
     /// # Errors
-    /// If the two then sense each other and did not, or the other way round; if the link has
-    /// [`PairConfig::snr_changes`](super::PairConfig::snr_changes).
+    /// Refuses a change with which the two would begin or cease to sense each other, and one of a
+    /// link with [`PairConfig::snr_changes`](super::PairConfig::snr_changes).
     pub fn change_link(
         &mut self,
         now: Instant,

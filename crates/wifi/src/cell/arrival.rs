@@ -1,10 +1,10 @@
-//! A-MPDUs that their receiver takes in MPDU by MPDU while they are on the air
-//! ([`RxInterrupt::Mpdu`]). An MPDU is decided when its last bit is in, by the
-//! interference up to then, and delivered at that instant.
+//! A-MPDUs that their receiver processes MPDU by MPDU while they are on the air
+//! ([`RxInterrupt::Mpdu`]). The outcome of an MPDU is decided when its last bit arrives, by the
+//! interference up to then; the MPDU is delivered at that instant.
 //!
-//! Where nobody acts on what is inside ([`Packet::passive`](lasthop_packet::Packet::passive))
-//! nobody is woken for it: such MPDUs are taken in, each with its own instant, at
-//! the end of the PPDU or when somebody asks ([`Cell::take_arrived`]).
+//! Packets on which no driver acts ([`Packet::passive`](lasthop_packet::Packet::passive)) cause no
+//! wake-up. Such MPDUs are processed, each with its own instant, at the end of the PPDU or when a
+//! caller asks ([`Cell::take_arrived`]).
 
 use super::config::RxInterrupt;
 use super::mu_mimo::Beam;
@@ -18,7 +18,7 @@ use alloc::collections::VecDeque;
 use lasthop_packet::Packet;
 use lasthop_units::{Db, Instant, Probability};
 
-/// An A-MPDU on its way.
+/// An A-MPDU on the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Arrival {
     pub sender: StationId,
@@ -29,18 +29,18 @@ pub(super) struct Arrival {
     /// The rate of its PSDU.
     rate: Rate,
     header: Header,
-    /// Its share of the streams, with MU-MIMO.
+    /// Share of the streams, with MU-MIMO.
     beam: Option<Beam>,
-    /// The subframes from the MPDU that is awaited on.
+    /// Subframes from the next awaited MPDU on.
     subframes: Subframes,
-    /// The instant at which the last bit of that MPDU is received.
+    /// Arrival of the last bit of that MPDU.
     pub due: Instant,
-    /// Somebody acts on a packet as soon as it is delivered.
+    /// Whether a driver acts on a packet as soon as it is delivered.
     pub is_prompt: bool,
-    /// Bit n: MPDU n was decoded.
+    /// Decoded MPDUs: bit n is MPDU n.
     decoded: Bitmap,
-    /// Length of the last MPDU, and how likely those of this length are decoded
-    /// while no other PPDU interferes.
+    /// Length of the last MPDU, and the probability that one of this length is decoded without
+    /// interference.
     undisturbed: Option<(u32, Probability)>,
 }
 
@@ -66,7 +66,7 @@ impl Cell {
         Subframes::new((start, end), (rate, psdu_bytes), (count, spacing), self.settings.band)
     }
 
-    /// `sender` begins an A-MPDU of its first `count` pending MPDUs.
+    /// Begins an A-MPDU with the first `count` pending MPDUs of `sender`.
     pub(super) fn begin_arrival(
         &mut self,
         (sender, receiver): (StationId, StationId),
@@ -81,8 +81,8 @@ impl Cell {
         self.await_arrival((sender, receiver), edcaf, subframes, rate);
     }
 
-    /// `sender` begins an A-MPDU with these subframes, of its first pending MPDUs, to a receiver
-    /// that takes it in MPDU by MPDU.
+    /// Begins an A-MPDU with these subframes of the first pending MPDUs of `sender`, to a receiver
+    /// that processes it MPDU by MPDU.
     pub(super) fn await_arrival(
         &mut self,
         (sender, receiver): (StationId, StationId),
@@ -117,14 +117,14 @@ impl Cell {
         });
     }
 
-    /// The A-MPDU that was awaited last has this share of the streams of an MU-MIMO PPDU.
+    /// Sets the share of the streams of an MU-MIMO PPDU for the A-MPDU awaited last.
     pub(super) fn aim_arrival(&mut self, beam: Option<Beam>) {
         self.arrivals.last_mut().expect("one is awaited").beam = beam;
     }
 
-    /// Takes in the MPDUs whose last bits are in at `now`. Only for packets that
-    /// are [`passive`](lasthop_packet::Packet::passive) does it matter when this is called:
-    /// before their number is read.
+    /// Processes the MPDUs whose last bits have arrived by `now`. Only for
+    /// [`passive`](lasthop_packet::Packet::passive) packets does the time of the call matter: call
+    /// it before you read their number.
     pub fn take_arrived(&mut self, now: Instant) {
         if self.arrivals.is_empty() {
             return;
@@ -152,9 +152,9 @@ impl Cell {
         self.air.return_flights(flights);
     }
 
-    /// The PPDU of `flight` ended: takes in what is left of it. Which MPDUs were
-    /// decoded; nothing inside if not even the header was. `None` if the
-    /// receiver does not take it in MPDU by MPDU.
+    /// Processes the rest of the PPDU of `flight`, which ended. Returns the decoded MPDUs;
+    /// `Some(None)` if not even the header was decoded. Returns `None` if the receiver does not
+    /// process it MPDU by MPDU.
     pub(super) fn end_arrival(
         &mut self,
         flight: &Flight,
@@ -175,7 +175,7 @@ impl Cell {
         Some(is_received.then_some(arrival.decoded))
     }
 
-    /// Goes on to the first MPDU that is not in at `until`.
+    /// Advances to the first MPDU that has not arrived by `until`.
     fn advance_arrival(
         &mut self,
         arrival: &mut Arrival,
@@ -214,8 +214,8 @@ impl Cell {
         self.take_in(flight, receiver, pending, taken);
     }
 
-    /// Does what [`Self::decide`] does for those that follow with the length of the last one,
-    /// as long as no other PPDU interferes: they are as likely to be decoded.
+    /// Does what [`Self::decide`] does for the following MPDUs of equal length, as long as no other
+    /// PPDU interferes: their probability of success is the same.
     #[inline]
     fn decide_alike(
         &mut self,
@@ -261,7 +261,7 @@ impl Cell {
         }
     }
 
-    /// The MPDU that was awaited is in: decides whether it was decoded.
+    /// Decides whether the awaited MPDU, which has arrived, was decoded.
     #[inline(never)]
     fn decide(
         &mut self,

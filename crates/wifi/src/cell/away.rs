@@ -1,14 +1,13 @@
-//! Stations that cannot be reached for a while, and the access point that holds
-//! their packets meanwhile (IEEE 802.11-2020, 11.2.3): background scans with
-//! their flush, Null frames with the power management bit, departure and return.
-//! Power save, which does the same in another rhythm, is in `doze`.
+//! Stations that cannot be reached for a while, and the access point that holds their packets
+//! meanwhile (IEEE 802.11-2020, 11.2.3): background scans with their flush, Null frames with the
+//! Power Management bit, departure and return. `doze` contains power save, which does the same with
+//! other timing.
 //!
-//! A station that is away hears nothing and sends nothing; its queue takes in
-//! packets, its Block Ack agreements and reorder buffers stay (their timeouts
-//! run on). Back on the channel it knows of no NAV. An access point leaves without a word: it sends
-//! no beacons meanwhile, and its stations send into the void. When the access point did
-//! not hear of the absence it sends into the void, and takes every frame
-//! without the bit as a sign that the station is back.
+//! An absent station hears and sends nothing. The queue accepts packets, and Block Ack agreements
+//! and reorder buffers stay; their timeouts continue. After its return the station has no NAV. An
+//! access point leaves without notice: it sends no beacons meanwhile, and frames of its stations
+//! are lost. If the access point missed the notice of an absence, its frames to the station are
+//! lost; it takes every frame without the bit as a sign that the station is back.
 
 use super::absence::{Away, EDCAFS, Rhythm};
 use super::adjust::AdjustError;
@@ -25,16 +24,16 @@ use alloc::vec::Vec;
 use lasthop_packet::{AccessCategory, DropReason, Packet};
 use lasthop_units::{Duration, Instant, SeqNo12};
 
-/// Null frames go out as voice, as in mac80211 (`ieee80211_send_nullfunc`).
+/// Access category of Null frames: voice, as in mac80211 (`ieee80211_send_nullfunc`).
 const NULL_FUNCTION: usize = AccessCategory::Voice.index();
 
-/// Before it sends a Probe Request a station listens for so long (mac80211:
+/// Time for which a station listens before it sends a Probe Request (mac80211:
 /// IEEE80211_PROBE_DELAY, HZ / 33).
 const PROBE_DELAY: Duration = Duration::from_millis(30);
 
 impl Station {
-    /// Gives up the oldest packets that are too many for a station, or the
-    /// group, that cannot be reached.
+    /// Gives up the oldest packets beyond the limit for a station, or the group, that cannot be
+    /// reached.
     pub(super) fn trim_buffer(&mut self, cx: &mut Context<'_>, edcaf: usize, to: Address) {
         let now = cx.now;
         let Some(packets_max) = self.config.power_save_buffer else { return };
@@ -55,7 +54,7 @@ impl Station {
         }
     }
 
-    /// Gives up what driver and hardware hold, and the queue above if it is to go too.
+    /// Gives up the packets in driver and hardware, and with `queue_too` those of the upper queue.
     fn abandon(&mut self, cx: &mut Context<'_>, edcaf: usize, queue_too: bool) {
         let (now, station) = (cx.now, self.id);
         let Some(access) = &mut self.edcafs[edcaf] else { return };
@@ -107,7 +106,7 @@ impl Station {
         }
     }
 
-    /// What comes out of the queue is lost, the oldest first, `packets_max` at most.
+    /// Drops up to `packets_max` packets that leave the queue, the oldest first.
     fn drain(&mut self, cx: &mut Context<'_>, edcaf: usize, packets_max: u32) {
         let now = cx.now;
         let Some(access) = &mut self.edcafs[edcaf] else { return };
@@ -132,16 +131,17 @@ impl Station {
 }
 
 impl Cell {
-    /// When the next station's scan or power save goes on.
+    /// Determines the next step of a station's scan or power save.
     pub(super) fn find_next_absence(&mut self) {
         let due = self.stations.iter().filter_map(|station| station.away.as_ref()?.due());
         self.next_absence = super::earliest(due);
     }
 
-    /// From `now` on a station scans as `config` says, or no more ([`Scan::change`]).
+    /// Starts scans of a station with the settings of `config` from `now` on, or ends them
+    /// ([`Scan::change`]).
     ///
     /// # Errors
-    /// If it dozes.
+    /// Returns an error if the station dozes.
     pub fn change_scan(
         &mut self,
         now: Instant,
@@ -173,7 +173,7 @@ impl Cell {
         Ok(())
     }
 
-    /// Does what is due, and looks whose driver has nothing left.
+    /// Performs the steps that are due, and checks which flushing drivers are empty.
     pub(super) fn advance_absences(&mut self) {
         let now = self.now;
         while self.next_absence <= now {
@@ -207,7 +207,7 @@ impl Cell {
         }
     }
 
-    /// A Null, PS-Poll or probe was acknowledged or given up.
+    /// Handles the end of a Null, PS-Poll or probe: acknowledged or given up.
     pub(super) fn absence_settled(&mut self, station: StationId, action: Action, answered: bool) {
         let state = &mut self.stations[station.index()];
         if let (Action::Null { .. }, false) = (action, answered) {
@@ -247,7 +247,7 @@ impl Cell {
         happens(self.air.reception(sender, receiver), loss)
     }
 
-    /// The access point learns that `station` cannot be reached.
+    /// Records at the access point that `station` cannot be reached.
     pub(super) fn fall_asleep(&mut self, station: StationId) {
         if self.dozing.contains(&station) {
             return;
@@ -266,8 +266,8 @@ impl Cell {
         self.give_room(access_point);
     }
 
-    /// What an access point's drivers hold for a station that cannot be reached any more does not
-    /// count towards their limit.
+    /// Removes the packets that an access point's driver holds for unreachable stations from its
+    /// limit.
     pub(super) fn give_room(&mut self, access_point: StationId) {
         for edcaf in 0..EDCAFS {
             let access = &self.stations[access_point.index()].edcafs[edcaf];
@@ -279,7 +279,7 @@ impl Cell {
         }
     }
 
-    /// The access point learns that `station` can be reached.
+    /// Records at the access point that `station` can be reached.
     pub(super) fn wake_up(&mut self, station: StationId) {
         let Some(index) = self.dozing.iter().position(|dozing| *dozing == station) else { return };
         self.dozing.swap_remove(index);
@@ -337,8 +337,8 @@ impl Cell {
         self.find_next_absence();
     }
 
-    /// The device's queue is started before the MAC takes data again: what comes out of it
-    /// is lost, the oldest first.
+    /// Drops the oldest packets of a station that returns between two absences of a scan, because
+    /// the device's queue starts before the MAC accepts data again.
     fn drain_early(&mut self, station: StationId) {
         let Rhythm::Scan(scan) = &self.away(station).rhythm else { return };
         let most = scan.config().return_drain.filter(|_| scan.is_between_absences());
@@ -349,7 +349,7 @@ impl Cell {
         }
     }
 
-    /// The station's EDCAFs send what they may in its phase.
+    /// Sets the gates of the station's EDCAFs according to its phase.
     pub(super) fn set_gate(&mut self, station: StationId) {
         let now = self.now;
         let away = self.away(station);
@@ -360,7 +360,7 @@ impl Cell {
         }
     }
 
-    /// The station's queues go on.
+    /// Resumes the station's queues.
     pub(super) fn resume(&mut self, station: StationId) {
         let access_point = self.access_point_of(station);
         for edcaf in 0..EDCAFS {
@@ -378,12 +378,12 @@ impl Cell {
         }
     }
 
-    /// Whether it is the access point of its set.
+    /// Whether the station is the access point of its set.
     pub(super) fn is_access_point(&self, station: StationId) -> bool {
         self.access_point_of(station) == station
     }
 
-    /// The station leaves, at once or when it is done with its last frame.
+    /// Lets the station leave, at once or after its last frame.
     pub(super) fn depart(&mut self, station: StationId) {
         let now = self.now;
         if let Some(until) = self.engaged_until(station) {
@@ -431,7 +431,7 @@ impl Cell {
         self.record_power(station, state);
     }
 
-    /// The station can hear and send again.
+    /// Lets the station hear and send again.
     pub(super) fn come_back(&mut self, station: StationId) {
         let now = self.now;
         let away = self.away(station);
@@ -452,7 +452,7 @@ impl Cell {
         }
     }
 
-    /// A frame about its absence goes ahead of all others.
+    /// Queues a frame about the station's absence ahead of all others.
     pub(super) fn queue_about_absence(&mut self, station: StationId, action: Action) {
         self.drop_about_absence(station);
         let away = self.away(station);
@@ -467,14 +467,14 @@ impl Cell {
         self.arm(station, NULL_FUNCTION);
     }
 
-    /// Such frames that were not sent yet are outdated.
+    /// Drops unsent frames about the station's absence, which are outdated.
     fn drop_about_absence(&mut self, station: StationId) {
         for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
             access.management.retain(|frame| !frame.action.is_about_absence());
         }
     }
 
-    /// The access point of its set answers a Probe Request that it has received.
+    /// Queues the answer of its set's access point to a Probe Request.
     pub(super) fn answer_probe(&mut self, station: StationId) {
         let access_point = self.access_point_of(station);
         let sequence = SeqNo12::new(self.stations[access_point.index()].stats.beacons as u16);
@@ -484,7 +484,7 @@ impl Cell {
         self.arm(access_point, NULL_FUNCTION);
     }
 
-    /// Nothing lies below the upper queue, and no exchange is going on.
+    /// Whether no packets are below the upper queue, and no exchange is in progress.
     fn is_drained(&self, station: StationId) -> bool {
         self.engaged_until(station).is_none()
             && self.stations[station.index()].edcafs.iter().flatten().all(|access| {
@@ -492,7 +492,7 @@ impl Cell {
             })
     }
 
-    /// Whether the station is in a frame exchange, and when that may have changed.
+    /// The instant at which the station's frame exchange may have ended, if it is in one.
     fn engaged_until(&self, station: StationId) -> Option<Instant> {
         let due = self.pending.iter().filter(|pending| pending.station == station);
         let due = due.map(|pending| match pending.sequel {

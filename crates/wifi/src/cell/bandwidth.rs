@@ -1,19 +1,19 @@
-//! Sets on different channels, and how wide a PPDU may be: what a station senses beside its primary
-//! channel (IEEE 802.11-2020, 21.3.18.5.4; IEEE 802.11ax-2021, 27.3.20.6.4) and the PPDUs it may
-//! begin a TXOP with (10.23.2.5; of 802.11n 11.15.9).
+//! Sets on different channels, and the width of a PPDU: a station's secondary channels (IEEE
+//! 802.11-2020, 21.3.18.5.4; IEEE 802.11ax-2021, 27.3.20.6.4) and the PPDUs with which it may begin
+//! a TXOP (10.23.2.5; 802.11n: 11.15.9).
 //!
 //! A PPDU that does not cover a station's primary channel is within one of its secondary channels
-//! (20, 40, 80 MHz). That is busy while it receives one at -72 dBm or more, -69 dBm if that is
-//! 80 MHz wide, and -62 dBm before 802.11ac (clauses not seen; ns-3 has the former, too). A
-//! secondary channel is used that was idle for PIFS, at 2.4 GHz for DIFS, before the TXOP begins.
-//! In a TXOP no PPDU is wider than the one before. Responses, RTS and CTS are duplicates as wide
-//! as the PPDU of the exchange (10.6.6.6), and so are the Trigger frame and the answers behind an HE
-//! MU PPDU, which is as wide as what is idle, and all of an uplink exchange; all other frames
-//! without HT have 20 MHz, sounding the whole channel. An RTS asks how much is idle at its receiver,
-//! which says it by the width of its CTS (10.3.2.9); who is asked by a Trigger frame looks at the
-//! channels of its RU (26.5.2.5). With static access, MU-MIMO and uplink OFDMA have the whole
-//! channel. Left out: sums of several PPDUs, the time that it takes to detect one, what is not
-//! Wi-Fi, punctured PPDUs.
+//! (20, 40, 80 MHz). The secondary channel is busy while the station receives such a PPDU at -72
+//! dBm or more, -69 dBm if the PPDU is 80 MHz wide, and -62 dBm before 802.11ac (clauses not seen;
+//! ns-3 has the former, too). A station uses a secondary channel that was idle for PIFS, at 2.4 GHz
+//! for DIFS, before the TXOP begins. In a TXOP no PPDU is wider than the one before. Responses, RTS
+//! and CTS are duplicates as wide as the PPDU of the exchange (10.6.6.6). The same holds for the
+//! Trigger frame and the answers after an HE MU PPDU, which is as wide as the idle channel, and for
+//! all frames of an uplink exchange. All other frames without HT have 20 MHz; sounding occupies the
+//! whole channel. An RTS asks for the idle width at its receiver, which answers by the width of its
+//! CTS (10.3.2.9). A station that receives a Trigger frame checks the channels of its RU
+//! (26.5.2.5). With static access, MU-MIMO and uplink OFDMA occupy the whole channel. Left out:
+//! sums of several PPDUs, the time to detect a PPDU, signals that are not Wi-Fi, punctured PPDUs.
 
 use super::bss::BssFacts;
 use super::config::CellConfig;
@@ -28,53 +28,53 @@ use crate::station::{Address, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant};
 
-/// What is received on a secondary channel at this level makes it busy.
+/// Received power of a PPDU at which a secondary channel is busy.
 const SECONDARY: Dbm = Dbm(-72.0);
-/// The same of a PPDU of 80 MHz.
+/// The same power for a PPDU of 80 MHz.
 const SECONDARY_80_MHZ: Dbm = Dbm(-69.0);
-/// The same of an HT station, which detects energy there.
+/// The same power at an HT station, which only detects energy there.
 const SECONDARY_HT: Dbm = Dbm(-62.0);
 
-/// An RTS of 20 bytes at 6 Mb/s is 20 us and eight symbols long, and signal extension.
+/// Duration of the longest RTS: 20 bytes at 6 Mb/s are 20 us, eight symbols and signal extension.
 const LONGEST_RTS: Duration = Duration::from_micros(20 + 8 * 4 + 6);
 
-/// Where a basic service set is in its band, and how it uses what is beside its primary channel.
+/// Channel of a basic service set in its band, and the use of its secondary channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct OperatingChannel {
-    /// Where its beacons are, and all PPDUs of 20 MHz. Wider ones are in the channel of their width
-    /// that this is part of.
+    /// The primary channel: that of its beacons and of all PPDUs of 20 MHz. A wider PPDU occupies
+    /// the channel of its width that contains the primary channel.
     pub primary: Subchannel,
-    /// What its stations do when a secondary channel is busy.
+    /// Behaviour of its stations while a secondary channel is busy.
     pub access: BandwidthAccess,
 }
 
-/// What a station does that gains its primary channel while a secondary one is busy.
+/// Behaviour of a station that gains its primary channel while a secondary channel is busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum BandwidthAccess {
-    /// It sends to as wide a channel as is idle.
+    /// Sends a PPDU as wide as the idle channel.
     #[default]
     Dynamic,
-    /// It begins a new backoff, its contention window as it is, until the whole channel is idle
-    /// that the receiver has, too.
+    /// Begins a new backoff with an unchanged contention window, until the whole channel shared
+    /// with the receiver is idle.
     Static,
 }
 
-/// What stations sense beside their primary channels.
+/// State of the secondary channels of all stations.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bandwidth {
     stations: Vec<Wide>,
-    /// For how long a secondary channel is idle before it is used.
+    /// Time for which a secondary channel must be idle before use.
     interval: Duration,
-    /// PPDUs that ended no longer ago than that, before an RTS began.
+    /// PPDUs that ended within that interval, or within the longest RTS before it.
     ended: Vec<Ended>,
 }
 
-/// A station as far as channels go.
+/// Channel settings of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Wide {
     primary: Subchannel,
     width: ChannelWidth,
-    /// That of its access point.
+    /// Width of its access point's channel.
     width_of_set: ChannelWidth,
     access: BandwidthAccess,
     is_ht: bool,
@@ -91,10 +91,10 @@ struct Ended {
 }
 
 impl Bandwidth {
-    /// Of the stations of a cell, if they have several primary channels.
+    /// Returns the state for the stations of a cell, if they have several primary channels.
     ///
     /// # Errors
-    /// If one of them is wider than the channels of its band are there.
+    /// Returns an error if a station's width exceeds the channels of the band at its place.
     pub fn of(
         config: &CellConfig,
         sets: &[BssFacts],
@@ -120,8 +120,8 @@ impl Bandwidth {
         Ok(config.has_several_channels().then_some(all))
     }
 
-    /// The widest channel around its primary one that was idle for `station` up to `now`, or up
-    /// to when the longest RTS that ends now began.
+    /// Width of the widest channel around its primary one that was idle for `station` up to `now`;
+    /// PPDUs count that ended up to one interval before.
     fn idle(&self, air: &Air, station: StationId, now: Instant) -> ChannelWidth {
         let own = self.stations[station.index()];
         let mut widest = own.width;
@@ -158,8 +158,8 @@ impl Bandwidth {
         is_beside.then_some(place)
     }
 
-    /// What `station` sees now of the secondary channels that an RU of a PPDU of `width` is in is
-    /// idle.
+    /// Whether, for `station`, the secondary channels within an RU of a PPDU of `width` are idle
+    /// now.
     pub fn is_idle_around(
         &self,
         air: &Air,
@@ -178,12 +178,12 @@ impl Bandwidth {
         })
     }
 
-    /// A station operates in no more than `width` from now on.
+    /// Limits a station to `width` from now on.
     pub fn set_width(&mut self, station: StationId, width: ChannelWidth) {
         self.stations[station.index()].width = width;
     }
 
-    /// A PPDU has come off the air.
+    /// Records a PPDU that came off the air.
     pub fn ended(&mut self, flight: &Flight, width: ChannelWidth) {
         let now = flight.end;
         let kept = self.interval + LONGEST_RTS;
@@ -199,7 +199,7 @@ impl Ended {
     }
 }
 
-/// Half as wide, 20 MHz at least.
+/// Returns half the width, but at least 20 MHz.
 fn narrower(width: ChannelWidth) -> ChannelWidth {
     match width {
         ChannelWidth::Mhz160 => ChannelWidth::Mhz80,
@@ -209,8 +209,8 @@ fn narrower(width: ChannelWidth) -> ChannelWidth {
 }
 
 impl Station {
-    /// What it sends to several in space, or asks several for, may be this wide: as much as was
-    /// idle; `None` if it has to be the whole channel, and that was not.
+    /// Width of a PPDU to several stations in space, or of an uplink exchange: the idle width;
+    /// `None` if the whole channel is required and was not idle.
     pub fn width_of_several(&self) -> Option<ChannelWidth> {
         let whole = self.config.capabilities.width();
         (self.narrows || self.width_max >= whole).then_some(whole.min(self.width_max))
@@ -218,7 +218,8 @@ impl Station {
 }
 
 impl Cell {
-    /// What a PPDU that begins occupies; `None` if all have the same primary channel.
+    /// Width that a PPDU occupies which begins now; `None` if all stations have the same primary
+    /// channel.
     pub(super) fn occupies(&self, flight: &Flight) -> Option<ChannelWidth> {
         let wide = self.bandwidth.as_ref()?.stations[flight.transmitter.index()];
         let of_exchange = |station: StationId| {
@@ -252,8 +253,8 @@ impl Cell {
         })
     }
 
-    /// `edcaf`, which gained its primary channel, may begin with what is idle; otherwise it begins
-    /// another backoff.
+    /// Lets `edcaf`, which gained its primary channel, begin with the idle width, or begin another
+    /// backoff; returns whether it may begin.
     #[inline(never)]
     pub(super) fn takes_what_is_idle(
         &mut self,
@@ -274,7 +275,7 @@ impl Cell {
         true
     }
 
-    /// The least width that `edcaf` goes on with.
+    /// Least width with which `edcaf` begins a TXOP.
     fn needed_width(&mut self, station: StationId, edcaf: usize, wide: Wide) -> ChannelWidth {
         if edcaf == BEACON_EDCAF {
             return ChannelWidth::Mhz20;
@@ -300,9 +301,9 @@ impl Cell {
         }
     }
 
-    /// `receiver` decoded an RTS and answers it as far as its NAV goes: as wide as its own
-    /// channel was idle before the RTS, or not at all if less than the whole is no use
-    /// (10.3.2.9). Stations of 802.11n signal no bandwidth.
+    /// Whether `receiver` answers an RTS that it decoded, its NAV apart (10.3.2.9). The CTS is as
+    /// wide as the channel that was idle before the RTS; with static access no CTS follows if that
+    /// is narrower than the RTS. Stations of 802.11n signal no bandwidth.
     pub(super) fn clears(&mut self, flight: &Flight, receiver: StationId) -> bool {
         let Some(bandwidth) = &self.bandwidth else { return true };
         let sender = flight.transmitter;
@@ -322,8 +323,8 @@ impl Cell {
         true
     }
 
-    /// A CTS came, perhaps narrower than its RTS: the payload takes no more, and no longer than
-    /// the RTS has said but for one MPDU.
+    /// Narrows the payload after a CTS that was narrower than its RTS, within the duration
+    /// announced by the RTS; only a single MPDU may exceed it.
     pub(super) fn narrow_payload(&mut self, station: StationId) {
         let width_max = self.stations[station.index()].width_max;
         let Some(mut exchange) = self.stations[station.index()].exchange.take() else { return };
@@ -334,7 +335,7 @@ impl Cell {
         self.stations[station.index()].exchange = Some(exchange);
     }
 
-    /// A PPDU of the station's TXOP begins: later ones are no wider.
+    /// Limits later PPDUs of the station's TXOP to the width of the one that begins.
     #[inline]
     pub(super) fn stay_within(&mut self, station: StationId) {
         if self.bandwidth.is_some() {

@@ -1,9 +1,9 @@
-//! The basic service sets of the stations on a channel (IEEE 802.11-2020, 4.3.2): one access
-//! point each, its beacons with their TIM, and the times in which it holds group frames.
+//! Basic service sets (IEEE 802.11-2020, 4.3.2): one access point each, its beacons with their TIM,
+//! and the times in which it holds group frames.
 //!
-//! All stations share one air: they sense, reserve and disturb the PPDUs of other sets. Group
-//! frames, beacons and association identifiers are of one set. The clocks of all access points
-//! run alike, so that their beacons keep their distance in time.
+//! All stations share one air: they sense PPDUs of other sets, set NAVs by them, and disturb them.
+//! Group frames, beacons and association identifiers belong to one set. The clocks of all access
+//! points have the same rate, so the offsets between their beacons stay constant.
 
 use super::config::{CellConfig, Role};
 use super::doze::Tim;
@@ -15,7 +15,7 @@ use crate::station::{BssId, StationId};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// What follows from the configuration of a set and does not change during a run.
+/// Facts of a set that follow from the configuration and stay the same during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct BssFacts {
     pub access_point: StationId,
@@ -32,7 +32,7 @@ pub(super) struct Bss {
     pub next_beacon: Instant,
     /// TIM of its last beacon.
     pub tim: Tim,
-    /// The absences for which its access point held group frames.
+    /// Absences for which its access point held group frames.
     pub group_held: Absences,
 }
 
@@ -40,7 +40,7 @@ impl BssFacts {
     /// The sets of a configuration, by [`BssId`].
     ///
     /// # Errors
-    /// If a set has not exactly one access point.
+    /// Returns an error if a set has no access point, or several.
     pub fn all(config: &CellConfig) -> Result<Vec<Self>, CellError> {
         let last = config.stations.iter().map(|station| station.bss.0).max().unwrap_or(0);
         (0..=last).map(|bss| Self::new(config, BssId(bss))).collect()
@@ -63,7 +63,7 @@ impl BssFacts {
     }
 }
 
-/// The colour of a set of which the configuration says none.
+/// The colour of a set without a configured one.
 const fn usual_colour(bss: BssId) -> u8 {
     (bss.0 % 63) as u8 + 1
 }
@@ -85,8 +85,8 @@ impl Bss {
     }
 }
 
-/// The association identifier of each station, 1 to 2 007 in its set (9.4.1.8): its place among
-/// the stations of the set, the access point left out.
+/// The association identifier of each station, 1 to 2 007 in its set (9.4.1.8): its position among
+/// the stations of the set, the access point excluded.
 pub(super) fn association_ids(config: &CellConfig, sets: &[BssFacts]) -> Vec<u16> {
     let mut members = alloc::vec![0; sets.len()];
     let mut id = |(index, bss): (usize, BssId)| {
@@ -101,7 +101,7 @@ pub(super) fn association_ids(config: &CellConfig, sets: &[BssFacts]) -> Vec<u16
 }
 
 impl Cell {
-    /// How many basic service sets there are.
+    /// Number of basic service sets.
     pub fn sets(&self) -> usize {
         self.settings.bss.len()
     }
@@ -109,7 +109,7 @@ impl Cell {
     /// The access point of a basic service set.
     ///
     /// # Panics
-    /// If there is no such set.
+    /// Panics if there is no such set.
     pub fn access_point(&self, bss: BssId) -> StationId {
         self.settings.bss[bss.index()].access_point
     }
@@ -120,18 +120,18 @@ impl Cell {
         self.stations[station.index()].config.bss
     }
 
-    /// The access point of a station's set: itself, if it is one.
+    /// The access point of a station's set, possibly the station itself.
     #[inline]
     pub(super) fn access_point_of(&self, station: StationId) -> StationId {
         self.access_point(self.bss_of(station))
     }
 
-    /// Whether some station of a set is known to be unreachable.
+    /// Whether a station of a set is known to be unreachable.
     pub(super) fn has_dozing(&self, bss: BssId) -> bool {
         self.dozing.iter().any(|station| self.bss_of(*station) == bss) || self.is_saving(bss)
     }
 
-    /// Whether some station of a set stays in power save mode.
+    /// Whether a station of a set stays in power save mode.
     pub(super) fn is_saving(&self, bss: BssId) -> bool {
         self.has_services
             && self.stations.iter().any(|station| {
@@ -139,7 +139,7 @@ impl Cell {
             })
     }
 
-    /// Finds which access point queues a beacon next.
+    /// Determines the access point that queues a beacon next.
     pub(super) fn find_next_beacon(&mut self) {
         self.next_beacon = super::earliest(self.bss.iter().map(|bss| bss.next_beacon));
     }

@@ -1,5 +1,5 @@
-//! What a cell is made of: the channel, its stations, and what each of them
-//! does. Plain values; `scenario` makes them from TOML and fills the defaults.
+//! Configuration of a cell: the channel, the stations, their settings, and the links between them.
+//! The types are plain values; `scenario` creates them from TOML and supplies the defaults.
 
 use super::bandwidth::OperatingChannel;
 use super::links::Links;
@@ -22,74 +22,74 @@ use alloc::vec::Vec;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
 use lasthop_units::{Db, Dbm, Duration, Identity, MacAddr};
 
-/// Everything that [`Cell::new`](crate::cell::Cell::new) needs.
+/// Configuration that [`Cell::new`](crate::cell::Cell::new) requires.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellConfig {
     /// PHY generation: slot, SIFS, contention windows, default basic rates.
     pub standard: Standard,
-    /// Frequency band, which gives slot, SIFS and signal extension with the standard.
+    /// Frequency band, which determines slot, SIFS and signal extension together with the standard.
     pub band: Band,
-    /// Preamble of DSSS control responses; that of the frame they answer if `None`.
+    /// Preamble of DSSS control responses; if `None`, that of the frame they answer.
     pub control_preamble: Option<Preamble>,
-    /// Basic rates, from which control responses, beacons and group frames
-    /// are taken.
+    /// Basic rates, among which the rates of control responses, beacons and group frames are.
     pub basic_rates: Vec<Rate>,
     /// Rate of broadcast and multicast data; the lowest basic rate if `None`.
     pub group_rate: Option<Rate>,
-    /// Time between beacons of each access point; none are sent if `None`. Those of set 0 are
-    /// queued at its multiples, those of others between them.
+    /// Time between beacons of each access point; without beacons if `None`. Set 0 queues its
+    /// beacons at multiples of the interval, the other sets in between.
     pub beacon_interval: Option<Duration>,
-    /// Beacons from one with a DTIM, behind which group frames for dozing
-    /// stations are sent, to the next; at least 1.
+    /// Beacons from one DTIM to the next, at least 1. Group frames for dozing stations follow a
+    /// DTIM.
     pub dtim_period: u8,
-    /// From SNR to loss.
+    /// Error model: from SNR to loss.
     pub error_model: ErrorModel,
-    /// A PPDU received at this level or above makes the medium busy
-    /// (IEEE 802.11-2020, 17.3.10.6: -82 dBm or less for a 20 MHz preamble).
+    /// Power at which a received PPDU makes the medium busy (IEEE 802.11-2020, 17.3.10.6: -82 dBm
+    /// or less for a 20 MHz preamble).
     pub carrier_sense: Dbm,
-    /// A receiver locked to one PPDU turns to a later one that is stronger by
-    /// this much if it arrives during the first preamble.
+    /// Lead in power with which a later PPDU takes over a receiver that is locked to another one,
+    /// if it arrives during the preamble of the first; no capture if `None`.
     pub capture_margin: Option<Db>,
-    /// An independent cell (IBSS): stations send to each other directly too, and
-    /// slots at 2.4 GHz are long (IEEE 802.11-2020, 9.4.1.4: the Short Slot Time bit
-    /// is 0). What is called the access point is then the station that sends beacons.
+    /// Whether the cell is an independent one (IBSS): stations send to each other directly, and
+    /// slots at 2.4 GHz are long (IEEE 802.11-2020, 9.4.1.4: the Short Slot Time bit is 0). The
+    /// role access point then means the station that sends beacons.
     pub independent: bool,
-    /// BSS colours by [`BssId`]: 1 to 63, or 0 for a set that has none. Sets beyond the end have
-    /// one more than their number, modulo 63. Only HE PPDUs show them.
+    /// BSS colours by [`BssId`]: 1 to 63, or 0 for a set without a colour. Sets beyond the end of
+    /// the list have one more than their number, modulo 63. Only HE PPDUs carry colours.
     pub colours: Vec<u8>,
-    /// Where the sets are by [`BssId`], and how they use what is beside their primary channels.
-    /// Sets beyond the end are on the band's first channel. Links are given over the widest
-    /// channel that is in use, wherever it is.
+    /// Channels of the sets by [`BssId`], with the use of their secondary channels. Sets beyond the
+    /// end of the list are on the band's first channel. The SNRs of links refer to the widest
+    /// channel in use, wherever in the band it is.
     pub channels: Vec<OperatingChannel>,
-    /// The stations; the index is the [`StationId`]. Exactly one of each basic service set is
-    /// its access point.
+    /// Stations, indexed by [`StationId`]. Each basic service set has exactly one access point
+    /// among them.
     pub stations: Vec<StationConfig>,
-    /// What each ordered pair hears of each other: in large cells most of what there is, so
-    /// that copies share it.
+    /// Links between each ordered pair of stations, shared between copies because they are most of
+    /// the data of a large cell.
     pub links: Arc<Links>,
-    /// Whether [`Event`](crate::event::Event)s are made, to be polled.
+    /// Whether [`Event`](crate::event::Event)s are recorded, for
+    /// [`Cell::poll_event`](crate::cell::Cell::poll_event).
     pub record_events: bool,
 }
 
 /// One direction between two stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairConfig {
-    /// The station that sends.
+    /// The transmitting station.
     pub from: StationId,
-    /// The station that receives.
+    /// The receiving station.
     pub to: StationId,
-    /// How the signal gets there. Both directions share shadowing and fading
-    /// only as far as their [`LinkConfig`]s say so.
+    /// Mean SNR, fading and loss of the link. The two directions share shadowing and fading only if
+    /// their [`LinkConfig`]s say so.
     pub link: LinkConfig,
-    /// How its mean SNR changes during the run, each later than the one before. Whether the
-    /// receiver senses the sender does not change.
+    /// Changes of the mean SNR during the run, in ascending order of time. Carrier sense between
+    /// the two stations must stay as it is.
     pub snr_changes: Vec<SnrChange>,
 }
 
 impl CellConfig {
-    /// A cell of `stations` with what most cells have: beacons every 102.4 ms with a DTIM in
-    /// every second, basic rates and error model of the `standard`, carrier sense at
-    /// -82 dBm, capture by 5 dB. Nothing is recorded.
+    /// Returns a cell of `stations` with usual settings: beacons every 102.4 ms with a DTIM in
+    /// every second one, basic rates and error model of the `standard`, carrier sense at -82 dBm,
+    /// capture by 5 dB. Events are not recorded.
     pub fn new(
         standard: Standard,
         band: Band,
@@ -117,115 +117,116 @@ impl CellConfig {
         }
     }
 
-    /// Where a set is.
+    /// The channel of a set.
     pub fn channel_of(&self, bss: BssId) -> OperatingChannel {
         self.channels.get(bss.index()).copied().unwrap_or_default()
     }
 
-    /// Not all stations have the same primary channel.
+    /// Whether sets have different primary channels.
     pub(crate) fn has_several_channels(&self) -> bool {
         let primary = |station: &StationConfig| self.channel_of(station.bss).primary;
         let first = self.stations.first().map(primary);
         self.stations.iter().any(|station| Some(primary(station)) != first)
     }
 
-    /// Lets `change` change each link; they are copied first if a copy of the configuration
-    /// shares them.
+    /// Calls `change` for each link; the links are copied first if another copy of the
+    /// configuration shares them.
     pub fn change_links(&mut self, change: impl FnMut(&mut PairConfig)) {
         Arc::make_mut(&mut self.links).change(change);
     }
 }
 
 impl PairConfig {
-    /// A link whose SNR does not change.
+    /// Returns a link whose SNR is constant.
     pub const fn steady(from: StationId, to: StationId, link: LinkConfig) -> Self {
         Self { from, to, link, snr_changes: Vec::new() }
     }
 }
 
-/// Access point or client.
+/// Role of a station: access point or client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends beacons; every frame goes from or to it.
+    /// An access point: it sends beacons, and every frame of its set has it as sender or receiver.
     AccessPoint,
-    /// Associated from the first instant on.
+    /// A client, associated from the first instant on.
     Station,
 }
 
-/// What one station is, can do and does.
+/// Configuration of one station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationConfig {
-    /// Whose random streams it draws from; no two stations of a cell share one.
+    /// Key of the station's random streams; no two stations of a cell share one.
     pub identity: Identity,
     /// MAC address: an individual one, which no other station has.
     pub address: MacAddr,
     /// Access point or client.
     pub role: Role,
-    /// The basic service set that it belongs to. It sends to stations of this set only.
+    /// Basic service set of the station. The station sends only within this set.
     pub bss: BssId,
-    /// An access point's: how much later than one beacon interval its first beacon is.
+    /// Delay of an access point's first beacon beyond one beacon interval.
     pub beacon_offset: Duration,
     /// Channel access parameters, by [`AccessCategory`](lasthop_packet::AccessCategory) index.
     pub access: [EdcaParameters; 4],
-    /// Queue above the MAC, one of these for each access category.
+    /// Queue above the MAC; each access category has its own.
     pub queue: QueueConfig,
     /// Queue of driver and hardware below it.
     pub driver_queue: DriverLimit,
     /// Rate control towards every peer.
     pub rate_control: RateControlConfig,
-    /// What it can send and receive; two stations use what both can.
+    /// Capabilities in sending and receiving; two stations use those that they share.
     pub capabilities: Capabilities,
-    /// What it uses of that, as it notifies its access point; `None`: all. A station's only.
+    /// Subset of its capabilities that a client notifies to its access point; all of them if
+    /// `None`. The access point has no operating mode.
     pub operating_mode: Option<OperatingMode>,
-    /// Frames of at least this many bytes (MPDU, or whole A-MPDU) are preceded
-    /// by RTS/CTS; never if `None`.
+    /// Length in bytes, of an MPDU or a whole A-MPDU, from which RTS/CTS precedes a frame; never if
+    /// `None`.
     pub rts_threshold: Option<u32>,
     /// Aggregation when sending.
     pub aggregation: Aggregation,
     /// Block Ack when receiving and sending.
     pub block_ack: BlockAck,
-    /// When it delivers what it receives in an A-MPDU.
+    /// Time at which the station delivers the MPDUs of a received A-MPDU.
     pub rx_interrupt: RxInterrupt,
-    /// Attempts for an MPDU before it is given up, the first included
-    /// (dot11LongRetryLimit, dot11ShortRetryLimit).
+    /// Attempts for an MPDU before it is given up, the first one included (dot11LongRetryLimit,
+    /// dot11ShortRetryLimit).
     pub retry_limit: u8,
     /// Fewer attempts at a low data rate.
     pub low_rate_retry: Option<LowRateRetry>,
-    /// When receiving under a Block Ack agreement: retry-out indices by which
-    /// TCP segments are given up early (pseudo retry-out).
+    /// Retry-out indices by which a recipient under a Block Ack agreement lets the sender give up
+    /// TCP segments early (pseudo retry-out).
     pub pseudo_retry_out: Option<RateTable>,
-    /// An MSDU older than this is given up (dot11EDCATableMSDULifetime).
+    /// Age at which an MSDU is given up (dot11EDCATableMSDULifetime); unlimited if `None`.
     pub msdu_lifetime: Option<Duration>,
-    /// Background scans. An access point makes them without Null frames.
+    /// Background scans of the station. An access point scans without Null frames.
     pub scan: Option<ScanConfig>,
-    /// Dozing when nothing happens; a client's only, without scans, and with
-    /// beacons.
+    /// Power save of an idle client, which dozes between beacons; requires beacons, and excludes
+    /// scans.
     pub power_save: Option<PowerSaveConfig>,
-    /// Power save with service periods: U-APSD, or a TWT agreement of 802.11ax; a client's only,
-    /// with QoS frames, without `power_save` and scans.
+    /// Power save with service periods: U-APSD, or a TWT agreement of 802.11ax. Clients with QoS
+    /// frames only; excludes `power_save` and scans.
     pub service_periods: Option<ServicePeriodConfig>,
-    /// Packets that an access point holds in its queue for a station that
-    /// cannot be reached, of each access category; the oldest go first. The
-    /// queue's own bound if `None`.
+    /// Limit of packets that an access point queues for an unreachable station, in each access
+    /// category; the oldest are dropped. The limit of the queue applies if `None`.
     pub power_save_buffer: Option<u32>,
-    /// Let [`Cell::mtu`](super::Cell::mtu) follow the link.
+    /// Adaptive MTU: [`Cell::mtu`](super::Cell::mtu) follows the link.
     pub adaptive_mtu: Option<AdaptiveMtuConfig>,
-    /// Downlink OFDMA; an access point's of 802.11ax only. Each PPDU has one receiver if `None`.
+    /// Downlink OFDMA; access points of 802.11ax only. If `None`, each PPDU has one receiver.
     pub ofdma: Option<OfdmaConfig>,
-    /// Spatial reuse; a station's of 802.11ax only. It waits for every PPDU that it senses if
-    /// `None`.
+    /// Spatial reuse; stations of 802.11ax only. If `None`, the station defers to every PPDU that
+    /// it senses.
     pub obss_pd: Option<ObssPd>,
-    /// Downlink MU-MIMO; an access point's of 802.11ac or 802.11ax only.
+    /// Downlink MU-MIMO; access points of 802.11ac or 802.11ax only.
     pub mu_mimo: Option<MuMimoConfig>,
-    /// It also delivers packets that it hears and that are for other stations
+    /// Whether the station also delivers packets that it decodes and that are for other stations
     /// ([`Output::Overheard`](super::Output::Overheard)).
     pub promiscuous: bool,
 }
 
 impl StationConfig {
-    /// A station that sends everything at `rate`, with what has a value: MAC address 0, set 0, best
-    /// effort in every access category, mac80211's queue and no driver's, QoS if the rate is
-    /// 802.11n's or later, A-MPDUs as long as the standard lets them be, 7 attempts. All else is off.
+    /// Returns a station that sends all frames at `rate`. The other settings have usual values: MAC
+    /// address 0, set 0, best effort parameters in every access category, mac80211's queue without
+    /// a driver queue, QoS from 802.11n on, the longest A-MPDUs of the standard, 7 attempts. All
+    /// optional mechanisms are off.
     pub fn fixed(role: Role, identity: Identity, rate: Rate) -> Self {
         let capabilities = Capabilities::new(alloc::vec![rate], rate.may_aggregate());
         Self {
@@ -270,12 +271,12 @@ pub struct EdcaParameters {
     pub cw_min: u16,
     /// Largest contention window in slots, 2^n - 1.
     pub cw_max: u16,
-    /// TXOP limit; zero allows one exchange.
+    /// TXOP limit; zero permits one exchange.
     pub txop_limit: Duration,
 }
 
 impl EdcaParameters {
-    /// Of an access point's beacons: after PIFS, without backoff.
+    /// Parameters of an access point's beacons: PIFS without backoff.
     pub(crate) const BEACON: Self =
         Self { aifsn: 1, cw_min: 0, cw_max: 0, txop_limit: Duration::ZERO };
 
@@ -284,30 +285,29 @@ impl EdcaParameters {
         Self { aifsn: 3, cw_min: 15, cw_max: 1_023, txop_limit: Duration::ZERO };
 }
 
-/// What a sender packs into one PPDU.
+/// Limits of the PPDUs that a sender builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aggregation {
     /// Longest A-MPDU in bytes, 0 (no A-MPDU) or up to 65 535 (HT), 1 048 575 (VHT), 6 500 631
     /// (HE).
     pub ampdu_bytes_max: u32,
-    /// Longest PPDU that carries an A-MPDU (aPPDUMaxTime 5.484 ms; drivers use less).
+    /// Longest duration of a PPDU with an A-MPDU (aPPDUMaxTime 5.484 ms; drivers use less).
     pub ampdu_duration_max: Duration,
-    /// Most MPDUs in an A-MPDU, 1 to 1 024; the Block Ack window bounds them too.
+    /// Limit of MPDUs in an A-MPDU, 1 to 1 024; the Block Ack window limits them too.
     pub ampdu_frames_max: u16,
     /// Minimum MPDU start spacing, zero to 16 us (IEEE 802.11-2020, 9.4.2.55.3).
     pub mpdu_start_spacing: Duration,
-    /// Longest A-MSDU in bytes, 0 (no A-MSDU), up to 3 839 or 7 935 (HT) or what fits into an
-    /// MPDU of 11 454 (VHT, HE); inside an A-MPDU an MPDU of HT stays within 4 095 bytes.
+    /// Longest A-MSDU in bytes: 0 (no A-MSDU), up to 3 839 or 7 935 (HT), or the content of an MPDU
+    /// of 11 454 (VHT, HE). An HT MPDU inside an A-MPDU stays within 4 095 bytes.
     pub amsdu_bytes_max: u16,
-    /// A-MPDUs are built before the channel is won: the hardware has two for a
-    /// peer, one on the air and the next, and packets that come later wait for
-    /// the one after (ath9k: ATH_AGGR_MIN_QDEPTH). Otherwise each takes all
-    /// that is there when its exchange begins.
+    /// Whether A-MPDUs are built before the channel is won. The hardware then holds two A-MPDUs for
+    /// a peer, one on the air and the next, and later packets join a third (ATH_AGGR_MIN_QDEPTH of
+    /// ath9k). Otherwise each A-MPDU takes the packets that are queued when its exchange begins.
     pub built_ahead: bool,
 }
 
 impl Aggregation {
-    /// A-MPDUs as long as 802.11n lets them be, no A-MSDUs.
+    /// The longest A-MPDUs of 802.11n, without A-MSDUs.
     pub const STANDARD: Self = Self {
         ampdu_bytes_max: 65_535,
         ampdu_duration_max: Duration::from_micros(5_484),
@@ -317,8 +317,8 @@ impl Aggregation {
         built_ahead: false,
     };
 
-    /// A-MPDUs as long as a station of these capabilities receives them, and at least as long
-    /// as in [`Self::STANDARD`]: to whom, the pair's capabilities say.
+    /// Returns limits for the longest A-MPDUs that a station of these capabilities receives, and at
+    /// least those of [`Self::STANDARD`]; the capabilities of a pair limit them further.
     pub fn of(capabilities: &Capabilities) -> Self {
         let usual = Self::STANDARD;
         Self {
@@ -334,45 +334,44 @@ impl Aggregation {
 pub struct BlockAck {
     /// Window in MPDUs, 1 to 1 024.
     pub window: u16,
-    /// The recipient releases a gap after this long (Linux: 100 ms).
+    /// Time after which the recipient gives up a gap (Linux: 100 ms).
     pub reorder_timeout: Duration,
-    /// When the originator sends a Block Ack Request.
+    /// Policy by which the originator sends Block Ack Requests.
     pub request: BlockAckRequestPolicy,
 }
 
 impl BlockAck {
-    /// The largest window of 802.11n, Linux' timeout, and the standard's answer to a gap.
+    /// The largest window of 802.11n, the timeout of Linux, and the standard's reaction to a gap.
     pub const STANDARD: Self = Self {
         window: 64,
         reorder_timeout: Duration::from_millis(100),
         request: BlockAckRequestPolicy::AfterMissing,
     };
 
-    /// The same with the largest window of these capabilities, if it is larger.
+    /// Returns [`Self::STANDARD`] with the largest window of these capabilities, if that is larger.
     pub fn of(capabilities: &Capabilities) -> Self {
         let window = capabilities.block_ack_window_max.max(Self::STANDARD.window);
         Self { window, ..Self::STANDARD }
     }
 }
 
-/// When a receiver delivers the MPDUs of an A-MPDU.
+/// Time at which a receiver delivers the MPDUs of an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RxInterrupt {
-    /// Each when its last bit is in (mt76, which leaves its delayed interrupts
-    /// off; ns-3). Others hold interrupts back by a timer: ath9k until 500 us
-    /// after the last MPDU, 2 ms after the first at most (AR_RIMT), iwlwifi for
-    /// up to 2 ms (CSR_INT_COALESCING).
+    /// Each MPDU when its last bit arrives (mt76, which leaves its delayed interrupts off; ns-3).
+    /// Other drivers delay interrupts by a timer: ath9k until 500 us after the last MPDU, at most 2
+    /// ms after the first (AR_RIMT), iwlwifi for up to 2 ms (CSR_INT_COALESCING).
     Mpdu,
-    /// All at the end of the PPDU.
+    /// All MPDUs at the end of the PPDU.
     Ppdu,
 }
 
-/// When an originator sends a Block Ack Request.
+/// Policy by which an originator sends Block Ack Requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockAckRequestPolicy {
-    /// After every missing Block Ack, and when MPDUs were given up (ns-3).
+    /// After every missing Block Ack, and after MPDUs were given up (ns-3).
     AfterMissing,
-    /// Only when MPDUs were given up, to move the recipient's window (Linux
-    /// drivers); a missing Block Ack leads to retransmission.
+    /// Only after MPDUs were given up, to move the recipient's window (Linux drivers); a missing
+    /// Block Ack leads to retransmission.
     AfterDrop,
 }

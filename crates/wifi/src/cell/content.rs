@@ -1,5 +1,5 @@
-//! A frame exchange and what it is about: data, a Block Ack Request, a management frame or
-//! a beacon (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
+//! A frame exchange and its content: data, a Block Ack Request, a management frame or a beacon
+//! (IEEE 802.11-2020, 10.23.2). Lengths are in bytes, FCS included.
 
 use super::operating_mode::OperatingMode;
 use crate::air::Expected;
@@ -7,7 +7,7 @@ use crate::phy::Rate;
 use crate::station::{Address, StationId};
 use lasthop_units::{Duration, Instant, SeqNo12};
 
-/// A management frame that waits to be sent.
+/// A management frame in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Management {
     pub peer: StationId,
@@ -16,8 +16,8 @@ pub(super) struct Management {
     pub sequence: SeqNo12,
 }
 
-/// What such a frame is: a Block Ack action, a probe, a notification, and, although they are
-/// data and control frames by their type, Null and PS-Poll.
+/// Kind of such a frame: a Block Ack action, a probe, a notification. Null and PS-Poll are among
+/// them, although they are data and control frames by type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Action {
     AddbaRequest {
@@ -31,18 +31,19 @@ pub(super) enum Action {
         power_management: bool,
     },
     PsPoll,
-    /// QoS Null of a station in power save mode: it begins a service period.
+    /// QoS Null of a station in power save mode, which begins a service period.
     Trigger,
-    /// QoS Null of an access point: it ends one.
+    /// QoS Null of an access point, which ends a service period.
     EndOfServicePeriod,
     ProbeRequest,
     ProbeResponse,
-    /// How the station operates from now on.
+    /// Notification of the station's new operating mode.
     OperatingMode(OperatingMode),
 }
 
 impl Action {
-    /// Sent whatever the gate, and to stations that doze, too; at a station outdated when it leaves.
+    /// Whether the frame is sent at any gate, and to dozing stations, too; a station drops such
+    /// frames when it leaves.
     pub fn is_about_absence(self) -> bool {
         !matches!(
             self,
@@ -62,24 +63,24 @@ pub(super) struct Exchange {
     /// Air time of the payload PPDU.
     pub duration: Duration,
     pub response: Option<Expected>,
-    /// RTS was sent, CTS is awaited.
+    /// Whether the RTS was sent and the CTS is awaited.
     pub requesting: bool,
-    /// End of the transmission opportunity; its start if one exchange is all.
+    /// End of the transmission opportunity; its start if the opportunity permits one exchange.
     pub opportunity_end: Instant,
-    /// The payload overlapped with another PPDU at its receiver.
+    /// Whether the payload overlapped with another PPDU at its receiver.
     pub collided: bool,
-    /// Its frame ends a service period (EOSP).
+    /// Whether the frame ends a service period (EOSP).
     pub ends_service: bool,
-    /// Its More Data bit as it leaves, while some service period goes on.
+    /// More Data bit of the frame as it leaves, during a service period.
     pub more_data: Option<bool>,
-    /// Sent with MU-MIMO: what became of it says nothing to rate control.
+    /// Whether it is sent with MU-MIMO; rate control ignores the outcome then.
     pub in_space: bool,
 }
 
-/// What an exchange is about.
+/// Content of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Content {
-    /// The first `mpdus` of the originator's pending ones.
+    /// The originator's first `mpdus` pending MPDUs.
     Data {
         mpdus: usize,
         aggregated: bool,
@@ -89,10 +90,10 @@ pub(super) enum Content {
     },
     Management(Management),
     Beacon,
-    /// An access point's uplink exchange: Trigger frames, and what they bring.
+    /// Uplink exchange of an access point: Trigger frames, and the solicited PPDUs.
     Uplink,
-    /// An access point sounds its stations' channels.
+    /// Sounding of the stations' channels by an access point.
     Sounding,
-    /// A station's QoS Null frames that answer a Trigger frame.
+    /// QoS Null frames of a station that answer a Trigger frame.
     BufferReport,
 }

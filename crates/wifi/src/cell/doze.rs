@@ -1,13 +1,12 @@
-//! Power save in a cell (IEEE 802.11-2020, 11.2.3): beacons with their TIM,
-//! stations that doze and listen to them, PS-Poll, and group frames that wait for
-//! a DTIM as long as anybody dozes.
+//! Power save in a cell (IEEE 802.11-2020, 11.2.3): beacons with their TIM, stations that doze
+//! between beacons, PS-Poll, and group frames, which wait for a DTIM as long as a station dozes.
 //!
-//! A station that sends in power save mode turns its radio on for that. It sends no ADDBA
-//! Requests then: their answers would be held.
+//! A station that sends in power save mode turns its radio on for the frame. The station then sends
+//! no ADDBA Requests, because their answers would be held.
 //!
-//! A station wakes exactly when a beacon is queued, and stays until it was sent, or not at all
-//! if its clock is too late for that one. One PS-Poll brings one MPDU, acknowledged first and sent
-//! later, as mac80211's access points do.
+//! A station wakes exactly when a beacon is queued and stays awake until its end. If the station's
+//! clock is too late for a beacon, it misses that one. One PS-Poll releases one MPDU, acknowledged
+//! first and sent later, as by mac80211's access points.
 
 use super::Cell;
 use super::absence::{Away, Doze, EDCAFS, Rhythm};
@@ -23,17 +22,18 @@ use alloc::vec::Vec;
 /// The Traffic Indication Map of a beacon.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Tim {
-    /// Beacons until the next DTIM, zero: this one.
+    /// Beacons until the next DTIM; zero for a beacon with a DTIM.
     pub dtim_count: u8,
     pub group_traffic: bool,
     /// Stations for which packets are held, ascending.
     pub aids: Vec<u16>,
-    /// There was a beacon before.
+    /// Whether there was a beacon before.
     begun: bool,
 }
 
 impl Tim {
-    /// Beacons from the next one to the next DTIM, every `period` of which has one.
+    /// Returns the number of beacons from the next one to the next DTIM; one in `period` beacons
+    /// has a DTIM.
     pub fn next_dtim_count(&self, period: u8) -> u8 {
         match self.begun {
             true => self.dtim_count.checked_sub(1).unwrap_or(period.max(1) - 1),
@@ -43,7 +43,7 @@ impl Tim {
 }
 
 impl Cell {
-    /// The station has been idle for long enough, or not.
+    /// Checks whether the station has been idle for long enough to doze.
     pub(super) fn look_idle(&mut self, station: StationId) {
         let now = self.now;
         let state = &self.stations[station.index()];
@@ -69,7 +69,7 @@ impl Cell {
         }
     }
 
-    /// A packet waits to be sent. Whether the station wakes up for it.
+    /// Wakes the station to send a queued packet. Returns whether it wakes up.
     pub(super) fn wake_to_send(&mut self, station: StationId) -> bool {
         let Some(doze) = self.doze(station) else { return self.turn_on_to_send(station) };
         let before = doze.phase;
@@ -77,7 +77,7 @@ impl Cell {
         self.doze(station).is_some_and(|doze| doze.phase != before)
     }
 
-    /// A notification waits to be sent: what saves power wakes up for it, if it may send now.
+    /// Wakes a station in power save to send a queued notification, if it may send now.
     pub(super) fn wake_to_notify(&mut self, station: StationId) {
         match self.stations[station.index()].away.as_deref().map(|away| &away.rhythm) {
             Some(Rhythm::Doze(_)) => self.doze_input(station, Input::Traffic),
@@ -88,13 +88,13 @@ impl Cell {
         }
     }
 
-    /// Its Null or PS-Poll was acknowledged or given up.
+    /// Handles the end of the station's Null or PS-Poll: acknowledged or given up.
     pub(super) fn doze_settled(&mut self, station: StationId, answered: bool) {
         let input = if answered { Input::Acknowledged } else { Input::GivenUp };
         self.doze_input(station, input);
     }
 
-    /// A beacon of a set is about to be sent: who listens?
+    /// Wakes the stations that listen to the next beacon of a set.
     pub(super) fn expect_beacon(&mut self, bss: BssId) {
         let is_dtim = self.is_dtim_next(bss);
         for index in 0..self.stations.len() {
@@ -124,15 +124,14 @@ impl Cell {
         }
     }
 
-    /// A beacon of a set is not sent, and counts all the same.
+    /// Counts a beacon of a set that is not sent.
     pub(super) fn skip_beacon(&mut self, bss: BssId) {
         let period = self.settings.dtim_period;
         let tim = &mut self.bss[bss.index()].tim;
         (tim.dtim_count, tim.begun) = (tim.next_dtim_count(period), true);
     }
 
-    /// Fills in the TIM of the beacon that is about to be sent. Returns by how
-    /// many bytes it is longer than one octet of bitmap.
+    /// Fills in the TIM of the next beacon. Returns the bytes of the TIM's bitmap beyond one octet.
     pub(super) fn announce_traffic(&mut self, bss: BssId) -> u32 {
         let period = self.settings.dtim_period;
         let tim = &mut self.bss[bss.index()].tim;
@@ -160,14 +159,14 @@ impl Cell {
         bitmap.len() as u32 - 1
     }
 
-    /// Packets and frames that an EDCAF of a set's access point holds for `peer`.
+    /// Number of packets and frames that an EDCAF of a set's access point holds for `peer`.
     pub(super) fn held(&self, bss: BssId, edcaf: usize, peer: Address) -> u32 {
         let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
         edcafs[edcaf].as_ref().map_or(0, |access| access.held_for(peer))
     }
 
-    /// The More Data bit of a frame from an EDCAF of `sender` to `peer`, whose MPDUs are in the
-    /// hands of its exchange: `more` of them than are in the frame.
+    /// The More Data bit of a frame from an EDCAF of `sender` to `peer`. The MPDUs are part of its
+    /// exchange; `more` of them are not in the frame.
     pub(super) fn more_data(
         &self,
         (sender, edcaf): (StationId, usize),
@@ -183,13 +182,13 @@ impl Cell {
         }
     }
 
-    /// Group frames of a set that go out behind the last DTIM.
+    /// Number of group frames of a set still to be sent after the last DTIM.
     fn group_left(&self, bss: BssId) -> u32 {
         let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
         edcafs.iter().flatten().map(|access| access.absent.group_left).sum()
     }
 
-    /// A beacon was sent: who was to receive it, and what does it announce to them?
+    /// Delivers a beacon that was sent, with its TIM, to the stations that listen.
     pub(super) fn hear_beacon(&mut self, flight: &Flight, exchange: &Exchange) {
         let bss = self.bss_of(flight.transmitter);
         for index in 0..self.stations.len() {
@@ -239,7 +238,7 @@ impl Cell {
         }
     }
 
-    /// The access point lets one frame out for a station that polls.
+    /// Releases one frame at the access point for a station that polls.
     pub(super) fn release(&mut self, station: StationId) {
         let now = self.now;
         let bss = self.bss_of(station);
@@ -259,8 +258,8 @@ impl Cell {
         }
     }
 
-    /// A frame of an EDCAF that may be held reached a station that comes and goes; `more` are held,
-    /// and it may end a service period.
+    /// Handles a frame of an EDCAF that reached a station with absences. The access point still
+    /// holds `more` frames, and the frame may end a service period.
     pub(super) fn frame_came(
         &mut self,
         station: StationId,
@@ -275,7 +274,7 @@ impl Cell {
         self.leave_if_busy(station);
     }
 
-    /// Whether a station that dozes between its frames sends them in power save mode: with the
+    /// Whether a station that dozes between its frames sends them in power save mode, with the
     /// Power Management bit set.
     pub(super) fn sends_in_power_save(&self, station: StationId) -> bool {
         self.stations[station.index()].away.as_deref().is_some_and(Away::sends_in_power_save)
@@ -286,8 +285,8 @@ impl Cell {
         self.has_service_periods(station) || self.sends_in_power_save(station)
     }
 
-    /// An exchange that a station began is over, or it had nothing to send after all. It dozes if
-    /// nothing is left to be sent in power save mode, and leaves that mode if it is busy.
+    /// Ends an exchange of a station, or its contention without a frame to send. The station dozes
+    /// if no frame is left to send in power save mode; it leaves that mode if it is busy.
     pub(super) fn rest_in_power_save(&mut self, station: StationId) {
         self.leave_if_busy(station);
         let state = &self.stations[station.index()];
@@ -303,7 +302,7 @@ impl Cell {
         }
     }
 
-    /// A group frame of a set was sent while somebody in it dozes.
+    /// Handles the end of a group frame, sent while a station of the set dozes.
     pub(super) fn hear_group_frame(&mut self, bss: BssId) {
         if self.group_left(bss) <= 1 {
             for index in 0..self.stations.len() {
@@ -316,7 +315,7 @@ impl Cell {
         }
     }
 
-    /// The group frames of a set that waited for the DTIM may go out.
+    /// Releases the group frames of a set that waited for the DTIM.
     pub(super) fn open_for_group(&mut self, bss: BssId) {
         if self.bss[bss.index()].tim.dtim_count != 0 || !self.has_dozing(bss) {
             return;
@@ -342,7 +341,7 @@ impl Cell {
         }
     }
 
-    /// Takes an input; means nothing to a station without power save.
+    /// Passes an input to the station's power save, if it has any.
     fn doze_input(&mut self, station: StationId, input: Input) {
         let now = self.now;
         let Some(doze) = self.doze(station) else { return };

@@ -1,8 +1,8 @@
 //! An EDCA function (EDCAF; IEEE 802.11-2020, 10.2.3.2 and 10.23.2): the queue of one access
-//! category at one station, the originators towards its peers, the frames that go ahead of
-//! data, its contention window and backoff, and what it sends next.
+//! category at one station, the originators towards its peers, frames ahead of data, contention
+//! window and backoff, and the choice of the next frame.
 //!
-//! It knows neither the air nor other stations. Backoffs are in slots.
+//! The module knows neither the air nor other stations. Backoffs are in slots.
 
 use super::config::{EdcaParameters, StationConfig};
 use super::content::{Action, Management};
@@ -26,7 +26,7 @@ pub(super) struct Edcaf {
     pub contender: ContenderId,
     pub parameters: EdcaParameters,
     pub queue: Queue,
-    /// Keys the flow hash of the queue.
+    /// Key of the queue's flow hash.
     pub perturbation: u32,
     pub driver: DriverQueue,
     pub originators: Vec<Originator>,
@@ -34,49 +34,49 @@ pub(super) struct Edcaf {
     index: Vec<Option<u16>>,
     pub management: VecDeque<Management>,
     pub backoff: Backoff,
-    /// Since when it contends for the next exchange.
+    /// Instant since which it contends for the next exchange.
     pub contends_since: Instant,
     pub last_served: Option<Address>,
-    /// Whether the peer that is next has something to repeat.
+    /// Whether the next peer has MPDUs to retransmit.
     repeats_next: bool,
-    /// Turns of such peers since the last of one with new packets.
+    /// Consecutive turns of peers with retransmissions, since the last turn of a peer with new
+    /// packets.
     repeats: u32,
-    /// The last PPDU was for several stations, and may have passed over those that a Block Ack
-    /// Request is due for.
+    /// Whether the last PPDU was for several stations, and may have passed over stations with a due
+    /// Block Ack Request.
     passed_over: bool,
-    /// Whom [`Self::request_passed_over`] chose last.
+    /// Last choice of [`Self::request_passed_over`].
     last_requested: Option<Address>,
-    /// Packets in the originators' hands.
+    /// Packets that the originators hold.
     pub held: Held,
-    /// When the packet that was taken last left the upper queue.
+    /// Instant at which the packet taken last left the upper queue.
     pub dequeued: Instant,
-    /// What may be sent.
+    /// Frames that may be sent.
     pub gate: Gate,
-    /// Whom it passes over.
+    /// Unreachable stations, which it passes over.
     pub absent: Absent,
-    /// What is known of the stations' queues, at an access point that solicits uplink PPDUs.
+    /// Buffer status of the stations, at an access point that solicits uplink PPDUs.
     pub reports: Option<Box<Reports>>,
 }
 
-/// The stations that cannot be reached, in an EDCAF of the access point.
+/// Unreachable stations in an EDCAF of the access point.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Absent {
     pub dozing: Vec<StationId>,
-    /// Those of them that asked for one frame, and when it was let out.
+    /// Dozing stations that asked for one frame, and the instant of its release.
     pub released: Vec<(StationId, Instant)>,
-    /// Those of them that are in a service period, and since when.
+    /// Dozing stations in a service period, and its start.
     pub served: Vec<(StationId, Instant)>,
-    /// Some station of the set is in power save mode whether or not it dozes.
+    /// Whether a station of the set is in power save mode, dozing or not.
     pub holds_group: bool,
-    /// Group frames that may go out behind the last DTIM.
+    /// Group frames that may still be sent after the last DTIM.
     pub group_left: u32,
-    /// When group frames were let out last.
+    /// Instant of the last release of group frames.
     pub group_opened: Option<Instant>,
 }
 
 impl Absent {
-    /// What there is for `peer` must wait: it cannot be reached, or the group is
-    /// not complete.
+    /// Whether frames for `peer` must wait: it cannot be reached, or group frames wait for a DTIM.
     #[inline]
     pub fn holds(&self, peer: Address) -> bool {
         self.may_hold() && self.holds_one(peer)
@@ -93,13 +93,13 @@ impl Absent {
         }
     }
 
-    /// Something must wait, perhaps.
+    /// Whether frames for any peer may have to wait.
     #[inline]
     pub fn may_hold(&self) -> bool {
         self.holds_group || !self.dozing.is_empty()
     }
 
-    /// A frame was sent to `peer`; `done`: it need not be sent again.
+    /// Records a frame sent to `peer`; with `done` it is not sent again.
     pub fn exchanged(&mut self, peer: Address, done: bool) {
         match peer {
             Address::Group => self.group_left = self.group_left.saturating_sub(1),
@@ -110,12 +110,13 @@ impl Absent {
         }
     }
 
-    /// `station` asked for a frame and has not got it yet, or is in a service period.
+    /// Whether `station` asked for a frame and waits for it, or is in a service period.
     pub fn is_released(&self, station: StationId) -> bool {
         self.released.iter().chain(&self.served).any(|(released, _)| *released == station)
     }
 
-    /// When a frame for `peer` was let out although it, or somebody, dozes.
+    /// Instant at which a frame for `peer` was released, although `peer` or a station of the group
+    /// dozes.
     pub fn released_at(&self, peer: Address) -> Option<Instant> {
         match peer {
             Address::Group => self.group_opened,
@@ -126,44 +127,44 @@ impl Absent {
         }
     }
 
-    /// `station` dozes, but is in a service period.
+    /// Whether `station` dozes between service periods and is in one.
     pub fn is_served(&self, station: StationId) -> bool {
         self.served.iter().any(|(served, _)| *served == station)
     }
 
-    /// The service period of `station` is over, or nothing more is sent in it.
+    /// Ends the service period of `station` at this EDCAF.
     pub fn leave_service(&mut self, station: StationId) {
         self.served.retain(|(served, _)| *served != station);
     }
 
-    /// `peer` cannot be reached, unless it asked for a frame.
+    /// Whether `peer` is a station that dozes, with or without a released frame.
     pub fn is_dozing(&self, peer: Address) -> bool {
         matches!(peer, Address::Station(station) if self.dozing.contains(&station))
     }
 }
 
-/// What an EDCAF may send.
+/// Frames that an EDCAF may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) enum Gate {
-    /// Data, management, and what is about absences.
+    /// All kinds of frames.
     #[default]
     Open,
-    /// What lies below the upper queue.
+    /// Management frames, and packets below the upper queue.
     Draining,
-    /// Null frames and the like.
+    /// Frames about absences only, such as Null frames.
     Shut,
 }
 
-/// What an EDCAF would send next.
+/// Next transmission of an EDCAF.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Work {
-    /// The frame at this place.
+    /// The management frame at this index.
     Management(usize),
     BlockAckRequest(Address),
     Data(Address),
 }
 
-/// Peers as small indices: the group is 0, station n is n + 1.
+/// Index of a peer: 0 for the group, n + 1 for station n.
 pub(super) fn slot_of(peer: Address) -> usize {
     match peer {
         Address::Group => 0,
@@ -171,7 +172,7 @@ pub(super) fn slot_of(peer: Address) -> usize {
     }
 }
 
-/// The originator towards `peer`, of those that a [`Edcaf`] has and their index.
+/// The originator towards `peer`, from an [`Edcaf`]'s list and index.
 pub(super) fn originator_of<'a>(
     originators: &'a [Originator],
     index: &[Option<u16>],
@@ -218,7 +219,7 @@ impl Edcaf {
         }
     }
 
-    /// There is something to send, or to ask stations for.
+    /// Whether there are frames to send, or stations to solicit.
     #[inline]
     pub fn has_work(&mut self) -> bool {
         self.next_work().is_some() || self.reports.as_ref().is_some_and(|reports| reports.wants())
@@ -229,12 +230,12 @@ impl Edcaf {
         self.index.get(slot_of(peer)).copied().flatten().map(usize::from)
     }
 
-    /// Whom it has sent to.
+    /// Peers that it has sent to.
     pub fn peers(&self) -> Vec<Address> {
         self.originators.iter().map(|originator| originator.peer).collect()
     }
 
-    /// Index of a new originator.
+    /// Adds an originator and returns its index.
     pub fn add_originator(&mut self, originator: Originator) -> usize {
         let slot = slot_of(originator.peer);
         if slot >= self.index.len() {
@@ -246,14 +247,14 @@ impl Edcaf {
         new
     }
 
-    /// What takes up room in the queue from below it: without a driver queue,
-    /// packets in flight.
+    /// Packets below the queue that count towards its limit: without a driver queue, those in
+    /// flight.
     pub fn held_below(&self) -> Held {
         if self.driver.is_used() { Held::NONE } else { self.held }
     }
 
-    /// Data may be sent to `peer` now: it can be reached, no ADDBA is in progress
-    /// and the window has room.
+    /// Whether data may be sent to `peer` now: it can be reached, no ADDBA is in progress, and the
+    /// window is not full.
     pub fn may_send(&self, peer: Address) -> bool {
         !self.absent.holds(peer)
             && self.originator(peer).is_none_or(|index| {
@@ -262,7 +263,7 @@ impl Edcaf {
             })
     }
 
-    /// What it would send next, without side effect on its frames.
+    /// The next transmission; its frames stay as they are.
     pub fn next_work(&mut self) -> Option<Work> {
         if let Some(index) = self.next_management() {
             return Some(Work::Management(index));
@@ -274,7 +275,7 @@ impl Edcaf {
         Some(if due { Work::BlockAckRequest(peer) } else { Work::Data(peer) })
     }
 
-    /// What its originators hold becomes less.
+    /// Reduces the packets held by the originators; returns the number of released packets.
     pub fn let_go(&mut self, before: Held, after: Held) -> u32 {
         let packets = before.packets - after.packets;
         self.held.packets -= packets;
@@ -282,7 +283,8 @@ impl Edcaf {
         packets
     }
 
-    /// Packets, MPDUs and management frames that it holds for `peer`, if that cannot be reached.
+    /// Number of packets, MPDUs and management frames that it holds for `peer`, as far as they wait
+    /// while `peer` is absent.
     pub fn held_for(&self, peer: Address) -> u32 {
         let originator = self.originator(peer).map(|index| &self.originators[index]);
         let pending = originator.map_or(0, |originator| originator.pending.len());
@@ -294,8 +296,8 @@ impl Edcaf {
             + (pending + self.management.iter().filter(waits).count()) as u32
     }
 
-    /// Packets in driver and hardware for stations that cannot be reached: hardware gives those
-    /// back (mac80211's `tx_filtered`), and they do not count towards the limit.
+    /// Number of packets in driver and hardware for unreachable stations. Hardware returns those
+    /// (mac80211's `tx_filtered`), and they do not count towards the limit.
     pub fn filtered_packets(&self) -> u32 {
         if self.absent.dozing.is_empty() {
             return 0;
@@ -309,14 +311,14 @@ impl Edcaf {
         peers.map(of).sum()
     }
 
-    /// What [`Self::held_for`] counts, and a Block Ack Request that is due: without it, what has
-    /// come would wait behind a gap.
+    /// Like [`Self::held_for`], but also counts a due Block Ack Request: without it, received MPDUs
+    /// would wait behind a gap.
     pub fn deliverable_for(&self, peer: Address) -> u32 {
         let is_due = |index: usize| self.originators[index].block_ack_request_due;
         self.held_for(peer) + u32::from(self.originator(peer).is_some_and(is_due))
     }
 
-    /// Whom to send to next.
+    /// The peer of the next transmission.
     fn next_peer(&mut self) -> Option<Address> {
         match self.gate {
             Gate::Open => {}
@@ -347,9 +349,10 @@ impl Edcaf {
         if self.repeats_next { waiting } else { fresh }
     }
 
-    /// `peer`, whose new packet is the next, has nothing to repeat, was not served last, and as many
-    /// turns as others have something to repeat were theirs since new packets had one. Peers that
-    /// always have something left over would be served for ever otherwise.
+    /// Whether `peer`, the peer of the next new packet, is due before further retransmissions.
+    /// `peer` has nothing to retransmit and was not served last. Since the last turn of new
+    /// packets, the peers with retransmissions have had at least as many turns as there are such
+    /// peers. Otherwise peers that always have something to retransmit would be served forever.
     fn is_overdue(&self, peer: Address) -> bool {
         let waits = |peer| self.originator(peer).is_some_and(|i| self.waits(&self.originators[i]));
         let waiting = || self.originators.iter().filter(|o| self.waits(o)).count();
@@ -359,8 +362,8 @@ impl Edcaf {
             && waiting() <= self.repeats as usize
     }
 
-    /// Whom to ask for a Block Ack between two PPDUs for several stations: they are sent to
-    /// those who need none, for as long as these have something left over.
+    /// The peer to ask for a Block Ack between two PPDUs for several stations: such PPDUs go to
+    /// peers without a due request, for as long as those have data left.
     pub fn request_passed_over(&mut self) -> Option<Address> {
         if !core::mem::take(&mut self.passed_over) || self.gate != Gate::Open {
             return None;
@@ -373,20 +376,20 @@ impl Edcaf {
         next
     }
 
-    /// Data is sent to several, of whom `peer` is one.
+    /// Records a data transmission to several stations, among them `peer`.
     pub fn served_together(&mut self, peer: Address) {
         self.served(peer);
         self.passed_over = true;
     }
 
-    /// Data is sent to `peer`, whose turn it was.
+    /// Records a data transmission to `peer`, whose turn it was.
     pub fn served(&mut self, peer: Address) {
         self.last_served = Some(peer);
         self.repeats = if self.repeats_next { self.repeats + 1 } else { 0 };
     }
 
-    /// Tells the queue whether `peer` has something to be repeated. Above a
-    /// driver queue the turns are about who fills it, so only packets count.
+    /// Updates the queue's record of whether `peer` has MPDUs to retransmit. Above a driver queue,
+    /// the turns decide which packets enter the driver queue, so only packets count.
     pub fn keep_turn(&mut self, peer: Address) {
         if !self.driver.is_used()
             && let Some(index) = self.originator(peer)
@@ -395,8 +398,8 @@ impl Edcaf {
         }
     }
 
-    /// A peer with MPDUs to repeat or a Block Ack Request due, after the one
-    /// served last in turn.
+    /// A peer with MPDUs to retransmit or a due Block Ack Request, in turn after the one served
+    /// last.
     fn waiting(&self) -> Option<Address> {
         if self.held.packets == 0 && !self.originators.iter().any(|o| o.block_ack_request_due) {
             return None;
@@ -408,7 +411,7 @@ impl Edcaf {
         next.map(|originator| originator.peer)
     }
 
-    /// It has MPDUs to repeat or a Block Ack Request due, and they may be sent.
+    /// Whether an originator has MPDUs to retransmit or a due Block Ack Request, and may send them.
     fn waits(&self, originator: &Originator) -> bool {
         originator.agreement != Agreement::Requested
             && originator.is_waiting()
@@ -459,8 +462,7 @@ impl Edcaf {
         }
     }
 
-    /// Whether each packet that originator `index` takes becomes an MPDU as it is, straight out
-    /// of the queue.
+    /// Whether each packet for originator `index` becomes one MPDU directly from the queue.
     #[inline]
     pub fn takes_singly(&self, index: usize, config: &StationConfig) -> bool {
         !self.driver.is_used()
@@ -470,8 +472,8 @@ impl Edcaf {
                 || self.originators[index].peer == Address::Group)
     }
 
-    /// The next packet for originator `index`, where each is taken
-    /// [singly](Self::takes_singly), becomes an MPDU, of which this is the length.
+    /// Makes the next packet for originator `index`, which takes packets
+    /// [singly](Self::takes_singly), an MPDU, and returns its length.
     #[inline]
     pub fn take_one(
         &mut self,
@@ -492,9 +494,9 @@ impl Edcaf {
         })
     }
 
-    /// Up to `count` packets for originator `index`, as far as its window goes, become MPDUs as
-    /// by [`Self::take_one`], until `takes` refuses the length of one, which stays pending. Those
-    /// that waited as a run do so together.
+    /// Makes up to `count` packets for originator `index`, within its window, MPDUs as
+    /// [`Self::take_one`] does, until `takes` refuses the length of one, which stays pending.
+    /// Packets that were queued as a run become MPDUs together.
     #[inline]
     pub fn take_run(
         &mut self,
@@ -529,8 +531,8 @@ impl Edcaf {
         held.bytes += after.bytes - before.bytes;
     }
 
-    /// An MPDU of `first` and what follows it for `peer`, as far as an A-MSDU of at
-    /// most `amsdu_max` bytes takes it.
+    /// Returns an MPDU of `first` and the following packets for `peer`, as many as fit into an
+    /// A-MSDU of at most `amsdu_max` bytes.
     // Most networks send no A-MSDUs, and where this is inlined every MPDU takes longer.
     #[inline(never)]
     pub fn join(
@@ -573,8 +575,8 @@ impl Edcaf {
         }
     }
 
-    /// Undoes [`Self::take`] from the upper queue; a driver queue announces
-    /// what it gives, so nothing ever goes back into it.
+    /// Undoes [`Self::take`] from the upper queue; packets never return to a driver queue, because
+    /// its lengths are known in advance.
     fn put_back(&mut self, peer: Address, packet: Packet) {
         debug_assert!(!self.driver.is_used());
         self.queue.put_back(peer.into(), packet);

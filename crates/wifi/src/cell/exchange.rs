@@ -1,6 +1,5 @@
-//! A frame exchange from gaining the channel to its end: RTS and CTS, payload,
-//! response or its absence, and what follows (IEEE 802.11-2020, 10.3.2.9 to
-//! 10.3.2.13, 10.23.2).
+//! A frame exchange from gaining the channel to its end: RTS and CTS, payload, response or timeout,
+//! and the following exchange (IEEE 802.11-2020, 10.3.2.9 to 10.3.2.13, 10.23.2).
 
 use super::content::{Action, Content, Exchange, Management};
 use super::station::BEACON_EDCAF;
@@ -16,11 +15,12 @@ use crate::phy::PacketPadding;
 use crate::station::{Address, StationId};
 use lasthop_units::{Duration, Instant, SeqNo12};
 
-/// An originator whose ADDBA Requests were not answered asks again after this long.
+/// Time after which an originator without an answer to its ADDBA Requests asks again.
 const ADDBA_RETRY: Duration = Duration::from_secs(1);
 
 impl Cell {
-    /// `edcaf` has the channel: it sends what it has, or gives the channel back.
+    /// Starts an exchange of `edcaf`, which has gained the channel, or releases the channel if
+    /// there is nothing to send.
     pub(super) fn start_exchange(
         &mut self,
         station: StationId,
@@ -157,7 +157,7 @@ impl Cell {
         self.air.begin(flight);
     }
 
-    /// Starts whatever follows SIFS after something that has ended.
+    /// Starts the actions that are due SIFS after the end of a PPDU.
     pub(super) fn start_sequels(&mut self) {
         let now = self.now;
         while let Some(index) = self.pending.iter().position(|pending| pending.at == now) {
@@ -211,8 +211,8 @@ impl Cell {
         }
     }
 
-    /// The station's PPDU ended without a response on the way: the exchange
-    /// fails when the first sign of one is overdue.
+    /// Starts the response timeout after the station's PPDU, which got no response so far: the
+    /// exchange fails when the first sign of a response is overdue.
     pub(super) fn start_response_timeout(&mut self, station: StationId) {
         let exchange = self.stations[station.index()].exchange.as_ref();
         let exchange = exchange.expect("it just sent a frame that asks for a response");
@@ -227,7 +227,7 @@ impl Cell {
         self.timeouts.push((self.now + wait, station));
     }
 
-    /// The exchange brought what it was for; bit n of `acked` is MPDU n.
+    /// Completes a successful exchange; bit n of `acked` is MPDU n.
     pub(super) fn exchange_succeeded(&mut self, station: StationId, acked: &Bitmap) {
         if self.stations[station.index()].multi_user.is_some() {
             return self.one_of_several_answered(station, Some(acked));
@@ -256,7 +256,7 @@ impl Cell {
         }
     }
 
-    /// The exchange brought no response.
+    /// Completes an exchange without a response.
     pub(super) fn exchange_failed(&mut self, station: StationId) {
         if self.stations[station.index()].multi_user.is_some() {
             return self.one_of_several_answered(station, None);
@@ -314,7 +314,7 @@ impl Cell {
         }
     }
 
-    /// Goes on within the transmission opportunity, or contends anew.
+    /// Continues within the transmission opportunity, or contends anew.
     pub(super) fn exchange_over(&mut self, station: StationId, exchange: Exchange, success: bool) {
         let now = self.now;
         let edcaf = exchange.edcaf;
@@ -331,7 +331,7 @@ impl Cell {
         self.end_opportunity(station, edcaf);
     }
 
-    /// Post-backoff and, if there is more to send, contention.
+    /// Begins the post-backoff and, if there are more frames to send, contention.
     pub(super) fn end_opportunity(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
         self.contention.hold(station, now);
@@ -349,7 +349,7 @@ impl Cell {
         }
     }
 
-    /// A guess whether another exchange like the last one fits into the opportunity.
+    /// Estimates whether another exchange like the last one fits into the opportunity.
     fn fits(&mut self, station: StationId, last: &Exchange) -> bool {
         let sifs = self.settings.timing.sifs;
         let access = self.edcaf(station, last.edcaf);
@@ -374,8 +374,8 @@ impl Cell {
         self.now + sifs + payload + response <= last.opportunity_end
     }
 
-    /// Whether what was built ends within its transmission opportunity, if it starts now. PPDUs
-    /// for several are built as long as that lets them be.
+    /// Whether an exchange that was built ends within its transmission opportunity, if it starts
+    /// now. PPDUs for several stations are built within that limit already.
     fn is_within(&self, station: StationId, exchange: &Exchange) -> bool {
         let sifs = self.settings.timing.sifs;
         let response = exchange.response.map_or(Duration::ZERO, |r| sifs + r.duration);
@@ -384,7 +384,7 @@ impl Cell {
             || self.now + exchange.duration + response <= exchange.opportunity_end
     }
 
-    /// The originator learns that its ADDBA Request was accepted.
+    /// Records at the originator that its ADDBA Request was accepted.
     pub(super) fn agreement_answered(
         &mut self,
         originator: StationId,
@@ -440,7 +440,7 @@ impl Cell {
         }
     }
 
-    /// The recipient accepts an ADDBA Request and queues its answer.
+    /// Accepts an ADDBA Request at the recipient, and queues the answer.
     pub(super) fn answer_addba(
         &mut self,
         recipient: StationId,

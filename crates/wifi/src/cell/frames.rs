@@ -1,8 +1,8 @@
-//! From packets to frames: what a station's EDCAF sends once it has gained the channel, and
-//! how packets become MPDUs and aggregates (IEEE 802.11-2020, 10.11 to 10.13 and 10.25).
+//! Frames of a station's EDCAF that has gained the channel: how packets become MPDUs and aggregates
+//! (IEEE 802.11-2020, 10.11 to 10.13 and 10.25).
 //!
-//! Lengths are in bytes, FCS included. Left to others: who gains the channel (`access`), the
-//! exchange itself (`exchange`), what became of it (`settle`).
+//! Lengths are in bytes, FCS included. Other modules cover channel access (`access`), the exchange
+//! (`exchange`), and its outcome (`settle`).
 
 use super::absence::Away;
 use super::content::{Action, Content, Exchange, Management};
@@ -25,27 +25,27 @@ use lasthop_packet::queue::{DriverLimit, PeerId};
 use lasthop_packet::{DropReason, Packet};
 use lasthop_units::{Duration, Identity, Instant, Stream};
 
-/// A-MPDUs for a peer that hardware has at a time, the one on the air included.
+/// A-MPDUs that the hardware has for a peer at a time, the one on the air included.
 const HARDWARE_AMPDUS: usize = 2;
 
-/// What a station works with beside its own state.
+/// Context of a station's procedures: the parts of the cell that they use.
 pub(super) struct Context<'a> {
     pub now: Instant,
     pub settings: &'a Settings,
     pub rates: &'a mut Rates,
     pub outbox: &'a mut Outbox,
-    /// Service periods that are going on.
+    /// Service periods in progress.
     pub services: &'a mut [ServicePeriod],
 }
 
 impl Station {
-    /// An EDCAF that has been used before.
+    /// An EDCAF that was used before.
     #[inline]
     pub fn edcaf(&mut self, edcaf: usize) -> &mut Edcaf {
         self.edcafs[edcaf].as_mut().expect("whoever has something to send has been asked to")
     }
 
-    /// A packet enters the queue of its access category, to be sent to `to`.
+    /// Queues a packet in its access category, to be sent to `to`.
     #[inline]
     pub fn enqueue(&mut self, cx: &mut Context<'_>, to: Address, packet: Packet) {
         let now = cx.now;
@@ -70,7 +70,8 @@ impl Station {
         cx.outbox.lose_dropped(now, self.id, DropReason::QueueFull);
     }
 
-    /// Queues up to `count` packets with tags that count up, while there is room; how many.
+    /// Queues up to `count` packets with tags that count up, until the queue is full; returns their
+    /// number.
     pub fn queue_up(
         &mut self,
         cx: &mut Context<'_>,
@@ -91,8 +92,8 @@ impl Station {
         number
     }
 
-    /// Builds what `edcaf` sends next; `None` if there is nothing after all
-    /// (active queue management dropped it, or its lifetime was over).
+    /// Builds the next transmission of `edcaf`; `None` if there is no frame after all (active queue
+    /// management dropped it, or its lifetime was over).
     pub fn build(
         &mut self,
         cx: &mut Context<'_>,
@@ -126,7 +127,7 @@ impl Station {
         }
     }
 
-    /// Builds what goes to several stations, or the request that has to go ahead.
+    /// Builds a transmission to several stations, or the request that has to precede it.
     #[inline(never)]
     fn build_several(
         &mut self,
@@ -193,8 +194,8 @@ impl Station {
         }
     }
 
-    /// The rate of a management frame: the lowest one, but to a peer that takes extended range,
-    /// as far as its data go.
+    /// The rate of a management frame: the lowest one; for a peer that receives extended range,
+    /// that of its data.
     fn management_rate(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: StationId) -> Rate {
         let lowest = cx.rates.lowest();
         if !self.config.capabilities.has_extended_range() {
@@ -357,8 +358,8 @@ impl Station {
         })
     }
 
-    /// Makes an exchange that was built, and not sent, as narrow as it has to be: as many of its
-    /// MPDUs as take no longer, one at least.
+    /// Narrows an exchange that was built and not sent to the permitted width. The exchange keeps
+    /// the MPDUs that fit into the same duration, at least one.
     pub fn narrow(&mut self, cx: &mut Context<'_>, exchange: &mut Exchange) {
         let Content::Data { mpdus, .. } = exchange.content else { return };
         let rate = exchange.rate.narrowed(self.width_max);
@@ -393,7 +394,7 @@ impl Station {
         exchange.response = Some(cx.rates.response(rate, window));
     }
 
-    /// Builds A-MPDUs from what waits, until the hardware has two for the peer.
+    /// Builds A-MPDUs from the queue, until the hardware has two for the peer.
     #[inline]
     pub fn build_ahead(&mut self, cx: &mut Context<'_>, edcaf: usize, peer: Address) {
         if self.config.aggregation.built_ahead {
@@ -441,8 +442,8 @@ impl Station {
         }
     }
 
-    /// How many pending MPDUs, filled up from the queue, fit into an A-MPDU,
-    /// and its length; one MPDU is counted without delimiter.
+    /// Returns how many pending MPDUs, with more from the queue, fit into an A-MPDU, and its
+    /// length; for one MPDU the length has no delimiter.
     pub fn aggregate(
         &mut self,
         cx: &mut Context<'_>,
@@ -482,8 +483,8 @@ impl Station {
         fill_level.or_one(first)
     }
 
-    /// Takes the next packets for the peer of originator `index` as one MPDU, and
-    /// returns its length, with an A-MSDU `mpdu_max` at most; `None` if there are none.
+    /// Takes the next packets for the peer of originator `index` as one MPDU, with an A-MSDU of at
+    /// most `mpdu_max`, and returns its length; `None` if there are no packets.
     pub fn pull(
         &mut self,
         cx: &mut Context<'_>,
@@ -503,7 +504,7 @@ impl Station {
         pulled
     }
 
-    /// Gives up what the queue dropped of what was to leave it.
+    /// Gives up packets that the queue dropped on dequeue.
     #[cold]
     fn drop_dequeued(&mut self, cx: &mut Context<'_>) {
         let number_dropped = cx.outbox.dropped.len();
@@ -512,8 +513,7 @@ impl Station {
         cx.outbox.lose_dropped(cx.now, self.id, DropReason::ActiveQueue);
     }
 
-    /// Does what [`Self::pull`] does, also where there is a driver queue, a lifetime, or an
-    /// A-MSDU to be made.
+    /// Does what [`Self::pull`] does, also with a driver queue, a lifetime, or an A-MSDU.
     #[inline(never)]
     fn pull_any(
         &mut self,
@@ -583,7 +583,7 @@ impl Station {
         pulled
     }
 
-    /// Moves packets from the queue into the driver queue as far as it has room.
+    /// Moves packets from the queue into the driver queue until that is full.
     #[inline]
     pub fn fill_driver(&mut self, cx: &mut Context<'_>, edcaf: usize) {
         let access = self.edcafs[edcaf].as_ref();
@@ -628,7 +628,7 @@ impl Station {
         cx.outbox.lose_dropped(now, self.id, DropReason::ActiveQueue);
     }
 
-    /// Air time of a packet at the main rate, overhead left out.
+    /// Air time of a packet at the main rate, without overhead.
     fn estimated_airtime(
         &mut self,
         cx: &Context<'_>,
@@ -644,7 +644,7 @@ impl Station {
         Duration::from_nanos(bits / rate.bitrate().as_bps())
     }
 
-    /// Gives up the pending MPDUs whose lifetime is over; whether MPDUs have one.
+    /// Gives up the pending MPDUs whose lifetime is over; returns whether MPDUs have a lifetime.
     pub fn expire(&mut self, cx: &mut Context<'_>, edcaf: usize, index: usize) -> bool {
         if self.config.msdu_lifetime.is_none() {
             return false;
@@ -680,7 +680,7 @@ impl Station {
         true
     }
 
-    /// Index of the originator towards `peer`, made when first used.
+    /// Index of the originator towards `peer`, created at its first use.
     pub fn originator(&mut self, settings: &Settings, edcaf: usize, peer: Address) -> usize {
         match self.edcaf(edcaf).originator(peer) {
             Some(index) => index,
@@ -712,14 +712,14 @@ impl Station {
         self.edcaf(edcaf).add_originator(originator)
     }
 
-    /// What rate control towards a peer in one category draws from.
+    /// Random stream of the rate control towards a peer in one category.
     pub fn rate_control_stream(&self, settings: &Settings, edcaf: usize, to: StationId) -> Stream {
         let pair = self.config.identity.to(settings.peers[to.index()].0);
         let identity = pair.to(Identity::numbered(edcaf as u64));
         settings.seed.stream_of("cell/rate-control", identity)
     }
 
-    /// The ADDBA Request that must go out before data can be aggregated.
+    /// Returns the ADDBA Request that must precede aggregated data, if one is needed.
     fn wanted_agreement(
         &mut self,
         cx: &Context<'_>,
@@ -771,16 +771,17 @@ impl Station {
     }
 }
 
-/// How far an A-MPDU is filled.
+/// Fill level of an A-MPDU.
 struct Filled {
     count: usize,
-    /// Its length, and where the next subframe would begin.
+    /// Length in bytes, without and with the padding of the last subframe.
     bytes: u32,
     padded: u32,
 }
 
 impl Filled {
-    /// Adds an MPDU of `bytes` if neither it nor the A-MPDU gets too long; whether it was.
+    /// Adds an MPDU of `bytes` if neither it nor the A-MPDU becomes too long; returns whether it
+    /// was added.
     #[inline]
     fn add(
         &mut self,
@@ -797,7 +798,7 @@ impl Filled {
         fits
     }
 
-    /// How many MPDUs it has, and its length: one is counted without delimiter.
+    /// Number of MPDUs, and the length; a single MPDU is counted without delimiter.
     fn or_one(&self, first: u32) -> (usize, u32) {
         if self.count > 1 { (self.count, self.bytes) } else { (1, first) }
     }
@@ -807,9 +808,9 @@ fn is_expired(config: &StationConfig, now: Instant, arrived: Instant) -> bool {
     config.msdu_lifetime.is_some_and(|lifetime| now.saturating_since(arrived) > lifetime)
 }
 
-/// The longest MPDU whose PPDU is not too long at the main rate: a PPDU with an A-MSDU lasts no
-/// longer than one with an A-MPDU may, and a transmission opportunity with a limit holds it, its
-/// response and the RTS and CTS that it may need (10.23.2.9 excepts single MSDUs only).
+/// The longest MPDU whose PPDU meets the limits at the main rate. A PPDU with an A-MSDU lasts no
+/// longer than one with an A-MPDU may. A limited transmission opportunity holds the PPDU, its
+/// response, and possibly RTS and CTS (10.23.2.9 excepts single MSDUs only).
 fn mpdu_within(
     rates: &mut Rates,
     config: &StationConfig,
@@ -835,8 +836,8 @@ fn mpdu_within(
     rates.psdu_within(rate, duration_max, bytes_max, padding).saturating_sub(sizes::AMPDU_DELIMITER)
 }
 
-/// The longest A-MSDU that the peer receives; in an A-MPDU it is no longer than its MPDU may be,
-/// less what is around it.
+/// The longest A-MSDU that the peer receives; within an A-MPDU it is limited by the MPDU, less
+/// header and FCS.
 fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
     let max = config.aggregation.amsdu_bytes_max.min(originator.shared.amsdu_bytes_max);
     let max = u32::from(max);
@@ -849,7 +850,7 @@ fn amsdu_bytes_max(config: &StationConfig, originator: &Originator) -> u32 {
     }
 }
 
-/// Everything but beacons belongs to an access category.
+/// TID of an EDCAF; every EDCAF but that of beacons belongs to an access category.
 pub(super) fn tid_of(edcaf: usize) -> u8 {
     category_of(edcaf).tid()
 }

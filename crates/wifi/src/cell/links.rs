@@ -1,6 +1,6 @@
-//! What each ordered pair of stations hears of each other, kept so that a thousand stations
-//! have room: of each pair its mean SNR, and all else once for all pairs that are alike but
-//! for it. Few links change during a run, so changes are with these only.
+//! Links between ordered pairs of stations, in a form that fits a thousand stations: the mean SNR
+//! of each pair, and all other properties once for all pairs that share them. Few links change
+//! during a run, so only those store changes.
 
 use super::config::PairConfig;
 use crate::phy::{LinkConfig, SnrChange};
@@ -9,39 +9,40 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use lasthop_units::Db;
 
-/// The links between the stations of a cell: none or one for each ordered pair of two.
+/// The links between the stations of a cell: at most one for each ordered pair.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Links {
     stations: usize,
     /// Mean SNR by sender * stations + receiver, or [`NO_LINK`].
     snrs: Vec<Db>,
-    /// What links have in common, [`LIKE_ANY`] as their SNR.
+    /// Shared properties of links, with [`LIKE_ANY`] as their SNR.
     kinds: Vec<LinkConfig>,
-    /// Which kind each link is of, with the index of its SNR; empty while there is only one.
+    /// Index of each link's kind, at the index of its SNR; empty while there is only one kind.
     kind_of: Vec<u32>,
-    /// By sender and receiver: how the mean SNR changes, if it does.
+    /// Changes of the mean SNR, by sender and receiver.
     changes: BTreeMap<(StationId, StationId), Vec<SnrChange>>,
 }
 
-/// In the place of a mean SNR: there is no such link.
+/// Mean SNR that marks a missing link.
 const NO_LINK: Db = Db(f64::NEG_INFINITY);
 
-/// In the place of the mean SNR of a kind of links.
+/// Mean SNR in the kinds of links.
 const LIKE_ANY: Db = Db(0.0);
 
-/// So many kinds, the last ones, are compared with a new link. More would be all different.
+/// Number of kinds, the latest ones, that a new link is compared with. With more kinds, all links
+/// are likely to differ.
 const KINDS_COMPARED: usize = 64;
 
 impl Links {
-    /// No links yet between so many stations.
+    /// Returns a table for this many stations, without links.
     pub fn none(stations: usize) -> Self {
         Self { stations, snrs: alloc::vec![NO_LINK; stations * stations], ..Self::default() }
     }
 
-    /// Links between so many stations; of several of a pair the last one.
+    /// Returns links between this many stations; of several for one pair, the last one counts.
     ///
     /// # Panics
-    /// As [`Links::add`].
+    /// Panics in the cases of [`Links::add`].
     pub fn new(stations: usize, pairs: impl IntoIterator<Item = PairConfig>) -> Self {
         let mut links = Self::none(stations);
         pairs.into_iter().for_each(|pair| links.add(pair));
@@ -51,7 +52,7 @@ impl Links {
     /// Adds a link, or replaces it.
     ///
     /// # Panics
-    /// If there are not both stations, if they are one, or if the link has no finite SNR.
+    /// Panics if a station does not exist, if both are the same, or if the SNR is not finite.
     pub fn add(&mut self, pair: PairConfig) {
         let PairConfig { from, to, link, snr_changes } = pair;
         self.add_steady(from, to, &link);
@@ -60,10 +61,10 @@ impl Links {
         }
     }
 
-    /// Adds a link whose SNR does not change, or replaces one by it.
+    /// Adds a link with a constant SNR, or replaces the pair's link.
     ///
     /// # Panics
-    /// As [`Links::add`].
+    /// Panics in the cases of [`Links::add`].
     #[inline]
     pub fn add_steady(&mut self, from: StationId, to: StationId, link: &LinkConfig) {
         assert!(from != to, "a station does not hear itself");
@@ -82,7 +83,7 @@ impl Links {
         }
     }
 
-    /// The number of a kind, which is added if it is not among the last ones.
+    /// Index of a kind, which is added unless it is among the latest ones.
     fn kind(&mut self, kind: LinkConfig) -> usize {
         let last = self.kinds.len().saturating_sub(KINDS_COMPARED);
         let known = self.kinds[last..].iter().rposition(|known| *known == kind);
@@ -95,7 +96,7 @@ impl Links {
         )
     }
 
-    /// How many stations there are.
+    /// Number of stations.
     pub fn stations(&self) -> usize {
         self.stations
     }
@@ -112,25 +113,25 @@ impl Links {
         Some(LinkConfig { snr, ..self.kinds[self.kind_of(from, to)] })
     }
 
-    /// The links whose mean SNR changes, and how, in ascending order of their stations.
+    /// Changes of the mean SNR, for each link that has any, in ascending order of the stations.
     pub fn changes(&self) -> impl Iterator<Item = ((StationId, StationId), &[SnrChange])> {
         self.changes.iter().map(|(&pair, changes)| (pair, &changes[..]))
     }
 
-    /// How the mean SNR of a link changes.
+    /// Changes of the mean SNR of a link.
     pub fn changes_of(&self, from: StationId, to: StationId) -> &[SnrChange] {
         self.changes.get(&(from, to)).map_or(&[], |changes| &changes[..])
     }
 
-    /// All links, in ascending order of their stations.
+    /// All links, in ascending order of the stations.
     pub fn iter(&self) -> impl Iterator<Item = PairConfig> {
         self.ends().filter_map(|(from, to)| self.pair(from, to))
     }
 
-    /// Gives a link another mean SNR.
+    /// Sets the mean SNR of a link.
     ///
     /// # Panics
-    /// If there is no such link, or if the SNR is not finite.
+    /// Panics if there is no such link, or if the SNR is not finite.
     pub fn set_snr(&mut self, from: StationId, to: StationId, snr: Db) {
         assert!(self.snr(from, to).is_some(), "there is such a link");
         assert!(snr.0.is_finite(), "a mean SNR is a number");
@@ -138,10 +139,10 @@ impl Links {
         self.snrs[index] = snr;
     }
 
-    /// Lets `change` change each link, but not the stations it is between.
+    /// Calls `change` for each link; its stations must stay the same.
     ///
     /// # Panics
-    /// As [`Links::add`].
+    /// Panics in the cases of [`Links::add`].
     pub fn change(&mut self, mut change: impl FnMut(&mut PairConfig)) {
         let ends = self.ends();
         // Kinds that no link is of any more are forgotten.
@@ -160,19 +161,19 @@ impl Links {
         Some(PairConfig { from, to, link, snr_changes: self.changes_of(from, to).to_vec() })
     }
 
-    /// Whom each link may be between.
+    /// Ordered pairs of stations, each of which may have a link.
     fn ends(&self) -> impl Iterator<Item = (StationId, StationId)> + use<> {
         let all = 0..self.stations as u16;
         let of = move |from| all.clone().map(move |to| (StationId(from), StationId(to)));
         (0..self.stations as u16).flat_map(of)
     }
 
-    /// By receiver: the mean SNR at which it receives `from`, minus infinity if it does not.
+    /// Mean SNRs of `from` at each receiver; minus infinity without a link.
     pub(crate) fn row(&self, from: StationId) -> &[Db] {
         &self.snrs[from.index() * self.stations..][..self.stations]
     }
 
-    /// What links have in common, but for their mean SNR.
+    /// Properties that links share, apart from their mean SNR.
     pub(crate) fn kinds(&self) -> &[LinkConfig] {
         &self.kinds
     }
@@ -230,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// They are what a list of pairs is, of which the last one counts.
+        /// The table equals a list of pairs in which the last entry of a pair counts.
         #[test]
         fn links_are_a_table_of_pairs(pairs in pairs(), loss in 0.0..1.0f64) {
             let mut links = Links::new(STATIONS.into(), pairs.iter().cloned());
@@ -263,8 +264,8 @@ mod tests {
         }
     }
 
-    /// Links that differ in their mean SNR only are of one kind; more kinds than are compared
-    /// are kept, too.
+    /// Links that differ only in their mean SNR are of one kind; kinds beyond the compared ones are
+    /// kept, too.
     #[test]
     fn what_links_have_in_common_is_kept_once() {
         let link = |doppler_hz| LinkConfig {

@@ -1,21 +1,22 @@
-//! Downlink MU-MIMO: an access point sounds the channels of its stations, and sends to several at
-//! once over the whole width, each on streams of its own, in VHT MU (IEEE 802.11-2020, clause 21)
-//! or HE MU PPDUs. Here: the configuration, what the access point knows of the channels, and a
-//! sounding exchange. `build` says who is sounded or sent to, `exchange` how sounding goes;
-//! data and their acknowledgement are those of [`multi_user`](super::multi_user).
+//! Downlink MU-MIMO: transmissions to several stations at once in space. An access point sounds the
+//! channels of its stations and sends to several of them at once over the whole width, to each on
+//! separate streams, in VHT MU (IEEE 802.11-2020, clause 21) or HE MU PPDUs. This module holds the
+//! configuration, the access point's knowledge of the channels, and the state of a sounding
+//! exchange. `build` chooses the stations to sound and to serve, `exchange` performs the sounding;
+//! data and acknowledgements are those of [`multi_user`](super::multi_user).
 //!
-//! | frame | from | |
+//! | frame | from | remarks |
 //! |---|---|---|
-//! | NDP Announcement | access point | to all that are sounded |
+//! | NDP Announcement | access point | to all sounded stations |
 //! | NDP | access point | training fields of all its antennas, no data |
 //! | Compressed Beamforming report | first station | VHT, or HE with one station |
 //! | Beamforming Report Poll, report | both | VHT: for each station after the first |
 //! | BFRP Trigger | access point | HE with several stations |
 //! | Compressed Beamforming reports | stations, together | HE: on RUs of one size |
 //!
-//! SIFS lies between them. They are one exchange also where the TXOP limit is zero. What zero
-//! forcing makes of a report is in [`SpatialShare`]. Left out: MU-MIMO within a smaller RU,
-//! uplink MU-MIMO, retransmission of segments of a report, beams for one station alone.
+//! SIFS lies between them. The frames are one exchange even if the TXOP limit is zero.
+//! [`SpatialShare`] models the effect of zero forcing with a report. Left out: MU-MIMO within a
+//! smaller RU, uplink MU-MIMO, retransmission of segments of a report, beams for one station alone.
 
 mod build;
 mod exchange;
@@ -30,33 +31,34 @@ use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Duration, Instant};
 
-/// How an access point sends to several stations at once in space.
+/// Configuration of transmissions to several stations at once in space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MuMimoConfig {
-    /// Most stations in a PPDU: 2 to 4 of 802.11ac, to 8 of 802.11ax.
+    /// Limit of stations in a PPDU: 2 to 4 in 802.11ac, 2 to 8 in 802.11ax.
     pub stations_max: u8,
-    /// Antennas of the access point, 2 to 8: most streams of all stations.
+    /// Antennas of the access point, 2 to 8, which limit the streams of all stations together.
     pub antennas: u8,
-    /// Most streams of one station, 1 to 4.
+    /// Limit of streams for one station, 1 to 4.
     pub streams_max: u8,
-    /// How stations acknowledge; of 802.11ac one after the other.
+    /// Kind of acknowledgement; in 802.11ac always one station after the other.
     pub acknowledgement: OfdmaAcknowledgement,
-    /// Guard interval and HE-LTFs of HE MU PPDUs and HE NDPs, one that HE MU PPDUs have.
+    /// Guard interval and HE-LTFs of HE MU PPDUs and HE NDPs; must be one that HE MU PPDUs have.
     pub guard_interval: HeGuardInterval,
-    /// A station is sounded again when its report is this old.
+    /// Age of a report at which the station is sounded again.
     pub sounding_interval: Duration,
-    /// Subcarriers that share angles: 1, 2 or 4 in VHT, 4 or 16 in HE.
+    /// Subcarriers that share the angles of a report: 1, 2 or 4 in VHT, 4 or 16 in HE.
     pub grouping: u8,
-    /// Bits of an angle.
+    /// Number of bits of each angle.
     pub codebook: Codebook,
-    /// Doppler rate of a station that stands still in hertz: people move about. A link that
-    /// fades faster ages by its own; the access point knows of this one only.
+    /// Doppler rate of a station at rest in hertz, from people who move about. A link that fades
+    /// faster ages at its own rate; the access point knows only this one.
     pub doppler_hz: f64,
 }
 
 impl MuMimoConfig {
-    /// Usual values for an access point with so many antennas: groups of as many stations, up to
-    /// four, one stream for each, sounded every 20 ms, in an office whose Doppler rate is 0.4 Hz.
+    /// Returns usual values for an access point with this many antennas: groups of as many
+    /// stations, up to four, one stream for each, sounded every 20 ms, in an office whose Doppler
+    /// rate is 0.4 Hz.
     pub const fn new(antennas: u8) -> Self {
         Self {
             stations_max: if antennas < 4 { antennas } else { 4 },
@@ -72,48 +74,49 @@ impl MuMimoConfig {
     }
 }
 
-/// What a station receives of an MU-MIMO PPDU, beside the SNR of its link.
+/// A station's share of an MU-MIMO PPDU, in addition to the SNR of its link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Beam {
     pub share: SpatialShare,
-    /// Variance of the error with which the access point knows the channel, as it is.
+    /// Actual variance of the error in the access point's knowledge of the channel.
     pub error: f64,
 }
 
 impl Beam {
-    /// SINR of its streams where the link has `snr`.
+    /// SINR of the station's streams when the link has `snr`.
     pub fn sinr(&self, snr: Db) -> Db {
         self.share.sinr(snr, self.error)
     }
 }
 
-/// The share of MPDUs that a rate may lose to be used.
+/// Highest share of lost MPDUs at which a rate is used.
 const LOSS_MAX: f64 = 0.1;
-/// The fastest channel over the one of the configuration: 40 Hz for 0.4.
+/// Limit of the estimated speed of a channel, relative to the configured one: 40 Hz for 0.4.
 const HASTE_MAX: f64 = 100.0;
-/// Losses up to this share say nothing of a channel's speed: a rate loses [`LOSS_MAX`], and some
-/// PPDUs collide. Others make it e^0.8 times as fast at most; no product's.
+/// Share of lost MPDUs that has other causes than the channel's speed: a rate loses [`LOSS_MAX`],
+/// and some PPDUs collide. A higher loss raises the estimated speed by a factor of e^0.8 at most;
+/// the value is from no product.
 const LOSS_EXPLAINED: f64 = 0.2;
-/// With each sounding it is presumed e^-0.02 times as fast.
+/// Reduction of the estimated speed with each sounding: by a factor of e^-0.02.
 const RELIEF: f64 = 0.02;
 
-/// What an access point knows of its stations' channels.
+/// An access point's knowledge of its stations' channels.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Soundings {
-    /// In the order in which they were sounded first.
+    /// Stations in the order of their first sounding.
     known: Vec<Known>,
-    /// The least SINR at which a rate is used, of those that were asked for.
+    /// Least SINR at which each rate is used, for the rates asked for so far.
     needed: Vec<(Rate, Db)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Known {
     station: StationId,
-    /// When it was sounded last, with or without success.
+    /// Instant of the last sounding, successful or not.
     sounded: Instant,
     report: Option<Report>,
-    /// By how much faster its channel changes than the configuration says, estimated from losses:
-    /// 1 at least.
+    /// Factor by which the channel changes faster than configured, estimated from losses; at
+    /// least 1.
     haste: f64,
 }
 
@@ -123,29 +126,30 @@ impl Known {
     }
 }
 
-/// What a station reported.
+/// Report of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Report {
     /// The end of the NDP.
     pub at: Instant,
-    /// SNR of the link then.
+    /// SNR of the link at that instant.
     pub snr: Db,
 }
 
 impl Soundings {
-    /// It was never sounded, or at least `interval` ago.
+    /// Whether the station was never sounded, or `interval` ago or longer.
     pub fn is_due(&self, station: StationId, now: Instant, interval: Duration) -> bool {
         let known = self.known.iter().find(|known| known.station == station);
         known.is_none_or(|known| now.saturating_since(known.sounded) >= interval)
     }
 
-    /// What it reported less than `interval` ago.
+    /// The report of a station, if it is younger than `interval`.
     pub fn fresh(&self, station: StationId, now: Instant, interval: Duration) -> Option<Report> {
         let known = self.known.iter().find(|known| known.station == station)?;
         known.report.filter(|report| now.saturating_since(report.at) < interval)
     }
 
-    /// It was sounded at `now`, and this came of it. It may have come to rest.
+    /// Records a sounding at `now` and its report, if there is one. The estimated speed of the
+    /// channel decreases, because the station may have come to rest.
     fn note(&mut self, station: StationId, now: Instant, report: Option<Report>) {
         match self.known.iter_mut().find(|known| known.station == station) {
             Some(old) => {
@@ -158,21 +162,21 @@ impl Soundings {
         }
     }
 
-    /// This share of its MPDUs in a PPDU was lost: its channel changes faster than was thought, or
-    /// slower again. Also a PPDU that nobody answered counts, which may have collided.
+    /// Updates the estimated speed of a station's channel from the share of MPDUs lost in a PPDU.
+    /// PPDUs without any answer count as well, although they may have collided.
     fn learn(&mut self, station: StationId, lost: f64) {
         if let Some(known) = self.known.iter_mut().find(|known| known.station == station) {
             known.learn(lost - LOSS_EXPLAINED);
         }
     }
 
-    /// See [`Known::haste`].
+    /// See [`Known::haste`] for the meaning.
     fn haste(&self, station: StationId) -> f64 {
         let known = self.known.iter().find(|known| known.station == station);
         known.map_or(1.0, |known| known.haste)
     }
 
-    /// What it reported is of no use.
+    /// Discards the report of a station.
     pub(super) fn spoil(&mut self, station: StationId) {
         let known = self.known.iter_mut().find(|known| known.station == station);
         if let Some(known) = known {
@@ -181,69 +185,69 @@ impl Soundings {
     }
 }
 
-/// A sounding exchange. The [`Exchange`](super::content::Exchange) of its station has its
-/// access category.
+/// A sounding exchange. The [`Exchange`](super::content::Exchange) of its station has its access
+/// category.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sounding {
     pub step: Step,
-    /// The NDP Announcement: rate, length, duration.
+    /// Rate, length and duration of the NDP Announcement.
     announcement: (Rate, u32, Duration),
-    /// The NDP: the rate that its header is decoded and recorded at, duration.
+    /// Rate at which the header of the NDP is decoded and recorded, and the duration of the NDP.
     ndp: (Rate, Duration),
-    /// Of HE with several stations: the BFRP Trigger frame, and the PPDUs it asks for.
+    /// BFRP Trigger frame and the PPDUs that it solicits, in HE with several stations.
     triggered: Option<TriggeredReports>,
     /// The end of the exchange, if all reports come.
     until: Instant,
     /// The end of the NDP.
     measured_at: Instant,
-    /// Trigger-based PPDUs that have not ended.
+    /// Number of trigger-based PPDUs that have not ended.
     answers_due: usize,
     users: Vec<Sounded>,
 }
 
-/// What the access point sends next.
+/// Next frame of the access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Announcement,
     Ndp,
-    /// BFRP Trigger frame.
+    /// The BFRP Trigger frame.
     Trigger,
-    /// Beamforming Report Poll to this user; 0 is asked by the NDP itself.
+    /// A Beamforming Report Poll to this user; the NDP itself asks user 0.
     Poll(usize),
 }
 
-/// Reports in HE trigger-based PPDUs, and the Trigger frame.
+/// Reports in HE trigger-based PPDUs, with the Trigger frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct TriggeredReports {
-    /// Rate, length, duration.
+    /// Rate, length and duration of the Trigger frame.
     trigger: (Rate, u32, Duration),
-    /// Of the PPDUs, to the end of the HE-LTFs.
+    /// Duration of the PPDUs' preamble, to the end of the HE-LTFs.
     header: Duration,
     duration: Duration,
     guard_interval: HeGuardInterval,
-    /// What they are overheard at.
+    /// Rate at which third parties decode HE-SIG-A.
     rate: Rate,
 }
 
-/// A station that is sounded.
+/// A station in a sounding exchange.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sounded {
     station: StationId,
     feedback: Feedback,
-    /// Its report: rate, length of the PSDU, duration.
+    /// Rate, PSDU length and duration of its report.
     report: (Rate, u32, Duration),
     /// The RU of a trigger-based PPDU.
     ru: Option<Ru>,
-    /// The Beamforming Report Poll: rate, duration.
+    /// Rate and duration of the Beamforming Report Poll.
     poll: (Rate, Duration),
-    /// It decoded the NDP Announcement.
+    /// Whether it decoded the NDP Announcement.
     is_announced: bool,
     /// SNR of the NDP, if it measured it.
     measured: Option<Db>,
     is_reported: bool,
 }
 
-/// Whether a station can have its configuration.
+/// Checks the MU-MIMO configuration of a station.
 pub(super) fn check(station: &StationConfig) -> Result<(), CellError> {
     let Some(config) = &station.mu_mimo else { return Ok(()) };
     let capabilities = &station.capabilities;
@@ -267,9 +271,9 @@ pub(super) fn check(station: &StationConfig) -> Result<(), CellError> {
     }
 }
 
-/// The MPDUs of a report of so many octets, of HE or of VHT: Action No Ack frames with category,
-/// action and MIMO Control (3 octets in VHT, 5 in HE), several if one is too short for it. It is
-/// received as a whole, or not at all.
+/// Lengths of the MPDUs of a report of this many octets. HE and VHT use Action No Ack frames with
+/// category, action and MIMO Control (3 octets in VHT, 5 in HE), several if one is too short for
+/// the report. The report is received as a whole, or not at all.
 pub(super) fn report_mpdus(is_he: bool, report: u32) -> impl ExactSizeIterator<Item = u32> {
     let around = 24 + 2 + if is_he { 5 } else { 3 } + sizes::FCS;
     let most = sizes::VHT_MPDU_MAX - around;
@@ -277,7 +281,7 @@ pub(super) fn report_mpdus(is_he: bool, report: u32) -> impl ExactSizeIterator<I
     (0..segments).map(move |segment| around + (report - segment * most).min(most))
 }
 
-/// Octets of their PSDU.
+/// Length of their PSDU in octets.
 fn report_psdu(is_he: bool, report: u32) -> u32 {
     let mpdus = report_mpdus(is_he, report);
     let last = mpdus.len().saturating_sub(1);
@@ -293,8 +297,8 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// 24 octets of header, 2 of category and action, 3 or 5 of control, 4 of FCS; MPDUs of up to
-    /// 11 454.
+    /// A segment has 24 octets of header, 2 of category and action, 3 or 5 of control, 4 of FCS, in
+    /// MPDUs of up to 11 454.
     #[test]
     fn long_reports_have_segments() {
         let of = |is_he, report| report_mpdus(is_he, report).collect::<Vec<u32>>();

@@ -1,14 +1,14 @@
 //! Downlink OFDMA (IEEE 802.11ax-2021, 26.5.1): an HE MU PPDU from the access point to several
-//! stations, each on a resource unit of its own, and their acknowledgements. Here: the
-//! configuration, the state of such an exchange, and how long its parts take (27.4.3). With
-//! MU-MIMO, also of 802.11ac, all have the whole channel; whom that is for is in
-//! [`mu_mimo`](super::mu_mimo).
-//! `build` says who gets what, `exchange` what happens on the air.
+//! stations, each on its resource unit, and their acknowledgements. This module holds the
+//! configuration, the state of such an exchange, and the durations of its parts (27.4.3). With
+//! MU-MIMO, also of 802.11ac, each station gets the whole channel; [`mu_mimo`](super::mu_mimo)
+//! chooses the stations. `build` distributes data and resource units, `exchange` performs the
+//! exchange on the air.
 //!
-//! All RUs of a PPDU have one size, as many as fill the channel; the PSDUs of the access
-//! category that gained the channel are its only ones. Left out: MU-MIMO within an
-//! RU, RUs of several sizes, preamble puncturing, MU-RTS, several access categories in
-//! a PPDU, acknowledgement by TRS Control and Multi-STA Block Ack. Lengths are in bytes.
+//! All RUs of a PPDU have one size, and as many are used as fill the channel. A PPDU carries only
+//! PSDUs of the access category that gained the channel. Left out: MU-MIMO within an RU, RUs of
+//! several sizes, preamble puncturing, MU-RTS, several access categories in a PPDU, acknowledgement
+//! by TRS Control and Multi-STA Block Ack. Lengths are in bytes.
 
 mod build;
 mod exchange;
@@ -30,27 +30,27 @@ pub(super) use build::{Candidate, Whom};
 use lasthop_units::{Bitrate, Db, Duration, Instant};
 pub(super) use record::NEXT_TO_IT;
 
-/// How an access point sends to several stations at once.
+/// Configuration of transmissions to several stations at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfdmaConfig {
-    /// Most stations in a PPDU, 2 to 74. There are as many as equal RUs can serve: at 80 MHz
-    /// 2, 4, 8, 16 or 37.
+    /// Limit of stations in a PPDU, 2 to 74. The number of equal RUs limits them further: at 80 MHz
+    /// to 2, 4, 8, 16 or 37.
     pub stations_max: u8,
-    /// How the stations acknowledge.
+    /// Kind of acknowledgement.
     pub acknowledgement: OfdmaAcknowledgement,
-    /// Guard interval and HE-LTFs of HE MU PPDUs, one that they have
-    /// ([`HeGuardInterval::is_of_multi_user`]). What answers a Trigger frame has 3.2 us if
-    /// these have, else 1.6 us.
+    /// Guard interval and HE-LTFs of HE MU PPDUs; must be one that they have
+    /// ([`HeGuardInterval::is_of_multi_user`]). Answers to a Trigger frame have 3.2 us if HE MU
+    /// PPDUs do, otherwise 1.6 us.
     pub guard_interval: HeGuardInterval,
-    /// Uplink OFDMA, with as many stations at most; downlink only if `None`.
+    /// Uplink OFDMA, limited to the same number of stations; downlink only if `None`.
     pub uplink: Option<UplinkConfig>,
 }
 
-/// How stations acknowledge an HE MU PPDU (IEEE 802.11ax-2021, 26.4.4).
+/// Kinds of acknowledgement of an HE MU PPDU (IEEE 802.11ax-2021, 26.4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfdmaAcknowledgement {
-    /// One after the other: the first answers with a Block Ack, each of the others is sent a
-    /// Block Ack Request.
+    /// One after the other: the first station answers with a Block Ack, and each of the others
+    /// answers a Block Ack Request.
     BlockAckRequest,
     /// Together, in trigger-based PPDUs: an MU-BAR Trigger frame follows the PPDU.
     MuBlockAckRequest,
@@ -58,36 +58,36 @@ pub enum OfdmaAcknowledgement {
     Aggregated,
 }
 
-/// An exchange with several stations. The [`Exchange`] of its station is that with the first
-/// of them, or with the one that is sent a Block Ack Request.
+/// An exchange with several stations. The [`Exchange`] of its station is that with the first of
+/// them, or with the one that receives a Block Ack Request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MultiUser {
     pub acknowledgement: OfdmaAcknowledgement,
     pub phase: Phase,
-    /// Of the HE MU PPDU, to the end of the HE-LTFs.
+    /// Duration of the HE MU PPDU's preamble, to the end of the HE-LTFs.
     pub header: Duration,
     pub duration: Duration,
-    /// What it is overheard at: HE-SIG-A's modulation and code.
+    /// Rate at which third parties decode HE-SIG-A.
     pub rate: Rate,
-    /// From the end of the PPDU to that of the last Block Ack, if all come.
+    /// Time from the end of the PPDU to that of the last Block Ack, if all arrive.
     pub acknowledged_in: Duration,
     /// The end of the exchange.
     pub until: Instant,
-    /// The trigger-based PPDUs, if there are such.
+    /// The trigger-based PPDUs, if there are any.
     pub triggered: Option<Triggered>,
-    /// Trigger-based PPDUs that have not ended.
+    /// Number of trigger-based PPDUs that have not ended.
     pub answers_due: usize,
     pub users: Vec<User>,
 }
 
-/// What the access point sends next.
+/// Next frame of the access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The HE MU PPDU.
     Data,
-    /// The Trigger frame behind it.
+    /// The Trigger frame after it.
     Trigger,
-    /// A Block Ack Request to this user; 0 is asked by the PPDU itself.
+    /// A Block Ack Request to this user; the PPDU itself asks user 0.
     Requests(usize),
 }
 
@@ -97,49 +97,49 @@ pub(super) struct Triggered {
     pub header: Duration,
     pub duration: Duration,
     pub guard_interval: HeGuardInterval,
-    /// What they are overheard at.
+    /// Rate at which third parties decode HE-SIG-A.
     pub rate: Rate,
-    /// The Trigger frame, if it is a PPDU of its own: its rate, length and duration.
+    /// Rate, length and duration of the Trigger frame, if that is a separate PPDU.
     pub trigger: Option<(Rate, u32, Duration)>,
 }
 
-/// What there is for one station.
+/// One user of the PPDU.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct User {
-    /// As if it were alone: peer, MPDUs, the rate that rate control chose, response.
+    /// The user's exchange as if it were alone: peer, MPDUs, the rate from rate control, response.
     pub exchange: Exchange,
     pub mpdus: usize,
-    /// Its part of the tones; none in a VHT MU PPDU.
+    /// The user's resource unit; none in a VHT MU PPDU.
     pub ru: Option<Ru>,
-    /// Where it answers a Trigger frame.
+    /// The resource unit of its answer to a Trigger frame.
     pub answer_ru: Ru,
-    /// Its share of the streams, with MU-MIMO.
+    /// Share of the streams, with MU-MIMO.
     pub beam: Option<Beam>,
-    /// Length of the MPDUs with their delimiters, without what follows the last one.
+    /// Length of the MPDUs with their delimiters, without padding after the last one.
     pub data_bytes: u32,
-    /// From the start of the PPDU to the end of its last MPDU, and to that of its PSDU.
+    /// Time from the start of the PPDU to the end of its last MPDU.
     pub data_end: Duration,
     pub psdu_end: Duration,
-    /// Least length of an A-MPDU subframe.
+    /// Least length of an A-MPDU subframe, in bytes.
     pub spacing_bytes: u32,
-    /// It had its turn to answer.
+    /// Whether its turn to answer has come.
     pub asked: bool,
-    /// What its Block Ack said: bit n is MPDU n.
+    /// Result of its Block Ack: bit n is MPDU n.
     pub acked: Option<Bitmap>,
 }
 
 impl MultiUser {
-    /// What comes next is sent to all, not to one.
+    /// Whether the next frame is for all users, not for one.
     pub fn sends_itself(&self) -> bool {
         matches!(self.phase, Phase::Data | Phase::Trigger)
     }
 
-    /// A station takes part.
+    /// Whether a station takes part.
     pub fn has(&self, station: StationId) -> bool {
         self.place(station).is_some()
     }
 
-    /// Its place among the users.
+    /// Index of a station among the users.
     pub fn place(&self, station: StationId) -> Option<usize> {
         self.users.iter().position(|user| user.exchange.peer == Address::Station(station))
     }
@@ -153,12 +153,12 @@ impl User {
         }
     }
 
-    /// The SNR of its streams where the link has `snr`.
+    /// The SNR of the user's streams when the link has `snr`.
     pub fn snr(&self, snr: Db) -> Db {
         self.beam.map_or(snr, |beam| beam.sinr(snr))
     }
 
-    /// How its Block Ack is sent.
+    /// Rate and duration of its Block Ack.
     pub fn response(&self) -> Expected {
         self.exchange.response.expect("each is asked for a Block Ack")
     }
@@ -170,39 +170,40 @@ impl User {
     }
 }
 
-/// The largest equal RUs that fill a channel for at most `stations` users, and how many there
-/// are; `None` for fewer than two.
+/// The largest equal RUs that fill a channel for at most `stations` users, and their number; `None`
+/// for fewer than two.
 pub(super) fn equal_units(width: ChannelWidth, stations: usize) -> Option<(RuSize, usize)> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
     let fitting = counts.into_iter().filter(|(_, count)| (2..=stations).contains(count));
     fitting.max_by_key(|(_, count)| *count)
 }
 
-/// The largest equal RUs of which a channel has as many as `stations`.
+/// The largest equal RUs of which a channel has at least `stations`.
 pub(super) fn enough_units(width: ChannelWidth, stations: usize) -> Option<RuSize> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(width))));
     let enough = counts.into_iter().filter(|(_, count)| *count >= stations);
     enough.min_by_key(|(_, count)| *count).map(|(size, _)| size)
 }
 
-/// A channel, and how HE MU PPDUs in it are sent.
+/// A channel, and the parameters of HE MU PPDUs in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Channel {
     pub band: Band,
     pub width: ChannelWidth,
     pub guard_interval: HeGuardInterval,
-    /// Guard interval of VHT MU PPDUs, if these are sent in place of HE MU PPDUs.
+    /// Guard interval of VHT MU PPDUs, if these replace HE MU PPDUs.
     pub vht: Option<GuardInterval>,
-    /// The longest nominal packet padding of those who are sent to.
+    /// The longest nominal packet padding among the receivers.
     pub padding: PacketPadding,
-    /// That of the access point, which its Trigger frames have (9.3.1.22: PE Disambiguity and
-    /// Pre-FEC Padding Factor).
+    /// Nominal packet padding of the access point, which its Trigger frames carry (9.3.1.22: PE
+    /// Disambiguity and Pre-FEC Padding Factor).
     pub own_padding: PacketPadding,
 }
 
 impl Channel {
-    /// The HE MU PPDU to these users. HE-SIG-B has the slowest user's MCS, or 5: a choice of
-    /// ours and of ns-3, for a user that cannot read it has no use for the rest.
+    /// Returns the HE MU PPDU to these users. HE-SIG-B has the slowest user's MCS, or 5. Neither
+    /// the standard nor a product determines this; ns-3 chooses the same, because a user that
+    /// cannot decode HE-SIG-B has no use for the rest.
     fn ppdu<'a>(&self, users: &'a [MuUser]) -> MuPpdu<'a> {
         let slowest = users.iter().map(|user| user.mcs).min().unwrap_or(0);
         MuPpdu {
@@ -215,7 +216,7 @@ impl Channel {
         }
     }
 
-    /// From the start of the PPDU to the end of the HE-LTFs.
+    /// Time from the start of the PPDU to the end of the HE-LTFs.
     pub fn header(&self, users: &[MuUser]) -> Duration {
         match self.vht {
             Some(guard_interval) => self.vht_ppdu(users, guard_interval).0,
@@ -223,7 +224,7 @@ impl Channel {
         }
     }
 
-    /// The whole PPDU.
+    /// Duration of the whole PPDU.
     pub fn duration(&self, users: &[MuUser]) -> Duration {
         match self.vht {
             Some(guard_interval) => self.vht_ppdu(users, guard_interval).1,
@@ -231,7 +232,7 @@ impl Channel {
         }
     }
 
-    /// Preamble, and the whole, of a VHT MU PPDU to these users.
+    /// Durations of the preamble, and of the whole, of a VHT MU PPDU to these users.
     fn vht_ppdu(&self, users: &[MuUser], guard_interval: GuardInterval) -> (Duration, Duration) {
         let user = |&MuUser { mcs, streams, psdu_bytes, .. }: &MuUser| VhtMuUser {
             mcs,
@@ -254,7 +255,7 @@ impl Channel {
         }
     }
 
-    /// A symbol by which the PPDU may get longer when all users' codes are known.
+    /// Duration of a symbol, by which the PPDU may become longer when all users' codes are known.
     pub fn symbol(&self) -> Duration {
         match self.vht {
             Some(_) => Duration::ZERO,
@@ -262,18 +263,18 @@ impl Channel {
         }
     }
 
-    /// The same without packet extension, which is behind all that is sent.
+    /// Returns the same channel without packet extension, which follows all data.
     pub fn without_padding(self) -> Self {
         Self { padding: PacketPadding::None, own_padding: PacketPadding::None, ..self }
     }
 
-    /// From the HE-LTFs to the end of the PPDU, if there were one user only.
+    /// Time from the HE-LTFs to the end of the PPDU, for one user alone.
     pub fn data_time(&self, user: &MuUser) -> Duration {
         let alone = core::slice::from_ref(user);
         self.duration(alone) - self.header(alone)
     }
 
-    /// The longest PSDU of up to `bytes_max` that takes `user` at most `time`.
+    /// The longest PSDU of up to `bytes_max` that lasts at most `time` for `user`.
     pub fn psdu_within(&self, user: &MuUser, time: Duration, bytes_max: u32) -> u32 {
         let (mut fits, mut too_long) = (0, bytes_max + 1);
         while too_long - fits > 1 {
@@ -286,7 +287,7 @@ impl Channel {
         fits
     }
 
-    /// Guard interval and HE-LTFs of what answers a Trigger frame (9.3.1.22: 1.6 us at least).
+    /// Guard interval and HE-LTFs of answers to a Trigger frame (9.3.1.22: 1.6 us at least).
     pub fn triggered_guard_interval(&self) -> HeGuardInterval {
         match self.guard_interval {
             HeGuardInterval::Ns3200Ltf4x => HeGuardInterval::Ns3200Ltf4x,
@@ -294,7 +295,7 @@ impl Channel {
         }
     }
 
-    /// Preamble, and the whole, of trigger-based PPDUs from these users.
+    /// Durations of the preamble, and of the whole, of trigger-based PPDUs from these users.
     pub fn triggered(&self, users: &[MuUser]) -> (Duration, Duration) {
         let ppdu = TriggeredPpdu {
             width: self.width,
@@ -305,7 +306,7 @@ impl Channel {
         (ppdu.preamble_and_header(), ppdu.duration(self.band))
     }
 
-    /// A rate of this channel with one stream: of a Block Ack, or what is overheard.
+    /// A rate of this channel with one stream, for a Block Ack or for third parties.
     pub fn rate(&self, mcs: u8, guard_interval: HeGuardInterval) -> Rate {
         if let Some(guard_interval) = self.vht {
             return Rate::Vht { mcs, streams: 1, width: self.width, guard_interval };
@@ -316,11 +317,13 @@ impl Channel {
 
 /// Highest MCS of HE-SIG-B (27.3.11.8).
 const SIGNAL_B_MCS_MAX: u8 = 5;
-/// Highest MCS of a Block Ack in a trigger-based PPDU: as robust as a control response at
-/// 48 Mb/s. A slower one has the MCS of the data. The access point's choice, as in ns-3.
+/// Highest MCS of a Block Ack in a trigger-based PPDU: as robust as a control response at 48 Mb/s.
+/// The MCS of the data applies if it is slower. The choice is the access point's, and the same as
+/// in ns-3.
 pub(super) const BLOCK_ACK_MCS_MAX: u8 = 5;
 
-/// A Block Ack in a trigger-based PPDU: with a delimiter, as every MPDU of HE PPDUs (10.12.7).
+/// Length of a Block Ack in a trigger-based PPDU: with a delimiter, like every MPDU of HE PPDUs
+/// (10.12.7).
 const fn triggered_block_ack(bits: u16) -> u32 {
     sizes::AMPDU_DELIMITER + sizes::block_ack(bits)
 }

@@ -1,11 +1,11 @@
-//! The two NAVs of an HE station (IEEE 802.11ax-2021, 26.2.4), and of which set a frame is that
-//! a station decodes (26.2.2).
+//! The two NAVs of an HE station (IEEE 802.11ax-2021, 26.2.4), and the set to which a station
+//! assigns a frame that it decodes (26.2.2).
 //!
-//! A frame of the station's own set goes to the intra-BSS NAV, one of another set, or of which a
-//! receiver cannot tell, to the basic NAV. A station contends when both are over. An RTS of the
-//! station that set the intra-BSS NAV, and a Trigger frame, are answered if the basic NAV is over.
-//! They are kept only where that matters: contention has their maximum. An independent cell's
-//! control frames name no access point, so nobody can tell of which set they are. Left out: the
+//! A frame of the station's own set updates the intra-BSS NAV. A frame of another set, or of an
+//! unknown one, updates the basic NAV. A station contends when both are over. A station answers an
+//! RTS of the holder of the intra-BSS NAV, and a Trigger frame, if the basic NAV is over. The two
+//! are stored only where the difference matters; contention uses their maximum. The control frames
+//! of an independent cell name no access point, so their set is unknown to receivers. Left out: the
 //! NAV of a PPDU of which only HE-SIG-A is decoded, unless it is for several stations.
 
 use super::Cell;
@@ -16,7 +16,7 @@ use crate::station::{Address, BssId, StationId};
 use alloc::vec::Vec;
 use lasthop_units::Instant;
 
-/// The NAVs of a station, and who set the one of its own set.
+/// The NAVs of a station, and the holder of the intra-BSS NAV.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub(super) struct Navs {
     pub basic: Instant,
@@ -25,17 +25,17 @@ pub(super) struct Navs {
     holder: Option<StationId>,
 }
 
-/// Of which set a receiver takes a frame to be.
+/// Set to which a receiver assigns a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Own,
     Other,
-    /// It cannot tell.
+    /// The receiver cannot determine the set.
     Unknown,
 }
 
 impl Navs {
-    /// By station; empty where nobody asks which of the two NAVs is set.
+    /// Returns the NAVs of each station; empty if the two NAVs never differ in effect.
     pub fn of(config: &CellConfig, has_uplink: bool, sets: usize) -> Vec<Self> {
         let is_any = |is: fn(&StationConfig) -> bool| config.stations.iter().any(is);
         let matters = has_uplink && sets > 1
@@ -47,7 +47,7 @@ impl Navs {
         }
     }
 
-    /// A frame of that origin was decoded, which reserves the medium until `flight` says.
+    /// Updates a NAV after a decoded frame of that origin, with the reservation of `flight`.
     pub fn update(&mut self, flight: &Flight, origin: Origin) {
         let until = flight.reserves_until;
         if origin != Origin::Own {
@@ -73,8 +73,8 @@ impl Navs {
         self.basic <= now && (self.intra <= now || self.holder == Some(sender))
     }
 
-    /// Of which set a station of `set` takes a frame to be that it decodes, or a PPDU of whose
-    /// header alone it decodes something.
+    /// The set to which a station of `set` assigns a frame that it decodes, or a PPDU of which it
+    /// decodes part of the header.
     pub fn origin(
         &self,
         (set, theirs): (BssId, BssId),
@@ -103,7 +103,7 @@ impl Navs {
     }
 }
 
-/// Of which set a station of `set` takes an HE PPDU to be, by its colour.
+/// The set to which a station of `set` assigns an HE PPDU by its colour.
 pub(super) fn by_colour((set, theirs): (BssId, BssId), sets: &[BssFacts]) -> Origin {
     match [set, theirs].map(|set| sets[set.index()].colour) {
         [0, _] | [_, 0] => Origin::Unknown,
@@ -113,14 +113,14 @@ pub(super) fn by_colour((set, theirs): (BssId, BssId), sets: &[BssFacts]) -> Ori
 }
 
 impl Cell {
-    /// Whether `receiver` answers an RTS of `sender` that it decoded, as far as its NAV goes.
+    /// Whether the NAVs of `receiver` permit an answer to a decoded RTS of `sender`.
     pub(super) fn may_clear(&self, receiver: StationId, sender: StationId) -> bool {
         let allows = |navs: &Navs| navs.allows(sender, self.now);
         !self.contention.is_reserved(receiver, self.now)
             || self.navs.get(receiver.index()).is_some_and(allows)
     }
 
-    /// What the station heard before it left the channel is over.
+    /// Clears the NAVs of a station that leaves the channel.
     pub(super) fn forget_navs(&mut self, station: StationId) {
         if let Some(navs) = self.navs.get_mut(station.index()) {
             *navs = Navs::default();

@@ -1,8 +1,8 @@
-//! For how long a station occupies the air with exchanges that are all alike: TXTIME of the
-//! data PPDU and of its response (IEEE 802.11-2020, 15.3.3, 16.3.4, 17.4.3, 19.4.3, 21.4.3;
-//! IEEE 802.11ax-2021, 27.4.3), and that of a beacon. Counted is the time in which a PPDU is
-//! on the air, as in [`StationStats::airtime`](crate::stats::StationStats::airtime): not the
-//! SIFS before a response. Leaves out RTS/CTS, A-MSDUs, and what a TXOP limit cuts.
+//! Air time of a station whose exchanges are all alike: TXTIME of the data PPDU and of its response
+//! (IEEE 802.11-2020, 15.3.3, 16.3.4, 17.4.3, 19.4.3, 21.4.3; IEEE 802.11ax-2021, 27.4.3), and that
+//! of a beacon. Only the time in which a PPDU is on the air counts, as in
+//! [`StationStats::airtime`](crate::stats::StationStats::airtime), not the SIFS before a response.
+//! Left out: RTS/CTS, A-MSDUs, TXOP limits.
 
 use super::bss;
 use super::config::CellConfig;
@@ -17,24 +17,23 @@ use lasthop_units::Duration;
 pub struct SteadyExchange {
     /// Packets in the data PPDU, one in each MPDU.
     pub packets: u16,
-    /// How long the data PPDU lasts.
+    /// Duration of the data PPDU.
     pub data: Duration,
-    /// How long the Ack or Block Ack lasts.
+    /// Duration of the Ack or Block Ack.
     pub response: Duration,
-    /// From the end of the one exchange to the beginning of the next one of the same access
-    /// category while nobody else sends, in the mean: SIFS before the response, AIFS, and half
-    /// of the smallest contention window.
+    /// Mean time without a PPDU in each exchange, while no other station sends: SIFS before the
+    /// response, AIFS, and half of the smallest contention window.
     pub gap: Duration,
 }
 
 impl SteadyExchange {
-    /// The time of an exchange in which a PPDU is on the air.
+    /// Time of an exchange in which a PPDU is on the air.
     pub fn airtime(&self) -> Duration {
         self.data + self.response
     }
 
-    /// The share of the time in which a PPDU is on the air while a station that is alone sends
-    /// one exchange after the other; above zero and below one.
+    /// Highest possible share of time with a PPDU on the air: that of a single station with one
+    /// exchange after the other; above 0 and below 1.
     pub fn busy_max(&self) -> f64 {
         let airtime = self.airtime().as_secs_f64();
         airtime / (airtime + self.gap.as_secs_f64())
@@ -42,10 +41,10 @@ impl SteadyExchange {
 }
 
 impl CellConfig {
-    /// The exchange of best effort data in which `from` sends packets of `packet_bytes`, IP
-    /// header included, at `rate` to a station with its own capabilities: as many as the data
-    /// PPDU takes within `duration_max`, within the limits of the standard and of its own
-    /// aggregation, and one in any case.
+    /// Returns the exchange of best effort data in which `from` sends packets of `packet_bytes`, IP
+    /// header included, at `rate` to a station with the same capabilities. The data PPDU takes as
+    /// many packets as fit into `duration_max`, the limits of the standard, and the station's
+    /// aggregation, but at least one.
     pub fn steady_exchange(
         &self,
         from: StationId,
@@ -90,7 +89,7 @@ impl CellConfig {
         }
     }
 
-    /// How long a beacon of this access point lasts, at the lowest basic rate.
+    /// Duration of a beacon of this access point, at the lowest basic rate.
     pub fn beacon_airtime(&self, access_point: StationId) -> Duration {
         let capabilities = &self.stations[access_point.index()].capabilities;
         let mut rates = Rates::new(self);
@@ -111,9 +110,9 @@ mod tests {
         CellConfig::new(standard, band, alloc::vec![station], alloc::vec::Vec::new())
     }
 
-    /// MCS 7 of one stream at 20 MHz has 260 bits a symbol. 16 + 8 * 1538 + 6 bits are 48 of
-    /// them behind 36 us; 16 + 8 * (9 * 1544 + 1542) + 6 are 476. Responses at 24 Mb/s: an Ack of
-    /// 14 bytes lasts 28 us, a Block Ack of 32 bytes 32 us.
+    /// MCS 7 of one stream at 20 MHz has 260 bits a symbol. After 36 us, 16 + 8 * 1538 + 6 bits
+    /// take 48 symbols, and 16 + 8 * (9 * 1544 + 1542) + 6 bits take 476. At 24 Mb/s an Ack of 14
+    /// bytes lasts 28 us, a Block Ack of 32 bytes 32 us.
     #[test]
     fn by_hand_from_the_clauses() {
         let us = Duration::from_micros;
@@ -137,7 +136,7 @@ mod tests {
         assert_eq!(cell.beacon_airtime(StationId(0)), us(20 + 4 * u64::from(symbols)));
     }
 
-    /// Nothing is aggregated before 802.11n: 17.4.3.
+    /// Before 802.11n there is no aggregation: 17.4.3.
     #[test]
     fn without_block_ack_there_is_one_packet() {
         let rate = Rate::Ofdm(OfdmRate::Mbps54);

@@ -1,12 +1,13 @@
-//! Operating modes: a station that says it receives fewer streams or in less of the channel than it
-//! can (IEEE 802.11-2020, 11.40; IEEE 802.11ax-2021, 26.9), as phones do to save power.
+//! Operating modes: a station announces that it receives fewer streams or a narrower channel than
+//! it can (IEEE 802.11-2020, 11.40; IEEE 802.11ax-2021, 26.9), as phones do to save power.
 //!
-//! It says so when it associates, and by a frame while the cell runs: an Operating Mode
-//! Notification (9.6.22.4), or between two HE stations a QoS Null frame with an OM Control
-//! subfield (IEEE 802.11ax-2021, 9.2.4.6a.2). The access point goes by it from when it has
-//! received the frame, the station from its Ack: until then it receives what it did before. What
-//! was given up is said again after the next beacon. Left out: modes of access points, OM Control
-//! in frames with data, SM power save and channel widths of 802.11n.
+//! The station announces its mode when it associates, and by a frame while the cell runs: an
+//! Operating Mode Notification (9.6.22.4), or between two HE stations a QoS Null frame with an OM
+//! Control subfield (IEEE 802.11ax-2021, 9.2.4.6a.2). The access point applies the mode when it
+//! receives the frame, the station when it receives the Ack; until then the station receives with
+//! its former mode. A notification that was given up is repeated after the next beacon. Left out:
+//! modes of access points, OM Control in frames with data, SM power save and channel widths of
+//! 802.11n.
 
 use super::config::{CellConfig, Role, StationConfig};
 use super::content::{Action, Management};
@@ -21,22 +22,22 @@ use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Instant, SeqNo12};
 
-/// What a station uses of what it can.
+/// Subset of its capabilities that a station uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperatingMode {
-    /// The widest PPDU that it receives and sends: around its primary 20 MHz.
+    /// Width of the widest PPDU that it receives and sends, around its primary 20 MHz.
     pub width: ChannelWidth,
-    /// Most spatial streams that it receives, 1 to 8 (Rx NSS).
+    /// Limit of spatial streams that it receives, 1 to 8 (Rx NSS).
     pub receive_streams: u8,
-    /// Most that it sends, 1 to 8 (Tx NSTS).
+    /// Limit of spatial streams that it sends, 1 to 8 (Tx NSTS).
     pub transmit_streams: u8,
-    /// It answers Trigger frames that ask for data or for how much it has (UL MU Data Disable is
-    /// 0). Only an HE station can say otherwise.
+    /// Whether the station answers Trigger frames that solicit data or buffer status (UL MU Data
+    /// Disable is 0). Only an HE station can clear it.
     pub uplink_ofdma: bool,
 }
 
 impl OperatingMode {
-    /// All that a station can.
+    /// Returns the mode that uses all capabilities of a station.
     pub fn of(capabilities: &Capabilities) -> Self {
         let streams = capabilities.streams();
         Self {
@@ -47,8 +48,8 @@ impl OperatingMode {
         }
     }
 
-    /// A station with these capabilities can have it: it is one of 802.11ac or 802.11ax, and
-    /// Trigger frames are for the latter.
+    /// Whether a station with these capabilities can have the mode: the station is of 802.11ac or
+    /// 802.11ax, and only the latter answers Trigger frames.
     pub fn is_of(&self, capabilities: &Capabilities) -> bool {
         let streams = 1..=capabilities.streams();
         has_modes(capabilities)
@@ -59,21 +60,20 @@ impl OperatingMode {
     }
 }
 
-/// It knows what an operating mode is.
+/// Whether these capabilities include operating modes.
 fn has_modes(capabilities: &Capabilities) -> bool {
     (capabilities.is_vht() || capabilities.is_he()) && capabilities.qos
 }
 
-/// A station with its own capabilities has operating modes under its access point, with theirs:
-/// both know what that is. In an independent cell nobody is an access point.
+/// Whether a station with its own capabilities has operating modes under an access point with
+/// theirs: both must support them. An independent cell has no access point in this sense.
 fn has_modes_under(own: &Capabilities, theirs: &Capabilities, independent: bool) -> bool {
     !independent && has_modes(own) && has_modes(theirs)
 }
 
 impl CellConfig {
-    /// Whether a station may notify its access point of an [`OperatingMode`]: it is not the access
-    /// point itself, both are of 802.11ac or 802.11ax with QoS frames, and the cell is not an
-    /// independent one.
+    /// Whether a station may notify its access point of an [`OperatingMode`]: it is a client, both
+    /// are of 802.11ac or 802.11ax with QoS frames, and the cell is not an independent one.
     pub fn has_operating_modes(&self, station: StationId) -> bool {
         let own = &self.stations[station.index()];
         let is_its =
@@ -86,21 +86,21 @@ impl CellConfig {
     }
 }
 
-/// What a station knows of modes, its own and others'.
+/// A station's knowledge of modes, its own and those of others.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct Modes {
-    /// As its access point knows it; `None`: all that it can.
+    /// Own mode as its access point knows it; all capabilities if `None`.
     own: Option<OperatingMode>,
-    /// Of those that notified this one.
+    /// Modes of peers that notified this station.
     peers: Vec<(StationId, OperatingMode)>,
-    /// Of the last notification.
+    /// Sequence number of the last notification.
     sequence: SeqNo12,
-    /// The last one was given up.
+    /// Whether the last notification was given up.
     is_untold: bool,
 }
 
 impl Modes {
-    /// Of a station that associates with this mode.
+    /// Returns the state of a station that associates with this mode.
     pub fn associated(own: Option<OperatingMode>) -> Self {
         Self { own, ..Self::default() }
     }
@@ -111,7 +111,7 @@ impl Modes {
 }
 
 impl Station {
-    /// What it sends to `peer` with, as far as it knows.
+    /// Capabilities that it shares with `peer`, as far as it knows.
     pub fn shared_with(&self, settings: &Settings, peer: StationId) -> Capabilities {
         let (own, (_, theirs)) = (&self.config.capabilities, &settings.peers[peer.index()]);
         let Some(modes) = &self.modes else { return own.shared_with(theirs) };
@@ -122,12 +122,12 @@ impl Station {
         own.shared_with(theirs_now.as_ref().unwrap_or(theirs))
     }
 
-    /// It notifies `peer` by an OM Control subfield.
+    /// Whether it notifies `peer` by an OM Control subfield.
     pub fn says_by_control(&self, settings: &Settings, peer: StationId) -> bool {
         self.config.capabilities.is_he() && settings.peers[peer.index()].1.is_he()
     }
 
-    /// What `peer` or this station said holds from now on.
+    /// Applies a changed mode of `peer`, or of this station, from now on.
     fn renew_originators(&mut self, cx: &mut Context<'_>, peer: StationId) {
         let shared = self.shared_with(cx.settings, peer);
         let rates = RateSet::new(shared.rates.iter().copied());
@@ -145,15 +145,16 @@ impl Station {
     }
 }
 
-/// Notifications go ahead of data, as frames about absences do.
+/// Access category of notifications: they precede data, like frames about absences.
 const NOTIFICATION: usize = AccessCategory::Voice.index();
 
 impl Cell {
-    /// From `now` on a station shall have another mode: it notifies its access point.
+    /// Requests another mode of a station from `now` on: the station notifies its access point.
     ///
     /// # Errors
-    /// If it is the access point, or has not what the mode says ([`OperatingMode::is_of`]), if
-    /// its access point knows no modes or would share no rate with it.
+    /// Returns an error for an access point, for a mode beyond the station's capabilities
+    /// ([`OperatingMode::is_of`]), and if the access point does not support modes or would share no
+    /// rate with the station.
     pub fn change_operating_mode(
         &mut self,
         now: Instant,
@@ -178,7 +179,7 @@ impl Cell {
         Ok(())
     }
 
-    /// The station notifies its access point of how it operates.
+    /// Queues a notification of the station to its access point.
     fn notify(&mut self, station: StationId) {
         let peer = self.access_point_of(station);
         let state = &mut self.stations[station.index()];
@@ -197,13 +198,13 @@ impl Cell {
         self.wake_to_notify(station);
     }
 
-    /// Whether a frame says what a later one will say otherwise.
+    /// Whether a later frame announces another mode than `frame` does.
     pub(super) fn is_outdated(&self, station: StationId, frame: &Management) -> bool {
         matches!(frame.action, Action::OperatingMode(mode)
             if self.stations[station.index()].config.operating_mode != Some(mode))
     }
 
-    /// `receiver` received the notification of `sender`.
+    /// Applies the notification of `sender` at `receiver`.
     pub(super) fn take_mode(
         &mut self,
         receiver: StationId,
@@ -224,7 +225,7 @@ impl Cell {
         }
     }
 
-    /// The station's notification was acknowledged.
+    /// Handles the acknowledgement of the station's notification.
     pub(super) fn mode_acknowledged(&mut self, station: StationId, mode: OperatingMode) {
         let access_point = self.access_point_of(station);
         let (state, mut cx) = self.at(station);
@@ -233,7 +234,8 @@ impl Cell {
         self.receive_within(station, mode.width);
     }
 
-    /// The station's notification was given up. Its access point may have received it.
+    /// Handles a notification of the station that was given up. The access point may nevertheless
+    /// have received it.
     pub(super) fn mode_given_up(&mut self, station: StationId) {
         if self.settings.beacon_interval.is_none() {
             return self.notify(station);
@@ -242,7 +244,7 @@ impl Cell {
         self.has_untold = true;
     }
 
-    /// A beacon of this access point was sent: those that gave up try again.
+    /// Repeats notifications that were given up, after a beacon of this access point.
     #[cold]
     pub(super) fn notify_again(&mut self, access_point: StationId) {
         self.has_untold = false;
@@ -259,7 +261,7 @@ impl Cell {
         }
     }
 
-    /// What stations said when they associated.
+    /// Applies the modes that stations announced when they associated.
     pub(super) fn begin_modes(&mut self) {
         for index in 0..self.stations.len() {
             let station = StationId(index as u16);
@@ -272,7 +274,7 @@ impl Cell {
         }
     }
 
-    /// PPDUs that are wider are none that the station understands.
+    /// Limits the PPDUs that the station understands to `width`.
     fn receive_within(&mut self, station: StationId, width: ChannelWidth) {
         self.air.receive_within(station, width);
         if let Some(bandwidth) = &mut self.bandwidth {
@@ -280,7 +282,7 @@ impl Cell {
         }
     }
 
-    /// The mode that `station` notified its access point of, if there was one.
+    /// The last mode that `station` notified its access point of, if there was one.
     pub(super) fn known_mode(&self, station: StationId) -> Option<OperatingMode> {
         let access_point = self.access_point_of(station);
         self.stations[access_point.index()].modes.as_ref()?.of_peer(station)

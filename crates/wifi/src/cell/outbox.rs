@@ -1,5 +1,5 @@
-//! What left the cell and waits to be polled: packets that were delivered or given up,
-//! events, and stations whose queues got shorter.
+//! Outputs of the cell that wait to be polled: packets that were delivered or given up, events, and
+//! stations whose queues became shorter.
 
 use super::Output;
 use crate::event::Event;
@@ -14,15 +14,16 @@ pub(super) struct Outbox {
     /// Whether events are kept.
     pub records: bool,
     outputs: VecDeque<Output>,
-    /// How many of these somebody acts on: all but packets that were delivered and are
+    /// Number of these on which a driver acts: all but delivered packets that are
     /// [`Packet::passive`].
     prompt: usize,
     pub events: VecDeque<Event>,
-    /// Stations whose packets got fewer.
+    /// Stations whose number of packets decreased.
     pub room: VecDeque<StationId>,
-    /// Packets with [`Packet::notify`] that their station let go of.
+    /// Packets with [`Packet::notify`] that their station released.
     pub released: VecDeque<Released>,
-    /// What a queue has just dropped; empty between two calls. Kept to save allocations.
+    /// Packets that a queue has just dropped; empty between two calls. The vector is kept to save
+    /// allocations.
     pub dropped: Vec<Packet>,
 }
 
@@ -31,7 +32,7 @@ impl Outbox {
         Self { records, ..Self::default() }
     }
 
-    /// Returns whether everything has been polled.
+    /// Whether everything has been polled.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.outputs.is_empty()
@@ -46,7 +47,7 @@ impl Outbox {
         !self.outputs.is_empty()
     }
 
-    /// Whether there are outputs that somebody acts on.
+    /// Whether there are outputs on which a driver acts.
     #[inline]
     pub fn has_prompt(&self) -> bool {
         self.prompt > 0
@@ -60,7 +61,7 @@ impl Outbox {
         output
     }
 
-    /// Gives the next outputs as long as nobody acts on them, without a copy.
+    /// Passes the next outputs to `take` as long as no driver acts on them, without a copy.
     #[inline]
     pub fn take_passive(&mut self, mut take: impl FnMut(Instant, StationId, &Packet)) {
         let mut number = 0;
@@ -79,14 +80,14 @@ impl Outbox {
         }
     }
 
-    /// Puts out what is no delivery.
+    /// Adds an output other than a delivery.
     pub fn put_out(&mut self, output: Output) {
         debug_assert!(is_prompt(&output), "deliveries go another way");
         self.prompt += 1;
         self.outputs.push_back(output);
     }
 
-    /// `packet` comes out at `station`, once `finish` has completed its delay parts.
+    /// Delivers `packet` at `station`, once `finish` has completed its delay parts.
     #[inline]
     pub fn deliver(
         &mut self,
@@ -106,7 +107,7 @@ impl Outbox {
         }
     }
 
-    /// `station` gives up a packet, which was booked as released already.
+    /// Drops a packet of `station` that was counted as released before.
     pub fn drop_packet(
         &mut self,
         at: Instant,
@@ -120,13 +121,13 @@ impl Outbox {
         }
     }
 
-    /// `station` gives up a packet that it has held until now.
+    /// Drops a packet that `station` has held until now.
     pub fn lose(&mut self, at: Instant, station: StationId, packet: Packet, reason: DropReason) {
         Released::book(&packet, &mut self.released);
         self.drop_packet(at, station, packet, reason);
     }
 
-    /// Gives up the packets that a queue has just dropped.
+    /// Drops the packets that a queue has just dropped.
     #[inline]
     pub fn lose_dropped(&mut self, at: Instant, station: StationId, reason: DropReason) {
         if !self.dropped.is_empty() {
@@ -144,7 +145,7 @@ impl Outbox {
     }
 }
 
-/// Whether somebody acts on it.
+/// Whether a driver acts on an output.
 #[inline]
 fn is_prompt(output: &Output) -> bool {
     !matches!(output, Output::Delivered { packet, .. } if packet.passive)

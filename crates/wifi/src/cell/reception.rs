@@ -1,5 +1,5 @@
-//! What receivers make of a PPDU when it ends: losses, responses, delivery in
-//! order, NAV and EIFS (IEEE 802.11-2020, 10.3.2, 10.25.6).
+//! Reception of a PPDU at its end: losses, responses, delivery in order, NAV and EIFS (IEEE
+//! 802.11-2020, 10.3.2, 10.25.6).
 
 use super::arrival::Arrival;
 use super::content::{Action, Content, Exchange, Management};
@@ -28,10 +28,10 @@ pub(super) struct Taken<'a> {
     pub edcaf: usize,
     /// Indices of these MPDUs among the pending ones.
     pub mpdus: Range<usize>,
-    /// Bit n: pending MPDU n was decoded.
+    /// Decoded MPDUs: bit n is pending MPDU n.
     pub decoded: &'a Bitmap,
-    /// Where the first of them begins, if each is taken in at the end of its
-    /// subframe; all are now if there is none.
+    /// Position of the first of them, if each is processed at the end of its subframe; `None` if
+    /// all are processed now.
     pub subframes: Option<Subframes>,
 }
 
@@ -125,7 +125,7 @@ impl Cell {
         }
     }
 
-    /// After SIFS, `station` goes on with `sequel`.
+    /// Lets `station` perform `sequel` SIFS from now.
     pub(super) fn follow(&mut self, station: StationId, sequel: Sequel) {
         let at = self.now + self.settings.timing.sifs;
         if let Sequel::Response { duration, .. } = sequel {
@@ -148,7 +148,7 @@ impl Cell {
         self.follow(receiver, sequel);
     }
 
-    /// Returns whether `receiver` was away when the PPDU began.
+    /// Whether `receiver` was away when the PPDU began.
     pub(super) fn is_missed(&self, flight: &Flight, receiver: StationId) -> bool {
         flight.start < self.stations[receiver.index()].deaf_until
     }
@@ -165,8 +165,8 @@ impl Cell {
         happens(stream, header) && happens(stream, body)
     }
 
-    /// Which MPDUs of a payload `receiver` decodes: bit n is MPDU n. `None` if
-    /// it did not even get the PPDU's header.
+    /// The MPDUs of a payload that `receiver` decodes: bit n is MPDU n. `None` if it does not even
+    /// decode the PPDU's header.
     pub(super) fn decode(
         &mut self,
         flight: &Flight,
@@ -194,7 +194,7 @@ impl Cell {
         Some(decoded)
     }
 
-    /// The SNR of a PPDU whose preamble and header `receiver` decodes.
+    /// Draws whether `receiver` decodes the preamble and header of a PPDU; returns its SNR if so.
     pub(super) fn receive_header(&mut self, flight: &Flight, receiver: StationId) -> Option<Db> {
         match self.is_missed(flight, receiver) {
             true => None,
@@ -202,7 +202,7 @@ impl Cell {
         }
     }
 
-    /// Whether `receiver` decodes an MPDU that was on the air during `span`.
+    /// Draws whether `receiver` decodes an MPDU that was on the air during `span`.
     pub(super) fn receive_mpdu(
         &mut self,
         flight: &Flight,
@@ -347,8 +347,8 @@ impl Cell {
         }
     }
 
-    /// Promiscuous stations of the same set deliver what they decode of it, as the receiver
-    /// would.
+    /// Delivers the packets of a PPDU that promiscuous stations of the same set decode, as at the
+    /// receiver.
     fn overhear_packets(
         &mut self,
         flight: &Flight,
@@ -379,9 +379,9 @@ impl Cell {
         }
     }
 
-    /// Does what [`Cell::take_in`] does, in less time, for the usual case: one MPDU of a PPDU
-    /// that began at `start`, decoded at `now`, with the next sequence number, while nothing
-    /// is buffered and no events are recorded. Otherwise returns `false` and has no effect.
+    /// Does what [`Cell::take_in`] does, in less time, for the usual case: one MPDU of a PPDU that
+    /// began at `start`, decoded at `now`, with the next sequence number, while nothing is buffered
+    /// and no events are recorded. Otherwise returns `false` and has no effect.
     pub(super) fn take_next(
         &mut self,
         &Arrival { sender, receiver, edcaf, originator, .. }: &Arrival,
@@ -411,9 +411,8 @@ impl Cell {
         true
     }
 
-    /// Gives the decoded ones of some MPDUs to their recipient, and reports
-    /// the erroneous ones where that matters: each at the end of its subframe,
-    /// or all now.
+    /// Passes the decoded MPDUs of a PPDU to their recipient, and reports erroneous ones to pseudo
+    /// retry-out: each at the end of its subframe, or all now.
     pub(super) fn take_in(
         &mut self,
         flight: &Flight,
@@ -514,7 +513,7 @@ impl Cell {
         self.watch_gap(receiver, sender.index() * 4 + edcaf);
     }
 
-    /// What the response says of the first `mpdus` pending MPDUs.
+    /// Returns which of the first `mpdus` pending MPDUs the response acknowledges.
     pub(super) fn acknowledges(
         &mut self,
         (sender, receiver): (StationId, StationId),
@@ -598,7 +597,7 @@ impl Cell {
         self.exchange_succeeded(sender, &Bitmap::EMPTY);
     }
 
-    /// Stations that are not addressed set their NAV, or wait for EIFS.
+    /// Sets the NAV of stations that are not addressed, or lets them wait for EIFS.
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.settings.extended_space;
         let Self { air, contention, navs, .. } = self;
@@ -618,7 +617,8 @@ impl Cell {
         });
     }
 
-    /// The same where not all who hear it are third parties, or stations have two NAVs.
+    /// Does the same for PPDUs of several stations, and for stations with two NAVs or spatial
+    /// reuse.
     // Where the two are one, listeners to a plain PPDU take half as long again.
     #[inline(never)]
     fn overhear_outside(&mut self, flight: &Flight) {
@@ -693,7 +693,7 @@ impl Cell {
         }
     }
 
-    /// Keeps the list of gaps in step with one reorder buffer.
+    /// Updates the list of gaps after a change of one reorder buffer.
     #[inline]
     fn watch_gap(&mut self, station: StationId, key: usize) {
         let recipient = self.stations[station.index()].recipients.get(key).and_then(Option::as_ref);
@@ -713,14 +713,14 @@ impl Cell {
 }
 
 impl<'a> Taken<'a> {
-    /// The first `mpdus` of an exchange, all taken in now.
+    /// The first `mpdus` of an exchange, all processed now.
     fn together(exchange: &Exchange, mpdus: usize, decoded: &'a Bitmap) -> Self {
         Self { edcaf: exchange.edcaf, mpdus: 0..mpdus, decoded, subframes: None }
     }
 }
 
-/// MPDUs that can be delivered at once are, each at the end of its subframe, or all now. Returns
-/// when the last one was.
+/// Delivers MPDUs that are in order, each at the end of its subframe, or all now. Returns the
+/// instant of the last delivery.
 #[inline(never)]
 fn take_in_order<'a>(
     mpdus: impl Iterator<Item = &'a mut Mpdu>,
@@ -742,8 +742,8 @@ fn take_in_order<'a>(
     now
 }
 
-/// The exchange with several stations that a PPDU belongs to, of the downlink and of the uplink:
-/// who takes part in it is no third party to it.
+/// The exchange with several stations that a PPDU belongs to, in the downlink and in the uplink;
+/// its participants are no third parties to the PPDU.
 fn exchange_of<'a>(
     flight: &Flight,
     stations: &'a [Station],
@@ -764,8 +764,8 @@ fn exchange_of<'a>(
     )
 }
 
-/// Returns whether the frame says nothing of its sender being awake: its power management bit
-/// is set or means nothing (9.2.4.1.7). `saves`: data and management frames have it set.
+/// Whether the frame does not show that its sender is awake: its Power Management bit is set or has
+/// no meaning (9.2.4.1.7). With `saves`, data and management frames have the bit set.
 fn keeps_dozing(content: &Content, saves: bool) -> bool {
     let Content::Management(frame) = content else { return saves };
     match frame.action {

@@ -1,6 +1,6 @@
-//! The recipient's side of what one station receives from one transmitter in one access
-//! category: MPDUs that are decoded, in order or not, duplicates, and MPDUs that pseudo
-//! retry-out gives up (IEEE 802.11-2020, 10.3.2.14 and 10.25.6.6).
+//! The recipient's state for one transmitter in one access category: decoded MPDUs, in order or
+//! not, duplicates, and MPDUs that pseudo retry-out gives up (IEEE 802.11-2020, 10.3.2.14 and
+//! 10.25.6.6).
 
 use super::category_of;
 use super::outbox::Outbox;
@@ -23,7 +23,7 @@ pub(super) struct RecipientState {
     pub block_ack: Option<Recipient>,
     /// Pseudo retry-out of that agreement's MPDUs.
     pub retry_out: Option<PseudoRetryOut>,
-    /// Last sequence number outside of an agreement, by which duplicates are recognised.
+    /// Last sequence number outside of an agreement, for the detection of duplicates.
     pub last: Option<SeqNo12>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct RecipientState {
 pub(super) struct Arrived<'a> {
     /// Instant at which its last bit is received.
     pub now: Instant,
-    /// When its PPDU began.
+    /// Instant at which its PPDU began.
     pub start: Instant,
     pub rate: Rate,
     pub receiver: StationId,
@@ -41,24 +41,24 @@ pub(super) struct Arrived<'a> {
     pub edcaf: usize,
     /// Whether it belongs to a Block Ack agreement.
     pub agreed: bool,
-    /// The absences that its packets may have waited for.
+    /// Absences that its packets may have waited for.
     pub waits: &'a Waits,
 }
 
-/// What pseudo retry-out had to do with an MPDU.
+/// Outcome of pseudo retry-out for an MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Nothing,
-    /// Erroneous, and given up with this reception.
+    /// The MPDU was erroneous, and is given up with this reception.
     GivenUp,
-    /// Received after it was given up, and ignored.
+    /// The MPDU was received after it was given up, and is ignored.
     Ignored,
 }
 
 impl RecipientState {
-    /// What pseudo retry-out says to an MPDU that came in under a Block Ack
-    /// agreement; nothing without either. The sender's word on its content
-    /// stands for what the driver reads in an erroneous frame.
+    /// Returns the decision of pseudo retry-out on an MPDU under a Block Ack agreement; `None`
+    /// without pseudo retry-out or agreement. The content is that which the sender knows, in place
+    /// of the driver's reading of an erroneous frame.
     pub fn decide(
         &mut self,
         mpdu: &Mpdu,
@@ -77,17 +77,17 @@ impl RecipientState {
         })
     }
 
-    /// Whether an MPDU that was decoded under the agreement can be delivered at once, as most
-    /// can; if not, nothing has happened.
+    /// Passes an MPDU that was decoded under the agreement, if it can be delivered at once;
+    /// otherwise returns `false` and changes nothing.
     #[inline]
     pub fn pass(&mut self, sequence: SeqNo12) -> bool {
         self.retry_out.is_none()
             && self.block_ack.as_mut().is_some_and(|block_ack| block_ack.pass(sequence))
     }
 
-    /// Takes in the first ones of `mpdus` that were decoded under the agreement, as far as all
-    /// follow each other and can be delivered at once, and returns how many; the others are to be
-    /// taken in one by one.
+    /// Passes the first MPDUs of `mpdus` that were decoded under the agreement, as long as they are
+    /// consecutive and can be delivered at once. Returns their number; the caller processes the
+    /// others one by one.
     pub fn pass_run(
         &mut self,
         pending: &VecDeque<Mpdu>,
@@ -105,7 +105,7 @@ impl RecipientState {
         if follow && block_ack.pass_all(first, run as u16) { run } else { 0 }
     }
 
-    /// An MPDU is in, decoded or not: what can be delivered is.
+    /// Processes an MPDU, decoded or not, and delivers the packets that are now in order.
     pub fn take(
         &mut self,
         mpdu: &mut Mpdu,
@@ -197,7 +197,7 @@ impl RecipientState {
     }
 }
 
-/// Packets leave the reorder buffer of `station`.
+/// Delivers packets that leave the reorder buffer of `station`.
 pub(super) fn release(msdus: &Msdus, station: StationId, now: Instant, outbox: &mut Outbox) {
     for packet in msdus.packets() {
         outbox.deliver(now, station, packet, |packet| packet.parts.reorder += now - packet.arrived);

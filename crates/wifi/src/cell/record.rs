@@ -1,4 +1,4 @@
-//! What the cell writes down of PPDUs when events are recorded.
+//! Events of PPDUs, for runs with recorded events.
 
 use super::content::{Action, Content, Exchange};
 use super::uplink::queue_size_code;
@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use lasthop_units::{Dbm, Duration, Instant, SeqNo12};
 
 impl Cell {
-    /// `decoded`: bit n is MPDU n.
+    /// Records a payload; bit n of `decoded` is MPDU n.
     pub(super) fn record_payload(
         &mut self,
         flight: &Flight,
@@ -101,7 +101,8 @@ impl Cell {
         self.record_ppdu(flight, aggregated, exchange.collided, frames);
     }
 
-    /// The first `mpdus` pending MPDUs, which `flight` carries; `decoded`: bit n is MPDU n.
+    /// Returns the first `mpdus` pending MPDUs, which `flight` carries, as frames; bit n of
+    /// `decoded` is MPDU n.
     pub(super) fn data_frames(
         &self,
         flight: &Flight,
@@ -176,8 +177,8 @@ impl Cell {
         self.record_ppdu(flight, false, collided, alloc::vec![frame]);
     }
 
-    /// The Block Ack's scoreboard as it is now, at most SIFS and its own
-    /// duration after what it answers.
+    /// Returns the Block Ack with the scoreboard as it is now, at most SIFS and its own duration
+    /// after the acknowledged PPDU.
     fn block_ack_kind(&mut self, flight: &Flight) -> FrameKind {
         let exchange = match flight.receiver {
             Address::Station(to) => self.stations[to.index()].exchange.as_ref(),
@@ -230,13 +231,13 @@ impl Cell {
     }
 }
 
-/// The Duration field of a frame that ends at `end`, rounded up (9.2.5).
+/// The Duration field, in microseconds rounded up, of a frame that ends at `end` (9.2.5).
 pub(super) fn microseconds(end: Instant, reserves_until: Instant) -> u16 {
     let reserved: Duration = reserves_until.saturating_since(end);
     reserved.as_nanos().div_ceil(1_000).min(32_767) as u16
 }
 
-/// A control frame that is its PPDU's only one.
+/// The control frame that is the only one of its PPDU.
 pub(super) fn control_frame(flight: &Flight, kind: FrameKind, received: bool) -> Frame {
     Frame {
         kind,

@@ -1,16 +1,16 @@
 //! Service periods at the access point (IEEE 802.11-2020, 11.2.3; IEEE 802.11ax-2021, 26.8):
-//! which stations it may send to although they are in power save mode, how much, until when, and
-//! the frame that ends the period (EOSP). What the stations do is in `station`, how many MPDUs a
-//! PPDU may have in `mpdus`.
+//! stations in power save mode to which it may send, the number of frames, the end of the period,
+//! and the frame that ends it (EOSP). `station` has the stations' side, `mpdus` the number of MPDUs
+//! in a PPDU.
 //!
-//! An unscheduled period lets frames of delivery-enabled categories out, as PS-Poll does; during
-//! that of a TWT agreement a station is as any other. EOSP is in a frame that is alone in its
-//! PPDU; if nothing is held, and behind the A-MPDUs of a TWT's period, it comes in a QoS Null
-//! frame. A period is over when EOSP was acknowledged or given up, as in Linux' mac80211, which
-//! goes by the status of that frame; an unscheduled one also when nothing answered and another
-//! frame was given up, which is a bound of ours: packets that keep coming would be sent to a
-//! station that dozes until it is heard again. An exchange that has begun in a TWT's period is
-//! carried to its end, later than the period's.
+//! An unscheduled period releases frames of delivery-enabled categories, as PS-Poll does. During
+//! the period of a TWT agreement the access point treats the station like any other. A frame with
+//! EOSP is alone in its PPDU. If no frame is held, and after the A-MPDUs of a TWT period, EOSP
+//! comes in a QoS Null frame. A period is over when EOSP was acknowledged or given up, as in Linux'
+//! mac80211, which uses the status of that frame. An unscheduled period also ends when an exchange
+//! got no response and another frame was given up. The latter is a limit of this model: otherwise a
+//! station that dozes would be sent new packets until it is heard again. An exchange that began in
+//! a TWT period is completed, even after the end of the period.
 
 mod mpdus;
 mod station;
@@ -29,11 +29,11 @@ pub(super) use station::Service;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ServicePeriod {
     station: StationId,
-    /// Frames that it may still send.
+    /// Number of frames that may still be sent; unlimited if `None`.
     left: Option<u8>,
-    /// End of a scheduled one.
+    /// End of a scheduled period.
     until: Option<Instant>,
-    /// The station said that it is awake, or was sent to: it waits for EOSP.
+    /// Whether the station is known to be awake, or frames were sent to it: it waits for EOSP.
     is_open: bool,
 }
 
@@ -42,12 +42,12 @@ impl ServicePeriod {
         peer == Address::Station(self.station)
     }
 
-    /// More than one frame may still be sent.
+    /// Whether more than one frame may still be sent.
     pub fn has_several_left(&self) -> bool {
         self.left.is_none_or(|left| left > 1)
     }
 
-    /// So many frames of it were acknowledged or given up.
+    /// Counts frames of the period that were acknowledged or given up.
     pub fn count(&mut self, frames: u32) {
         self.left =
             self.left.map(|left| left.saturating_sub(u8::try_from(frames).unwrap_or(u8::MAX)));
@@ -64,8 +64,8 @@ impl Cell {
         self.stations[station.index()].config.service_periods
     }
 
-    /// The categories of what there is for `peer` that a More Data bit in a frame of `edcaf`
-    /// is about; `None` if the station is not in power save mode.
+    /// Access categories that the More Data bit of a frame of `edcaf` to `peer` covers; `None` if
+    /// the station is not in power save mode.
     pub(super) fn more_data_of(&self, peer: StationId, edcaf: usize) -> Option<[bool; EDCAFS]> {
         match self.service_config(peer) {
             Some(config) => {
@@ -76,8 +76,8 @@ impl Cell {
         }
     }
 
-    /// The More Data bit of a frame that is about to be sent to a station with service periods:
-    /// whether more than what is in it is held.
+    /// The More Data bit of the next frame to a station with service periods: whether the access
+    /// point holds more than the frame's content.
     pub(super) fn more_data_left(&self, sender: StationId, exchange: &Exchange) -> Option<bool> {
         let Address::Station(station) = exchange.peer else { return None };
         self.service_config(station)?;
@@ -92,20 +92,20 @@ impl Cell {
         Some(held.map(|edcaf| self.held(bss, edcaf, exchange.peer)).sum::<u32>() > leaves)
     }
 
-    /// Whether a beacon announces what an EDCAF holds for a dozing station (11.2.3.6): if not
-    /// all categories are delivery-enabled, of the others only.
+    /// Whether a beacon announces frames that an EDCAF holds for a dozing station (11.2.3.6):
+    /// unless all categories are delivery-enabled, only frames of the others.
     pub(super) fn is_announced(&self, station: StationId, edcaf: usize) -> bool {
         self.service_config(station)
             .is_none_or(|config| config.delivers_all() || !config.delivers(edcaf))
     }
 
-    /// Whether a PS-Poll of a station lets out what an EDCAF holds.
+    /// Whether a PS-Poll of a station releases frames of an EDCAF.
     pub(super) fn is_polled(&self, station: StationId, edcaf: usize) -> bool {
         self.service_config(station).is_none_or(|config| !config.delivers(edcaf))
     }
 
-    /// Frames and packets that the access point of `bss` may send to a station in its service
-    /// periods.
+    /// Number of frames and packets that the access point of `bss` may send to a station in its
+    /// service periods.
     fn deliverable(&self, bss: BssId, station: StationId, config: ServicePeriodConfig) -> u32 {
         let edcafs = &self.stations[self.access_point(bss).index()].edcafs;
         let delivered = (0..EDCAFS).filter(|edcaf| config.delivers(*edcaf));
@@ -122,7 +122,7 @@ impl Cell {
         self.services.iter().any(|period| period.station == station)
     }
 
-    /// The service period of a TWT agreement begins.
+    /// Begins a service period of a TWT agreement.
     fn begin_scheduled(&mut self, station: StationId, until: Instant, announced: bool) {
         match self.period(station) {
             Some(period) => {
@@ -139,8 +139,8 @@ impl Cell {
         self.wake_up(station);
     }
 
-    /// The access point received a frame of `station` of this category, by which it knows that it
-    /// is awake: QoS Data or QoS Null.
+    /// Handles a QoS Data or QoS Null frame of `station` in this category at the access point,
+    /// which shows that the station is awake.
     pub(super) fn triggered(&mut self, station: StationId, edcaf: usize) {
         let Some(config) = self.service_config(station) else { return };
         let now = self.now;
@@ -167,7 +167,7 @@ impl Cell {
         self.close(station);
     }
 
-    /// What is held for a station of delivery-enabled categories may be sent.
+    /// Releases the frames held for a station in its delivery-enabled categories.
     fn let_out(&mut self, station: StationId, config: ServicePeriodConfig) {
         let now = self.now;
         let access_point = self.access_point_of(station);
@@ -181,9 +181,9 @@ impl Cell {
         }
     }
 
-    /// Whether the frame that an access point is about to send ends the service period of its
-    /// receiver: it is alone in its PPDU, and the last one. The last one of an unscheduled period it
-    /// stays when it is repeated: what arrives meanwhile waits for the next period.
+    /// Whether the next frame of an access point ends the service period of its receiver: it is
+    /// alone in its PPDU, and the last one. The last frame of an unscheduled period stays the last
+    /// when it is retransmitted: packets that arrive meanwhile wait for the next period.
     pub(super) fn ends_service(&mut self, access_point: StationId, exchange: &Exchange) -> bool {
         let (Content::Data { mpdus, .. }, Address::Station(station)) =
             (exchange.content, exchange.peer)
@@ -213,16 +213,15 @@ impl Cell {
         true
     }
 
-    /// A PPDU for several stations is on the air.
+    /// Records that a PPDU for several stations, `station` among them, is on the air.
     pub(super) fn serves(&mut self, station: StationId) {
         if let Some(period) = self.period(station) {
             period.is_open = true;
         }
     }
 
-    /// An exchange of an access point with one station is over. Each MSDU, A-MSDU and management
-    /// frame counts once, when it is acknowledged or given up; nobody counts what is sent again
-    /// (9.4.1.17).
+    /// Ends an exchange of an access point with one station. Each MSDU, A-MSDU and management frame
+    /// counts once, when it is acknowledged or given up; retransmissions do not count (9.4.1.17).
     pub(super) fn served(&mut self, exchange: &Exchange, success: bool, settled: Settled) {
         let Address::Station(station) = exchange.peer else { return };
         let Some(config) = self.service_config(station) else { return };
@@ -246,8 +245,8 @@ impl Cell {
         }
     }
 
-    /// A frame for a station was given up in its unscheduled service period: it dozes. It took
-    /// EOSP without being heard, or stopped asking for the period.
+    /// Handles a frame that was given up in an unscheduled service period, because the station
+    /// dozes. Either its acknowledgement of EOSP was lost, or it stopped asking for the period.
     pub(super) fn given_up_in_service(&mut self, station: StationId) {
         let is_unscheduled =
             matches!(self.service_config(station), Some(ServicePeriodConfig::Unscheduled(_)));
@@ -256,7 +255,7 @@ impl Cell {
         }
     }
 
-    /// An exchange that `station` began is over.
+    /// Handles the end of an exchange that `station` began.
     pub(super) fn exchange_over_in_power_save(
         &mut self,
         station: StationId,
@@ -277,7 +276,7 @@ impl Cell {
         }
     }
 
-    /// What a station had to send was dropped before it gained the channel.
+    /// Handles contention of a station whose frames were dropped before it gained the channel.
     pub(super) fn nothing_to_send(&mut self, station: StationId) {
         match self.has_service_periods(station) {
             true => self.rest(station),
@@ -288,8 +287,8 @@ impl Cell {
         }
     }
 
-    /// Ends the service periods of an access point for which nothing is left, after an exchange
-    /// of its own.
+    /// Ends the service periods of an access point for which no frame is left, after an exchange of
+    /// the access point.
     pub(super) fn close_services(&mut self, access_point: StationId) {
         for index in (0..self.services.len()).rev() {
             let station = self.services[index].station;
@@ -299,7 +298,7 @@ impl Cell {
         }
     }
 
-    /// Ends a service period by a QoS Null frame if nothing is left.
+    /// Ends a service period by a QoS Null frame if no frame is left.
     fn close(&mut self, station: StationId) {
         let Some(config) = self.service_config(station) else { return };
         let access_point = self.access_point_of(station);
@@ -335,7 +334,7 @@ impl Cell {
         self.arm(access_point, edcaf);
     }
 
-    /// A service period is over: its last frame was acknowledged or given up, or its time is up.
+    /// Ends a service period whose last frame was acknowledged or given up, or whose time is up.
     pub(super) fn end_service(&mut self, station: StationId) {
         let Some(index) = self.services.iter().position(|period| period.station == station) else {
             return;
@@ -355,7 +354,7 @@ impl Cell {
         }
     }
 
-    /// Whether a station is in an exchange with its access point, which that one began.
+    /// Whether a station is in an exchange that its access point began.
     pub(super) fn is_attended(&self, station: StationId) -> bool {
         let state = &self.stations[self.access_point_of(station).index()];
         let Some(exchange) = &state.exchange else { return false };
@@ -365,7 +364,7 @@ impl Cell {
     }
 }
 
-/// Whether the access point may end a period before its time.
+/// Whether the access point may end a period early.
 const fn may_end(config: ServicePeriodConfig, period: &ServicePeriod) -> bool {
     match config {
         ServicePeriodConfig::TargetWake(TwtConfig { ends_early, .. }) => {

@@ -1,5 +1,6 @@
-//! What became of the MPDUs of an exchange: acknowledged, to be sent again, or given up
-//! (IEEE 802.11-2020, 10.3.4.4 and 10.25.6.7), with the packets that the station holds less.
+//! Outcome of the MPDUs of an exchange: acknowledged, to be retransmitted, or given up (IEEE
+//! 802.11-2020, 10.3.4.4 and 10.25.6.7). The module also counts the packets that the station
+//! releases.
 
 use super::Output;
 use super::config::BlockAckRequestPolicy;
@@ -12,17 +13,17 @@ use crate::station::Address;
 use alloc::vec::Vec;
 use lasthop_packet::DropReason;
 
-/// What an exchange settled.
+/// Settled MPDUs of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Settled {
-    /// MPDUs that were acknowledged or given up.
+    /// Number of MPDUs that were acknowledged or given up.
     pub mpdus: u32,
-    /// Some MPDU was given up, or a Block Ack Request.
+    /// Whether an MPDU, or a Block Ack Request, was given up.
     pub is_given_up: bool,
 }
 
 impl Station {
-    /// The exchange brought what it was for; bit n of `acked` is MPDU n.
+    /// Settles a successful exchange; bit n of `acked` is MPDU n.
     pub fn answered(
         &mut self,
         cx: &mut Context<'_>,
@@ -34,7 +35,7 @@ impl Station {
         settled
     }
 
-    /// Does what [`Self::answered`] does, but for the contention window.
+    /// Does what [`Self::answered`] does, but leaves the contention window as it is.
     pub fn settle_answered(
         &mut self,
         cx: &mut Context<'_>,
@@ -53,8 +54,7 @@ impl Station {
         }
     }
 
-    /// The exchange brought no response: what that means for data and for requests of
-    /// Block Acks.
+    /// Settles an exchange without a response: for data, and for Block Ack Requests.
     pub fn unanswered(&mut self, cx: &mut Context<'_>, exchange: &Exchange) -> Settled {
         match exchange.content {
             Content::Data { mpdus, aggregated } => {
@@ -93,8 +93,8 @@ impl Station {
         }
     }
 
-    /// The exchange ended before this station of several was asked for its Block Ack: it is
-    /// asked before anything is sent to it again.
+    /// Settles an exchange that ended before this station, one of several, was asked for its Block
+    /// Ack: a Block Ack Request precedes the next data to it.
     pub fn not_asked(&mut self, cx: &mut Context<'_>, exchange: &Exchange, mpdus: usize) {
         let index = self.originator(cx.settings, exchange.edcaf, exchange.peer);
         let originator = &mut self.edcaf(exchange.edcaf).originators[index];
@@ -216,7 +216,7 @@ impl Station {
         Settled { mpdus: number_acked, is_given_up: false }
     }
 
-    /// `packets` fewer are held: others take their place.
+    /// Completes the settlement of `packets` released packets: others take their place.
     fn go_on(&mut self, cx: &mut Context<'_>, exchange: &Exchange, packets: u32) {
         if packets > 0 {
             self.announce_room(cx.outbox);

@@ -1,13 +1,14 @@
-//! Spatial reuse by OBSS-PD (IEEE 802.11ax-2021, 26.10.2): a station ignores an HE PPDU of another
-//! colour that it receives below a level in dBm (of 20 MHz, as much higher for a wider PPDU) from
-//! the end of HE-SIG-A on, where AIFS begins, and of a decoded frame of another set without a
-//! colour what it reserves. Then it sends with less power until the end of its next transmission
-//! opportunity. A PPDU whose preamble it missed is energy to it, and busy from -62 dBm on
-//! (IEEE 802.11-2020, 17.3.10.6, of OFDM; 802.11ax-2021, 27.3.20.6, clause not seen; ns-3 takes
-//! -82 dBm at the end of a reception). Stations without OBSS-PD wait for all that they sense. Left
-//! out: SRG levels, parametrised spatial reuse, Spatial Reuse fields that forbid it, levels that
-//! adapt, the sum of several PPDUs' energy. For whom a PPDU makes the medium busy is kept here
-//! also where sets are on different channels (`bandwidth`).
+//! Spatial reuse by OBSS-PD (IEEE 802.11ax-2021, 26.10.2). From the end of HE-SIG-A on, a station
+//! ignores an HE PPDU of another colour that it receives below a level in dBm; its AIFS begins
+//! then. The level is for 20 MHz and increases with the width. Of a decoded frame of another set
+//! without a colour, the station ignores the reservation. The station then sends with reduced power
+//! until the end of its next transmission opportunity. A PPDU whose preamble the station missed
+//! counts as energy, and is busy from -62 dBm on (IEEE 802.11-2020, 17.3.10.6, for OFDM;
+//! 802.11ax-2021, 27.3.20.6, clause not seen; ns-3 uses -82 dBm at the end of a reception).
+//! Stations without OBSS-PD defer to all PPDUs that they sense. Left out: SRG levels, parametrised
+//! spatial reuse, Spatial Reuse fields that forbid it, levels that adapt, the sum of several PPDUs'
+//! energy. The module also records for which stations a PPDU makes the medium busy if sets are on
+//! different channels (`bandwidth`).
 
 use super::config::{CellConfig, Role};
 use super::navs::{Origin, by_colour};
@@ -17,17 +18,17 @@ use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Dbm, Instant};
 
-/// From which level on a PPDU without a preamble makes the medium busy.
+/// Power from which a PPDU without a detected preamble makes the medium busy.
 const ENERGY_DETECTION: Dbm = Dbm(-62.0);
 
 /// OBSS-PD of one station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ObssPd {
-    /// What is received below it of another set is ignored: -82 to -62 dBm, of 20 MHz.
+    /// Level below which PPDUs of another set are ignored: -82 to -62 dBm, for 20 MHz.
     pub level: Dbm,
-    /// Its usual transmit power.
+    /// Usual transmit power of the station.
     pub tx_power: Dbm,
-    /// TXPWR_ref: the power up to which the lowest level asks for no restriction.
+    /// TXPWR_ref: the power up to which the lowest level requires no restriction.
     pub tx_power_reference: Dbm,
 }
 
@@ -37,8 +38,8 @@ impl ObssPd {
     /// The highest level.
     pub const LEVEL_MAX: Dbm = Dbm(-62.0);
 
-    /// TXPWR_ref of a station that sends this many streams (26.10.2.4): 25 dBm of an access point
-    /// with more than two, else 21 dBm.
+    /// TXPWR_ref of a station that sends this many streams (26.10.2.4): 25 dBm for an access point
+    /// with more than two, otherwise 21 dBm.
     pub const fn tx_power_reference(role: Role, streams: u8) -> Dbm {
         match role {
             Role::AccessPoint if streams > 2 => Dbm(25.0),
@@ -46,55 +47,56 @@ impl ObssPd {
         }
     }
 
-    /// The most power with which it may send after it ignored something; none is too much at the
-    /// lowest level.
+    /// Highest power with which the station may send after it ignored a PPDU; `None` (no limit) at
+    /// the lowest level.
     pub fn tx_power_max(&self) -> Option<Dbm> {
         let above = self.level - Self::LEVEL_MIN;
         (above.0 > 0.0).then(|| self.tx_power_reference - above)
     }
 
-    /// By how much its power is less then.
+    /// Reduction of its power after it ignored a PPDU.
     pub fn reduction(&self) -> Db {
         let above = self.tx_power_max().map_or(Db(0.0), |max| self.tx_power - max);
         if above.0 > 0.0 { above } else { Db(0.0) }
     }
 }
 
-/// What is ignored, and who sends with less power.
+/// State of spatial reuse: ignored PPDUs, and stations with reduced power.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SpatialReuse {
-    /// Some station ignores PPDUs; otherwise there are only several channels.
+    /// Whether a station ignores PPDUs; otherwise there are only several channels.
     ignores: bool,
-    /// By station: its level and the power that goes with it.
+    /// Level of each station, and the corresponding power reduction.
     rules: Vec<Option<(Dbm, Reduction)>>,
     /// The PPDUs on the air.
     sensed: Vec<Sensed>,
-    /// By station: the restriction in force.
+    /// Power restriction in force for each station.
     reductions: Vec<Reduction>,
     /// The end of the next HE-SIG-A; [`Instant::MAX`] for none.
     pub next_signal_field: Instant,
-    /// How often a mean SNR had changed when who misses preambles was looked at last.
+    /// Number of changes of mean SNRs at the last check for missed preambles.
     changed: u64,
 }
 
-/// For whom a PPDU on the air makes the medium busy.
+/// Stations for which a PPDU on the air makes the medium busy.
 #[derive(Clone, Debug, PartialEq)]
 struct Sensed {
-    /// As the air counts it.
+    /// Number of the PPDU in the air's count.
     number: u64,
     transmitter: StationId,
-    /// Its transmitter, and those that sense it.
+    /// The transmitter, and the stations that sense the PPDU.
     busy_for: Vec<StationId>,
-    /// Those that ignore it by its colour.
+    /// Stations that ignore it by its colour.
     ignoring: Vec<StationId>,
 }
 
 impl SpatialReuse {
-    /// Of the stations of a cell, if some do it, or if PPDUs make the medium busy for some and
-    /// not for others that hear them because they are on other channels.
+    /// Returns the state for the stations of a cell: if some have OBSS-PD, or if sets are on
+    /// several channels, so that a PPDU makes the medium busy only for some of the stations that
+    /// hear it.
     ///
     /// # Errors
-    /// If one of them has no rates of 802.11ax.
+    /// Returns an error if a station with OBSS-PD has no rates of 802.11ax.
     pub fn of(config: &CellConfig) -> Result<Option<Self>, CellError> {
         let reusing = config.stations.iter().filter(|station| station.obss_pd.is_some());
         if reusing.clone().any(|station| !station.capabilities.is_he()) {
@@ -119,7 +121,7 @@ impl SpatialReuse {
         sent.flat_map(|sensed| &sensed.busy_for).any(|station| *station == listener)
     }
 
-    /// For whom a PPDU on the air makes the medium busy.
+    /// The stations for which a PPDU on the air makes the medium busy.
     fn busy_for(&self, flight: &Flight) -> &[StationId] {
         let number = flight.overlaps.number();
         let sensed = self.sensed.iter().find(|sensed| sensed.number == number);
@@ -136,8 +138,9 @@ impl SpatialReuse {
         self.rules[listener.index()].is_some_and(|(level, _)| is_below(power_mw, level))
     }
 
-    /// A power restriction period of the station begins. It ends with its next transmission
-    /// opportunity, or with what it ignores if it has nothing to send by then.
+    /// Begins a power restriction period of the station. The period ends with the station's next
+    /// transmission opportunity, or with the ignored PPDU if the station has no frame to send by
+    /// then.
     pub fn restrict(&mut self, station: StationId) {
         if let Some((_, reduction)) = self.rules[station.index()] {
             let now = &mut self.reductions[station.index()];
@@ -147,7 +150,8 @@ impl SpatialReuse {
 }
 
 impl Cell {
-    /// Whether `listener` senses PPDUs of `transmitter`, or the one that is on the air.
+    /// Whether `listener` senses PPDUs of `transmitter`; with spatial reuse, whether it senses one
+    /// on the air.
     pub(super) fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
         match &self.spatial_reuse {
             None => self.contention.senses(listener, transmitter),
@@ -183,7 +187,7 @@ impl Cell {
         self.find_next_uplink();
     }
 
-    /// Whoever misses the preamble of a PPDU, now that another one began, is not held by it.
+    /// Releases stations that miss the preamble of a PPDU because another one began.
     fn release_missed(&mut self) {
         let now = self.now;
         let Self { air, contention, spatial_reuse, .. } = self;
@@ -221,7 +225,7 @@ impl Cell {
         }
     }
 
-    /// A PPDU has ended, and those for whom it kept the medium busy have noticed.
+    /// Handles the end of a PPDU: the medium becomes idle for the stations that sensed it.
     pub(super) fn transmission_over(&mut self, flight: &Flight) {
         let now = self.now;
         let Self { contention, spatial_reuse, stations, air, bandwidth, .. } = self;
@@ -246,7 +250,7 @@ impl Cell {
         }
     }
 
-    /// An HE-SIG-A may have ended: stations decide whether they ignore its PPDU.
+    /// Lets stations ignore the PPDUs whose HE-SIG-A ends now.
     pub(super) fn take_signal_fields(&mut self) {
         let now = self.now;
         let Self { air, contention, spatial_reuse, stations, settings, .. } = self;
@@ -288,7 +292,7 @@ impl Cell {
         self.find_next_uplink();
     }
 
-    /// What stations make of a PPDU that ended, those left out that ignore it.
+    /// Handles the end of a PPDU at third parties, except those that ignore it.
     pub(super) fn overhear_reusing(&mut self, flight: &Flight) {
         let until = self.now + self.settings.extended_space;
         let listeners = match &self.spatial_reuse {
@@ -309,7 +313,7 @@ impl Cell {
         }
     }
 
-    /// `listener` decoded a frame that is not for it.
+    /// Handles a decoded frame at `listener`, a third party: its NAV, or a power restriction.
     fn mind(&mut self, flight: &Flight, listener: StationId) {
         let sets = (self.bss_of(listener), self.bss_of(flight.transmitter));
         let Some(navs) = self.navs.get_mut(listener.index()) else {
@@ -333,7 +337,7 @@ impl Cell {
         self.contention.reserve(listener, flight.reserves_until);
     }
 
-    /// The station's transmission opportunity is over, and with it the restriction of its power.
+    /// Ends the power restriction of a station with its transmission opportunity.
     #[inline]
     pub(super) fn lift_restriction(&mut self, station: StationId) {
         if let Some(reuse) = &mut self.spatial_reuse {

@@ -1,5 +1,5 @@
-//! One station's state: an EDCAF for each category with its queue,
-//! the frame exchange it is in, and what it has received.
+//! State of one station: an EDCAF for each category with its queue, the current frame exchange, and
+//! its recipients.
 
 use super::absence::Away;
 use super::config::StationConfig;
@@ -22,7 +22,7 @@ use lasthop_packet::AccessCategory;
 use lasthop_packet::queue::DriverLimit;
 use lasthop_units::{Duration, Instant};
 
-/// Beacons contend as a fifth EDCAF, ahead of all categories.
+/// Index of the EDCAF of beacons, the fifth, which precedes all categories.
 pub(super) const BEACON_EDCAF: usize = 4;
 
 /// The state of one station of a cell.
@@ -30,57 +30,58 @@ pub(super) const BEACON_EDCAF: usize = 4;
 pub(super) struct Station {
     pub id: StationId,
     pub config: StationConfig,
-    /// By access category, then beacons; made when first used.
+    /// EDCAFs by access category, then that of beacons; created at their first use.
     pub edcafs: [Option<Box<Edcaf>>; 5],
     pub exchange: Option<Exchange>,
-    /// What `exchange` belongs to, if it is with several stations.
+    /// Exchange with several stations that `exchange` belongs to, if any.
     pub multi_user: Option<Box<MultiUser>>,
-    /// An access point's sounding exchange, which `exchange` belongs to.
+    /// Sounding exchange of an access point that `exchange` belongs to, if any.
     pub sounding: Option<Box<Sounding>>,
-    /// What it knows of its stations' channels.
+    /// Knowledge of its stations' channels.
     pub soundings: Option<Soundings>,
-    /// An access point's uplink exchange, which `exchange` belongs to.
+    /// Uplink exchange of an access point that `exchange` belongs to, if any.
     pub uplink: Option<Box<Uplink>>,
-    /// How it answers a Trigger frame; with what, `exchange` says.
+    /// Answer to a Trigger frame; `exchange` has its content.
     pub answer: Option<Box<Answer>>,
-    /// What its next Block Ack acknowledges, or the one that it is sending: bit n is MPDU n of
-    /// the exchange it answers.
+    /// MPDUs that the next, or current, Block Ack acknowledges: bit n is MPDU n of the exchange
+    /// that it answers.
     pub acknowledging: Bitmap,
-    /// Bytes of MSDUs that it held in the category of its last PPDU with data when that began:
-    /// counted only where an access point solicits uplink PPDUs.
+    /// Bytes of MSDUs that the station held in the category of its last PPDU with data, when that
+    /// PPDU began; counted only if an access point solicits uplink PPDUs.
     pub buffered: u64,
-    /// By transmitter * 4 + access category.
+    /// Recipients by transmitter * 4 + access category.
     pub recipients: Vec<Option<Box<RecipientState>>>,
-    /// Its rank in the order of the stations' identities.
+    /// Rank in the order of the stations' identities.
     pub rank: u16,
-    /// Its association identifier; 0 at an access point.
+    /// Association identifier; 0 at an access point.
     pub aid: u16,
     pub stats: StationStats,
-    /// By [`slot_of`] the peer.
+    /// Counters by [`slot_of`] the peer.
     pub links: Vec<LinkStats>,
-    /// By [`slot_of`] the peer; empty unless the MTU is adaptive.
+    /// Adaptive MTUs by [`slot_of`] the peer; empty unless the MTU is adaptive.
     pub mtus: Vec<Option<Box<AdaptiveMtu>>>,
     /// Packets in all queues and in flight.
     pub held_packets: u32,
-    /// When `held_packets` last changed.
+    /// Instant of the last change of `held_packets`.
     pub held_since: Instant,
-    /// Of these, packets below the upper queue; counted only where there is a driver queue.
+    /// Packets of these below the upper queue; counted only with a driver queue.
     pub driver_packets: u32,
-    /// When `driver_packets` last changed.
+    /// Instant of the last change of `driver_packets`.
     pub driver_since: Instant,
-    /// Whether room was announced and not yet polled.
+    /// Whether free space was announced and not polled yet.
     pub room_announced: bool,
-    /// It receives no PPDU that began before this instant, because it is or was away.
+    /// Instant before which a PPDU must not have begun for the station to receive it, because it is
+    /// or was away.
     pub deaf_until: Instant,
-    /// The widest PPDU that its TXOP may have: what was idle when that began.
+    /// Width of the widest PPDU permitted in its TXOP: the width that was idle at the start.
     pub width_max: ChannelWidth,
-    /// It goes on with a part of its channel, by dynamic access.
+    /// Whether the station continues with a part of its channel, by dynamic access.
     pub narrows: bool,
-    /// How it operates and how others do, if any of them ever said so.
+    /// Operating modes of the station and its peers, if any were notified.
     pub modes: Option<Box<Modes>>,
-    /// Its background scans, or its power save.
+    /// State of its background scans or its power save.
     pub away: Option<Box<Away>>,
-    /// When it last sent or received data.
+    /// Instant at which it last sent or received data.
     pub last_data: Instant,
 }
 
@@ -93,7 +94,7 @@ impl Station {
         &mut self.links[slot]
     }
 
-    /// The packet length towards `peer`, if it is adaptive.
+    /// The adaptive packet length towards `peer`, if there is one.
     pub fn adaptive_mtu(
         &mut self,
         peer: Address,
@@ -128,8 +129,8 @@ impl Station {
         }))
     }
 
-    /// Tells the adaptive MTU what became of the first `mpdus` of an originator,
-    /// before they are settled; bit n of `acked` is MPDU n.
+    /// Reports the outcome of an originator's first `mpdus` to the adaptive MTU, before they are
+    /// settled; bit n of `acked` is MPDU n.
     pub fn report_lengths(
         &mut self,
         now: Instant,
@@ -156,7 +157,7 @@ impl Station {
         self.recipients[key].get_or_insert_default()
     }
 
-    /// It holds fewer packets than when its room was polled last.
+    /// Announces that the station holds fewer packets than at the last poll.
     pub fn announce_room(&mut self, outbox: &mut Outbox) {
         if !self.room_announced {
             self.room_announced = true;
@@ -164,14 +165,14 @@ impl Station {
         }
     }
 
-    /// Counts an absence that is not over until `now`.
+    /// Counts the part up to `now` of an absence in progress.
     pub fn count_absence(&mut self, now: Instant) {
         if let Some(left) = self.away.as_mut().and_then(|away| away.left.as_mut()) {
             self.stats.away += now - core::mem::replace(left, now);
         }
     }
 
-    /// The number of packets held changes at `now` by `more` less `fewer`.
+    /// Changes the number of held packets at `now` by `more` less `fewer`.
     #[inline]
     pub fn hold(&mut self, now: Instant, more: u32, fewer: u32) {
         let since = core::mem::replace(&mut self.held_since, now);
@@ -182,8 +183,8 @@ impl Station {
         }
     }
 
-    /// Counts the packets below the upper queue until `now`. Those for a station that dozes went
-    /// back above it, as mac80211 does with filtered frames.
+    /// Counts the packets below the upper queue until `now`. Packets for a dozing station returned
+    /// above it, as filtered frames in mac80211 do.
     #[cold]
     pub fn count_driver(&mut self, now: Instant) {
         let below = |edcaf: &Edcaf| {

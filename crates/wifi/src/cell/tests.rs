@@ -1,4 +1,4 @@
-//! A cell against figures that somebody else measured or derived.
+//! Tests of a cell against figures that others measured or derived.
 
 mod arrival;
 mod away;
@@ -82,7 +82,7 @@ fn saturate(cell: &mut Cell, senders: &[(StationId, Address)], time: Duration, b
     saturate_up_to(500, cell, senders, time, bytes)
 }
 
-/// The same with so many packets at each sender.
+/// Does the same with this many packets at each sender.
 fn saturate_up_to(
     held: u32,
     cell: &mut Cell,
@@ -150,8 +150,8 @@ fn one_saturated_station_is_as_fast_as_in_ns3() {
     }
 }
 
-/// Windows of 802.11ax and 802.11be: as many MPDUs in a PPDU as the smaller of two windows
-/// has, in the time that a Block Ack with the bitmap of that window leaves.
+/// Windows of 802.11ax and 802.11be: a PPDU has as many MPDUs as the smaller of two windows, within
+/// the time that a Block Ack with that window's bitmap leaves.
 #[test]
 fn a_window_may_have_more_than_64_mpdus() {
     let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
@@ -187,8 +187,7 @@ fn a_window_may_have_more_than_64_mpdus() {
     }
 }
 
-/// The same over a link that loses every third MPDU: nothing is lost for good, and what is
-/// delivered is in order.
+/// The same over a link that loses every third MPDU: each packet is delivered, in order.
 #[test]
 fn a_wide_window_survives_losses() {
     let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
@@ -223,8 +222,8 @@ fn a_wide_window_survives_losses() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
 
-    /// Whatever windows and capabilities two stations have, and whatever is lost: each packet
-    /// is delivered once, or given up, and in order.
+    /// For any windows and capabilities of two stations, and any losses: each packet is delivered
+    /// once and in order, or given up.
     #[test]
     fn windows_of_any_two_stations_fit(
         windows in (1u16..=1_024, 1u16..=1_024),
@@ -282,8 +281,8 @@ proptest::proptest! {
     }
 }
 
-/// A third of what there is on the air, a third built, a third that came later
-/// (ath9k builds the next A-MPDU when one is done, before the socket hears of it).
+/// A third of the packets is on the air, a third is in the next A-MPDU, and a third came later
+/// (ath9k builds the next A-MPDU when one is done, before the socket is notified).
 #[test]
 fn what_is_built_ahead_divides_what_there_is() {
     let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
@@ -302,7 +301,7 @@ fn what_is_built_ahead_divides_what_there_is() {
     }
 }
 
-/// Losses change which A-MPDU a packet is in, and lose none.
+/// Losses change the A-MPDU of a packet, but lose no packet.
 #[test]
 fn what_is_built_ahead_survives_losses() {
     let rate = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
@@ -318,7 +317,7 @@ fn what_is_built_ahead_survives_losses() {
     assert!(delivered > 8_000, "it came to a halt after {delivered}");
 }
 
-/// QoS came before 802.11n: what is in a beacon follows from the rates.
+/// QoS precedes 802.11n: the rates determine the elements of a beacon.
 #[test]
 fn only_cells_of_802_11n_have_its_elements_in_beacons() {
     use crate::phy::OfdmRate;
@@ -356,7 +355,7 @@ fn contention_costs_what_it_costs_in_ns3() {
     }
 }
 
-/// Where everybody hears everybody and nothing is lost, only RTS collide.
+/// If all stations hear each other and the links lose nothing, only RTS frames collide.
 #[test]
 fn what_was_never_sent_has_not_failed() {
     let width = ChannelWidth::Mhz20;
@@ -483,8 +482,8 @@ fn what_is_built_ahead_of_an_empty_queue_is_sent() {
     }
 }
 
-/// In an independent cell stations send to each other, and one that is promiscuous
-/// hears what the link to it lets through; nobody else notices that it listens.
+/// In an independent cell stations send to each other, and a promiscuous one overhears the packets
+/// that its link lets through; no other station is affected.
 #[test]
 fn a_third_station_overhears() {
     const PACKETS: u64 = 2_000;

@@ -1,7 +1,7 @@
-//! Which absences a packet waits for, as `away` and `doze` book them: at the
-//! sender that scans or dozes, its own; at the access point, those of the
-//! receiver, whether the access point knows (it holds the packet) or does not
-//! (it sends in vain); for group frames, those of any station, up to the DTIM.
+//! Absences that a packet waits for, as `away` and `doze` record them. At a sender that scans or
+//! dozes, they are its own. At the access point, they are those of the receiver, whether the access
+//! point knows them and holds the packet, or does not and sends without success. For group frames
+//! they are those of any station, up to the DTIM.
 
 use super::Cell;
 use crate::mac::absence::{Absences, Cause, Span, Waits};
@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use lasthop_units::Instant;
 
 impl Cell {
-    /// The access point begins or ceases to hold what there is for `station`,
-    /// and so, perhaps, for the group.
+    /// Records that the access point begins or ceases to hold frames for `station`, and possibly
+    /// for the group.
     pub(super) fn log_held(&mut self, station: StationId) {
         let now = self.now;
         let is_held = self.dozing.contains(&station);
@@ -36,7 +36,7 @@ impl Cell {
         &self.bss[self.bss_of(station).index()].group_held
     }
 
-    /// Returns whether packets from `sender` to `peer` can have waited for an absence.
+    /// Whether packets from `sender` to `peer` can have waited for an absence.
     pub(super) fn has_absences(&self, sender: StationId, peer: Address) -> bool {
         let comes_and_goes = |station: StationId| self.stations[station.index()].away.is_some();
         comes_and_goes(sender)
@@ -46,8 +46,8 @@ impl Cell {
             }
     }
 
-    /// The absences that held up a packet that `sender` sends to `peer` by
-    /// `edcaf` and that arrived at `since` or later.
+    /// The absences that delayed a packet of `sender` to `peer` in `edcaf` that arrived at `since`
+    /// or later.
     pub(super) fn waits(
         &self,
         sender: StationId,

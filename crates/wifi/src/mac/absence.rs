@@ -1,36 +1,35 @@
-//! When frames had to wait because a station was not there: it was off its
-//! channel (background scan) or dozed (power save, IEEE 802.11-2020, 11.2.3). From
-//! such spans the parts `away` and `asleep` of [`DelayParts`](lasthop_packet::DelayParts)
-//! are cut out of a packet's wait.
+//! Waits of frames for an absent station, which is off its channel (background scan) or dozes
+//! (power save, IEEE 802.11-2020, 11.2.3). The parts `away` and `asleep` of
+//! [`DelayParts`](lasthop_packet::DelayParts) are these spans within a packet's wait.
 //!
-//! A history keeps [`SPANS_MAX`] spans; of a packet that waited through more,
-//! the oldest count as what they would be without an absence.
+//! A history keeps [`SPANS_MAX`] spans. If a packet waited through more, the oldest ones count to
+//! the parts that they would be in without an absence.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// Spans that a history keeps. A station that wakes for every beacon makes ten
-/// a second, so a packet has to wait for 100 s to outlast it.
+/// Number of spans that a history keeps. A station that wakes for every beacon causes ten a second,
+/// so only a wait of 100 s exceeds it.
 pub const SPANS_MAX: usize = 1024;
 
-/// Why a station is absent.
+/// Cause of a station's absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It scans other channels for access points.
+    /// The station scans other channels for access points.
     Away,
-    /// It dozes to save power.
+    /// The station dozes to save power.
     Asleep,
 }
 
 /// A time in which frames had to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The instant at which it begins.
+    /// Instant at which the span begins.
     pub from: Instant,
-    /// Its end; [`Instant::MAX`] while it lasts.
+    /// Instant at which the span ends; [`Instant::MAX`] while it lasts.
     pub until: Instant,
-    /// Why the station was absent.
+    /// Cause of the absence.
     pub cause: Cause,
 }
 
@@ -41,7 +40,8 @@ pub struct Absences {
 }
 
 impl Absences {
-    /// From `now` on frames must wait for `cause`, or need not. `now` never decreases.
+    /// Sets whether frames must wait from `now` on, and for which `cause`. `now` must never
+    /// decrease.
     pub fn set(&mut self, now: Instant, cause: Option<Cause>) {
         if let Some(last) = self.spans.back_mut()
             && last.until == Instant::MAX
@@ -85,7 +85,7 @@ impl Absent {
     }
 }
 
-/// The absences that held up one MPDU, or several to the same peer.
+/// The absences that delayed one MPDU, or several to the same peer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waits {
     /// Spans that hold packets in the upper queue, disjoint.
@@ -95,19 +95,19 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// From the spans that hold packets above and below the driver; they may
-    /// overlap and need not be in order.
+    /// Returns the waits of spans that hold packets above and below the driver; spans may overlap
+    /// and need not be in order.
     pub fn new(above: Vec<Span>, below: Vec<Span>) -> Self {
         Self { above: disjoint(above), below: disjoint(below) }
     }
 
-    /// Returns whether no absence held any packet up.
+    /// Whether no absence delayed a packet.
     pub fn is_empty(&self) -> bool {
         self.above.is_empty() && self.below.is_empty()
     }
 
-    /// What absences took of the time between `from` and `to`, in a packet that
-    /// left the upper queue at `dequeued`.
+    /// Returns the time of absences between `from` and `to`, for a packet that left the upper queue
+    /// at `dequeued`.
     pub fn within(&self, from: Instant, to: Instant, dequeued: Instant) -> Absent {
         let mut absent = Absent::default();
         add(&mut absent, &self.above, from, to.min(dequeued));
@@ -126,7 +126,7 @@ fn add(absent: &mut Absent, spans: &[Span], from: Instant, to: Instant) {
     }
 }
 
-/// The union of `spans`; where two overlap, the one that began first counts.
+/// The union of `spans`; if two overlap, the one that began first counts.
 fn disjoint(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by_key(|span| span.from);
     let mut end = Instant::ZERO;
@@ -186,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        /// Counted nanosecond by nanosecond.
+        /// The result equals a count nanosecond by nanosecond.
         #[test]
         fn absences_count_once(
             above in prop::collection::vec((0..60u64, 0..30u64, any::<bool>()), 0..6),

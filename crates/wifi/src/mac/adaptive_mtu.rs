@@ -1,76 +1,74 @@
-//! How long packets towards one peer should be: the length that promises the
-//! most goodput, from what became of MPDUs whose lengths are known.
+//! Length of packets towards one peer with the highest expected goodput, estimated from the
+//! outcomes of MPDUs of known lengths.
 //!
-//! Long packets share headers, channel access and processor time; short ones
-//! are lost less often. A frame of L bytes comes through with probability
-//! (1 - c) exp(-b L): b is the link's doing, c that of collisions, and only b
-//! argues for short packets. Both are fitted for each rate in use to success
-//! counts by length, which fade within half a second. The cost of an exchange
-//! beside its PPDU is measured; that of the processor is told. Where
-//! losses matter every 64th packet has another length: one length alone could
-//! not tell b from c.
+//! Long packets share headers, channel access and processor time; short ones are lost less often. A
+//! frame of L bytes arrives with probability (1 - c) exp(-b L). The link determines b and
+//! collisions determine c; only b favours short packets. Both are fitted, for each rate in use, to
+//! success counts by length, which fade within half a second. The cost of an exchange beside its
+//! PPDU is measured; the cost of the processor is configured. While losses are frequent, every 64th
+//! packet has another length, because one length alone could not separate b from c.
 //!
-//! Lengths are those of network-layer packets, in bytes. Left out: A-MSDUs,
-//! whose MPDUs are not as long as their packets, rates that rate control has not
-//! tried, and traffic too thin to fill aggregates.
+//! Lengths are those of network-layer packets, in bytes. Left out: A-MSDUs, whose MPDUs are longer
+//! than their packets; rates that rate control has not tried; traffic too sparse to fill
+//! aggregates.
 
 use super::sizes;
 use crate::phy::{Band, Rate};
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// The length is chosen anew this often, as rates by Minstrel-HT.
+/// Interval at which the length is chosen anew, the same as that of rates in Minstrel-HT.
 const INTERVAL: Duration = Duration::from_millis(50);
-/// The length to begin with: on a poor link a queue of longer packets takes
-/// seconds to get rid of.
+/// Initial length in bytes: on a poor link a queue of longer packets takes seconds to drain.
 const FIRST_BYTES: u16 = 1_500;
-/// What is left of older counts after an interval: half in 0.33 s.
+/// Share of the older counts that remains after an interval: half in 0.33 s.
 const KEPT_SHARE: f64 = 0.9;
-/// A new length must promise so much more: without losses what it promises is
-/// sure, with them it is an estimate, and rate control has to follow.
+/// Required gain of a new length. Without losses the expected goodput is certain. With losses it is
+/// an estimate, and rate control has to follow the change.
 const GAIN_MIN: f64 = 1.002;
 const LOSSY_GAIN_MIN: f64 = 1.05;
-/// One packet in so many has another length, if this share of frames is lost.
+/// Number of packets of which one has another length, and the share of lost frames from which such
+/// probes are sent.
 const PROBE_PACKETS: u32 = 64;
 const PROBE_LOSS_MIN: f64 = 0.02;
-/// Frames without length do not get lost: the belief that breaks the tie
-/// between b and c as long as one length was sent alone, as so many frames.
+/// Weight, in frames, of the prior that frames of zero length are not lost. The prior separates b
+/// from c while only one length has been sent.
 const BELIEF_FRAMES: f64 = 8.0;
-/// Rounds of the fit, and bounds of -ln(success) in it.
+/// Number of rounds of the fit, and bounds of -ln(success) in it.
 const FIT_ROUNDS: u32 = 8;
 const LOSS_MIN: f64 = 1e-3;
 const LOSS_MAX: f64 = 12.0;
 /// Weight of one exchange in the means over exchanges.
 const EXCHANGE_WEIGHT: f64 = 1.0 / 32.0;
-/// Frames of late at a rate without which it is unknown.
+/// Least number of recent frames at a rate for it to count as known.
 const RATE_FRAMES_MIN: f64 = 16.0;
-/// Frames are counted by length in classes of this many bytes.
+/// Width of the length classes in bytes, in which frames are counted.
 const CLASS_BYTES: u32 = 256;
 const CLASSES: usize = 32;
-/// Lengths that are compared are so far apart.
+/// Step between compared lengths, in bytes.
 const STEP_BYTES: u16 = 16;
-/// IPv4 and UDP: no use to the application.
+/// Length of the IPv4 and UDP headers, which the application does not use.
 const HEADER_BYTES: f64 = 28.0;
 
-/// What the choice depends on beside the link.
+/// Configuration of the choice: bounds, and processor time of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdaptiveMtuConfig {
-    /// Shortest packet that it may choose, at least 68.
+    /// Shortest packet in bytes that it may choose, at least 68.
     pub bytes_min: u16,
-    /// Longest, at most 7 900.
+    /// Longest packet in bytes that it may choose, at most 7 900.
     pub bytes_max: u16,
-    /// Processor time of the sender for every packet.
+    /// Processor time of the sender for each packet.
     pub host_per_packet: Duration,
-    /// And for every byte.
+    /// Additional processor time of the sender for each byte.
     pub host_per_byte: Duration,
 }
 
-/// What its station puts into a PPDU.
+/// Limits of the PPDUs that the station sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PpduLimits {
-    /// Of the channel.
+    /// Band of the channel.
     pub band: Band,
-    /// QoS data frames.
+    /// Whether data frames have QoS headers.
     pub qos: bool,
     /// Longest MPDU inside an A-MPDU in bytes.
     pub ampdu_mpdu_bytes_max: u32,
@@ -78,43 +76,43 @@ pub struct PpduLimits {
     pub ampdu_bytes_max: u32,
     /// Longest PPDU with an A-MPDU.
     pub ampdu_duration_max: Duration,
-    /// Most MPDUs in it.
+    /// Limit of MPDUs in an A-MPDU.
     pub ampdu_frames_max: u16,
-    /// Of the backoff.
+    /// Slot of the backoff.
     pub slot: Duration,
     /// Smallest contention window in slots.
     pub cw_min: u16,
     /// Largest contention window in slots.
     pub cw_max: u16,
-    /// Failures after which the window is the smallest again.
+    /// Consecutive failures after which the window is reset to the smallest one.
     pub retry_limit: u8,
 }
 
-/// The machine, for one station and peer.
+/// The estimator for one station and peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdaptiveMtu {
     config: AdaptiveMtuConfig,
     limits: PpduLimits,
     rates: Vec<RateRecord>,
-    /// Of exchanges: mean time beside the PPDU in seconds, and share that failed.
+    /// Mean time of exchanges beside the PPDU in seconds, and the share that failed.
     exchanges: Option<(f64, f64)>,
     next_choice: Instant,
     chosen: u16,
-    /// Frames of that length are lost often enough to ask why.
+    /// Whether frames of the chosen length are lost often enough for probes.
     probing: bool,
-    /// Packets queued since the last probe, and probes so far.
+    /// Number of packets queued since the last probe, and of probes so far.
     packets: u32,
     probes: u32,
 }
 
-/// What became of the frames at one rate.
+/// Outcomes of the frames at one rate.
 #[derive(Clone, Debug, PartialEq)]
 struct RateRecord {
     rate: Rate,
     classes: [Class; CLASSES],
 }
 
-/// Frames of nearly the same length, older ones counting less.
+/// Frames of nearly the same length; older ones count less.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Class {
     frames: f64,
@@ -122,35 +120,36 @@ struct Class {
     bytes: f64,
 }
 
-/// One rate as it looks at the moment.
+/// Current estimate of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct RateFit {
     rate: Rate,
-    /// Of the frames.
+    /// Share of the frames at this rate.
     share: f64,
     loss: LossFit,
     /// Longest A-MPDU at the rate, in bytes.
     psdu_bytes_max: u32,
 }
 
-/// How frames get lost at one rate.
+/// Loss of frames at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct LossFit {
-    /// b, for each byte of the MPDU.
+    /// The coefficient b, for each byte of the MPDU.
     per_byte: f64,
-    /// -ln(1 - c).
+    /// Loss that is independent of the length: -ln(1 - c).
     per_frame: f64,
 }
 
 impl AdaptiveMtuConfig {
-    /// The length as long as nothing is known of the link.
+    /// The initial length, used while nothing is known of the link.
     pub fn first_bytes(&self) -> u16 {
         FIRST_BYTES.clamp(self.bytes_min, self.bytes_max)
     }
 }
 
 impl AdaptiveMtu {
-    /// Nothing known: packets of `FIRST_BYTES`, until the link tells better.
+    /// Returns an estimator without knowledge: packets have `FIRST_BYTES` until losses suggest
+    /// another length.
     pub fn new(config: AdaptiveMtuConfig, limits: PpduLimits) -> Self {
         Self {
             config,
@@ -165,7 +164,7 @@ impl AdaptiveMtu {
         }
     }
 
-    /// How long the next packet should be.
+    /// Length in bytes of the next packet, which may be a probe.
     pub fn mtu(&self) -> u16 {
         if !self.probing || self.packets + 1 < PROBE_PACKETS {
             return self.chosen;
@@ -179,12 +178,12 @@ impl AdaptiveMtu {
         if up || self.chosen / 2 < bytes_min { double.min(bytes_max) } else { self.chosen / 2 }
     }
 
-    /// The length that it holds for the best, probes apart.
+    /// Length in bytes that the estimator considers the best, apart from probes.
     pub fn chosen(&self) -> u16 {
         self.chosen
     }
 
-    /// A packet for the peer entered the queue.
+    /// Counts a packet for the peer that entered the queue.
     pub fn handle_packet(&mut self) {
         self.packets += 1;
         if self.packets == PROBE_PACKETS {
@@ -193,9 +192,8 @@ impl AdaptiveMtu {
         }
     }
 
-    /// An exchange is over that took `elapsed` from the start of its contention,
-    /// `duration` of that for its PPDU with these MPDUs: length, and whether it
-    /// was acknowledged.
+    /// Records an exchange that took `elapsed` from the start of its contention, of which its PPDU
+    /// took `duration`. For each MPDU it gives the length and whether it was acknowledged.
     pub fn handle_exchange(
         &mut self,
         now: Instant,
@@ -275,8 +273,8 @@ impl AdaptiveMtu {
         }
     }
 
-    /// Payload bits a second to be expected of packets of that length, once
-    /// rate control has found the rate that suits them best.
+    /// Expected payload, in bits a second, with packets of this length, once rate control has found
+    /// the best rate for them.
     fn goodput(&self, bytes: u16, fits: &[RateFit]) -> f64 {
         let payload = f64::from(bytes) - HEADER_BYTES;
         let by_air = fits.iter().map(|fit| self.packets_per_s(bytes, fit)).fold(0.0, f64::max);
@@ -285,7 +283,7 @@ impl AdaptiveMtu {
         8.0 * payload * by_air.min(by_host)
     }
 
-    /// What the air carries at a rate.
+    /// Packets a second that the air can carry at a rate.
     fn packets_per_s(&self, bytes: u16, fit: &RateFit) -> f64 {
         let mpdu = sizes::mpdu(u32::from(bytes), self.limits.qos);
         let (frames, psdu_bytes) = match self.joins(bytes) {
@@ -308,7 +306,7 @@ impl AdaptiveMtu {
         f64::from(frames) * success / air_s
     }
 
-    /// Whether frames with packets of that length travel in aggregates.
+    /// Whether frames with packets of this length are sent in A-MPDUs.
     fn joins(&self, bytes: u16) -> bool {
         self.limits.ampdu_bytes_max > 0
             && sizes::mpdu(u32::from(bytes), self.limits.qos) <= self.limits.ampdu_mpdu_bytes_max
@@ -316,7 +314,7 @@ impl AdaptiveMtu {
 }
 
 impl PpduLimits {
-    /// Longest A-MPDU at a rate.
+    /// Longest A-MPDU at a rate, in bytes.
     fn psdu_bytes_max(&self, rate: Rate) -> u32 {
         let (mut fits, mut too_long) = (0, self.ampdu_bytes_max + 1);
         while too_long - fits > 1 {
@@ -360,9 +358,8 @@ impl RateRecord {
         }
     }
 
-    /// The most likely loss: counts are binomial and -ln(success) is linear in the
-    /// length, so it is found by least squares, the weights and responses of
-    /// each round from the fit of the last.
+    /// The most likely loss. Counts are binomial and -ln(success) is linear in the length, so least
+    /// squares find it; the last fit gives the weights and responses of each round.
     fn fit(&self) -> LossFit {
         let mut fit = LossFit { per_byte: 0.0, per_frame: 0.0 };
         for round in 0..FIT_ROUNDS {

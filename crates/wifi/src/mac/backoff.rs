@@ -8,21 +8,21 @@ use lasthop_units::Stream;
 pub struct Backoff {
     /// CWmin and CWmax, 2^n - 1.
     limits: (u16, u16),
-    /// Failures in a row after which the window is the smallest again.
+    /// Consecutive failures after which the window is reset to the smallest one.
     retry_limit: u8,
     window: u16,
     stream: Stream,
-    /// Exchanges in a row that failed (QSRC).
+    /// Consecutive exchanges that failed (QSRC).
     failures: u8,
 }
 
 impl Backoff {
-    /// The smallest window, of those from CWmin to CWmax.
+    /// Returns the smallest window, between CWmin and CWmax.
     pub const fn new((cw_min, cw_max): (u16, u16), retry_limit: u8, stream: Stream) -> Self {
         Self { limits: (cw_min, cw_max), retry_limit, window: cw_min, stream, failures: 0 }
     }
 
-    /// Other windows from CWmin to CWmax; the present one is brought within them.
+    /// Sets other bounds CWmin and CWmax, and moves the current window within them.
     pub fn set_limits(&mut self, (cw_min, cw_max): (u16, u16)) {
         self.limits = (cw_min, cw_max);
         self.window = self.window.clamp(cw_min, cw_max);
@@ -44,7 +44,7 @@ impl Backoff {
         }
     }
 
-    /// The contention window is the smallest again.
+    /// Resets the contention window to the smallest one.
     pub const fn reset(&mut self) {
         self.failures = 0;
         self.window = self.limits.0;

@@ -1,28 +1,31 @@
-//! Whether a dozing station is awake in time for a beacon (IEEE 802.11-2020, 11.2.3).
+//! Clock of a dozing station, which decides whether it is awake in time for a beacon (IEEE
+//! 802.11-2020, 11.2.3).
 //!
-//! Between beacons it sleeps by a clock of its own, and turns its radio on some time ahead of the
-//! next one. How far that clock has strayed grows from beacon interval to beacon interval as a
-//! random walk, and a beacon that it hears sets it right. If it has strayed by more than the time
-//! ahead, the radio comes on behind the beacon's preamble, and the beacon is missed. The next one
-//! then most likely is, too: misses come in bursts. After several in a row it stays awake until it
-//! hears one, as drivers do that look for a lost access point. Left out: a clock that is too fast
-//! only costs power; the time for which the radio is on in vain.
+//! Between beacons the station sleeps by its own clock, and turns its radio on some time ahead of
+//! the next beacon. The clock's error grows from beacon interval to beacon interval as a random
+//! walk; a beacon that the station hears resets it. If the error exceeds the time ahead, the radio
+//! comes on after the beacon's preamble, and the beacon is missed. The next one is then likely to
+//! be missed, too: misses come in bursts. After several consecutive misses the station stays awake
+//! until it hears a beacon, as drivers do that search for a lost access point. Left out: a clock
+//! that is too fast, which only costs power, and the time for which the radio is on without a
+//! beacon.
 
 use lasthop_units::{Duration, Stream};
 
-/// How well a dozing station keeps time.
+/// Accuracy of a dozing station's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeClock {
-    /// How long ahead of a beacon its radio is to be on.
+    /// Time ahead of a beacon at which the radio is to be on.
     pub lead: Duration,
-    /// Standard deviation of what it strays by in a beacon interval; zero: it is exact.
+    /// Standard deviation of the error that the clock gains in a beacon interval; zero for an exact
+    /// clock.
     pub jitter: Duration,
-    /// Beacons that it misses in a row, behind which it stays awake for the next.
+    /// Consecutive missed beacons after which the station stays awake for the next.
     pub missed_max: u8,
 }
 
 impl WakeClock {
-    /// A clock that is never wrong.
+    /// An exact clock.
     pub const EXACT: Self = Self { lead: Duration::ZERO, jitter: Duration::ZERO, missed_max: 0 };
 }
 
@@ -36,19 +39,20 @@ pub struct BeaconClock {
 }
 
 impl BeaconClock {
-    /// A clock that is right.
+    /// Returns a clock without error.
     pub fn new(config: WakeClock, stream: Stream) -> Self {
         Self { config, stream, late_nanos: 0.0, missed: 0 }
     }
 
-    /// A beacon interval has passed while the station dozed.
+    /// Advances the clock by a beacon interval in which the station dozed.
     pub fn pass(&mut self) {
         if !self.config.jitter.is_zero() {
             self.late_nanos += self.config.jitter.as_nanos() as f64 * self.stream.normal();
         }
     }
 
-    /// Whether the radio comes on too late for the beacon that is due, which counts as missed then.
+    /// Whether the radio comes on too late for the beacon that is due; the beacon then counts as
+    /// missed.
     pub fn misses(&mut self) -> bool {
         let is_late = self.late_nanos > self.config.lead.as_nanos() as f64;
         let misses = is_late && self.missed < self.config.missed_max;
@@ -58,12 +62,12 @@ impl BeaconClock {
         misses
     }
 
-    /// The station listened to a beacon and did not decode it.
+    /// Counts a beacon that the station listened to and did not decode.
     pub fn missed(&mut self) {
         self.missed = self.missed.saturating_add(1);
     }
 
-    /// The station heard a beacon, or was awake.
+    /// Resets the clock: the station heard a beacon, or was awake.
     pub fn set(&mut self) {
         (self.late_nanos, self.missed) = (0.0, 0);
     }
@@ -76,8 +80,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Of a hundred thousand beacons: how many are missed, and how many bursts of misses end
-    /// after so many.
+    /// Number of misses among a hundred thousand beacons, and the number of bursts by length.
     fn bursts(config: WakeClock) -> (usize, [usize; 9]) {
         let mut clock = BeaconClock::new(config, Seed::new(3, 0).stream("test"));
         let (mut missed, mut lengths, mut burst) = (0, [0; 9], 0);
@@ -101,9 +104,9 @@ mod tests {
         assert_eq!(bursts(lead).0, 0);
     }
 
-    /// The first beacon after one that was heard is missed with the probability of a normal
-    /// variable beyond one standard deviation (15.87 %), and of two steps of the walk both beyond
-    /// it are 10.6 % (the bivariate normal distribution with a correlation of 1/sqrt(2)).
+    /// The first beacon after a received one is missed with the probability of a normal variable
+    /// beyond one standard deviation (15.87 %). Two steps of the walk are both beyond it with 10.6
+    /// % (the bivariate normal distribution with a correlation of 1/sqrt(2)).
     #[test]
     fn a_walk_that_has_gone_too_far_stays_there() {
         let (_, lengths) = bursts(WakeClock { lead: MS, jitter: MS, missed_max: 7 });

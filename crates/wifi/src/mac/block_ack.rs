@@ -1,4 +1,4 @@
-//! Block Ack (IEEE 802.11-2020, 10.25): what a recipient remembers and reorders.
+//! Block Ack (IEEE 802.11-2020, 10.25): scoreboard and reorder buffer of a recipient.
 
 mod bitmap;
 mod recipient;

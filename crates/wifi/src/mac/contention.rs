@@ -1,67 +1,64 @@
-//! Channel access by DCF and EDCA in event time (IEEE 802.11-2020, 10.3.4 and
-//! 10.23.2): who may transmit when, without counting slots one by one.
+//! Channel access by DCF and EDCA in event time (IEEE 802.11-2020, 10.3.4 and 10.23.2): the
+//! stations that may transmit, and when, without counting single slots.
 //!
-//! While the medium is idle for a contender its access instant is fixed:
-//! end of the busy time (or of NAV, EIFS or a response timeout) + AIFS +
-//! backoff slots. When the medium becomes busy the slots not yet counted are
-//! kept. DCF counts a slot when it is over, and none while the medium is busy
-//! (Tinnirello, Bianchi and Xiao 2010, against Bianchi's original model); EDCA
-//! counts at the boundary that ends AIFS and at every one after it, so a frozen
-//! counter is one lower (10.23.2.4). Contenders with the same access instant
-//! collide.
+//! While the medium is idle for a contender, its access instant is fixed: end of the busy time (or
+//! of NAV, EIFS or a response timeout) + AIFS + backoff slots. When the medium becomes busy, the
+//! slots not yet counted are kept. DCF counts a slot at its end, and none while the medium is busy
+//! (Tinnirello, Bianchi and Xiao 2010, against Bianchi's original model). EDCA counts at the
+//! boundary that ends AIFS and at every later one, so a frozen counter is one lower (10.23.2.4).
+//! Contenders with the same access instant collide.
 //!
-//! A *view* is a set of stations that sense the same transmitters; a cell in
-//! which everyone hears everyone has one view. Carrier sense acts at once: air
-//! propagation time is nil.
+//! A *view* is a set of stations that sense the same transmitters. A cell in which all stations
+//! hear each other has one view. Carrier sense acts at once: air propagation time is zero.
 //!
-//! Most idle times are the SIFS before a response, too short for anyone's AIFS.
-//! So the access instants of a view are computed only when time gets that far.
+//! Most idle times are the SIFS before a response, shorter than any AIFS. The access instants of a
+//! view are therefore computed only when time has advanced that far.
 
 use crate::station::StationId;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// A station's EDCAF for one category, by index.
+/// Index of a contender: the EDCAF of a station for one category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ContenderId(pub u16);
 
-/// All contenders of a cell and what their stations sense.
+/// All contenders of a cell, and carrier sense between their stations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contention {
     slot: Duration,
     views: Vec<View>,
-    /// By station: its view.
+    /// View of each station.
     view_of: Vec<u16>,
-    /// By transmitter: the views that sense it.
+    /// Views that sense each transmitter.
     sensed_by: Vec<Vec<u16>>,
-    /// By view * stations + transmitter: whether the view senses the transmitter.
+    /// Whether a view senses a transmitter, by view * stations + transmitter.
     senses: Vec<bool>,
-    /// By station: not before this instant does AIFS begin, whatever the
-    /// medium does (NAV, EIFS, own exchange or timeout).
+    /// Instant of each station before which AIFS does not begin, independent of the medium (NAV,
+    /// EIFS, own exchange or timeout).
     hold: Vec<Hold>,
     /// The latest end of any EIFS.
     extended_until: Instant,
-    /// By station: its contenders.
+    /// Contenders of each station.
     contenders_of: Vec<Vec<ContenderId>>,
-    /// By contender: its view and its place there.
+    /// View of each contender, and its index there.
     places: Vec<(u16, u16)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct View {
-    /// PPDUs on the air that it senses.
+    /// Number of PPDUs on the air that it senses.
     busy: u32,
-    /// When the last of them ended.
+    /// Instant at which the last of them ended.
     idle_since: Instant,
-    /// Its contenders: all that is asked of them is asked of all in one go.
+    /// Contenders of the view; every operation applies to all of them at once.
     contenders: Vec<Contender>,
     ids: Vec<ContenderId>,
-    /// By contender: its access instant if it has something to send and the view is resolved,
-    /// else [`Instant::MAX`].
+    /// Access instant of each contender if it has a frame to send and the view is resolved,
+    /// otherwise [`Instant::MAX`].
     due: Vec<Instant>,
     /// The shortest AIFS of its contenders.
     aifs_min: Duration,
-    /// The medium is idle and the access instants of the contenders are known.
+    /// Whether the medium is idle and the access instants of the contenders are known.
     resolved: bool,
     /// The earliest instant in `due`, if known.
     next: Option<Instant>,
@@ -69,12 +66,12 @@ struct View {
 
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 struct Hold {
-    /// The latest of what follows.
+    /// The latest of the following instants.
     until: Instant,
     network_allocation: Instant,
     extended_interframe_space: Instant,
     own: Instant,
-    /// End of the response that it owes.
+    /// End of the response that the station owes.
     response: Instant,
 }
 
@@ -82,9 +79,9 @@ struct Hold {
 struct Contender {
     station: StationId,
     aifs: Duration,
-    /// Counts at slot boundaries (EDCA), not at the end of slots (DCF).
+    /// Whether it counts at slot boundaries (EDCA), not at the end of slots (DCF).
     edca: bool,
-    /// Has something to send.
+    /// Whether it has a frame to send.
     armed: bool,
     /// Slots left when the medium last became busy.
     backoff: u32,
@@ -95,13 +92,14 @@ struct Contender {
 }
 
 impl Contention {
-    /// `senses[s][t]`: station `s` senses a PPDU of station `t`.
+    /// Returns the contention of stations; `senses[s][t]` is whether station `s` senses a PPDU of
+    /// station `t`.
     pub fn new(slot: Duration, senses: &[Vec<bool>]) -> Self {
         Self::with_views(slot, senses, true)
     }
 
-    /// The same with a view for each station, so that the medium can be busy for one of them and
-    /// not for another that senses the same transmitters ([`Self::becomes_busy`]).
+    /// Does the same with a view for each station, so that the medium can be busy for one station
+    /// and idle for another that senses the same transmitters ([`Self::becomes_busy`]).
     pub fn separate(slot: Duration, senses: &[Vec<bool>]) -> Self {
         Self::with_views(slot, senses, false)
     }
@@ -140,8 +138,8 @@ impl Contention {
         }
     }
 
-    /// A new contender that waits `aifs`, counts by the rules of EDCA or of DCF,
-    /// and has nothing to send yet.
+    /// Adds a contender that waits `aifs`, counts by the rules of EDCA or of DCF, and has nothing
+    /// to send yet.
     pub fn add(&mut self, station: StationId, aifs: Duration, edca: bool) -> ContenderId {
         let id = ContenderId(self.places.len() as u16);
         let view = self.view_of[station.index()];
@@ -166,27 +164,26 @@ impl Contention {
         self.contender(id).station
     }
 
-    /// Returns whether the medium is busy for `station` at `now`: physically, by its NAV, by
-    /// its own exchange, or because it owes a response.
+    /// Whether the medium is busy for `station` at `now`: physically, by its NAV, by its own
+    /// exchange, or because it owes a response.
     pub fn is_busy(&self, station: StationId, now: Instant) -> bool {
         let view = &self.views[usize::from(self.view_of[station.index()])];
         view.busy > 0 || self.hold[station.index()].until > now
     }
 
-    /// Returns whether the NAV of `station` runs beyond `now`.
+    /// Whether the NAV of `station` extends beyond `now`.
     pub fn is_reserved(&self, station: StationId, now: Instant) -> bool {
         self.hold[station.index()].network_allocation > now
     }
 
-    /// Returns whether `listener` senses PPDUs of `transmitter`.
+    /// Whether `listener` senses PPDUs of `transmitter`.
     pub fn senses(&self, listener: StationId, transmitter: StationId) -> bool {
         let view = usize::from(self.view_of[listener.index()]);
         self.senses[view * self.view_of.len() + transmitter.index()]
     }
 
-    /// The contender has something to send, from `now` on. Returns `false` if
-    /// it counts nothing down and the medium is busy: it must draw a backoff
-    /// (10.23.2.2).
+    /// Records that the contender has a frame to send, from `now` on. Returns `false` if no backoff
+    /// is in progress and the medium is busy: the caller must draw a backoff (10.23.2.2).
     pub fn arm(&mut self, id: ContenderId, now: Instant) -> bool {
         let contender = self.contender_mut(id);
         contender.armed = true;
@@ -203,7 +200,7 @@ impl Contention {
         true
     }
 
-    /// The contender has nothing to send any more; its backoff runs on.
+    /// Records that the contender has no frame to send; its backoff continues.
     pub fn disarm(&mut self, id: ContenderId) {
         self.contender_mut(id).armed = false;
         self.set_due(id, Instant::MAX);
@@ -215,9 +212,9 @@ impl Contention {
         self.refresh(id);
     }
 
-    /// The contender gained the medium at `now`, finds that it may not use it, and begins a
-    /// backoff of `slots`, as if its backoff had ended while the medium was busy (10.23.2.5): it
-    /// counts from the next slot boundary on. It stays armed.
+    /// Begins a backoff of `slots` for a contender that gained the medium at `now` and may not use
+    /// it, as if its backoff had ended while the medium was busy (10.23.2.5): it counts from the
+    /// next slot boundary on. The contender still has a frame to send.
     pub fn back_off(&mut self, id: ContenderId, slots: u32, now: Instant) {
         let slot = self.slot;
         let contender = self.contender_mut(id);
@@ -228,14 +225,14 @@ impl Contention {
         self.set_due(id, due);
     }
 
-    /// Returns whether the contender has something to send.
+    /// Whether the contender has a frame to send.
     pub fn is_armed(&self, id: ContenderId) -> bool {
         self.contender(id).armed
     }
 
-    /// Gives the contender another AIFS at `now`, [`Duration::MAX`] to keep it from the medium.
-    /// Slots that it has counted stay counted, and one that is past its AIFS goes on counting;
-    /// otherwise the new one ends no earlier than `now`.
+    /// Sets the AIFS of the contender at `now`; [`Duration::MAX`] prevents access. Slots that were
+    /// counted before stay counted. A contender past its AIFS continues to count; otherwise the new
+    /// AIFS ends no earlier than `now`.
     pub fn set_aifs(&mut self, id: ContenderId, aifs: Duration, now: Instant) {
         let Self { views, places, hold, slot, .. } = self;
         let (view, place) = places[usize::from(id.0)];
@@ -274,8 +271,8 @@ impl Contention {
         next
     }
 
-    /// Fills the empty list `winners` with everyone whose access instant is
-    /// `now`, in order of index.
+    /// Fills the empty list `winners` with all contenders whose access instant is `now`, in order
+    /// of index.
     #[inline]
     pub fn winners(&mut self, now: Instant, winners: &mut Vec<ContenderId>) {
         for view in &mut self.views {
@@ -289,7 +286,7 @@ impl Contention {
         }
     }
 
-    /// `transmitter` begins a PPDU at `now`.
+    /// Handles the beginning of a PPDU of `transmitter` at `now`.
     pub fn transmission_starts(&mut self, transmitter: StationId, now: Instant) {
         for index in 0..self.sensed_by[transmitter.index()].len() {
             let index = usize::from(self.sensed_by[transmitter.index()][index]);
@@ -297,7 +294,7 @@ impl Contention {
         }
     }
 
-    /// A view senses one more PPDU.
+    /// Adds a PPDU that a view senses.
     #[inline]
     fn sense(&mut self, index: usize, now: Instant) {
         let view = &mut self.views[index];
@@ -310,14 +307,14 @@ impl Contention {
         self.views[index].freeze(now, self.slot);
     }
 
-    /// A PPDU begins at `now` that `station`, which has a view of its own, senses, or that it
-    /// sends itself.
+    /// Handles the beginning of a PPDU at `now` that `station`, which has a separate view, senses
+    /// or sends.
     pub fn becomes_busy(&mut self, station: StationId, now: Instant) {
         self.sense(usize::from(self.view_of[station.index()]), now);
     }
 
-    /// A PPDU that made the medium busy for `station`, which has a view of its own, does so no
-    /// more from `now` on: it ends, or is ignored.
+    /// Handles the end of a PPDU at `now` for `station`, which has a separate view: it ends, or is
+    /// ignored from then on.
     pub fn becomes_idle(&mut self, station: StationId, now: Instant) {
         let view = &mut self.views[usize::from(self.view_of[station.index()])];
         view.busy -= 1;
@@ -326,12 +323,13 @@ impl Contention {
         }
     }
 
-    /// Returns whether some contender of `station` has something to send.
+    /// Whether a contender of `station` has a frame to send.
     pub fn is_contending(&self, station: StationId) -> bool {
         self.contenders_of[station.index()].iter().any(|id| self.is_armed(*id))
     }
 
-    /// A PPDU of `transmitter` ends at `now`; holds for this instant are set already.
+    /// Handles the end of a PPDU of `transmitter` at `now`; the caller has set the holds for this
+    /// instant before.
     pub fn transmission_ends(&mut self, transmitter: StationId, now: Instant) {
         for &view in &self.sensed_by[transmitter.index()] {
             let view = &mut self.views[usize::from(view)];
@@ -342,8 +340,8 @@ impl Contention {
         }
     }
 
-    /// The NAV of `station` runs at least until `until`; a frame was decoded,
-    /// so any EIFS is over (10.3.2.3.7).
+    /// Extends the NAV of `station` to `until` at least; a frame was decoded, so any EIFS ends
+    /// (10.3.2.3.7).
     pub fn reserve(&mut self, station: StationId, until: Instant) {
         let hold = &mut self.hold[station.index()];
         hold.network_allocation = hold.network_allocation.max(until);
@@ -351,7 +349,8 @@ impl Contention {
         hold.update();
     }
 
-    /// `station` could not decode a PPDU: AIFS begins at `until` (EIFS less AIFS after its end).
+    /// Handles a PPDU that `station` could not decode: AIFS begins at `until` (EIFS less AIFS after
+    /// its end).
     pub fn extend_interframe_space(&mut self, station: StationId, until: Instant) {
         let hold = &mut self.hold[station.index()];
         hold.extended_interframe_space = until;
@@ -359,13 +358,13 @@ impl Contention {
         self.extended_until = self.extended_until.max(until);
     }
 
-    /// Returns whether some station's EIFS may last beyond `now`.
+    /// Whether the EIFS of a station may last beyond `now`.
     pub fn extends_beyond(&self, now: Instant) -> bool {
         self.extended_until > now
     }
 
-    /// The contenders of `station` wait until `until` at least
-    /// ([`Instant::MAX`] during its own exchange).
+    /// Holds the contenders of `station` until `until` at least ([`Instant::MAX`] during its own
+    /// exchange).
     pub fn hold(&mut self, station: StationId, until: Instant) {
         let hold = &mut self.hold[station.index()];
         hold.own = until;
@@ -375,19 +374,18 @@ impl Contention {
         }
     }
 
-    /// `station` answers a frame that just ended; its response (Ack, Block Ack,
-    /// CTS) ends at `until`. The SIFS before it is no idle time for the station:
-    /// a frame queued there finds the medium busy (10.23.2.2), as it does during
-    /// the response.
+    /// Records that `station` answers a frame that just ended; its response (Ack, Block Ack, CTS)
+    /// ends at `until`. The SIFS before the response is no idle time for the station: a frame
+    /// queued then finds the medium busy (10.23.2.2), as during the response.
     pub fn respond(&mut self, station: StationId, until: Instant) {
         let hold = &mut self.hold[station.index()];
         hold.response = until;
         hold.update();
     }
 
-    /// `station` contends no more from `now` on, because it turns its radio off or answers what it
-    /// does not sense: it counts no slots until it [returns](Self::return_to_channel), and keeps
-    /// those that are left.
+    /// Stops the contention of `station` from `now` on, because it turns its radio off or answers a
+    /// frame that it does not sense. The station counts no slots until it
+    /// [returns](Self::return_to_channel), and keeps those that are left.
     pub fn leave(&mut self, station: StationId, now: Instant) {
         let view = usize::from(self.view_of[station.index()]);
         if self.views[view].busy == 0 {
@@ -402,8 +400,8 @@ impl Contention {
         self.hold(station, Instant::MAX);
     }
 
-    /// `station` is on the channel again: what it heard before is over, NAV
-    /// and EIFS too, and AIFS begins at `now`.
+    /// Resumes the contention of `station`: NAV and EIFS from before are over, and AIFS begins at
+    /// `now`.
     pub fn return_to_channel(&mut self, station: StationId, now: Instant) {
         let hold = &mut self.hold[station.index()];
         hold.network_allocation = Instant::ZERO;
@@ -464,12 +462,12 @@ impl View {
         }
     }
 
-    /// No contender counts a slot before this instant.
+    /// Instant before which no contender counts a slot.
     fn earliest_access(&self) -> Instant {
         self.idle_since.saturating_add(self.aifs_min)
     }
 
-    /// Returns the place of a new contender.
+    /// Returns the index of a new contender.
     fn add(&mut self, id: ContenderId, contender: Contender) -> u16 {
         self.aifs_min = self.aifs_min.min(contender.aifs);
         self.contenders.push(contender);
@@ -478,7 +476,7 @@ impl View {
         (self.ids.len() - 1) as u16
     }
 
-    /// The medium is idle: access instants are known from here on.
+    /// Computes the access instants after the medium became idle.
     fn resolve(&mut self, hold: &[Hold], slot: Duration) {
         let mut next = Instant::MAX;
         for (contender, due) in self.contenders.iter_mut().zip(&mut self.due) {
@@ -491,7 +489,7 @@ impl View {
         self.next = Some(next);
     }
 
-    /// The medium becomes busy: the slots not yet counted are kept.
+    /// Keeps the slots not yet counted after the medium became busy.
     fn freeze(&mut self, now: Instant, slot: Duration) {
         // Most of them began to count at the same instant.
         let mut counted = (Instant::MAX, None);
@@ -537,7 +535,7 @@ impl Contender {
         if self.armed { self.access_at } else { Instant::MAX }
     }
 
-    /// Slots that are over at `now`; `None` while AIFS is not.
+    /// Number of slots that are over at `now`; `None` before the end of AIFS.
     fn slots_over(&self, now: Instant, slot: Duration) -> Option<u64> {
         (now >= self.counts_from).then(|| (now - self.counts_from) / slot)
     }
@@ -599,7 +597,7 @@ mod tests {
         assert_eq!(contention.next_access(Instant::MAX), at(1000 + 43 + 27));
     }
 
-    /// Six slots end before it leaves, and with the end of AIFS it has counted seven.
+    /// Six slots end before the station leaves, and at the end of AIFS it has counted seven.
     #[test]
     fn a_station_that_leaves_keeps_its_slots() {
         let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
@@ -641,7 +639,7 @@ mod tests {
         let _ = a;
     }
 
-    /// Access instants are asked for up to a horizon: none before the shortest AIFS is over.
+    /// Access instants up to a horizon: none before the end of the shortest AIFS.
     #[test]
     fn nobody_gains_access_before_the_shortest_aifs() {
         let mut contention = Contention::new(SLOT, &vec![vec![true; 2]; 2]);
@@ -660,8 +658,8 @@ mod tests {
         assert_eq!(contention.next_access(Instant::MAX), Instant::MAX);
     }
 
-    /// 10.23.2.2: NAV, EIFS, its own exchange and a response that it owes make the medium
-    /// busy for a station up to their end, a PPDU that it senses as long as it lasts.
+    /// 10.23.2.2: NAV, EIFS, an exchange of the station and a response that it owes make the medium
+    /// busy for it until their end, a sensed PPDU as long as it lasts.
     #[test]
     fn what_makes_the_medium_busy() {
         type Change = fn(&mut Contention);
@@ -696,8 +694,8 @@ mod tests {
         assert!(!contention.is_busy(A, at(22)));
     }
 
-    /// A frame that was decoded ends EIFS (10.3.2.3.7) and never shortens the NAV; on
-    /// another channel none of both counts.
+    /// A decoded frame ends EIFS (10.3.2.3.7) and never shortens the NAV; on another channel
+    /// neither counts.
     #[test]
     fn how_reservations_end() {
         let (mut contention, _, b) = pair();
@@ -712,8 +710,8 @@ mod tests {
         assert_eq!(contention.next_access(Instant::MAX), at(50 + 43));
     }
 
-    /// Stations with different views: each freezes by what it senses, and winners come in
-    /// order of index.
+    /// Stations with different views: each freezes according to its carrier sense, and winners are
+    /// in order of index.
     #[test]
     fn views_freeze_for_themselves() {
         const C: StationId = StationId(2);

@@ -1,6 +1,5 @@
-//! A data MPDU on its way from one station to another: what is in it, how
-//! often it was sent, and the instants from which a packet's
-//! [`DelayParts`](lasthop_packet::DelayParts) are made.
+//! A data MPDU on its way from one station to another: its packets, its number of transmissions,
+//! and the instants from which a packet's [`DelayParts`](lasthop_packet::DelayParts) follow.
 
 use super::absence::Waits;
 use super::sizes;
@@ -11,9 +10,9 @@ use lasthop_units::{Bytes, Instant, SeqNo12};
 /// The packets of an MPDU.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Msdus {
-    /// One packet, as most MPDUs carry.
+    /// One packet, as in most MPDUs.
     One(Packet),
-    /// Several in an A-MSDU; they are received or lost together.
+    /// Several packets in an A-MSDU; they are received or lost together.
     Aggregate(Box<[Packet]>),
 }
 
@@ -34,7 +33,7 @@ impl Msdus {
         }
     }
 
-    /// Length of the network-layer packets together.
+    /// Total length of the network-layer packets.
     pub fn bytes(&self) -> Bytes {
         Bytes::new(self.packets().iter().map(|packet| u64::from(packet.bytes)).sum())
     }
@@ -56,20 +55,20 @@ impl Msdus {
 /// A data MPDU that its originator holds until it is acknowledged or given up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mpdu {
-    /// Its sequence number.
+    /// Sequence number of the MPDU.
     pub sequence: SeqNo12,
-    /// Length with MAC header and FCS.
+    /// Length in bytes with MAC header and FCS.
     pub bytes: u16,
     /// Attempts that count against the retry limit: PPDUs that carried it, and
     /// RTS for it that brought no CTS.
     pub attempts: u8,
-    /// PPDUs that carried it.
+    /// Number of PPDUs that carried it.
     pub transmissions: u8,
-    /// The recipient has received it, whether or not the originator knows.
+    /// Whether the recipient has received it, known to the originator or not.
     pub taken: bool,
-    /// All that is in it is [`passive`](Packet::passive).
+    /// Whether all of its packets are [`passive`](Packet::passive).
     pub passive: bool,
-    /// When it left the upper queue.
+    /// Instant at which it left the upper queue.
     pub dequeued: Instant,
     /// Start of the contention for the exchange that first carried it.
     pub contention_start: Instant,
@@ -80,14 +79,13 @@ pub struct Mpdu {
 }
 
 impl Mpdu {
-    /// A TCP segment is inside.
+    /// Whether one of its packets has a TCP segment.
     pub fn carries_tcp(&self) -> bool {
         self.msdus.packets().iter().any(|packet| packet.transport == Transport::Tcp)
     }
 
-    /// The packets as they come across in a PPDU from `start` to `end`: the
-    /// stay so far is split into its parts, `waits` cut out of them, and the
-    /// reorder wait begins.
+    /// Returns the packets as received in a PPDU from `start` to `end`: their stay is split into
+    /// its parts, with `waits` separated, and the reorder wait begins.
     pub fn received(&self, start: Instant, end: Instant, waits: &Waits) -> Msdus {
         let mut msdus = self.msdus.clone();
         for packet in msdus.packets_mut() {
@@ -112,7 +110,7 @@ impl Mpdu {
         (packet.arrived, packet.notify) = (end, false);
     }
 
-    /// Takes the time of absences out of the parts up to `start` of a packet's stay.
+    /// Separates the time of absences from the parts of a packet's stay up to `start`.
     #[inline(never)]
     fn cut_out_absences(
         &self,

@@ -1,6 +1,6 @@
-//! The originator's side towards one peer in one access category: MPDUs that
-//! wait for an acknowledgement, the Block Ack agreement, retries, and rate
-//! control (IEEE 802.11-2020, 10.25.3, 10.25.6.7, 10.3.4.4).
+//! The originator towards one peer in one access category: MPDUs that wait for an acknowledgement,
+//! the Block Ack agreement, retries, and rate control (IEEE 802.11-2020, 10.25.3, 10.25.6.7,
+//! 10.3.4.4).
 //!
 //! MPDUs stay in sequence order; every PPDU carries a prefix of them.
 
@@ -19,24 +19,24 @@ use lasthop_units::{Bytes, Db, Instant, SeqNo12};
 /// The state of a Block Ack agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// Not asked for: data goes in single MPDUs with an Ack each.
+    /// No agreement: data is sent in single MPDUs with an Ack each.
     None,
     /// ADDBA Request queued or sent; data waits for the answer.
     Requested,
-    /// In force.
+    /// The agreement is in force.
     Established {
         /// Window in MPDUs.
         window: u16,
     },
-    /// The peer did not answer; data goes unaggregated until then.
+    /// The peer did not answer; data is sent without aggregation until then.
     Failed {
-        /// When to ask again.
+        /// Instant of the next request.
         until: Instant,
     },
 }
 
 impl Agreement {
-    /// Window in MPDUs if it is in force.
+    /// Window in MPDUs of an agreement in force.
     pub const fn window(self) -> Option<u16> {
         match self {
             Self::Established { window } => Some(window),
@@ -45,7 +45,7 @@ impl Agreement {
     }
 }
 
-/// Attempts for an MPDU before it is given up, the first included.
+/// Limits of attempts for an MPDU before it is given up, the first one included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptsMax {
     /// Attempts for an MPDU with a TCP segment.
@@ -55,7 +55,7 @@ pub struct AttemptsMax {
 }
 
 impl AttemptsMax {
-    /// The same number of attempts for every MPDU.
+    /// Returns the same limit for every MPDU.
     pub const fn all(attempts: u8) -> Self {
         Self { tcp: attempts, other: attempts }
     }
@@ -72,41 +72,41 @@ impl AttemptsMax {
 pub struct LowRateRetry {
     /// Retransmissions by the smoothed data rate of the MPDUs sent to the peer.
     pub table: RateTable,
-    /// Applies to MPDUs without a TCP segment too.
+    /// Whether the table applies to MPDUs without a TCP segment, too.
     pub all_traffic: bool,
 }
 
-/// The sender's state towards one peer.
+/// State of the sender towards one peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Originator {
-    /// The station that the MPDUs are for, or the group.
+    /// Receiver of the MPDUs: a station, or the group.
     pub peer: Address,
-    /// The capabilities that the peer and the sender share; none towards the group.
+    /// Capabilities that the peer and the sender share; none towards the group.
     pub shared: Capabilities,
     /// MPDUs not yet acknowledged, in sequence order.
     pub pending: VecDeque<Mpdu>,
     /// The Block Ack agreement.
     pub agreement: Agreement,
-    /// A Block Ack Request goes before the next data.
+    /// Whether a Block Ack Request precedes the next data.
     pub block_ack_request_due: bool,
-    /// Attempts of the Block Ack Request that is due that brought no response.
+    /// Attempts of the due Block Ack Request without a response.
     pub block_ack_request_attempts: u8,
     /// Rate control; none towards the group.
     pub rate_control: Option<RateControl>,
     low_rate_retry: Option<(LowRateRetry, SmoothedRate)>,
-    /// Exchanges in a row without a response since a frame was last given up: the place in
-    /// the retry chain. A new frame starts a chain of its own.
+    /// Consecutive exchanges without a response since a frame was last given up: the position in
+    /// the retry chain. A new frame starts a new chain.
     failures: u32,
     chain: Option<RateChain>,
     next_sequence: SeqNo12,
     held: Held,
-    /// A-MPDUs that are built already, the next one first: how many MPDUs each holds,
-    /// together the last ones of `pending`.
+    /// A-MPDUs that are built, the next one first: the number of MPDUs in each, all together the
+    /// last ones of `pending`.
     built: VecDeque<u16>,
 }
 
 impl Originator {
-    /// An originator that has sent nothing yet.
+    /// Returns an originator that has sent nothing yet.
     pub fn new(
         peer: Address,
         shared: Capabilities,
@@ -130,7 +130,7 @@ impl Originator {
         }
     }
 
-    /// The peer and the sender share this from now on: rates are chosen anew.
+    /// Sets the capabilities that the peer and the sender share from now on; rates are chosen anew.
     pub fn renew(&mut self, shared: Capabilities) {
         self.shared = shared;
         self.chain = None;
@@ -146,8 +146,8 @@ impl Originator {
         self.built.push_back(mpdus as u16);
     }
 
-    /// Takes the next A-MPDU: how many pending MPDUs are in it, those that must
-    /// be sent again included. `None` if none is built.
+    /// Takes the next A-MPDU; returns its number of pending MPDUs, retransmissions included. `None`
+    /// if none is built.
     pub fn take_built(&mut self) -> Option<usize> {
         let built: usize = self.built.iter().map(|&mpdus| usize::from(mpdus)).sum();
         let again = self.pending.len().saturating_sub(built);
@@ -162,7 +162,7 @@ impl Originator {
         self.held
     }
 
-    /// Some MPDU is pending, sent or not, or the recipient's window must be moved.
+    /// Whether an MPDU is pending, sent or not, or the recipient's window must be moved.
     pub fn is_waiting(&self) -> bool {
         !self.pending.is_empty() || self.block_ack_request_due
     }
@@ -172,7 +172,7 @@ impl Originator {
         self.pending.front().map_or(self.next_sequence, |mpdu| mpdu.sequence)
     }
 
-    /// Returns whether one more MPDU fits into the window.
+    /// Whether one more MPDU fits into the window.
     pub fn has_window(&self) -> bool {
         let ahead = self.next_sequence.distance_from(self.window_start());
         match self.agreement {
@@ -181,7 +181,7 @@ impl Originator {
         }
     }
 
-    /// How many more MPDUs fit into the window.
+    /// Number of further MPDUs that fit into the window.
     pub fn window_left(&self) -> usize {
         let ahead = self.next_sequence.distance_from(self.window_start());
         match self.agreement {
@@ -190,9 +190,8 @@ impl Originator {
         }
     }
 
-    /// Takes packets over as the next MPDU; they left the upper queue at
-    /// `dequeued`, and contention for it began at `contention_start`. Returns what
-    /// is held more.
+    /// Takes packets as the next MPDU; they left the upper queue at `dequeued`, and contention for
+    /// it began at `contention_start`. Returns the number and length of the added packets.
     #[inline]
     pub fn push(
         &mut self,
@@ -211,7 +210,7 @@ impl Originator {
         self.append(msdus, bytes, (more, passive), (dequeued, contention_start))
     }
 
-    /// Does what [`Originator::push`] does with a packet that is an MPDU of its own.
+    /// Does what [`Originator::push`] does with a single packet as an MPDU.
     #[inline]
     pub fn push_one(
         &mut self,
@@ -226,7 +225,7 @@ impl Originator {
     }
 
     /// Does what [`Originator::push_one`] does with `count` packets like `first`, with tags that
-    /// count up from its own.
+    /// count up from its tag.
     #[inline]
     pub fn push_run(
         &mut self,
@@ -279,10 +278,10 @@ impl Originator {
         more
     }
 
-    /// The rate of the next PPDU, and whether it is a single MPDU: a frame that tries a
-    /// rate out goes unaggregated, and so do its repetitions at the later stages of its
-    /// chain, which hardware makes of the same frame (ath9k: `ath_lookup_rate` allows
-    /// such a frame no aggregate; `ath_buf_set_rate` gives it the whole chain).
+    /// Returns the rate of the next PPDU, and whether it is a single MPDU. A frame that probes a
+    /// rate is not aggregated, nor are its retransmissions at the later stages of its chain, which
+    /// hardware makes of the same frame (`ath_lookup_rate` of ath9k permits no aggregate for such a
+    /// frame; `ath_buf_set_rate` gives it the whole chain).
     pub fn choose_rate(&mut self, now: Instant, snr: Db) -> Option<(crate::phy::Rate, bool)> {
         let control = self.rate_control.as_mut()?;
         let bytes = self.pending.front().map_or(0, |mpdu| mpdu.bytes);
@@ -299,15 +298,15 @@ impl Originator {
         Some((chain.rate_for_attempt(attempt), chain.is_probe()))
     }
 
-    /// How often the oldest MPDU was sent, if that is as often as the stages of the chain but the
-    /// last have tries: whatever became of the others in its A-MPDUs.
+    /// Number of transmissions of the oldest MPDU, if it has used the tries of all stages but the
+    /// last, independent of the other MPDUs in its A-MPDUs; otherwise 0.
     fn last_tries(&self, chain: &RateChain) -> u32 {
         let tries = self.pending.front().map_or(0, |mpdu| u32::from(mpdu.transmissions));
         if tries >= chain.tries_before_last() { tries } else { 0 }
     }
 
-    /// The first `count` MPDUs go out in a PPDU that starts at `start`.
-    /// Returns how many of them are retransmissions.
+    /// Records that the first `count` MPDUs are sent in a PPDU that starts at `start`. Returns the
+    /// number of retransmissions among them.
     pub fn sent(&mut self, count: usize, start: Instant) -> u64 {
         let mut retries = 0;
         let sent = |mpdu: &mut Mpdu| {
@@ -329,7 +328,7 @@ impl Originator {
         retries
     }
 
-    /// Returns the attempts that an MPDU gets, at most `attempts`, after a PPDU of `mpdus`
+    /// Returns the limits of attempts for an MPDU, at most `attempts`, after a PPDU of `mpdus`
     /// MPDUs was sent at `rate`.
     pub fn attempts_max(&mut self, attempts: u8, mpdus: usize, rate: Rate) -> AttemptsMax {
         let Some((config, smoothed)) = &mut self.low_rate_retry else {
@@ -348,11 +347,11 @@ impl Originator {
         }
     }
 
-    /// Bit n of `acked` tells whether MPDU n of the first `count` (at most [`Bitmap::BITS`]) was
-    /// acknowledged. Those are settled; of the others, those that have had `attempts_max`
-    /// attempts, RTS without an answer among them, are given up through `give_up`; both are
-    /// booked in `released`. Returns how many were acknowledged.
-    /// Bits from `count` on are ignored.
+    /// Settles the first `count` MPDUs (at most [`Bitmap::BITS`]); bit n of `acked` is whether MPDU
+    /// n was acknowledged. Acknowledged MPDUs are settled. Of the others, those that have had
+    /// `attempts_max` attempts, RTS without CTS among them, are given up through `give_up`. Both
+    /// are recorded in `released`. Returns the number of acknowledged MPDUs. Bits from `count` on
+    /// are ignored.
     pub fn settle(
         &mut self,
         count: usize,
@@ -403,7 +402,7 @@ impl Originator {
         number_acked
     }
 
-    /// All of the first `count` MPDUs were acknowledged.
+    /// Settles the first `count` MPDUs, all of which were acknowledged.
     #[inline(never)]
     fn settle_all(&mut self, count: usize, released: &mut VecDeque<Released>) {
         let mut gone = Held::NONE;
@@ -435,7 +434,7 @@ impl Originator {
         }
     }
 
-    /// Gives up the MPDUs that are older than their lifetime, by `expired` of the instant at
+    /// Gives up the MPDUs that exceed their lifetime, according to `expired` of the instant at
     /// which a packet arrived.
     pub fn expire(
         &mut self,
@@ -469,22 +468,22 @@ impl Originator {
         }
     }
 
-    /// Takes note that the exchange brought a response. Firmware takes an A-MPDU most of which is
-    /// lost for failed.
+    /// Records that the exchange brought a response. Firmware counts an A-MPDU as failed if most of
+    /// it was lost.
     pub fn succeeded(&mut self, is_most_lost: bool) {
         let is_firmware = self.rate_control.as_ref().is_some_and(RateControl::is_firmware);
         self.failures = if is_most_lost && is_firmware { self.failures + 1 } else { 0 };
     }
 
-    /// Takes note that the exchange brought no response; `given_up` says that at least one of
-    /// its MPDUs was at its last attempt.
+    /// Records that the exchange brought no response; `given_up` is whether an MPDU was at its last
+    /// attempt.
     pub fn failed(&mut self, given_up: bool) {
         self.failures = if given_up { 0 } else { self.failures + 1 };
     }
 
-    /// Takes note of the answer to a Block Ack Request. If it acknowledged nothing, what it was
-    /// asked about failed: firmware stays at its place in the retry chain, that of before the
-    /// request. Linux' drivers look up the rates anew when they send an A-MPDU again.
+    /// Records the answer to a Block Ack Request. If the answer acknowledged no MPDU, the exchange
+    /// before it failed: firmware stays at the position in the retry chain from before the request.
+    /// Linux' drivers look up the rates anew when they retransmit an A-MPDU.
     pub fn request_answered(&mut self, acknowledged: bool) {
         let asked_in_vain = u32::from(self.block_ack_request_attempts);
         let goes_on = self.rate_control.as_ref().is_some_and(RateControl::is_firmware);
@@ -496,13 +495,13 @@ impl Originator {
         self.block_ack_request_attempts = 0;
     }
 
-    /// The sequence number of the next MPDU, at which an ADDBA Request starts the agreement.
+    /// Sequence number of the next MPDU, with which an ADDBA Request starts the agreement.
     pub fn next_sequence(&self) -> SeqNo12 {
         self.next_sequence
     }
 }
 
-/// Most networks send no A-MSDUs: their loop is kept out of that over the MPDUs.
+/// Counts the packets of an A-MSDU, in a separate loop because most networks send none.
 #[cold]
 fn book_all(packets: &[Packet], book: &mut dyn FnMut(&Packet)) {
     packets.iter().for_each(book);
@@ -545,7 +544,7 @@ mod tests {
         assert_eq!(originator.window_start(), SeqNo12::new(64));
     }
 
-    /// Hardware repeats the frame that tried a rate out: no aggregate takes its place.
+    /// Hardware retransmits the frame that probed a rate; no aggregate replaces it.
     #[test]
     fn a_probe_is_repeated_alone() {
         let rates = RateSet::ht(1, ChannelWidth::Mhz20, false);
@@ -573,8 +572,8 @@ mod tests {
         assert_eq!(choose(false), (rates.rates[0], false));
     }
 
-    /// Drivers choose rates for each frame (mac80211's `rate_control_get_rate`), also after
-    /// one that came to nothing.
+    /// Drivers choose rates for each frame (mac80211's `rate_control_get_rate`), also after a frame
+    /// that was given up.
     #[test]
     fn a_frame_after_one_that_was_given_up_has_a_chain_of_its_own() {
         let rates = RateSet::ht(1, ChannelWidth::Mhz20, false);

@@ -1,21 +1,21 @@
-//! Power save of a station (IEEE 802.11-2020, 11.2.3): it dozes when nothing
-//! happens, wakes for beacons, and fetches what the access point holds for it.
+//! Power save of a station (IEEE 802.11-2020, 11.2.3): the station dozes while idle, wakes for
+//! beacons, and retrieves the packets that the access point holds for it.
 //!
-//! As in Linux' mac80211 (`dynamic_ps_timeout`): a station that is idle for a
-//! while announces with a Null frame with PM = 1 that it dozes. It wakes for
-//! each beacon of its listen interval. If the TIM announces packets for it, it
-//! either asks for them one by one with PS-Poll frames, or wakes up with a Null
-//! with PM = 0. It wakes up to send, too. After a DTIM it stays for the group
-//! frames.
+//! As in Linux' mac80211 (`dynamic_ps_timeout`), a station that is idle for a while announces by a
+//! Null frame with PM = 1 that it dozes. The station wakes for each beacon of its listen interval.
+//! If the TIM announces packets for it, the station either requests them one by one with PS-Poll
+//! frames, or wakes up with a Null frame with PM = 0. The station also wakes up to send. After a
+//! DTIM it stays awake for the group frames.
 //!
-//! Others send without leaving power save mode ([`Sending::InPowerSave`]): each frame has PM = 1,
-//! the radio is off again behind it, and what answers it waits for a beacon. Left out: U-APSD (in `service_period`), SMPS.
+//! Other stations send without leaving power save mode ([`Sending::InPowerSave`]): each frame has
+//! PM = 1, the radio is off again after it, and the answers wait for a beacon. Left out: U-APSD (in
+//! `service_period`), SMPS.
 
 use super::beacon_clock::WakeClock;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// How a station retrieves the packets that the access point holds for it.
+/// Method by which a station retrieves packets that the access point holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retrieval {
     /// One PS-Poll for each frame.
@@ -27,20 +27,20 @@ pub enum Retrieval {
 /// The power save parameters of a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerSaveConfig {
-    /// Time without traffic after which it dozes, more than zero.
+    /// Idle time after which the station dozes, more than zero.
     pub idle: Duration,
     /// Listen interval in beacon intervals, at least 1.
     pub listen_interval: u8,
-    /// How it retrieves the packets that are held for it.
+    /// Method by which the station retrieves held packets.
     pub retrieval: Retrieval,
-    /// Awake, or in power save mode.
+    /// Mode in which the station sends: awake, or in power save mode.
     pub sending: Sending,
-    /// Its clock between beacons.
+    /// Clock of the station between beacons.
     pub clock: WakeClock,
 }
 
 impl PowerSaveConfig {
-    /// As mac80211 does it: the station sends awake, and is in time for every beacon.
+    /// Returns the settings of mac80211: the station sends awake, and is in time for every beacon.
     pub const fn dynamic(idle: Duration, retrieval: Retrieval) -> Self {
         let clock = WakeClock::EXACT;
         Self { idle, listen_interval: 1, retrieval, sending: Sending::Awake, clock }
@@ -50,19 +50,20 @@ impl PowerSaveConfig {
 /// The mode in which a station that saves power sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sending {
-    /// It wakes up by a Null with PM = 0, and dozes when it is idle (mac80211's dynamic power
-    /// save).
+    /// Awake: the station wakes up by a Null with PM = 0, and dozes when it is idle (mac80211's
+    /// dynamic power save).
     Awake,
-    /// With PM = 1: it stays in power save mode until it is [`Busy`].
+    /// With PM = 1: the station stays in power save mode until it is [`Busy`].
     InPowerSave(Busy),
 }
 
-/// Traffic for which a station leaves power save mode that it sends in otherwise. It enters it
-/// again at the end of an interval with less (rtw88: `RTW_LPS_THRESHOLD` in
+/// Amount of traffic for which a station leaves power save mode, in which it sends otherwise. The
+/// station enters the mode again at the end of an interval with less (rtw88: `RTW_LPS_THRESHOLD` in
 /// `RTW_WATCH_DOG_DELAY_TIME`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy {
-    /// It leaves when it has sent or received more data frames than this in an interval.
+    /// Number of data frames, sent or received in an interval, above which the station leaves the
+    /// mode.
     pub frames: u32,
     /// Length of an interval, more than zero.
     pub interval: Duration,
@@ -71,17 +72,17 @@ pub struct Busy {
 /// The state of a station's power save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It can be reached.
+    /// The station is awake and can be reached.
     Awake,
     /// A Null with PM = 1 is being sent.
     Announcing,
-    /// Its radio is off.
+    /// The radio is off.
     Dozing,
-    /// It waits for a beacon, or for the group frames behind it.
+    /// The station waits for a beacon, or for the group frames after it.
     Listening,
-    /// A PS-Poll or what it asks for is on its way.
+    /// The station sends a PS-Poll or waits for the requested frame.
     Polling,
-    /// It sends with PM = 1, in power save mode.
+    /// The station sends with PM = 1, in power save mode.
     Sending,
     /// A Null with PM = 0 is being sent.
     Waking,
@@ -90,36 +91,36 @@ pub enum Phase {
 /// An event that may change the [`Phase`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// There was no traffic for [`PowerSaveConfig::idle`].
+    /// No traffic for [`PowerSaveConfig::idle`].
     Idle,
-    /// A packet is to be sent.
+    /// A packet to be sent.
     Traffic,
-    /// Nothing is left to be sent.
+    /// No packet left to send.
     Sent,
-    /// More is sent or received than in power save mode.
+    /// Too much traffic for power save mode.
     Busy,
-    /// Its Null or PS-Poll was acknowledged.
+    /// The station's Null or PS-Poll was acknowledged.
     Acknowledged,
-    /// Its Null or PS-Poll was given up.
+    /// The station's Null or PS-Poll was given up.
     GivenUp,
     /// A beacon of its listen interval is due.
     BeaconDue,
-    /// That beacon announces packets for it.
+    /// That beacon announces packets for the station.
     Indicated,
     /// That beacon announces group frames only.
     GroupIndicated,
-    /// That beacon announces nothing for it, or was not received.
+    /// That beacon announces no packets for the station, or was not received.
     NotIndicated,
-    /// A data frame came, the last one that is held.
+    /// A data frame arrived, the last one that is held.
     LastFrame,
-    /// A data frame came with More Data.
+    /// A data frame arrived with More Data.
     MoreFrames,
-    /// The last group frame went by.
+    /// The last group frame ended.
     LastGroupFrame,
 }
 
 impl Input {
-    /// All inputs.
+    /// All inputs of the transition table.
     pub const ALL: [Self; 13] = [
         Self::Idle,
         Self::Traffic,
@@ -137,29 +138,29 @@ impl Input {
     ];
 }
 
-/// What a station does on an [`Input`].
+/// Action of a station after an [`Input`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing: the input means nothing in this phase.
+    /// No action: the input has no effect in this phase.
     Nothing,
     /// Sends a Null with PM = 1, and no data from now on.
     Announce,
-    /// Turns its radio off.
+    /// Turns the radio off.
     Doze,
-    /// Turns its radio on.
+    /// Turns the radio on.
     Listen,
     /// Sends a PS-Poll.
     Poll,
-    /// Turns its radio on and sends a Null with PM = 0.
+    /// Turns the radio on and sends a Null with PM = 0.
     Wake,
-    /// Sends data again.
+    /// Resumes sending data.
     Open,
-    /// Turns its radio on and sends data with PM = 1.
+    /// Turns the radio on and sends data with PM = 1.
     Send,
 }
 
 impl Phase {
-    /// All phases.
+    /// All phases of the transition table.
     pub const ALL: [Self; 7] = [
         Self::Awake,
         Self::Announcing,
@@ -215,9 +216,8 @@ impl Phase {
     }
 }
 
-/// The partial virtual bitmap of a TIM for these AIDs, 1 to 2 007 and
-/// ascending: how many pairs of octets are left out in front, and the octets
-/// (9.4.2.5, without the bit of AID 0).
+/// Returns the partial virtual bitmap of a TIM for these AIDs, 1 to 2 007 and ascending: the number
+/// of pairs of octets omitted at the front, and the octets (9.4.2.5, without the bit of AID 0).
 pub fn partial_virtual_bitmap(aids: &[u16]) -> (u8, Vec<u8>) {
     let (Some(first), Some(last)) = (aids.first(), aids.last()) else {
         return (0, alloc::vec![0]);
@@ -244,7 +244,7 @@ mod tests {
         PowerSaveConfig { sending, ..dynamic }
     }
 
-    /// All transitions but those of a phase that a station of this kind is never in.
+    /// All transitions, except those of a phase that a station of this kind never enters.
     fn table(config: &PowerSaveConfig, but: Option<Phase>) -> String {
         let mut table = String::new();
         for phase in Phase::ALL.into_iter().filter(|phase| Some(*phase) != but) {

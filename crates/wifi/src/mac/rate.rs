@@ -1,10 +1,9 @@
-//! Rate control: which rate the next PPDU to one peer is sent at.
+//! Rate control: the rate of the next PPDU to one peer.
 //!
-//! One [`RateControl`] serves one sender towards one peer. Per PPDU the MAC
-//! asks once for a [`RateChain`] and reports what became of every PPDU sent.
-//! IEEE 802.11 leaves the choice to the implementation; [`RateControlConfig`]
-//! lists the algorithms. Not modelled: rate choice per access category, RTS on
-//! the later stages of a chain, control and group frames (they use basic rates).
+//! One [`RateControl`] serves one sender towards one peer. For each PPDU the MAC asks once for a
+//! [`RateChain`] and reports the outcome of every PPDU sent. IEEE 802.11 leaves the choice to the
+//! implementation; [`RateControlConfig`] lists the algorithms. Left out: rate choice per access
+//! category, RTS on the later stages of a chain, control and group frames (they use basic rates).
 
 mod firmware;
 mod fixed;
@@ -25,56 +24,57 @@ use lasthop_units::{Db, Duration, Instant, Probability, Stream};
 use minstrel_ht::MinstrelHt;
 pub use minstrel_ht::{MinstrelRate, MinstrelStatistics};
 
-/// Which algorithm, and its parameters.
+/// Algorithm of rate control, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateControlConfig {
-    /// Always the same rate, whatever the set of the pair says.
+    /// A fixed rate, independent of the pair's set of rates.
     Fixed {
         /// The rate of all data frames.
         rate: Rate,
     },
-    /// The receiver tells the sender its SNR, and the sender takes the rate
-    /// that promises the highest throughput there. An upper bound, not a product.
+    /// The rate with the highest throughput at the receiver's SNR, which the sender knows. This is
+    /// an upper bound, not a product.
     Ideal {
-        /// Length of the MPDU the choice is made for; longer ones are planned
-        /// for with twice, four or eight times that length.
+        /// Length in bytes of the MPDU that the choice is made for; longer ones use tables for
+        /// twice, four or eight times that length.
         bytes: u16,
-        /// A rate is not considered where its packet error rate is above this.
+        /// Packet error rate above which a rate is excluded.
         per_max: Probability,
     },
-    /// A stand-in for rate control in firmware, which 802.11ax devices have: the ideal choice
-    /// for MPDUs of 1 600 bytes and 10 % of them lost, the loss at which sensitivity is
-    /// defined (IEEE 802.11-2020, 17.3.10.2), from an SNR that is old and not exact. No
-    /// product's.
+    /// A stand-in for rate control in firmware, which 802.11ax devices have. The stand-in makes the
+    /// ideal choice for MPDUs of 1 600 bytes with a loss of 10 %, at which sensitivity is defined
+    /// (IEEE 802.11-2020, 17.3.10.2), from an SNR with delay and error. The algorithm is that of no
+    /// product.
     Firmware {
-        /// How often it chooses anew, from what was measured one update before.
+        /// Interval between choices, each from the SNR measured one update before.
         update_interval: Duration,
-        /// Standard deviation of its error about the SNR.
+        /// Standard deviation of the error in the SNR.
         deviation: Db,
     },
-    /// Minstrel-HT as in Linux since 5.12; covers DSSS, CCK and OFDM rates too, and VHT to
-    /// 80 MHz and four streams. It has no HE rates.
+    /// Minstrel-HT as in Linux since 5.12; covers DSSS, CCK and OFDM rates too, and VHT up to 80
+    /// MHz and four streams. The algorithm has no HE rates.
     MinstrelHt {
-        /// How often the statistics are folded and the rates chosen anew.
+        /// Interval between updates of the statistics and the choice.
         update_interval: Duration,
-        /// The shortest time between two probes.
+        /// Shortest time between two probes.
         sample_interval: Duration,
     },
 }
 
 impl RateControlConfig {
-    /// The ideal rate for packets of 1 500 bytes, headers on top, and at most half of them lost.
+    /// Returns the ideal control for packets of 1 500 bytes plus headers, with at most half of them
+    /// lost.
     pub fn ideal() -> Self {
         let per_max = Probability::new(0.5).expect("a half is a probability");
         Self::Ideal { bytes: 1_600, per_max }
     }
 
-    /// The stand-in for firmware with an update every 20 ms and an error of 1 dB.
+    /// Returns the stand-in for firmware with an update every 20 ms and an error of 1 dB.
     pub const fn firmware() -> Self {
         Self::Firmware { update_interval: Duration::from_millis(20), deviation: Db(1.0) }
     }
 
-    /// Minstrel-HT with Linux' intervals: update every 50 ms, probe every 20 ms.
+    /// Returns Minstrel-HT with Linux' intervals: update every 50 ms, probe every 20 ms.
     pub const fn minstrel_ht() -> Self {
         Self::MinstrelHt {
             update_interval: Duration::from_millis(50),
@@ -86,12 +86,12 @@ impl RateControlConfig {
 /// The rates that both ends support, slowest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateSet {
-    /// The rates; at least one.
+    /// The rates in ascending order, at least one.
     pub rates: Vec<Rate>,
 }
 
 impl RateSet {
-    /// The rates in ascending order, each once.
+    /// Returns the set of these rates in ascending order, without duplicates.
     pub fn new(rates: impl IntoIterator<Item = Rate>) -> Self {
         let mut rates: Vec<Rate> = rates.into_iter().collect();
         rates.sort_by_key(|&rate| (rate.bitrate(), rate));
@@ -99,8 +99,8 @@ impl RateSet {
         Self { rates }
     }
 
-    /// HT with 1 to 4 equal streams: 20 MHz, 40 MHz as well if `width` says
-    /// so, long and, if wanted, short guard interval.
+    /// Returns HT rates with 1 to 4 equal streams: 20 MHz, with `width` also 40 MHz, with the long
+    /// guard interval and optionally the short one.
     pub fn ht(streams: u8, width: ChannelWidth, short_guard_interval: bool) -> Self {
         let guard_intervals: &[GuardInterval] = match short_guard_interval {
             true => &[GuardInterval::Long, GuardInterval::Short],
@@ -116,8 +116,8 @@ impl RateSet {
         Self::new(rates)
     }
 
-    /// VHT with 1 to 8 equal streams: 20 MHz and every width up to `width`, long and, if
-    /// wanted, short guard interval; those that exist.
+    /// Returns the VHT rates that exist with 1 to 8 equal streams: 20 MHz and every width up to
+    /// `width`, with the long guard interval and optionally the short one.
     pub fn vht(streams: u8, width: ChannelWidth, short_guard_interval: bool) -> Self {
         let guard_intervals: &[GuardInterval] = match short_guard_interval {
             true => &[GuardInterval::Long, GuardInterval::Short],
@@ -132,19 +132,19 @@ impl RateSet {
         Self::new(rates)
     }
 
-    /// HE SU with 1 to 8 equal streams and one guard interval, in 20 MHz and every width up to
-    /// `width`; without dual carrier modulation and extended range.
+    /// Returns HE SU rates with 1 to 8 equal streams and one guard interval, in 20 MHz and every
+    /// width up to `width`, without dual carrier modulation and extended range.
     pub fn he(streams: u8, width: ChannelWidth, guard_interval: HeGuardInterval) -> Self {
         let widths = ChannelWidth::ALL.into_iter().filter(|&used| used <= width);
         Self::new(widths.flat_map(|used| Rate::all_he(used, guard_interval, streams)))
     }
 
-    /// 802.11a: the eight OFDM rates.
+    /// Returns the eight OFDM rates of 802.11a.
     pub fn ofdm() -> Self {
         Self::new(OfdmRate::ALL.map(Rate::Ofdm))
     }
 
-    /// 802.11b: 1, 2, 5.5 and 11 Mb/s; 1 Mb/s always has the long preamble.
+    /// Returns the rates of 802.11b: 1, 2, 5.5 and 11 Mb/s; 1 Mb/s always has the long preamble.
     pub fn dsss(preamble: Preamble) -> Self {
         Self::new(DsssRate::ALL.map(|rate| match rate {
             DsssRate::Mbps1 => Rate::Dsss { rate, preamble: Preamble::Long },
@@ -152,14 +152,14 @@ impl RateSet {
         }))
     }
 
-    /// 802.11g: the rates of 802.11b and the eight ERP-OFDM rates.
+    /// Returns the rates of 802.11g: those of 802.11b and the eight ERP-OFDM rates.
     pub fn erp(preamble: Preamble) -> Self {
         let mut rates = Self::dsss(preamble).rates;
         rates.extend(OfdmRate::ALL.map(Rate::ErpOfdm));
         Self::new(rates)
     }
 
-    /// The rates supported here and there.
+    /// Returns the rates in both sets.
     pub fn intersection(&self, other: &Self) -> Self {
         Self::new(self.rates.iter().copied().filter(|rate| other.rates.contains(rate)))
     }
@@ -168,9 +168,9 @@ impl RateSet {
 /// One stage of a retry chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Sent at this rate,
+    /// Rate of the stage.
     pub rate: Rate,
-    /// so many times.
+    /// Number of transmissions at this rate.
     pub tries: u8,
 }
 
@@ -183,18 +183,18 @@ pub struct RateChain {
 }
 
 impl RateChain {
-    /// As many stages as common hardware has.
+    /// Number of stages that common hardware has.
     pub const STAGES_MAX: usize = 4;
 
-    /// One to four stages; the tries of the last one never run out.
+    /// Returns a chain of one to four stages; the last one has no limit of tries.
     fn new(stages: &[Attempt], probe: bool) -> Self {
         let mut all = [stages[0]; Self::STAGES_MAX];
         all[..stages.len()].copy_from_slice(stages);
         Self { stages: all, len: stages.len() as u8, probe }
     }
 
-    /// The rate of the `attempt`-th transmission, counted from 0. Beyond the
-    /// last stage it stays there: giving up is the retry limit's business.
+    /// The rate of the `attempt`-th transmission, counted from 0. After the last stage its rate
+    /// stays; the retry limit decides when to give up.
     pub fn rate_for_attempt(&self, attempt: u32) -> Rate {
         let stages = self.stages();
         let mut tries = 0;
@@ -207,7 +207,7 @@ impl RateChain {
         stages[stages.len() - 1].rate
     }
 
-    /// How many tries there are before the last stage.
+    /// Total number of tries before the last stage.
     pub fn tries_before_last(&self) -> u32 {
         let stages = self.stages();
         stages[..stages.len() - 1].iter().map(|stage| u32::from(stage.tries)).sum()
@@ -218,18 +218,18 @@ impl RateChain {
         &self.stages[..usize::from(self.len)]
     }
 
-    /// The first stage tries a rate out. Linux drivers do not aggregate such a
-    /// frame: a rate that fails then costs one MPDU, not a whole A-MPDU.
+    /// Whether the first stage probes a rate. Linux drivers do not aggregate such a frame, so that
+    /// a failing rate costs one MPDU, not a whole A-MPDU.
     pub const fn is_probe(&self) -> bool {
         self.probe
     }
 }
 
-/// What an algorithm has to offer.
+/// Interface of an algorithm.
 trait Algorithm {
     fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain;
     fn report(&mut self, now: Instant, rate: Rate, mpdus_sent: u16, mpdus_acked: u16);
-    /// Several transmissions of one A-MPDU; only the last may have been acknowledged.
+    /// Reports several transmissions of one A-MPDU; only the last may have been acknowledged.
     fn report_chain(
         &mut self,
         now: Instant,
@@ -262,11 +262,12 @@ enum Kind {
 }
 
 impl RateControl {
-    /// Rate control over `rates`; `error_model` is what the ideal algorithm
-    /// knows of the receiver.
+    /// Returns rate control over `rates`; `error_model` is the ideal algorithm's knowledge of the
+    /// receiver.
     ///
     /// # Panics
-    /// If `rates` is empty: such a pair cannot talk. If Minstrel-HT has none of them.
+    /// Panics if `rates` is empty, because such a pair cannot communicate. Panics if Minstrel-HT
+    /// supports none of them.
     pub fn new(
         config: &RateControlConfig,
         rates: &RateSet,
@@ -294,14 +295,13 @@ impl RateControl {
         control
     }
 
-    /// It is the stand-in for firmware.
+    /// Whether this is the stand-in for firmware.
     pub const fn is_firmware(&self) -> bool {
         matches!(self.kind, Kind::Firmware(_))
     }
 
-    /// The rates for the PPDU about to be built; to be asked once for each,
-    /// because the answer may use up a probe. `snr` is what the receiver
-    /// measured last, as the error model takes it.
+    /// Returns the rates for the next PPDU; call it once for each, because the call may use up a
+    /// probe. `snr` is the last one measured by the receiver, as the error model defines it.
     pub fn chain(&mut self, now: Instant, snr: Db, msdu_bytes: u16) -> RateChain {
         match &mut self.kind {
             Kind::Fixed(fixed) => fixed.chain(now, snr, msdu_bytes),
@@ -311,8 +311,8 @@ impl RateControl {
         }
     }
 
-    /// One PPDU's fate: of `mpdus_sent` MPDUs, `mpdus_acked` were
-    /// acknowledged; all lost is 0. Rates out of the set are ignored.
+    /// Reports the outcome of a PPDU: of `mpdus_sent` MPDUs, `mpdus_acked` were acknowledged, 0 if
+    /// all were lost. Rates outside of the set are ignored.
     pub fn report(&mut self, now: Instant, rate: Rate, mpdus_sent: u16, mpdus_acked: u16) {
         match &mut self.kind {
             Kind::Fixed(fixed) => fixed.report(now, rate, mpdus_sent, mpdus_acked),
@@ -322,10 +322,10 @@ impl RateControl {
         }
     }
 
-    /// The fate of an A-MPDU that was sent along a chain: all `attempts` in order, each time with
-    /// its `mpdus_sent` MPDUs, of which the last transmission delivered `mpdus_acked`. Drivers
-    /// whose hardware retransmits by itself report so ("tx status"); Minstrel-HT then counts one
-    /// A-MPDU, whether or not its rates are in the set, and ends no window between its
+    /// Reports the outcome of an A-MPDU that was sent along a chain: all `attempts` in order, each
+    /// with `mpdus_sent` MPDUs, of which the last transmission delivered `mpdus_acked`. Drivers
+    /// with retransmission in hardware report in this way ("tx status"). Minstrel-HT then counts
+    /// one A-MPDU, whether or not its rates are in the set, and ends no window between the
     /// transmissions.
     pub fn report_chain(
         &mut self,
@@ -346,11 +346,11 @@ impl RateControl {
         }
     }
 
-    /// The peer has these rates from now on. What was learned is forgotten, as by Linux'
-    /// `rate_control_rate_update`, but for when firmware's stand-in learns more.
+    /// Sets the rates of the peer from now on. The statistics are forgotten, as by Linux'
+    /// `rate_control_rate_update`; only the update times of firmware's stand-in stay.
     ///
     /// # Panics
-    /// As [`RateControl::new`].
+    /// Panics in the cases of [`RateControl::new`].
     pub fn renew(
         &mut self,
         config: &RateControlConfig,
@@ -366,7 +366,7 @@ impl RateControl {
         self.keep_within(&rates.rates);
     }
 
-    /// A fixed rate is no wider and has no more streams than these have; its MCS stays.
+    /// Keeps a fixed rate within the width and streams of these rates; its MCS stays.
     pub fn keep_within(&mut self, rates: &[Rate]) {
         let width = rates.iter().map(|rate| rate.width()).max();
         let streams = rates.iter().map(|rate| rate.streams()).max();
@@ -375,17 +375,17 @@ impl RateControl {
         }
     }
 
-    /// From now on this rate, and no other.
+    /// Fixes the rate from now on.
     pub fn fix(&mut self, rate: Rate) {
         self.kind = Kind::Fixed(Fixed::new(rate));
     }
 
-    /// It never changes.
+    /// Whether the rate is fixed.
     pub fn is_fixed(&self) -> bool {
         matches!(self.kind, Kind::Fixed(_))
     }
 
-    /// What Minstrel-HT knows and chose; `None` of the other algorithms.
+    /// Statistics and choice of Minstrel-HT; `None` for the other algorithms.
     pub fn minstrel_statistics(&self) -> Option<MinstrelStatistics> {
         match &self.kind {
             Kind::MinstrelHt(minstrel) => Some(minstrel.statistics()),
@@ -393,13 +393,13 @@ impl RateControl {
         }
     }
 
-    /// The new main rate, once after it moved.
+    /// Returns the new main rate, once after each change.
     pub fn poll_rate_changed(&mut self) -> Option<Rate> {
         let main_rate = self.main_rate();
         (core::mem::replace(&mut self.announced, main_rate) != main_rate).then_some(main_rate)
     }
 
-    /// The rate of the first stage while nothing is tried out.
+    /// The rate of the first stage without probes.
     pub fn main_rate(&self) -> Rate {
         match &self.kind {
             Kind::Fixed(fixed) => fixed.main_rate(),

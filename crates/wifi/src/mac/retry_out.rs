@@ -1,37 +1,35 @@
-//! Pseudo retry-out (M. Nomoto et al., "A Solution for Bufferbloat Problem in
-//! Upload TCP Communication over IEEE 802.11n WLAN Only by Modifying Access
-//! Point", section III): at a low data rate a receiver gives an MPDU up after a
-//! few erroneous receptions, as if its sender had, so that TCP above loses a
-//! segment and slows down.
+//! Pseudo retry-out (M. Nomoto et al., "A Solution for Bufferbloat Problem in Upload TCP
+//! Communication over IEEE 802.11n WLAN Only by Modifying Access Point", section III). At a low
+//! data rate a receiver gives up an MPDU after a few erroneous receptions, as if its sender had, so
+//! that TCP loses a segment and slows down.
 //!
-//! The receiver knows erroneous MPDUs from its hardware's CRC error reports.
-//! The method takes for granted that the sequence number of such a report is
-//! right, and so is the word on whether a TCP segment is inside.
+//! The receiver knows erroneous MPDUs from CRC error reports of its hardware. The method assumes
+//! that the sequence number in such a report is correct, and also whether a TCP segment is inside.
 //!
-//! Rates are in kb/s. Whole numbers, fixed arrays, no allocation: this file is
-//! meant to be carried over into a C driver line by line.
-//! Left to the caller: the reorder buffer, whose head it asks for.
+//! Rates are in kb/s. The file uses integers, fixed arrays and no allocation, so that it can be
+//! ported to a C driver line by line. The caller provides the reorder buffer, whose head the
+//! functions require.
 
 use super::block_ack::Bitmap;
 use lasthop_units::SeqNo12;
 
-/// Most steps of a [`RateTable`].
+/// Highest number of steps of a [`RateTable`].
 pub const STEPS_MAX: usize = 4;
 
 /// One step of a [`RateTable`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateStep {
-    /// In force while the smoothed data rate is below this, in kb/s, up to
-    /// 16 000 000; a step with zero never is.
+    /// Smoothed data rate in kb/s, up to 16 000 000, below which the step applies; a step with zero
+    /// never applies.
     pub below_kbps: u32,
     /// Retransmissions before an MPDU is given up.
     pub retransmissions: u8,
 }
 
-/// Which number of retransmissions belongs to which smoothed data rate.
+/// Number of retransmissions as a function of the smoothed data rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateTable {
-    /// In ascending order; above the last one the table says nothing.
+    /// Steps in ascending order; above the last one there is no limit.
     pub steps: [RateStep; STEPS_MAX],
     /// Weight of a new MPDU's data rate in the smoothed one, in 256ths, 1 to 256.
     pub weight_256: u16,
@@ -50,21 +48,21 @@ impl RateTable {
     };
 }
 
-/// A smoothed data rate and what a table says to it.
+/// A smoothed data rate with its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmoothedRate {
     table: RateTable,
-    /// kb/s times 256; zero before the first MPDU.
+    /// Smoothed rate in kb/s times 256; zero before the first MPDU.
     kbps_256: u32,
 }
 
 impl SmoothedRate {
-    /// A smoothed data rate before the first MPDU.
+    /// Returns a smoothed data rate before the first MPDU.
     pub const fn new(table: RateTable) -> Self {
         Self { table, kbps_256: 0 }
     }
 
-    /// An MPDU went at this data rate; the first one's is the smoothed rate.
+    /// Updates the smoothed rate with the data rate of an MPDU; the first one sets it.
     pub fn update(&mut self, kbps: u32) {
         let new_256 = kbps * 256;
         if self.kbps_256 == 0 {
@@ -81,7 +79,7 @@ impl SmoothedRate {
         self.kbps_256 / 256
     }
 
-    /// What the table says to the smoothed data rate; `None` above its last step.
+    /// Limit of retransmissions at the smoothed data rate; `None` above the last step of the table.
     pub fn retransmissions(&self) -> Option<u8> {
         for step in self.table.steps {
             if self.kbps_256 < step.below_kbps * 256 {
@@ -92,44 +90,44 @@ impl SmoothedRate {
     }
 }
 
-/// What is to be done with an MPDU, or with the report of an erroneous one.
+/// Decision on an MPDU, or on the report of an erroneous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// In sequence: goes up, and what waits behind it.
+    /// In sequence: deliver it, and the MPDUs that wait for it.
     Deliver,
-    /// Waits in the reorder buffer for what is before it.
+    /// Out of sequence: keep it in the reorder buffer.
     Buffer,
-    /// Behind the head of the reorder buffer, which knows what to do with it.
+    /// Before the head of the reorder buffer, which decides about it.
     Old,
-    /// Marked as lost before: it does not go up, although it is acknowledged.
+    /// Marked as lost before: acknowledge it, but do not deliver it.
     Ignore,
-    /// Erroneous: it has been retransmitted so often, by the count of errors.
+    /// Erroneous: only count it; the number of retransmissions so far by the count of errors.
     CountOnly(u8),
-    /// Erroneous, and marked as lost with this reception, after so many
-    /// retransmissions: what waits behind it need not wait for it.
+    /// Erroneous, and marked as lost with this reception, after this many retransmissions: later
+    /// MPDUs need not wait for it.
     Lost(u8),
 }
 
-/// Decides for the MPDUs of one Block Ack agreement.
+/// Decisions for the MPDUs of one Block Ack agreement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PseudoRetryOut {
     rate: SmoothedRate,
-    /// Sequence numbers that are remembered: as many as the Block Ack's bitmap has bits. Divides
-    /// 4096, so the numbers of one window never share a slot.
+    /// Number of sequence numbers that are remembered, that of the bits in the Block Ack's bitmap.
+    /// The number divides 4096, so the numbers of one window never share a slot.
     slots: u16,
-    /// The greatest sequence number heard of; those before it, one less than `slots`, are
-    /// remembered too.
+    /// The greatest sequence number seen; the `slots` - 1 numbers before it are remembered too.
     newest: SeqNo12,
-    /// By slot: received without error.
+    /// Received without error, by slot.
     received: Bitmap,
-    /// By slot: marked as lost.
+    /// Marked as lost, by slot.
     lost: Bitmap,
-    /// By slot: erroneous receptions.
+    /// Number of erroneous receptions, by slot.
     errors: [u8; Bitmap::BITS],
 }
 
 impl PseudoRetryOut {
-    /// For an agreement over `window` MPDUs (1 to 1 024) that begins with `start`.
+    /// Returns the state for an agreement over `window` MPDUs (1 to 1 024) that begins with
+    /// `start`.
     pub fn new(table: RateTable, start: SeqNo12, window: u16) -> Self {
         Self {
             rate: SmoothedRate::new(table),
@@ -141,8 +139,7 @@ impl PseudoRetryOut {
         }
     }
 
-    /// An MPDU was received without error at `kbps`; the reorder buffer waits
-    /// for `head`.
+    /// Decides on an MPDU received without error at `kbps`; the reorder buffer waits for `head`.
     pub fn received(&mut self, sequence: SeqNo12, head: SeqNo12, kbps: u32) -> Decision {
         self.rate.update(kbps);
         if !self.remember(sequence) {
@@ -162,11 +159,10 @@ impl PseudoRetryOut {
         }
     }
 
-    /// An MPDU was received with an error at `kbps`; the reorder buffer waits
-    /// for `head`.
+    /// Decides on an MPDU received with an error at `kbps`; the reorder buffer waits for `head`.
     ///
-    /// A copy of what was received before, or what lies outside the reorder
-    /// buffer's window, is counted and no more.
+    /// MPDUs that were received before, or are outside of the reorder buffer's window, are only
+    /// counted.
     pub fn errored(
         &mut self,
         sequence: SeqNo12,
@@ -193,7 +189,7 @@ impl PseudoRetryOut {
         }
     }
 
-    /// The sender has settled everything before `start` (Block Ack Request).
+    /// Handles a Block Ack Request: the sender has settled all MPDUs before `start`.
     pub fn request(&mut self, start: SeqNo12) {
         if self.newest.is_before(start) {
             self.remember(start.minus(1));

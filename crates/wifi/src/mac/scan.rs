@@ -1,101 +1,99 @@
-//! When an associated station leaves its channel to look for other access
-//! points, and comes back: the schedule of a background scan as Linux' mac80211
-//! carries it out in software (`net/mac80211/scan.c`), started again and again
-//! by a NetworkManager or wpa_supplicant above it.
+//! Schedule of background scans, in which an associated station leaves its channel to look for
+//! other access points and returns. Linux' mac80211 performs such a scan in software
+//! (`net/mac80211/scan.c`), and a NetworkManager or wpa_supplicant starts it again and again.
 //!
-//! For each channel of a scan the station stops its queues, lets the driver send
-//! what it holds for a while (flush), announces with a Null frame with PM = 1
-//! that it will not listen (IEEE 802.11-2020, 11.2.3.2), is away for a fixed
-//! time, and takes it back with a Null with PM = 0. Whether a Null was
-//! acknowledged or given up makes no difference here, as in mac80211.
-//! Left out: several channels in a row while there is no traffic, hardware
-//! that scans by itself, and what goes on on other channels.
+//! For each channel of a scan the station stops its queues and lets the driver send its held frames
+//! for a while (flush). Then it announces its absence by a Null frame with PM = 1 (IEEE
+//! 802.11-2020, 11.2.3.2), is away for a fixed time, and announces its return by a Null with
+//! PM = 0. Whether a Null was acknowledged or given up makes no difference here, as in mac80211.
+//! Left out: several channels in a row without traffic, scans in hardware, and events on other
+//! channels.
 
 use lasthop_units::{Duration, Instant, Probability};
 
-/// How a station looks for access points on a channel.
+/// Method by which a station looks for access points on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanKind {
-    /// It waits for beacons.
+    /// Waits for beacons.
     Passive,
-    /// It sends a Probe Request and waits for responses.
+    /// Sends a Probe Request and waits for responses.
     Active,
 }
 
 impl ScanKind {
-    /// With Probe Requests.
+    /// Whether the station sends Probe Requests.
     pub fn is_active(self) -> bool {
         self == Self::Active
     }
 }
 
-/// What becomes of packets that the flush did not get rid of.
+/// Treatment of packets that remain after the flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leftover {
-    /// They wait for the return.
+    /// Packets wait for the return.
     Keep,
-    /// What the driver and the hardware hold is given up.
+    /// Packets in driver and hardware are given up.
     DropDriver,
-    /// So is the queue above them.
+    /// Packets in driver, hardware and the queue above are given up.
     DropAll,
 }
 
-/// A station's background scans.
+/// Background scans of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScanConfig {
-    /// When the first scan begins, from the start of the run.
+    /// Start of the first scan, from the start of the run.
     pub start: Duration,
-    /// From the beginning of one scan to that of the next, more than zero.
+    /// Time from the beginning of one scan to that of the next, more than zero.
     pub period: Duration,
-    /// Channels in a scan, at least 1; each is one absence.
+    /// Number of channels in a scan, at least 1; each is one absence.
     pub channels: u16,
-    /// From the first attempt to announce an absence to the first attempt to
-    /// take it back, more than zero.
+    /// Duration of an absence, more than zero: from the first attempt to announce it to the first
+    /// attempt to announce the return.
     pub away: Duration,
-    /// On the own channel between two absences; the flush adds to it.
+    /// Time on the own channel between two absences, in addition to the flush.
     pub back: Duration,
-    /// Listening, or asking too.
+    /// Passive scan, or active with Probe Requests.
     pub kind: ScanKind,
-    /// Which of the channels is the cell's own, from 1 on: there the station
-    /// stays, but sends no data. `None` if that is not among them.
+    /// Number of the cell's own channel among those of the scan, from 1 on: the station stays
+    /// there, but sends no data. `None` if the scan leaves out the own channel.
     pub own_channel: Option<u16>,
-    /// Before an absence is announced the driver may go on sending for so long.
+    /// Time for which the driver may continue to send before an absence is announced.
     pub flush: Duration,
-    /// What becomes of the rest.
+    /// Treatment of packets that remain.
     pub leftover: Leftover,
-    /// Packets of the queue above driver and hardware that each return but a scan's last
-    /// loses at most. In Linux 3.2.7 `ieee80211_offchannel_return` starts the device's queue
-    /// while `SCAN_OFF_CHANNEL`, for which `ieee80211_tx_h_check_assoc` drops data, is still
-    /// set; at the end of a scan the flag goes first. `None`: the flag always goes first, as in
-    /// other kernels.
+    /// Limit of packets of the upper queue that are lost at each return but a scan's last. In Linux
+    /// 3.2.7 `ieee80211_offchannel_return` starts the device's queue while `SCAN_OFF_CHANNEL`, for
+    /// which `ieee80211_tx_h_check_assoc` drops data, is still set; at the end of a scan the flag
+    /// is cleared first. `None`: the flag is always cleared first, as in other kernels.
     pub return_drain: Option<u32>,
-    /// The Null frames around it.
+    /// Null frames around an absence.
     pub null: NullConfig,
 }
 
 impl ScanConfig {
-    /// How long a scan lasts, its flushes and Null frames left out.
+    /// Duration of a scan, without its flushes and Null frames.
     pub fn duration(&self) -> Duration {
         let channels = u64::from(self.channels);
         self.away * channels + self.back * channels.saturating_sub(1)
     }
 }
 
-/// How Null frames are sent.
+/// Transmission of Null frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NullConfig {
-    /// Attempts before one is given up, the first included; at least 1.
+    /// Attempts before a Null is given up, the first included; at least 1.
     pub attempts: u8,
-    /// Retries after which an RTS goes ahead of it; never if `None`.
+    /// Number of retries after which an RTS precedes it; never if `None`.
     pub rts_after: Option<u8>,
-    /// Probability that the access point ignores one with PM = 1, whatever the signal.
+    /// Probability that the access point ignores a Null with PM = 1, independent of the signal.
     pub leave_loss: Probability,
-    /// The same with PM = 0.
+    /// Probability that the access point ignores a Null with PM = 0.
     pub return_loss: Probability,
 }
 
 impl Default for NullConfig {
-    /// What Atheros hardware does, as captured: eight retries, RTS from the fourth on.
+    /// Returns the settings of Atheros hardware, as captured: eight retries, RTS from the fourth
+    /// on.
     fn default() -> Self {
         Self {
             attempts: 9,
@@ -106,51 +104,51 @@ impl Default for NullConfig {
     }
 }
 
-/// Where a station stands.
+/// Phase of a station's scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// It is there: between two absences or two scans.
+    /// On the channel, between two absences or two scans.
     Present,
-    /// Its queue is stopped, the driver goes on sending.
+    /// The queue is stopped, and the driver continues to send.
     Flushing,
     /// A Null with PM = 1 is being sent.
     Leaving,
-    /// It is away.
+    /// Away from the channel.
     Away,
     /// A Null with PM = 0 is being sent.
     Returning,
 }
 
-/// What happens to it.
+/// An event that may change the [`Phase`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// The instant of [`Scan::due`] has come.
     Due,
-    /// The driver has nothing left to send.
+    /// The driver has no frame left to send.
     Drained,
     /// The Null frame was acknowledged or given up.
     Settled,
 }
 
-/// What it does then.
+/// Action of the station after an [`Input`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing: the input means nothing in this phase.
+    /// No action: the input has no effect in this phase.
     Nothing,
-    /// Stops its queue.
+    /// Stops the queue.
     Stop,
-    /// Sends a Null with PM = 1, and nothing else any more.
+    /// Sends a Null with PM = 1, and no other frame afterwards.
     Announce,
     /// Leaves the channel.
     Depart,
-    /// Is on the channel again and sends a Null with PM = 0.
+    /// Returns to the channel and sends a Null with PM = 0.
     Return,
-    /// Starts its queue.
+    /// Starts the queue.
     Resume,
 }
 
 impl Phase {
-    /// The transition table.
+    /// Returns the next phase and the action: the transition table.
     pub const fn on(self, input: Input) -> (Self, Action) {
         match (self, input) {
             (Self::Present, Input::Due) => (Self::Flushing, Action::Stop),
@@ -163,24 +161,24 @@ impl Phase {
     }
 }
 
-/// One station's scans.
+/// Scans of one station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scan {
     config: ScanConfig,
     phase: Phase,
     due: Option<Instant>,
-    /// Absences left in the scan that is going on; zero between scans.
+    /// Absences left in the current scan; zero between scans.
     absences_left: u16,
-    /// When the next scan begins.
+    /// Start of the next scan.
     next_scan: Instant,
-    /// When the absence that was announced is over.
+    /// End of the announced absence.
     away_until: Instant,
-    /// No scan begins any more.
+    /// Whether no further scan begins.
     has_stopped: bool,
 }
 
 impl Scan {
-    /// A station that waits for its first scan.
+    /// Returns a station that waits for its first scan.
     pub fn new(config: ScanConfig) -> Self {
         let start = Instant::ZERO + config.start;
         Self {
@@ -194,10 +192,10 @@ impl Scan {
         }
     }
 
-    /// From `now` on it scans as `config` says, or no more. What is left of a scan is not
-    /// made, but an absence that has begun is brought to its end. A station that scans keeps its
-    /// rhythm: the next scan begins when it would have, or a new period from now if that is
-    /// sooner. One that does not begins at [`ScanConfig::start`] or, if that is over, at once.
+    /// Sets the configuration of scans from `now` on; `None` ends them. The rest of a scan in
+    /// progress is dropped, but an absence that has begun is completed. A station with scans keeps
+    /// their rhythm: the next scan begins as planned, or a new period from now if that is sooner. A
+    /// station without scans begins at [`ScanConfig::start`] or, if that has passed, at once.
     pub fn change(&mut self, now: Instant, config: Option<ScanConfig>) {
         let was_scanning = !core::mem::replace(&mut self.has_stopped, config.is_none());
         if let Some(config) = config {
@@ -215,32 +213,32 @@ impl Scan {
         }
     }
 
-    /// Returns how it scans.
+    /// The configuration of the scans.
     pub fn config(&self) -> &ScanConfig {
         &self.config
     }
 
-    /// Where it stands.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// When it wants [`Input::Due`].
+    /// Instant of the next [`Input::Due`], if there is one.
     pub fn due(&self) -> Option<Instant> {
         self.due
     }
 
-    /// The channel whose turn it is, or was last, is the cell's own.
+    /// Whether the current or last channel of the scan is the cell's own.
     pub fn is_on_own_channel(&self) -> bool {
         self.config.own_channel == Some(self.config.channels + 1 - self.absences_left)
     }
 
-    /// Back on the channel, with another absence of the same scan to come.
+    /// Whether the station is on its channel and another absence of the same scan follows.
     pub fn is_between_absences(&self) -> bool {
         self.phase == Phase::Present && self.absences_left > 0
     }
 
-    /// Takes an input at `now`, never before that of the last one.
+    /// Handles an input at `now`, which must not decrease.
     pub fn handle(&mut self, now: Instant, input: Input) -> Action {
         let (phase, action) = self.phase.on(input);
         self.phase = phase;
@@ -356,7 +354,7 @@ mod tests {
         assert_eq!(config().duration(), Duration::from_millis(26 * 110 + 25 * 320));
     }
 
-    /// When absences begin, in ms, if the scan is changed at these instants.
+    /// Starts of absences, in ms, with changes of the scan at these instants.
     fn changed(changes: &[(u64, Option<ScanConfig>)], until: u64) -> Vec<u64> {
         let ms = |at| Instant::ZERO + Duration::from_millis(at);
         let mut scan = Scan::new(config());

@@ -1,56 +1,56 @@
-//! Service periods of a station that stays in power save mode: unscheduled ones, which its own
-//! frames begin (U-APSD; IEEE 802.11-2020, 11.2.3), and those of an individual target wake time
-//! agreement (TWT; IEEE 802.11ax-2021, 26.8), which come by the clock.
+//! Agreements on service periods of a station that stays in power save mode. Unscheduled ones begin
+//! with the station's frames (U-APSD; IEEE 802.11-2020, 11.2.3). With an individual target wake
+//! time agreement they follow the clock (TWT; IEEE 802.11ax-2021, 26.8).
 //!
-//! Only what a station and its access point agreed on is here; what both do about it is in
-//! the cell. Left out: S-APSD, TSPECs, broadcast and trigger-enabled TWT, TWT information
-//! frames, agreements that are made, changed or torn down during a run, flexible wake times,
-//! TWT channels.
+//! The module holds only the agreement of a station and its access point; their procedures are in
+//! the cell. Left out: S-APSD, TSPECs, broadcast and trigger-enabled TWT, TWT information frames,
+//! agreements that are made, changed or torn down during a run, flexible wake times, TWT channels.
 
 use lasthop_units::Duration;
 
-/// Max SP Length in frames (9.4.1.17): the most that an access point sends in an unscheduled
-/// service period, all that it holds if `None`.
+/// Max SP Length in frames (9.4.1.17): the highest number of frames that an access point sends in
+/// an unscheduled service period; no limit if `None`.
 pub type FramesMax = Option<u8>;
 
-/// The lengths that the field has, but for "all".
+/// Values of the field, except "all".
 pub const FRAMES_MAX: [u8; 3] = [2, 4, 6];
 
-/// What a TWT's nominal minimum wake duration is a multiple of, up to 255: 256 us or a time unit
-/// (IEEE 802.11ax-2021, 9.4.2.199).
+/// Units of a TWT's nominal minimum wake duration, which is a multiple of up to 255: 256 us or a
+/// time unit (IEEE 802.11ax-2021, 9.4.2.199).
 pub const WAKE_UNITS: [Duration; 2] = [Duration::from_micros(256), Duration::from_micros(1_024)];
 
 /// Unscheduled automatic power save delivery of one station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnscheduledConfig {
-    /// By access category index: what the access point holds goes out in service periods.
-    /// What it holds of other categories goes out one by one, by PS-Poll frames.
+    /// Whether held frames are sent in service periods, by access category index. Held frames of
+    /// the other categories are sent one by one, in answer to PS-Poll frames.
     pub delivery_enabled: [bool; 4],
-    /// By access category index: a QoS Data or QoS Null frame of the station begins a service
-    /// period. At least one is.
+    /// Whether a QoS Data or QoS Null frame of the station begins a service period, by access
+    /// category index. At least one category does.
     pub trigger_enabled: [bool; 4],
-    /// The most that comes in a service period.
+    /// Limit of frames in a service period.
     pub frames_max: FramesMax,
-    /// After so long without a service period the station begins one by a QoS Null frame. It
-    /// begins them only with its data, or after a beacon that says so, if `None`.
+    /// Time without a service period after which the station begins one by a QoS Null frame. If
+    /// `None`, the station begins service periods only with its data, or after a beacon that
+    /// announces frames.
     pub trigger_interval: Option<Duration>,
     /// Listen interval in beacon intervals, at least 1.
     pub listen_interval: u8,
 }
 
-/// When a station with a TWT agreement sends.
+/// Times at which a station with a TWT agreement sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TwtUplink {
-    /// In its service periods only, as stations with an individual agreement should (clause not
+    /// Only in its service periods, as stations with an individual agreement should (clause not
     /// seen).
     ServicePeriods,
-    /// At once: its frames begin unscheduled service periods of all categories, between the
-    /// scheduled ones.
+    /// At any time: the station's frames begin unscheduled service periods of all categories,
+    /// between the scheduled ones.
     AtOnce,
 }
 
-/// An individual TWT agreement, implicit: each service period begins an interval after the one
-/// before. It is in force from the first instant on.
+/// An individual, implicit TWT agreement: each service period begins an interval after the one
+/// before. The agreement is in force from the first instant on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TwtConfig {
     /// Wake interval: a mantissa of 16 bits times a power of two, in microseconds.
@@ -58,31 +58,32 @@ pub struct TwtConfig {
     /// Nominal minimum wake duration: a multiple of one of [`WAKE_UNITS`], no longer than the
     /// interval.
     pub wake_duration: Duration,
-    /// The first target wake time after the beginning.
+    /// First target wake time, from the start of the run.
     pub first_wake: Duration,
-    /// The access point waits for a frame of the station before it sends; the station sends a
-    /// QoS Null frame if it has nothing else. Otherwise the access point takes it to be awake.
+    /// Whether the access point waits for a frame of the station before it sends; without data the
+    /// station sends a QoS Null frame. Otherwise the access point assumes that the station is
+    /// awake.
     pub announced: bool,
-    /// The access point ends a service period when it has sent all it holds (EOSP).
+    /// Whether the access point ends a service period when it has sent all held frames (EOSP).
     pub ends_early: bool,
-    /// When the station sends.
+    /// Times at which the station sends.
     pub uplink: TwtUplink,
-    /// The station wakes for each beacon with a DTIM, and stays for group frames. It misses
-    /// group frames outside of its service periods if not.
+    /// Whether the station wakes for each beacon with a DTIM, and stays awake for group frames.
+    /// Otherwise it misses group frames outside of its service periods.
     pub listens_to_dtim: bool,
 }
 
-/// How the access point knows when the station can be sent to.
+/// Kind of a station's service periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServicePeriodConfig {
-    /// U-APSD.
+    /// Unscheduled service periods (U-APSD).
     Unscheduled(UnscheduledConfig),
-    /// TWT.
+    /// Scheduled service periods (TWT).
     TargetWake(TwtConfig),
 }
 
 impl ServicePeriodConfig {
-    /// Whether frames of this category go out in service periods.
+    /// Whether frames of this category are sent in service periods.
     pub const fn delivers(&self, category: usize) -> bool {
         match self {
             Self::Unscheduled(config) => config.delivery_enabled[category],
@@ -90,7 +91,7 @@ impl ServicePeriodConfig {
         }
     }
 
-    /// Whether frames of all categories do.
+    /// Whether frames of all categories are sent in service periods.
     pub const fn delivers_all(&self) -> bool {
         self.delivers(0) && self.delivers(1) && self.delivers(2) && self.delivers(3)
     }
@@ -103,7 +104,7 @@ impl ServicePeriodConfig {
         }
     }
 
-    /// The most frames of an unscheduled service period.
+    /// Limit of frames in an unscheduled service period.
     pub const fn frames_max(&self) -> FramesMax {
         match self {
             Self::Unscheduled(config) => config.frames_max,
@@ -111,7 +112,7 @@ impl ServicePeriodConfig {
         }
     }
 
-    /// Whether the station has service periods that nobody scheduled.
+    /// Whether the station has unscheduled service periods.
     pub const fn has_unscheduled(&self) -> bool {
         match self {
             Self::Unscheduled(_) => true,
@@ -119,12 +120,12 @@ impl ServicePeriodConfig {
         }
     }
 
-    /// The category of its QoS Null frames: the highest that begins service periods.
+    /// Access category of the station's QoS Null frames: the highest that begins service periods.
     pub fn trigger_category(&self) -> usize {
         (0..4).rev().find(|category| self.triggers(*category)).unwrap_or(3)
     }
 
-    /// The category of the access point's QoS Null frames: the highest that goes out in service
+    /// Access category of the access point's QoS Null frames: the highest that is sent in service
     /// periods.
     pub fn delivery_category(&self) -> usize {
         (0..4).rev().find(|category| self.delivers(*category)).unwrap_or(3)

@@ -1,9 +1,9 @@
-//! Lengths of frames in bytes, FCS included (IEEE 802.11-2020, 9.2 to 9.7),
-//! and how packets add up to MPDUs and PSDUs.
+//! Lengths of frames in bytes, FCS included (IEEE 802.11-2020, 9.2 to 9.7), and of the MPDUs and
+//! PSDUs that packets form.
 
-/// Frame check sequence.
+/// Length of the frame check sequence.
 pub const FCS: u32 = 4;
-/// MAC header of Data: three addresses.
+/// MAC header of Data with three addresses.
 pub const DATA_HEADER: u32 = 24;
 /// MAC header of QoS Data: three addresses and QoS Control.
 pub const QOS_DATA_HEADER: u32 = 26;
@@ -11,16 +11,15 @@ pub const QOS_DATA_HEADER: u32 = 26;
 pub const LLC_SNAP: u32 = 8;
 /// Destination, source and length in front of an A-MSDU subframe (9.3.2.2.2).
 pub const AMSDU_SUBFRAME_HEADER: u32 = 14;
-/// A-MPDU delimiter (9.7.1).
+/// Length of an A-MPDU delimiter (9.7.1).
 pub const AMPDU_DELIMITER: u32 = 4;
-/// Longest MPDU that an A-MPDU of HT stations carries: the delimiter's 12 bits.
+/// Longest MPDU in an A-MPDU of HT stations: the delimiter's length has 12 bits.
 pub const AMPDU_MPDU_MAX: u32 = 4095;
-/// Longest MPDU of VHT stations (9.4.2.157.2), and of HE ones: inside an A-MPDU, which all
-/// of their data is.
+/// Longest MPDU of VHT stations (9.4.2.157.2), and of HE stations, all of whose data is in A-MPDUs.
 pub const VHT_MPDU_MAX: u32 = 11_454;
 /// Longest A-MSDU of HT stations (9.4.2.55.2).
 pub const HT_AMSDU_MAX: u16 = 7_935;
-/// Longest A-MSDU of VHT and HE stations: what their longest MPDU has room for.
+/// Longest A-MSDU of VHT and HE stations, which fits into their longest MPDU.
 pub const VHT_AMSDU_MAX: u16 = 11_424;
 /// Length of an Ack (9.3.1.4).
 pub const ACK: u32 = 14;
@@ -32,19 +31,19 @@ pub const RTS: u32 = 20;
 pub const BLOCK_ACK: u32 = block_ack(64);
 /// Block Ack Request (9.3.1.7).
 pub const BLOCK_ACK_REQUEST: u32 = 24;
-/// MU-BAR Trigger frame to 1 to 74 `stations`: header of two addresses, Common Info of
-/// eight octets, and for each a User Info of five with its BAR Control and BAR Information
-/// (IEEE 802.11ax-2021, 9.3.1.22); without padding.
+/// MU-BAR Trigger frame to 1 to 74 `stations`, without padding: a header of two addresses, Common
+/// Info of eight octets, and for each station a User Info of five with BAR Control and BAR
+/// Information (IEEE 802.11ax-2021, 9.3.1.22).
 pub const fn mu_block_ack_request(stations: u32) -> u32 {
     16 + 8 + 9 * stations + FCS
 }
-/// Basic Trigger frame to 1 to 74 `stations`: as an MU-BAR, but with one octet of trigger-dependent
-/// information for each (IEEE 802.11ax-2021, 9.3.1.22.2); without padding.
+/// Basic Trigger frame to 1 to 74 `stations`, without padding: like an MU-BAR, but with one octet
+/// of trigger-dependent information for each (IEEE 802.11ax-2021, 9.3.1.22.2).
 pub const fn basic_trigger(stations: u32) -> u32 {
     16 + 8 + 6 * stations + FCS
 }
-/// BSRP Trigger frame to 1 to 74 `stations`: no trigger-dependent information (IEEE
-/// 802.11ax-2021, 9.3.1.22.6); without padding.
+/// BSRP Trigger frame to 1 to 74 `stations`, without padding and trigger-dependent information
+/// (IEEE 802.11ax-2021, 9.3.1.22.6).
 pub const fn buffer_status_report_poll(stations: u32) -> u32 {
     16 + 8 + 5 * stations + FCS
 }
@@ -52,10 +51,10 @@ pub const fn buffer_status_report_poll(stations: u32) -> u32 {
 pub const fn ndp_announcement(is_he: bool, stations: u32) -> u32 {
     16 + 1 + stations * if is_he { 4 } else { 2 } + FCS
 }
-/// Beamforming Report Poll (9.3.1.20).
+/// Length of a Beamforming Report Poll (9.3.1.20).
 pub const BEAMFORMING_REPORT_POLL: u32 = 16 + 1 + FCS;
-/// BFRP Trigger frame to `stations`: one octet of trigger-dependent information for each (IEEE
-/// 802.11ax-2021, 9.3.1.22.3); without padding.
+/// BFRP Trigger frame to `stations`, without padding: one octet of trigger-dependent information
+/// for each (IEEE 802.11ax-2021, 9.3.1.22.3).
 pub const fn beamforming_report_trigger(stations: u32) -> u32 {
     16 + 8 + 6 * stations + FCS
 }
@@ -63,7 +62,7 @@ pub const fn beamforming_report_trigger(stations: u32) -> u32 {
 pub const QOS_NULL: u32 = QOS_DATA_HEADER + FCS;
 /// Multi-STA Block Ack without its records (IEEE 802.11ax-2021, 9.3.1.8.6).
 pub const MULTI_STATION_BLOCK_ACK: u32 = 16 + 2 + FCS;
-/// A Per AID TID Info field of it, with a bitmap of `bits`: AID TID Info, Starting Sequence
+/// Per AID TID Info field of such a frame, with a bitmap of `bits`: AID TID Info, Starting Sequence
 /// Control, bitmap.
 pub const fn station_record(bits: u16) -> u32 {
     2 + 2 + bits as u32 / 8
@@ -85,18 +84,18 @@ pub const PS_POLL: u32 = 20;
 pub const TIM: u32 = 6;
 /// Probe Request for any network: header, empty SSID, rates.
 pub const PROBE_REQUEST: u32 = 24 + 2 + 10 + FCS;
-/// What HT capabilities add to it.
+/// Additional bytes of HT capabilities in a Probe Request.
 pub const PROBE_REQUEST_HT: u32 = 28;
-/// What HT capabilities and operation add to a beacon.
+/// Additional bytes of HT capabilities and operation in a beacon.
 pub const BEACON_HT: u32 = 28 + 24;
-/// What VHT capabilities add to a Probe Request (9.4.2.157).
+/// Additional bytes of VHT capabilities in a Probe Request (9.4.2.157).
 pub const PROBE_REQUEST_VHT: u32 = 14;
-/// What VHT capabilities and operation (9.4.2.158) add to a beacon.
+/// Additional bytes of VHT capabilities and operation (9.4.2.158) in a beacon.
 pub const BEACON_VHT: u32 = 14 + 7;
-/// What HE capabilities add to a Probe Request (IEEE 802.11ax-2021, 9.4.2.248), without PPE
-/// thresholds and up to 80 MHz.
+/// Additional bytes of HE capabilities in a Probe Request (IEEE 802.11ax-2021, 9.4.2.248), without
+/// PPE thresholds and up to 80 MHz.
 pub const PROBE_REQUEST_HE: u32 = 3 + 6 + 11 + 4;
-/// What HE capabilities and operation (9.4.2.249) add to a beacon.
+/// Additional bytes of HE capabilities and operation (9.4.2.249) in a beacon.
 pub const BEACON_HE: u32 = PROBE_REQUEST_HE + 3 + 6;
 
 /// Compressed Block Ack with a bitmap of `bits`.

@@ -1,5 +1,5 @@
-//! A frame exchange of a radio from gaining the channel to its end: RTS and CTS, payload,
-//! response or its absence, and what follows (IEEE 802.11-2020, 10.3.2 and 10.23.2).
+//! A frame exchange of a radio from gaining the channel to its end: RTS and CTS, payload, response
+//! or timeout, and the following exchange (IEEE 802.11-2020, 10.3.2 and 10.23.2).
 
 use super::radio::{ACCESSES, BEACON_ACCESS, Queued};
 use super::{Medium, Output, Pending, Response, Sequel, Stage};
@@ -21,13 +21,13 @@ pub(super) struct Exchange {
     /// Air time of the payload PPDU.
     duration: Duration,
     response: Option<Expected>,
-    /// RTS was sent, CTS is awaited.
+    /// Whether the RTS was sent and the CTS is awaited.
     requesting: bool,
-    /// End of the transmission opportunity; its start if one exchange is all.
+    /// End of the transmission opportunity; its start if the opportunity permits one exchange.
     opportunity_end: Instant,
-    /// Bit n: frame n was decoded by its receiver, and not refused.
+    /// Frames that their receiver decoded and did not refuse: bit n is frame n.
     pub decoded: Bitmap,
-    /// End of the PPDU that a response follows.
+    /// End of the PPDU that precedes the response.
     ended: Instant,
 }
 
@@ -40,14 +40,15 @@ impl Exchange {
         self.frames.len() > 1
     }
 
-    /// The rate of its response, and how long it takes.
+    /// Rate and duration of the response.
     fn response_time(&self, sifs: Duration) -> Duration {
         self.response.map_or(Duration::ZERO, |response| sifs + response.duration)
     }
 }
 
 impl Medium {
-    /// An access has the channel: it sends what it has, or gives the channel back.
+    /// Starts an exchange of an access that has gained the channel, or releases the channel if
+    /// there is nothing to send.
     pub(super) fn start_exchange(&mut self, radio: StationId, access: usize, end: Instant) {
         match self.build(radio, access, end) {
             Some((exchange, stage)) => self.launch(radio, exchange, stage.rts),
@@ -169,7 +170,7 @@ impl Medium {
         }
     }
 
-    /// Starts whatever follows SIFS after something that has ended.
+    /// Starts the actions that are due SIFS after the end of a PPDU.
     pub(super) fn start_sequels(&mut self) {
         let now = self.now;
         while let Some(index) = self.pending.iter().position(|pending| pending.at == now) {
@@ -198,7 +199,7 @@ impl Medium {
         }
     }
 
-    /// After SIFS, `radio` goes on with `sequel`.
+    /// Lets `radio` perform `sequel` SIFS from now.
     fn follow(&mut self, radio: StationId, sequel: Sequel) {
         let at = self.now + self.timing.sifs;
         self.pending.push(Pending { at, radio, sequel });
@@ -290,7 +291,7 @@ impl Medium {
         }
     }
 
-    /// Gives a radio what it decodes of a payload; bit n is frame n.
+    /// Delivers the frames of a payload that a radio decodes; bit n is frame n.
     fn deliver(
         &mut self,
         flight: &Flight,
@@ -336,7 +337,7 @@ impl Medium {
         })
     }
 
-    /// Radios that are not addressed set their NAV, or wait for EIFS.
+    /// Sets the NAV of radios that are not addressed, or lets them wait for EIFS.
     fn overhear(&mut self, flight: &Flight) {
         let failed_until = self.now + self.extended_space;
         let Self { air, contention, .. } = self;
@@ -346,7 +347,7 @@ impl Medium {
         });
     }
 
-    /// `receiver` acknowledges what it received in the exchange of `to`; not if it refused all.
+    /// Acknowledges the frames that `receiver` got in the exchange of `to`, unless it refused all.
     fn acknowledge(&mut self, receiver: StationId, to: StationId) {
         let now = self.now;
         let Some(exchange) = &self.radios[to.index()].exchange else { return };
@@ -383,8 +384,8 @@ impl Medium {
         });
     }
 
-    /// The PPDU that ended at `ended` has no response: the exchange fails when the first sign
-    /// of one is overdue.
+    /// Starts the response timeout after the PPDU that ended at `ended`: the exchange fails when
+    /// the first sign of a response is overdue.
     fn start_response_timeout(&mut self, radio: StationId, ended: Instant) {
         let exchange = self.radios[radio.index()].exchange.as_ref();
         let exchange = exchange.expect("it just sent a frame that asks for a response");
@@ -398,7 +399,7 @@ impl Medium {
         self.timeouts.push((ended + self.timing.response_timeout(rate), radio));
     }
 
-    /// The exchange of a radio is over: with a response in which bit n is frame n, or without.
+    /// Ends the exchange of a radio: with a response in which bit n is frame n, or without one.
     fn exchange_over(&mut self, radio: StationId, acked: Option<Bitmap>) {
         let at = self.now;
         let state = &mut self.radios[radio.index()];
@@ -448,7 +449,7 @@ impl Medium {
         self.end_opportunity(radio, index);
     }
 
-    /// Post-backoff and, if there is more to send, contention.
+    /// Begins the post-backoff and, if there are more frames to send, contention.
     fn end_opportunity(&mut self, radio: StationId, access: usize) {
         self.contention.hold(radio, self.now);
         let state = self.radios[radio.index()].access(access);
@@ -463,8 +464,7 @@ impl Medium {
         self.arm_others(radio, access);
     }
 
-    /// What was handed over for other categories during the exchange contends already, or does
-    /// from now on.
+    /// Lets the other accesses contend for frames that were submitted during the exchange.
     fn arm_others(&mut self, radio: StationId, but: usize) {
         for access in (0..ACCESSES).filter(|access| *access != but) {
             if self.radios[radio.index()].has_access(access) {

@@ -1,4 +1,4 @@
-//! What a radio hands over: an MPDU without its bytes, and the rates at which it is tried.
+//! A frame that a radio submits: an MPDU without its bytes, and the rates at which it is tried.
 
 use super::radio::BEACON_ACCESS;
 use crate::phy::{Band, Rate};
@@ -6,15 +6,15 @@ use crate::station::Address;
 use lasthop_packet::AccessCategory;
 use lasthop_units::SeqNo12;
 
-/// Stages of a series, as Linux' rate control has them (`IEEE80211_TX_MAX_RATES`).
+/// Number of stages of a series, as in Linux' rate control (`IEEE80211_TX_MAX_RATES`).
 pub const STAGES: usize = 4;
 
-/// A channel.
+/// Band and frequency of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Channel {
-    /// Its band, which decides about SIFS, slots and preambles.
+    /// Band of the channel, which determines SIFS, slots and preambles.
     pub band: Band,
-    /// Its primary centre frequency in MHz: channels fade by themselves.
+    /// Primary centre frequency in MHz; the fading of each channel is independent.
     pub mhz: u32,
 }
 
@@ -23,16 +23,16 @@ pub struct Channel {
 pub struct Stage {
     /// Rate of the PPDU.
     pub rate: Rate,
-    /// Tries at this rate, at least 1.
+    /// Number of tries at this rate, at least 1.
     pub tries: u8,
-    /// Each is preceded by RTS and CTS.
+    /// Whether RTS and CTS precede each try.
     pub rts: bool,
 }
 
-/// Rates to try in order.
+/// Stages in the order of their use.
 pub type Series = [Option<Stage>; STAGES];
 
-/// The response that a frame asks for.
+/// The response that a frame requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
     /// An Ack; in an A-MPDU a Block Ack.
@@ -41,31 +41,31 @@ pub enum Response {
     BlockAck,
 }
 
-/// What a Block Ack agreement says of an MPDU that it covers.
+/// Position of an MPDU in its Block Ack agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
     /// TID, 0 to 15.
     pub tid: u8,
-    /// Sequence number.
+    /// Sequence number of the MPDU.
     pub sequence: SeqNo12,
 }
 
-/// An MPDU that a radio hands over.
+/// An MPDU that a radio submits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The radio's name for it, unique among its frames that are not settled.
+    /// Tag of the frame, unique among those of its radio that are not settled.
     pub tag: u64,
-    /// Its addressee; `None` if no radio of the medium has that address.
+    /// Addressee of the frame; `None` if no radio of the medium has that address.
     pub to: Option<Address>,
     /// Length with MAC header and FCS in bytes.
     pub bytes: u32,
-    /// Its access category; `None` for beacons, which go ahead of all.
+    /// Access category of the frame; `None` for beacons, which precede all.
     pub category: Option<AccessCategory>,
-    /// The response that it asks for; none for group-addressed ones.
+    /// Required response; none for group-addressed frames.
     pub response: Option<Response>,
-    /// The Block Ack agreement that covers it: it may share an A-MPDU with others of it.
+    /// Block Ack agreement of the frame, whose frames may share an A-MPDU.
     pub agreement: Option<Agreement>,
-    /// When to try which rate; the first stage is there.
+    /// Rates in the order of their use; the first stage must exist.
     pub series: Series,
 }
 

@@ -1,5 +1,5 @@
-//! A radio of the medium: what waits in each access category, and which of it makes the next
-//! PPDU (IEEE 802.11-2020, 10.12 and 10.25.6).
+//! A radio of the medium: the queue of each access category, and the choice of the next PPDU (IEEE
+//! 802.11-2020, 10.12 and 10.25.6).
 
 use super::exchange::Exchange;
 use super::{Frame, RadioStats, STAGES, Stage};
@@ -14,26 +14,26 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::{Identity, Seed};
 
-/// Beacons contend as a fifth access category, ahead of all.
+/// Index of the access of beacons, the fifth, which precedes all categories.
 pub(super) const BEACON_ACCESS: usize = 4;
-/// The number of access categories, beacons counted.
+/// Number of accesses: the access categories and beacons.
 pub(super) const ACCESSES: usize = 5;
 
 /// The state of one radio.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Radio {
     config: StationConfig,
-    /// Its rank in the order of the stations' identities.
+    /// Rank in the order of the stations' identities.
     pub rank: u16,
     seed: Seed,
     accesses: [Option<Access>; ACCESSES],
     pub exchange: Option<Exchange>,
-    /// What the Block Ack that it is sending acknowledges: bit n is frame n.
+    /// Frames that the current Block Ack acknowledges: bit n is frame n.
     pub acknowledging: Bitmap,
     pub stats: RadioStats,
 }
 
-/// The frames of one access category, and how it contends.
+/// The frames and the contention of one access category.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Access {
     pub contender: ContenderId,
@@ -46,11 +46,11 @@ pub(super) struct Access {
 pub(super) struct Queued {
     pub frame: Frame,
     pub tries: [u8; STAGES],
-    /// It was in a PPDU.
+    /// Whether it was in a PPDU.
     pub sent: bool,
-    /// Its receiver has it, whether or not the sender knows.
+    /// Whether its receiver has it, known to the sender or not.
     pub taken: bool,
-    /// Its radio gave it up while it was on the air.
+    /// Whether its radio withdrew it while it was on the air.
     pub withdrawn: bool,
 }
 
@@ -80,7 +80,7 @@ impl Radio {
         self.config.access.get(access).copied().unwrap_or(EdcaParameters::BEACON)
     }
 
-    /// Slots are counted by the rules of EDCA.
+    /// Whether slots are counted by the rules of EDCA.
     pub fn counts_as_edca(&self) -> bool {
         self.config.capabilities.qos
     }
@@ -120,9 +120,8 @@ impl Radio {
         }
     }
 
-    /// Takes what the next PPDU of an access carries out of its queue: the first frame that
-    /// waits and, if an agreement covers it, what goes with it. Also returns the rate, and the
-    /// length of the PSDU.
+    /// Takes the frames of the next PPDU of an access from its queue: the first frame and, under an
+    /// agreement, others of the same agreement. Also returns the rate, and the length of the PSDU.
     pub fn take(&mut self, rates: &mut Rates, access: usize) -> Option<(Vec<Queued>, Stage, u32)> {
         let aggregation = self.config.aggregation;
         let capabilities = &self.config.capabilities;
@@ -199,13 +198,13 @@ impl Access {
         self.queue.is_empty()
     }
 
-    /// The first frame that waits.
+    /// The first frame of the queue.
     pub fn front(&self) -> Option<&Queued> {
         self.queue.front()
     }
 
-    /// Puts frames back that are to be sent again: ahead of what waits, but each behind those
-    /// of its agreement with lower sequence numbers.
+    /// Returns frames for retransmission to the queue: before the other frames, but each after
+    /// those of its agreement with lower sequence numbers.
     pub fn put_back(&mut self, frames: &[Queued]) {
         for &queued in frames.iter().rev() {
             let precedes = |other: &Queued| {
@@ -224,7 +223,7 @@ impl Access {
 }
 
 impl Queued {
-    /// The stage of its next try; `None` if it was tried at all of them.
+    /// The stage of its next try; `None` if all stages are used up.
     pub fn stage(&self) -> Option<(usize, Stage)> {
         let stages = self.frame.series.iter().zip(self.tries).enumerate();
         stages
@@ -233,7 +232,7 @@ impl Queued {
             .map(|(n, stage, _)| (n, stage))
     }
 
-    /// It was tried once more.
+    /// Counts a try of the frame.
     pub fn count_try(&mut self) {
         if let Some((n, _)) = self.stage() {
             self.tries[n] += 1;

@@ -1,5 +1,5 @@
-//! The medium against closed forms of the standard, against the cell, which is held against
-//! others, and against what a driver does to it.
+//! The medium against closed forms of the standard, against the cell (which other tests compare
+//! with external figures), and under the calls of a driver.
 
 use super::*;
 use crate::cell::tests::{cell, mcs};
@@ -24,7 +24,7 @@ fn setting(stations: usize, rate: Rate) -> CellConfig {
     config
 }
 
-/// Radios whose queues are never empty, and what came of their frames.
+/// Radios whose queues are never empty, and the outcomes of their frames.
 struct Saturated {
     medium: Medium,
     /// Series of the frames of each sender, to the access point.
@@ -33,7 +33,7 @@ struct Saturated {
     bytes: u32,
     sequences: BTreeMap<StationId, u64>,
     delivered: BTreeMap<StationId, u64>,
-    /// Settled frames by how often they were tried, acknowledged or not.
+    /// Number of settled frames by their number of tries, and by whether they were acknowledged.
     tried: BTreeMap<(u32, bool), u64>,
 }
 
@@ -126,8 +126,8 @@ fn one_sender_has_the_airtime_of_the_standard() {
     }
 }
 
-/// The same stations in the model's cell, where access point and stations run the whole MAC:
-/// what is delivered and how often PPDUs overlap is the same.
+/// Delivered packets and overlaps of PPDUs are the same as with the same stations in the model's
+/// cell, where access point and stations run the whole MAC.
 #[test]
 fn contention_is_that_of_the_cell() {
     let time = Duration::from_secs(20);
@@ -240,7 +240,7 @@ fn settled(outputs: &[Output]) -> Vec<(u64, bool, [u8; STAGES])> {
     settled.collect()
 }
 
-/// A receiver that is off, and an address that nobody has: every try at every stage is made.
+/// A receiver that is off, and an unused address: every try at every stage is made.
 #[test]
 fn without_a_receiver_the_series_runs_out() {
     let slow = Rate::Ofdm(OfdmRate::Mbps6);
@@ -259,8 +259,8 @@ fn without_a_receiver_the_series_runs_out() {
     }
 }
 
-/// A group frame is sent once and comes to all but its sender; one that refuses changes
-/// nothing for the others.
+/// A group frame is sent once and arrives at all radios but its sender; a refusal of one does not
+/// affect the others.
 #[test]
 fn group_frames_come_to_all() {
     let mut medium = Medium::new(&setting(3, wide(0)), CHANNEL, Seed::new(1, 0)).unwrap();
@@ -302,7 +302,7 @@ fn categories_are_served_in_their_order() {
     assert_eq!(order.len(), 4);
 }
 
-/// What is withdrawn is not sent again, nor settled; the rest is.
+/// A withdrawn frame is neither sent again nor settled; the others are.
 #[test]
 fn what_is_withdrawn_is_forgotten() {
     let mut medium = Medium::new(&setting(1, wide(0)), CHANNEL, Seed::new(1, 0)).unwrap();
@@ -329,8 +329,8 @@ fn what_is_withdrawn_is_forgotten() {
     assert_eq!(medium.held(StationId(1)), 0);
 }
 
-/// A lost MPDU stays within 64 sequence numbers of what is sent with it, and comes again
-/// before its successors are out of that window; nothing is received twice as new.
+/// A lost MPDU stays within 64 sequence numbers of the others in its PPDU, and is retransmitted
+/// before its successors leave that window; no MPDU is received twice as new.
 #[test]
 fn an_agreement_keeps_its_window() {
     let rate = wide(7);
@@ -360,8 +360,8 @@ fn an_agreement_keeps_its_window() {
     assert_eq!(missing, 400);
 }
 
-/// Another radio that is silent changes nothing of what the others draw, nor does another
-/// order of the configuration.
+/// A silent radio changes none of the others' random numbers, nor does another order of the
+/// configuration.
 #[test]
 fn a_silent_radio_changes_nothing() {
     let rate = wide(5);
@@ -383,7 +383,8 @@ fn a_silent_radio_changes_nothing() {
     assert_eq!(two, run(&config(3)));
 }
 
-/// Fading and losses are a channel's own: the same frames on another channel meet others.
+/// Fading and losses are independent for each channel: the same frames on another channel have
+/// other outcomes.
 #[test]
 fn channels_fade_by_themselves() {
     let mut config = setting(1, wide(0));

@@ -1,37 +1,35 @@
-//! How long a PPDU occupies the medium (TXTIME): IEEE 802.11-2020, 15.3.3 and
-//! 16.3.4 (DSSS, CCK), 17.4.3 (OFDM), 18.5.3 (ERP-OFDM), 19.4.3 (HT-mixed); `vht`
-//! and `he` have the later ones.
+//! Duration of a PPDU on the medium (TXTIME): IEEE 802.11-2020, 15.3.3 and 16.3.4 (DSSS, CCK),
+//! 17.4.3 (OFDM), 18.5.3 (ERP-OFDM), 19.4.3 (HT-mixed); `vht` and `he` have the later ones.
 //!
-//! Exact to the nanosecond. A short-GI HT PPDU has symbols of 3.6 us, but its
-//! data part is rounded up to a multiple of 4 us, as 19.4.3 has it.
-//! At 2.4 GHz, ERP-OFDM, HT and HE PPDUs end with a signal extension of 6 us in
-//! which nothing is sent; it is part of the duration.
+//! Durations are exact to the nanosecond. A short-GI HT PPDU has symbols of 3.6 us, but its data
+//! part is rounded up to a multiple of 4 us, as 19.4.3 requires. At 2.4 GHz, ERP-OFDM, HT and HE
+//! PPDUs end with a signal extension of 6 us without a signal; it is part of the duration.
 
 use super::{
     Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, PacketPadding, Preamble, Rate, he, vht,
 };
 use lasthop_units::Duration;
 
-/// Long preamble 144 us and header 48 us, both at 1 Mb/s (16.2.2.2).
+/// Duration of the long preamble (144 us) and header (48 us), both at 1 Mb/s (16.2.2.2).
 const DSSS_LONG_PREAMBLE_AND_HEADER: Duration = Duration::from_micros(144 + 48);
-/// Short preamble 72 us at 1 Mb/s, header 24 us at 2 Mb/s (16.2.2.3).
+/// Duration of the short preamble (72 us at 1 Mb/s) and header (24 us at 2 Mb/s; 16.2.2.3).
 const DSSS_SHORT_PREAMBLE_AND_HEADER: Duration = Duration::from_micros(72 + 24);
-/// Training 8 + 8 us and SIGNAL 4 us (table 17-5).
+/// Duration of training (8 + 8 us) and SIGNAL (4 us; table 17-5).
 const OFDM_PREAMBLE_AND_SIGNAL: Duration = Duration::from_micros(8 + 8 + 4);
-/// After the non-HT part: HT-SIG 8 us and HT-STF 4 us (table 19-6).
+/// Duration of HT-SIG (8 us) and HT-STF (4 us) after the non-HT part (table 19-6).
 const HT_SIGNAL_AND_STF: Duration = Duration::from_micros(8 + 4);
-/// One HT-LTF (table 19-6).
+/// Duration of an HT-LTF (table 19-6).
 const HT_LTF: Duration = Duration::from_micros(4);
-/// OFDM symbol with the long guard interval (T_SYM).
+/// Duration of an OFDM symbol with the long guard interval (T_SYM).
 const SYMBOL: Duration = Duration::from_micros(4);
-/// OFDM symbol with the short guard interval (T_SYMS).
+/// Duration of an OFDM symbol with the short guard interval (T_SYMS).
 const SYMBOL_SHORT: Duration = Duration::from_nanos(3_600);
 /// aSignalExtension at 2.4 GHz (tables 18-5 and 19-25; of HE in 27.4.4 of IEEE
 /// 802.11ax-2021).
 const SIGNAL_EXTENSION: Duration = Duration::from_micros(6);
-/// SERVICE field in front of the PSDU (17.3.5.2).
+/// Bits of the SERVICE field in front of the PSDU (17.3.5.2).
 const SERVICE_BITS: u64 = 16;
-/// Tail behind the PSDU, for each encoder (17.3.5.3).
+/// Bits of the tail after the PSDU, for each encoder (17.3.5.3).
 const TAIL_BITS: u64 = 6;
 
 impl Band {
@@ -45,9 +43,9 @@ impl Band {
 }
 
 impl Rate {
-    /// Preamble and PHY header: until the first bit of the PSDU's field.
-    /// DSSS 192 or 96 us, OFDM 20 us, HT-mixed 36 to 48 us, VHT 40 to 68 us, HE SU 40
-    /// to 164 us, HE extended range 48 to 60 us; the same in all bands.
+    /// Duration of the preamble and PHY header, up to the first bit of the PSDU's field. The ranges
+    /// are DSSS 192 or 96 us, OFDM 20 us, HT-mixed 36 to 48 us, VHT 40 to 68 us, HE SU 40 to 164
+    /// us, HE extended range 48 to 60 us; the same in all bands.
     pub fn preamble_and_header(self, _band: Band) -> Duration {
         match self {
             Self::Dsss { rate, preamble } => match preamble {
@@ -68,15 +66,14 @@ impl Rate {
         }
     }
 
-    /// Duration of the whole PPDU with a PSDU of `psdu_bytes`, signal extension
-    /// included; HE without packet extension. `band` matters for HT and HE only: the
-    /// other rates belong to one.
+    /// Duration of the whole PPDU with a PSDU of `psdu_bytes`, signal extension included; for HE
+    /// without packet extension. `band` matters for HT and HE only: the other rates belong to one.
     pub fn ppdu_duration(self, psdu_bytes: u32, band: Band) -> Duration {
         self.padded_ppdu_duration(psdu_bytes, band, PacketPadding::None)
     }
 
-    /// The same to a receiver with this nominal packet padding, which is what the
-    /// packet extension of an HE PPDU goes by. The other PPDUs have none.
+    /// Duration of the whole PPDU to a receiver with this nominal packet padding, which determines
+    /// the packet extension of an HE PPDU. Other PPDUs have no packet extension.
     pub fn padded_ppdu_duration(
         self,
         psdu_bytes: u32,
@@ -115,7 +112,7 @@ impl Rate {
         }
     }
 
-    /// HT-LTFs for the data streams (N_DLTF, table 19-13).
+    /// Number of HT-LTFs for the data streams (N_DLTF, table 19-13).
     fn training_fields(self) -> u64 {
         match self.streams() {
             3 => 4,
@@ -123,7 +120,7 @@ impl Rate {
         }
     }
 
-    /// BCC encoders (N_ES, tables 19-27 to 19-34): two above 300 Mb/s.
+    /// Number of BCC encoders (N_ES, tables 19-27 to 19-34): two above 300 Mb/s.
     fn encoders(self) -> u64 {
         match self {
             Self::Ht { mcs: 21..=23 | 28..=31, width: ChannelWidth::Mhz40, .. } => 2,
@@ -132,7 +129,7 @@ impl Rate {
     }
 }
 
-/// SERVICE, PSDU, tail and pad bits in whole symbols.
+/// Duration of SERVICE, PSDU, tail and pad bits in whole symbols.
 fn ofdm_data(rate: OfdmRate, psdu_bits: u64) -> Duration {
     let bits = SERVICE_BITS + psdu_bits + TAIL_BITS;
     SYMBOL * bits.div_ceil(u64::from(rate.data_bits_per_symbol()))
@@ -199,7 +196,7 @@ mod tests {
         ]
     }
 
-    /// VHT and HE of one user.
+    /// VHT and HE rates of one user.
     fn any_later_rate() -> impl Strategy<Value = Rate> {
         use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
         let width = || prop::sample::select(&[Mhz20, Mhz40, Mhz80, Mhz160][..]);

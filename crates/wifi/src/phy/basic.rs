@@ -1,34 +1,32 @@
 //! Basic rates, and the rate of control responses (IEEE 802.11-2020, 10.6.6.5.2
 //! and 10.6.11).
 //!
-//! A response goes out at the highest basic rate that is no faster than the
-//! frame it answers (an HT, VHT or HE frame counts as its non-HT reference rate),
-//! of the same modulation class: DSSS and CCK answer DSSS and CCK, OFDM answers
-//! OFDM and what came after. Without such a basic rate the highest mandatory rate is taken.
-//! HT responses are left out: Ack, Block Ack and CTS are non-HT, but what answers an HE
-//! extended range PPDU is one, of the lowest MCS on the same tones, so that it gets as far
-//! (IEEE 802.11ax-2021, 10.6.6; the text was not seen).
+//! The rate of a response is the highest basic rate of the same modulation class that is no faster
+//! than the frame it answers (an HT, VHT or HE frame counts as its non-HT reference rate). DSSS and
+//! CCK answer DSSS and CCK, OFDM answers OFDM and later PHYs. Without such a basic rate, the
+//! highest mandatory rate is used. HT responses are left out: Ack, Block Ack and CTS are non-HT.
+//! Only the response to an HE extended range PPDU is one, too, of the lowest MCS on the same tones,
+//! so that it has the same range (IEEE 802.11ax-2021, 10.6.6; the text was not seen).
 
 use super::{Band, DsssRate, OfdmRate, Preamble, Rate, Standard};
 use alloc::vec::Vec;
 
-/// Mandatory in every OFDM PHY (17.3.4.1).
+/// Rates that are mandatory in every OFDM PHY (17.3.4.1).
 const MANDATORY_OFDM: [OfdmRate; 3] = [OfdmRate::Mbps6, OfdmRate::Mbps12, OfdmRate::Mbps24];
-/// Mandatory in the original DSSS PHY (15.1), and what access points call basic.
+/// Rates that are mandatory in the original DSSS PHY (15.1), and basic at most access points.
 const MANDATORY_DSSS: [DsssRate; 2] = [DsssRate::Mbps1, DsssRate::Mbps2];
 
 /// The basic rate set of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlRates {
-    /// BSSBasicRateSet in any order; at least one rate, none of them HT.
-    /// Preambles do not matter: a DSSS response has the preamble of its frame.
+    /// BSSBasicRateSet in any order; at least one rate, none of them HT. A DSSS response has the
+    /// preamble of the frame that it answers, independent of the preambles here.
     pub basic: Vec<Rate>,
 }
 
 impl ControlRates {
-    /// The default set: 1 and 2 Mb/s (802.11b); 1, 2, 6, 12 and 24 (802.11g, and
-    /// 802.11n and ax at 2.4 GHz); 6, 12 and 24 (802.11a and ac, 802.11n and ax
-    /// elsewhere).
+    /// Returns the default set: 1 and 2 Mb/s (802.11b); 1, 2, 6, 12 and 24 (802.11g, and 802.11n
+    /// and ax at 2.4 GHz); 6, 12 and 24 (802.11a and ac, 802.11n and ax elsewhere).
     pub fn of(standard: Standard, band: Band) -> Self {
         let dsss = MANDATORY_DSSS.map(|rate| Rate::Dsss { rate, preamble: Preamble::Long });
         let mut basic = Vec::new();
@@ -68,11 +66,11 @@ impl ControlRates {
         }
     }
 
-    /// The slowest basic rate: beacons and group-addressed frames.
+    /// The slowest basic rate, used for beacons and group-addressed frames.
     ///
     /// # Panics
     ///
-    /// If the set is empty.
+    /// Panics if the set is empty.
     pub fn lowest(&self) -> Rate {
         let lowest = self.basic.iter().copied().min_by_key(|rate| rate.bitrate());
         lowest.expect("a basic rate set has at least one rate")

@@ -1,22 +1,19 @@
-//! What arrives of a transmission: path loss, shadowing, fading, noise.
+//! The channel between two stations: path loss, shadowing, fading, noise.
 //!
-//! Log-distance path loss from a reference at 1 m; log-normal shadowing, drawn
-//! once for a pair of stations; Rayleigh or Rician block fading; thermal noise.
-//! A [`Link`] is one direction between two stations and gives the SNR at an
-//! instant. Instead of all that its mean SNR may be given, with changes during the
-//! run, or the probability that an MPDU is lost.
+//! The model has log-distance path loss from a reference at 1 m; log-normal shadowing, drawn once
+//! for a pair of stations; Rayleigh or Rician block fading; thermal noise. A [`Link`] is one
+//! direction between two stations and gives the SNR at an instant. A configuration may instead give
+//! the mean SNR, with changes during the run, or the probability that an MPDU is lost.
 //!
-//! Fading: the gain is constant for a block of one coherence time and drawn
-//! anew for the next, independent of it and of mean 1 (0 dB). The gain of a
-//! block is a function of the link's stream and the block's number, so a jump
-//! over a million blocks costs as much as one, and asking changes nothing. The
-//! coherence time is 0.423 over the Doppler rate (Rappaport, "Wireless
+//! Fading has a gain that is constant for a block of one coherence time and drawn anew for the next
+//! block, independent of it and with mean 1 (0 dB). The gain of a block is a function of the link's
+//! stream and the block's number, so a jump over a million blocks costs as much as one, and a query
+//! has no side effect. The coherence time is 0.423 over the Doppler rate (Rappaport, "Wireless
 //! Communications", 5.4.3). Blocks of different links do not start together.
 //!
-//! SNR is over the channel's full width on one antenna; the cell knows that a
-//! narrower PPDU has less noise. Left out: frequency selectivity, correlation
-//! from block to block, antenna diversity, movement (a station's distance is
-//! fixed; an SNR that is given may change in steps).
+//! SNR refers to the channel's full width on one antenna; the cell adds the gain of narrower PPDUs,
+//! which have less noise. Left out: frequency selectivity, correlation from block to block, antenna
+//! diversity, movement (a station's distance is fixed; a given SNR may change in steps).
 
 use super::{Band, ChannelWidth, ErrorModel, Rate};
 use alloc::vec::Vec;
@@ -24,31 +21,31 @@ use core::f64::consts::PI;
 use lasthop_units::{Db, Dbm, Duration, Instant, Meters, Probability, Seed, Stream};
 
 const SPEED_OF_LIGHT_M_PER_S: f64 = 299_792_458.0;
-/// Thermal noise density at 290 K, rounded as radio engineers do.
+/// Thermal noise density at 290 K, rounded as is usual in radio engineering.
 const THERMAL_NOISE_DBM_PER_HZ: f64 = -174.0;
-/// A usual receiver, and ns-3's default.
+/// Noise figure of a usual receiver, and ns-3's default.
 const NOISE_FIGURE: Db = Db(7.0);
-/// Indoors; ns-3's default.
+/// Path loss exponent indoors, and ns-3's default.
 const PATH_LOSS_EXPONENT: f64 = 3.0;
 /// Mean SNR reported for a link that is given by its loss: enough for any rate.
 const LOSS_LINK_SNR: Db = Db(40.0);
 /// Coherence time times Doppler rate: sqrt(9 / (16 pi)).
 const COHERENCE: f64 = 0.423;
-/// The deepest fade: 90 dB, so that levels stay finite.
+/// Gain of the deepest fade, -90 dB, which keeps levels finite.
 const GAIN_MIN: f64 = 1e-9;
 
 /// Log-distance path loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathLoss {
-    /// Loss at 1 m.
+    /// Path loss at 1 m.
     pub reference: Db,
-    /// 2 in free space, about 3 indoors, up to 4 through walls.
+    /// Path loss exponent: 2 in free space, about 3 indoors, up to 4 through walls.
     pub exponent: f64,
 }
 
 impl PathLoss {
-    /// Exponent 3 from the free-space loss at 1 m: 40.05 dB at 2.4 GHz, 46.68 dB
-    /// at 5.15 GHz, 47.95 dB at 5.955 GHz (channel 1 of 6 GHz).
+    /// Returns exponent 3 from the free-space loss at 1 m: 40.05 dB at 2.4 GHz, 46.68 dB at 5.15
+    /// GHz, 47.95 dB at 5.955 GHz (channel 1 of 6 GHz).
     pub fn of(band: Band) -> Self {
         let frequency_hz = match band {
             Band::Ghz2_4 => 2.4e9,
@@ -58,22 +55,22 @@ impl PathLoss {
         Self { reference: free_space_at_1m(frequency_hz), exponent: PATH_LOSS_EXPONENT }
     }
 
-    /// Loss at `distance`; nearer than 1 m it stays the reference loss.
+    /// Loss at `distance`; below 1 m the reference loss.
     pub fn at(&self, distance: Meters) -> Db {
         self.reference + Db(10.0 * self.exponent * libm::log10(distance.0.max(1.0)))
     }
 }
 
-/// Friis at 1 m between isotropic antennas.
+/// Free-space loss by Friis at 1 m between isotropic antennas.
 fn free_space_at_1m(frequency_hz: f64) -> Db {
     Db(20.0 * libm::log10(4.0 * PI * frequency_hz / SPEED_OF_LIGHT_M_PER_S))
 }
 
-/// How the power of a link varies around its mean: block fading, a gain that is constant
-/// during a PPDU.
+/// Variation of a link's power around its mean: block fading with a gain that is constant during a
+/// PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Fading {
-    /// The mean power arrives always.
+    /// Constant power, always the mean.
     #[default]
     None,
     /// No line of sight: exponentially distributed power.
@@ -86,7 +83,7 @@ pub enum Fading {
     Rician {
         /// Power of the line of sight over that of the scattered waves.
         k: Db,
-        /// As for Rayleigh fading.
+        /// Maximum Doppler rate in hertz, as for Rayleigh fading.
         doppler_hz: f64,
     },
 }
@@ -127,10 +124,10 @@ impl Fading {
     }
 }
 
-/// What the links of a cell have in common.
+/// Propagation parameters that the links of a cell share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Propagation {
-    /// Loss over distance.
+    /// Path loss over distance.
     pub path_loss: PathLoss,
     /// Standard deviation of the log-normal shadowing; 0 dB for none.
     pub shadowing: Db,
@@ -143,8 +140,8 @@ pub struct Propagation {
 }
 
 impl Propagation {
-    /// ns-3's defaults: [`PathLoss::of`] the band, noise figure 7 dB, neither
-    /// shadowing nor fading.
+    /// Returns ns-3's defaults: [`PathLoss::of`] the band, noise figure 7 dB, neither shadowing nor
+    /// fading.
     pub fn of(band: Band, width: ChannelWidth) -> Self {
         Self {
             path_loss: PathLoss::of(band),
@@ -162,24 +159,25 @@ impl Propagation {
         Dbm(THERMAL_NOISE_DBM_PER_HZ) + width + self.noise_figure
     }
 
-    /// Draws the shadowing loss of a pair of stations; both directions share it.
+    /// Draws the shadowing loss of a pair of stations, which both directions share.
     pub fn draw_shadowing(&self, stream: &mut Stream) -> Db {
         Db(self.shadowing.0 * stream.normal())
     }
 
-    /// Link over `distance` with the pair's `shadowing` loss, sent at `power`.
+    /// Returns the link over `distance` with the pair's `shadowing` loss, at transmit power
+    /// `power`.
     pub fn link(&self, power: Dbm, distance: Meters, shadowing: Db) -> LinkConfig {
         let signal = power - self.path_loss.at(distance) - shadowing;
         self.link_with_snr(signal - self.noise())
     }
 
-    /// Link with a given mean SNR.
+    /// Returns a link with a given mean SNR.
     pub fn link_with_snr(&self, snr: Db) -> LinkConfig {
         LinkConfig { snr, noise: self.noise(), fading: self.fading, loss: None }
     }
 
-    /// Link that loses every MPDU with probability `loss`, whatever its rate and
-    /// length. Its SNR (for levels and carrier sense) is 40 dB, without fading.
+    /// Returns a link that loses every MPDU with probability `loss`, at any rate and length. The
+    /// SNR of the link (for levels and carrier sense) is 40 dB, without fading.
     pub fn link_with_loss(&self, loss: Probability) -> LinkConfig {
         LinkConfig {
             snr: LOSS_LINK_SNR,
@@ -190,7 +188,7 @@ impl Propagation {
     }
 }
 
-/// One direction between two stations.
+/// Configuration of one direction between two stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkConfig {
     /// Mean SNR in the full width of the channel.
@@ -204,22 +202,22 @@ pub struct LinkConfig {
 }
 
 impl LinkConfig {
-    /// Whether a mean SNR of `snr` is a level that makes the medium busy.
+    /// Whether a mean SNR of `snr` makes the medium busy.
     pub fn is_sensed(&self, snr: Db, carrier_sense: Dbm) -> bool {
         (self.noise + snr).as_milliwatts() >= carrier_sense.as_milliwatts()
     }
 }
 
-/// A new mean SNR of a link, and from when on.
+/// A change of a link's mean SNR.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SnrChange {
-    /// From this instant on.
+    /// Instant of the change.
     pub at: Instant,
     /// Mean SNR in the full width of the channel.
     pub snr: Db,
 }
 
-/// A link at work.
+/// State of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     config: LinkConfig,
@@ -227,20 +225,20 @@ pub struct Link {
     changes: Vec<SnrChange>,
     /// Length of a block, if the gain changes.
     coherence_time: Option<Duration>,
-    /// What the gains of the blocks are drawn from.
+    /// Key from which the gains of the blocks are drawn.
     key: u64,
     /// Time from the start of block 0 to the start of the run.
     phase: Duration,
-    /// The last block and number of changes asked for, and the SNR then.
+    /// The last requested block and number of changes, with the SNR there.
     current: ((u64, usize), Db),
 }
 
 impl Link {
-    /// A link whose fading is drawn from `stream`. Two directions that are given
-    /// the same stream fade together, as in one channel they do.
+    /// Returns a link whose fading is drawn from `stream`. Two directions with the same stream fade
+    /// together, as the directions of one channel do.
     ///
     /// # Panics
-    /// If `changes` do not follow each other.
+    /// Panics if `changes` are not in ascending order.
     pub fn new(config: LinkConfig, changes: &[SnrChange], mut stream: Stream) -> Self {
         assert!(changes.is_sorted_by(|one, other| one.at < other.at), "changes follow each other");
         let key = stream.next_u64();
@@ -274,8 +272,8 @@ impl Link {
         self.config.noise
     }
 
-    /// From an instant on, not before the last one asked for or changed at, it has another mean
-    /// SNR. Its fading goes on.
+    /// Changes the mean SNR from an instant on, which must not be before the last one requested or
+    /// changed. The fading continues unchanged.
     pub fn change_snr(&mut self, change: SnrChange) {
         self.changes.pop_if(|last| last.at == change.at);
         self.changes.push(change);
@@ -283,17 +281,17 @@ impl Link {
         self.current = ((0, 0), self.snr_of((0, 0)));
     }
 
-    /// It is given by a loss from now on, or no more.
+    /// Sets the loss of the link from now on; with `None` the error model decides.
     pub fn change_loss(&mut self, loss: Option<Probability>) {
         self.config.loss = loss;
     }
 
-    /// The SNR never changes by itself.
+    /// Whether the SNR is constant.
     pub fn is_static(&self) -> bool {
         self.coherence_time.is_none() && self.changes.is_empty()
     }
 
-    /// Probability that an MPDU is lost, if the link is given by it.
+    /// Probability that an MPDU is lost, if the link has a given loss.
     pub fn loss(&self) -> Option<Probability> {
         self.config.loss
     }

@@ -1,22 +1,19 @@
-//! How likely a frame is decoded at a given SNR.
+//! Probability that a frame is decoded at a given SNR.
 //!
-//! [`ErrorModel::nist`] uses closed forms: NIST's union bound for the punctured
-//! convolutional code (Pei and Henderson, "Validation of OFDM error rate model
-//! in ns-3", 2010), and for DSSS and CCK the forms of Pursley and Royster.
-//! [`ErrorModel::table`] replaces modes by measured or simulated PER curves.
-//! Either way a call reads a table made at construction: the hazard
-//! -ln(success) over SNR in steps of 0.05 dB, and success = exp(-hazard).
+//! [`ErrorModel::nist`] uses closed forms: NIST's union bound for the punctured convolutional code
+//! (Pei and Henderson, "Validation of OFDM error rate model in ns-3", 2010), and for DSSS and CCK
+//! the forms of Pursley and Royster. [`ErrorModel::table`] replaces modes by measured or simulated
+//! PER curves. In either case a call reads a table made at construction: the hazard -ln(success)
+//! over SNR in steps of 0.05 dB, and success = exp(-hazard).
 //!
-//! SNR is that of the whole channel, in dB, the same on every spatial stream:
-//! as in ns-3, more streams do not change the curve of a modulation and code.
-//! Guard interval, width, band and DSSS preamble do not change it either.
-//! Codes are convolutional, but for HE where it requires LDPC (above 20 MHz, for 1024-QAM,
-//! and from five streams on). The closed forms have no LDPC, and ask for 1 to 5 dB more than
-//! link simulations of the same code; [`ErrorModel::simulated`] has such simulations. LDPC where
-//! it is optional is left out.
-//! Dual carrier modulation and the 106 tones of extended range move a curve along the axis of SNR
-//! ([`Rate::snr_gain`]); repeated fields of headers are received as often as they are sent.
-//! Left out: soft-decision gains beyond the bound, diversity, interference
+//! SNR refers to the whole channel, in dB, and is equal on every spatial stream: as in ns-3, more
+//! streams do not change the curve of a modulation and code. Guard interval, width, band and DSSS
+//! preamble do not change it either. Codes are convolutional, except for HE where LDPC is mandatory
+//! (above 20 MHz, for 1024-QAM, and from five streams on). The closed forms have no LDPC, and need
+//! 1 to 5 dB more than link simulations of the same code; [`ErrorModel::simulated`] has such
+//! simulations. Optional LDPC is left out. Dual carrier modulation and the 106 tones of extended
+//! range shift a curve along the axis of SNR ([`Rate::snr_gain`]); repeated fields of headers gain
+//! from each repetition. Left out: soft-decision gains beyond the bound, diversity, interference
 //! during a part of a frame.
 
 mod nist;
@@ -31,17 +28,17 @@ use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Probability};
 
-/// Signal field of OFDM, and L-SIG of HT-mixed: 24 bits of BPSK 1/2 (17.3.4).
+/// Bytes of the OFDM signal field, and of L-SIG of HT-mixed: 24 bits of BPSK 1/2 (17.3.4).
 const SIGNAL_BYTES: f64 = 3.0;
-/// HT-SIG: 48 bits of BPSK 1/2 (19.3.9.4.3).
+/// Bytes of HT-SIG: 48 bits of BPSK 1/2 (19.3.9.4.3).
 const HT_SIGNAL_BYTES: f64 = 6.0;
-/// VHT-SIG-A: 48 bits of BPSK 1/2 (21.3.8.3.3). VHT-SIG-B is not counted.
+/// Bytes of VHT-SIG-A: 48 bits of BPSK 1/2 (21.3.8.3.3). VHT-SIG-B is not counted.
 const VHT_SIGNAL_BYTES: f64 = 6.0;
-/// HE-SIG-A: 52 bits of BPSK 1/2 (IEEE 802.11ax-2021, 27.3.11.7). That RL-SIG repeats L-SIG
-/// counts in extended range PPDUs only, which repeat HE-SIG-A as well.
+/// Bytes of HE-SIG-A: 52 bits of BPSK 1/2 (IEEE 802.11ax-2021, 27.3.11.7). The repetition of L-SIG
+/// in RL-SIG counts only in extended range PPDUs, which repeat HE-SIG-A as well.
 const HE_SIGNAL_BYTES: f64 = 6.5;
-/// PHY header of DSSS and CCK: 48 bits at 1 Mb/s, or at 2 Mb/s behind a short
-/// preamble (16.2.2).
+/// Bytes of the PHY header of DSSS and CCK: 48 bits at 1 Mb/s, or at 2 Mb/s after a short preamble
+/// (16.2.2).
 const DSSS_HEADER_BYTES: f64 = 6.0;
 
 /// Probability of decoding, for every rate, SNR and length.
@@ -51,8 +48,8 @@ pub struct ErrorModel {
 }
 
 impl ErrorModel {
-    /// The closed forms, of the convolutional code for every modulation, also where HE requires
-    /// LDPC: ns-3's NIST model. What cells up to 802.11n have by default.
+    /// Returns the closed forms, of the convolutional code for every modulation, also where HE
+    /// requires LDPC: ns-3's NIST model. Cells up to 802.11n use it by default.
     pub fn nist() -> Self {
         let mut modes: Vec<Curves> = nist::all().map(Curves::proportional).into();
         let of_mcs = Mode::OF_MCS.map(|mode| modes[mode.0].clone());
@@ -60,9 +57,9 @@ impl ErrorModel {
         Self { modes }
     }
 
-    /// Simulated curves: of the convolutional code to 256-QAM, and of LDPC where HE requires
-    /// it. DSSS, CCK and 9 Mb/s have their closed forms. What cells of 802.11ac and ax have by
-    /// default.
+    /// Returns simulated curves: of the convolutional code up to 256-QAM, and of LDPC where HE
+    /// requires it. DSSS, CCK and 9 Mb/s have their closed forms. Cells of 802.11ac and ax use it
+    /// by default.
     pub fn simulated() -> Self {
         let mut model = Self::nist();
         for (mode, curves) in Mode::OF_MCS.into_iter().zip(simulated::convolutional()) {
@@ -74,7 +71,7 @@ impl ErrorModel {
         model
     }
 
-    /// What a cell of this generation has if nobody says otherwise.
+    /// Returns the default model of a cell of this generation.
     pub fn usual(standard: Standard) -> Self {
         match standard {
             Standard::Dot11b | Standard::Dot11g | Standard::Dot11a | Standard::Dot11n => {
@@ -84,8 +81,8 @@ impl ErrorModel {
         }
     }
 
-    /// PER curves from `table`, of an MCS whatever its code; the modes that it does not have are
-    /// those of [`ErrorModel::nist`].
+    /// Returns PER curves from `table`, one for each MCS and either code; modes that the table
+    /// lacks are those of [`ErrorModel::nist`].
     pub fn table(table: PerTable) -> Self {
         let mut model = Self::nist();
         for (mode, curves) in table.into_curves() {
@@ -97,8 +94,8 @@ impl ErrorModel {
         model
     }
 
-    /// Probability that a PSDU or MPDU of `bytes` sent at `rate` is decoded.
-    /// Rises with `snr`, falls with `bytes`; no bytes are always decoded.
+    /// Probability that a PSDU or MPDU of `bytes` sent at `rate` is decoded. The probability rises
+    /// with `snr` and falls with `bytes`; zero bytes are always decoded.
     #[inline]
     pub fn success(&self, rate: Rate, snr: Db, bytes: u32) -> Probability {
         let snr = match rate.snr_gain() {
@@ -132,8 +129,8 @@ impl ErrorModel {
         probability(self.hazard(mode, snr, bytes))
     }
 
-    /// The lowest SNR (to 0.001 dB) at which `bytes` at `rate` are lost with
-    /// probability `per` at most; within -20 to 60 dB.
+    /// The lowest SNR (to 0.001 dB, from -20 to 60 dB) at which `bytes` at `rate` are lost with
+    /// probability `per` at most.
     pub fn sensitivity_snr(&self, rate: Rate, per: f64, bytes: u32) -> Db {
         lowest_snr(|snr| 1.0 - self.success(rate, snr, bytes).as_f64() <= per)
     }
@@ -150,7 +147,7 @@ impl ErrorModel {
     }
 }
 
-/// The lowest SNR (to 0.001 dB) that is enough, from -20 to 60 dB.
+/// The lowest sufficient SNR (to 0.001 dB), from -20 to 60 dB.
 fn lowest_snr(is_enough: impl Fn(Db) -> bool) -> Db {
     let (mut too_low, mut enough) = (-20.0, 60.0);
     while enough - too_low > 0.001 {
@@ -169,17 +166,17 @@ fn probability(hazard: f64) -> Probability {
     Probability::new(decay(hazard)).expect("a hazard is never negative")
 }
 
-/// A modulation and code: what a curve belongs to.
+/// A modulation and code, to which a curve belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mode(usize);
 
 impl Mode {
-    /// Four of DSSS and CCK, eight of OFDM, and those of [`Mode::LATER`].
+    /// Number of modes: four of DSSS and CCK, eight of OFDM, and those of [`Mode::LATER`].
     const CONVOLUTIONAL: usize = 4 + 8 + Self::LATER.len();
     #[cfg(test)]
     const COUNT: usize = Self::CONVOLUTIONAL + Self::OF_MCS.len();
     const BPSK_HALF: Self = Self::ofdm(OfdmRate::Mbps6);
-    /// What OFDM does not have: of HT, of VHT and HE, of HE.
+    /// Modulations and codes beyond OFDM: of HT, of VHT and HE, of HE.
     const LATER: [(Modulation, CodeRate); 5] = [
         (Modulation::Qam64, CodeRate::FiveSixths),
         (Modulation::Qam256, CodeRate::ThreeQuarters),
@@ -187,7 +184,7 @@ impl Mode {
         (Modulation::Qam1024, CodeRate::ThreeQuarters),
         (Modulation::Qam1024, CodeRate::FiveSixths),
     ];
-    /// By MCS index: of HT modulo 8, of VHT up to 9.
+    /// Modes by MCS index: for HT modulo 8, for VHT up to 9.
     const OF_MCS: [Self; 12] = [
         Self::BPSK_HALF,
         Self::ofdm(OfdmRate::Mbps12),
@@ -217,14 +214,14 @@ impl Mode {
         }
     }
 
-    /// LDPC, by HE-MCS index.
+    /// Mode of LDPC for an HE-MCS index.
     #[inline]
     const fn ldpc(mcs: usize) -> Self {
         Self(Self::CONVOLUTIONAL + mcs)
     }
 
-    /// LDPC for the convolutional code and the other way round, if there is an MCS of this
-    /// modulation and code rate.
+    /// Returns the mode with LDPC in place of the convolutional code, or the other way round, if
+    /// there is an MCS with this modulation and code rate.
     fn in_the_other_code(self) -> Option<Self> {
         match self.0.checked_sub(Self::CONVOLUTIONAL) {
             Some(mcs) => Some(Self::OF_MCS[mcs]),
@@ -253,7 +250,7 @@ struct Curves {
 }
 
 impl Curves {
-    /// One curve for all lengths.
+    /// Returns curves with one curve for all lengths.
     fn proportional(curve: Curve) -> Self {
         Self { of_length: vec![(1.0, curve)] }
     }
@@ -281,25 +278,25 @@ impl Curves {
     }
 }
 
-/// Hazard of one byte over SNR, tabulated.
+/// Hazard of one byte as a function of SNR, tabulated.
 #[derive(Clone, Debug, PartialEq)]
 struct Curve {
     /// SNR of the first point in dB.
     start_db: f64,
-    /// Hazards, falling; at least one. Beyond the ends the end value holds.
+    /// Hazards, descending; at least one. Beyond the ends the last value holds.
     points: Vec<f64>,
 }
 
 impl Curve {
     const STEPS_PER_DB: usize = 20;
-    /// Steps between the points where [`Curve::smooth`] asks its function.
+    /// Number of steps between the points at which [`Curve::smooth`] evaluates its function.
     const STRIDE: usize = 5;
     const LOWEST_DB: f64 = -20.0;
     const HIGHEST_DB: f64 = 60.0;
     const STEPS: usize = (Self::HIGHEST_DB - Self::LOWEST_DB) as usize * Self::STEPS_PER_DB;
-    /// A byte with this hazard never arrives (e^-100); a table holds no infinity.
+    /// Hazard at which a byte never arrives (e^-100), because a table holds no infinity.
     const NEVER: f64 = 100.0;
-    /// Below this nothing is ever lost.
+    /// Hazard below which no frame is ever lost.
     const ALWAYS: f64 = 1e-13;
 
     /// Tabulates `hazard`, a falling function of SNR in dB, where it is between
@@ -308,8 +305,8 @@ impl Curve {
         Self::from_steps(|step| hazard(Self::db(step)))
     }
 
-    /// The same for a costly function without kinks: it is asked every 0.25 dB,
-    /// its logarithm interpolated between (good to 0.001 dB for real curves).
+    /// Does the same for a costly function without kinks: it is evaluated every 0.25 dB, and its
+    /// logarithm interpolated (accurate to 0.001 dB for real curves).
     fn smooth(hazard: impl Fn(f64) -> f64) -> Self {
         let mut logs: Vec<f64> = Vec::new();
         for step in (0..=Self::STEPS).step_by(Self::STRIDE) {
@@ -348,7 +345,7 @@ impl Curve {
         Self::LOWEST_DB + step as f64 / Self::STEPS_PER_DB as f64
     }
 
-    /// The same curve, `db` later.
+    /// Returns the same curve, shifted by `db` to higher SNR.
     fn shifted(&self, db: f64) -> Self {
         Self { start_db: self.start_db + db, points: self.points.clone() }
     }
@@ -364,8 +361,8 @@ impl Curve {
     }
 }
 
-/// exp(-x) for x >= 0 to a relative error of 2e-12, at half the time of libm's:
-/// a table of 2^(-i/64) and a short series for the rest.
+/// Returns exp(-x) for x >= 0 to a relative error of 2e-12, in half the time of libm: a table of
+/// 2^(-i/64) and a short series for the rest.
 #[inline]
 fn decay(x: f64) -> f64 {
     const STEPS: usize = 64;
@@ -421,8 +418,8 @@ mod tests {
         Rate::Dsss { rate, preamble: Preamble::Long }
     }
 
-    /// The DSSS header has 48 bits, at 2 Mb/s behind a short preamble, else at 1 Mb/s
-    /// (16.2.2.2, 16.2.2.3); 1 Mb/s has the long one only. SIGNAL has 24 bits at 6 Mb/s,
+    /// The DSSS header has 48 bits, at 2 Mb/s after a short preamble, otherwise at 1 Mb/s
+    /// (16.2.2.2, 16.2.2.3); 1 Mb/s has only the long preamble. SIGNAL has 24 bits at 6 Mb/s,
     /// HT-SIG 48 more (17.3.4, 19.3.9.4.3).
     #[test]
     fn headers_are_sent_at_rates_of_their_own() {
@@ -483,9 +480,9 @@ mod tests {
         assert_eq!(Mode::of(dsss(DsssRate::Mbps11)).in_the_other_code(), None);
     }
 
-    /// Two copies of each bit in noise that is white and of one power: added as they should be
-    /// (maximal ratio combining), their SNRs add up, so half of it is enough, 3.01 dB less; the
-    /// power of 242 tones in 106: 3.585 dB less. Headers are sent twice.
+    /// Maximal ratio combining of two copies of each bit in white noise of equal power adds their
+    /// SNRs, so that 3.01 dB less is enough. The power of 242 tones in 106 needs 3.585 dB less.
+    /// Headers are sent twice.
     #[test]
     fn what_extended_range_and_dual_carriers_gain() {
         let gi = HeGuardInterval::Ns800Ltf2x;
@@ -522,7 +519,7 @@ mod tests {
         }
     }
 
-    /// In either model a faster MCS needs more SNR; simulated ones need less than the closed
+    /// In either model a faster MCS needs more SNR; simulated curves need less than the closed
     /// forms, and LDPC less than the convolutional code.
     #[test]
     fn what_an_mcs_needs() {

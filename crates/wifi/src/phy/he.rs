@@ -1,13 +1,13 @@
-//! HE SU and HE extended range SU PPDUs (IEEE 802.11ax-2021, clause 27): guard
-//! intervals and HE-LTFs, padding in front of and behind the code, packet
-//! extension, and how long a PPDU takes (27.4.3). `mu` has those of several users.
+//! HE SU and HE extended range SU PPDUs (IEEE 802.11ax-2021, clause 27): guard intervals and
+//! HE-LTFs, padding before and after the code, packet extension, and durations (27.4.3). `mu` has
+//! the PPDUs of several users.
 //!
-//! The code is LDPC where it is required (above 242 tones, MCS 10 and 11, more than
-//! four streams; 27.1.1) and BCC elsewhere. Left out: STBC, beamforming, preamble
-//! puncturing, midambles (Doppler), PPDUs without data.
+//! The code is LDPC where it is mandatory (above 242 tones, MCS 10 and 11, more than four streams;
+//! 27.1.1) and BCC otherwise. Left out: STBC, beamforming, preamble puncturing, midambles
+//! (Doppler), PPDUs without data.
 //!
-//! The clauses were not at hand as text. Lengths of fields, N_SD,SHORT, the LDPC
-//! rules and the nominal T_PE were compared with other implementations.
+//! The text of the clauses was not available. Lengths of fields, N_SD,SHORT, the LDPC rules and the
+//! nominal T_PE were compared with other implementations.
 
 use super::rate::MCS_MODULATION;
 use super::vht::training_fields;
@@ -15,30 +15,30 @@ use super::{CodeRate, Modulation, RuSize};
 use core::fmt;
 use lasthop_units::{Bitrate, Duration};
 
-/// Non-HT part 20 us, RL-SIG 4 us, HE-SIG-A 8 us (27.4.3).
+/// Duration of the non-HT part (20 us), RL-SIG (4 us) and HE-SIG-A (8 us; 27.4.3).
 pub(crate) const UNTIL_SIGNAL_A: Duration = Duration::from_micros(20 + 4 + 8);
-/// HE-SIG-A is sent twice in an extended range PPDU.
+/// Duration of the repeated HE-SIG-A in an extended range PPDU.
 const SIGNAL_A_AGAIN: Duration = Duration::from_micros(8);
 /// HE-STF of a PPDU that is not trigger-based.
 pub(super) const HE_STF: Duration = Duration::from_micros(4);
 /// HE-STF of a trigger-based PPDU.
 pub(super) const HE_STF_TRIGGER_BASED: Duration = Duration::from_micros(8);
-/// SERVICE field in front of the PSDU (27.3.12.3).
+/// Bits of the SERVICE field in front of the PSDU (27.3.12.3).
 const SERVICE_BITS: u64 = 16;
-/// Tail of BCC; there is one encoder at most (27.3.12.5.1).
+/// Bits of the BCC tail; there is at most one encoder (27.3.12.5.1).
 const TAIL_BITS: u64 = 6;
-/// Most streams that BCC takes (27.1.1).
+/// Highest number of streams with BCC (27.1.1).
 const BCC_STREAMS_MAX: u8 = 4;
 /// Highest MCS of BCC (27.1.1).
 const BCC_MCS_MAX: u8 = 9;
-/// Most streams with dual carrier modulation.
+/// Highest number of streams with dual carrier modulation.
 const DCM_STREAMS_MAX: u8 = 2;
 
-/// The guard interval of the HE-LTFs and data symbols, and the size of the HE-LTFs:
-/// one field of HE-SIG-A (27.3.11.7) or of a Trigger frame (9.3.1.22).
+/// Guard interval of the HE-LTFs and data symbols, and size of the HE-LTFs: one field of HE-SIG-A
+/// (27.3.11.7) or of a Trigger frame (9.3.1.22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HeGuardInterval {
-    /// 0.8 us, 1x HE-LTFs: HE SU.
+    /// 0.8 us with 1x HE-LTFs, in HE SU PPDUs.
     Ns800Ltf1x,
     /// 0.8 us, 2x HE-LTFs: HE SU and HE MU.
     Ns800Ltf2x,
@@ -53,7 +53,7 @@ pub enum HeGuardInterval {
 }
 
 impl HeGuardInterval {
-    /// All, ascending by guard interval and then HE-LTF.
+    /// All values, ascending by guard interval and then HE-LTF.
     pub const ALL: [Self; 6] = [
         Self::Ns800Ltf1x,
         Self::Ns800Ltf2x,
@@ -68,13 +68,13 @@ impl HeGuardInterval {
         Duration::from_nanos(self.nanos())
     }
 
-    /// A data symbol: 12.8 us and the guard interval (T_SYM).
+    /// Duration of a data symbol: 12.8 us and the guard interval (T_SYM).
     pub const fn symbol(self) -> Duration {
         Duration::from_nanos(12_800 + self.nanos())
     }
 
-    /// An HE-LTF: 3.2, 6.4 or 12.8 us and the guard interval (T_HE-LTF-SYM). In
-    /// ns-3 3.37 it takes 8 us, whatever the guard interval.
+    /// Duration of an HE-LTF: 3.2, 6.4 or 12.8 us and the guard interval (T_HE-LTF-SYM). In ns-3
+    /// 3.37 its duration is 8 us with any guard interval.
     pub const fn training_symbol(self) -> Duration {
         let without = match self {
             Self::Ns800Ltf1x | Self::Ns1600Ltf1x => 3_200,
@@ -108,7 +108,7 @@ impl HeGuardInterval {
     }
 }
 
-/// `2xLTF+0.8us`, as the standard's texts have it.
+/// Formats as `2xLTF+0.8us`, the notation of the standard.
 impl fmt::Display for HeGuardInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -122,23 +122,22 @@ impl fmt::Display for HeGuardInterval {
     }
 }
 
-/// Nominal packet padding: how long a receiver needs for a full last symbol, as its
-/// capabilities say (26.12). It decides how long the packet extension behind the
-/// last symbol is.
+/// Nominal packet padding: time that a receiver needs for a full last symbol, from its capabilities
+/// (26.12). The padding determines the packet extension after the last symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum PacketPadding {
-    /// 0 us: no packet extension.
+    /// Padding of 0 us: no packet extension.
     #[default]
     None,
-    /// 8 us.
+    /// Padding of 8 us.
     Us8,
-    /// 16 us.
+    /// Padding of 16 us.
     Us16,
 }
 
 impl PacketPadding {
-    /// The packet extension (nominal T_PE, 27.3.13): 0 to 16 us, the shorter the more
-    /// of the last symbol is padding.
+    /// Duration of the packet extension (nominal T_PE, 27.3.13): 0 to 16 us, shorter if more of the
+    /// last symbol is padding.
     const fn extension(self, last: Segments) -> Duration {
         let factor = last.factor as u64;
         Duration::from_micros(match self {
@@ -149,9 +148,8 @@ impl PacketPadding {
     }
 }
 
-/// Where the coded bits end: a number of symbols, and how many quarters (segments) of
-/// the last hold bits (pre-FEC padding factor `a`, 1 to 4; 27.3.12). Ordered by
-/// length.
+/// End of the coded bits: the number of symbols, and the number of quarters (segments) of the last
+/// one with bits (pre-FEC padding factor `a`, 1 to 4; 27.3.12). Values are ordered by length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Segments {
     pub(super) symbols: u64,
@@ -159,7 +157,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// One segment more: the LDPC extra symbol segment.
+    /// Returns the end one segment later: the LDPC extra symbol segment.
     const fn next(self) -> Self {
         match self.factor {
             4 => Self { symbols: self.symbols + 1, factor: 1 },
@@ -168,7 +166,7 @@ impl Segments {
     }
 }
 
-/// What one user's symbols carry.
+/// Coding of one user's symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeCoding {
     pub(super) ru: RuSize,
@@ -178,8 +176,8 @@ pub(super) struct HeCoding {
 }
 
 impl HeCoding {
-    /// MCS 0 to 11, one to eight streams; DCM with MCS 0, 1, 3 and 4 and at most two
-    /// streams (27.3.12.9).
+    /// Whether the combination exists: MCS 0 to 11, one to eight streams; DCM with MCS 0, 1, 3 and
+    /// 4 and at most two streams (27.3.12.9).
     pub(super) const fn exists(self) -> bool {
         let is_dcm_allowed = matches!(self.mcs, 0 | 1 | 3 | 4) && self.streams <= DCM_STREAMS_MAX;
         (self.mcs as usize) < MCS_MODULATION.len()
@@ -208,8 +206,8 @@ impl HeCoding {
         self.coded_bits(subcarriers) * numerator / denominator
     }
 
-    /// Data bits in a symbol (N_DBPS), rounded down: 6 to 130 666. ns-3 3.37 does not
-    /// round (MCS 9 on 996 tones: 6533 1/3), which shortens PPDUs near a megabyte.
+    /// Data bits in a symbol (N_DBPS), rounded down: 6 to 130 666. ns-3 3.37 does not round (MCS 9
+    /// on 996 tones: 6533 1/3), which shortens PPDUs of nearly a megabyte.
     pub(super) const fn data_bits_per_symbol(self) -> u32 {
         self.data_bits(self.ru.data_subcarriers(self.dcm))
     }
@@ -223,7 +221,7 @@ impl HeCoding {
         Bitrate::from_bps(bits / (u64::from(denominator) * symbol))
     }
 
-    /// Where this user's bits would end (N_SYM,init and a_init, 27.3.12).
+    /// End of this user's bits without regard to others (N_SYM,init and a_init, 27.3.12).
     pub(super) fn initial(self, psdu_bytes: u32) -> Segments {
         let tail = if self.is_ldpc() { 0 } else { TAIL_BITS };
         let bits = SERVICE_BITS + 8 * u64::from(psdu_bytes) + tail;
@@ -237,8 +235,8 @@ impl HeCoding {
         Segments { symbols: bits.div_ceil(symbol), factor: factor as u8 }
     }
 
-    /// Whether LDPC would puncture too much where the PPDU's bits end at `end`, so
-    /// that there is one segment more (27.3.12.5.2, with 19.3.11.7.5).
+    /// Whether LDPC would puncture too many bits if the PPDU's bits end at `end`, so that one more
+    /// segment is needed (27.3.12.5.2, with 19.3.11.7.5).
     pub(super) fn needs_extra_segment(self, end: Segments) -> bool {
         if !self.is_ldpc() {
             return false;
@@ -276,7 +274,7 @@ impl HeCoding {
     }
 }
 
-/// Where the bits of a PPDU for all its `users` (coding and octets of PSDU) end.
+/// End of the bits of a PPDU for all its `users` (coding and octets of PSDU).
 pub(super) fn end_of(users: impl Iterator<Item = (HeCoding, u32)> + Clone) -> Segments {
     let initial = users.clone().map(|(coding, bytes)| coding.initial(bytes)).max();
     let initial = initial.unwrap_or(Segments { symbols: 0, factor: 4 });
@@ -287,7 +285,7 @@ pub(super) fn end_of(users: impl Iterator<Item = (HeCoding, u32)> + Clone) -> Se
     }
 }
 
-/// Data symbols and packet extension.
+/// Duration of the data symbols and the packet extension.
 pub(super) fn data(
     end: Segments,
     guard_interval: HeGuardInterval,
@@ -296,8 +294,8 @@ pub(super) fn data(
     guard_interval.symbol() * end.symbols + padding.extension(end)
 }
 
-/// From the start of a PPDU to the end of its HE-LTFs: HE SU 40 to 164 us, extended
-/// range 48 to 60 us.
+/// Time from the start of a PPDU to the end of its HE-LTFs: HE SU 40 to 164 us, extended range 48
+/// to 60 us.
 pub(super) fn preamble_and_header(
     streams: u8,
     guard_interval: HeGuardInterval,
@@ -328,8 +326,8 @@ mod tests {
         assert!(is_ldpc(RuSize::Tones242, 0, 5));
     }
 
-    /// Worked by hand from 27.3.12: MCS 9 on 996 tones has 6533 data bits in a symbol
-    /// and 1600 in a segment; with LDPC no tail.
+    /// Computed by hand from 27.3.12: MCS 9 on 996 tones has 6533 data bits in a symbol and 1600 in
+    /// a segment; with LDPC there is no tail.
     #[test]
     fn segments_of_the_last_symbol() {
         assert_eq!(MCS_9.data_bits_per_symbol(), 6533);
@@ -357,10 +355,9 @@ mod tests {
         assert_eq!(dcm.initial(4), Segments { symbols: 1, factor: 4 });
     }
 
-    /// 19.3.11.7.5 by hand, one segment of MCS 9 on 996 tones: 1600 of 1920 bits are
-    /// payload, one word of 1944 with 1620. 20 bits are shortened, 4 punctured: less
-    /// than a tenth of the parity of 324. Two segments: 3200 of 3840, two words with
-    /// 3240: 40 shortened, 8 punctured.
+    /// 19.3.11.7.5 by hand, one segment of MCS 9 on 996 tones: 1600 of 1920 bits are payload, one
+    /// word of 1944 with 1620. 20 bits are shortened, 4 punctured: less than a tenth of the parity
+    /// of 324. Two segments: 3200 of 3840, two words with 3240: 40 shortened, 8 punctured.
     #[test]
     fn ldpc_puncturing_by_hand() {
         assert!(!MCS_9.needs_extra_segment(Segments { symbols: 1, factor: 1 }));
@@ -387,8 +384,8 @@ mod tests {
         assert!(!bcc.needs_extra_segment(Segments { symbols: 9, factor: 4 }));
     }
 
-    /// Tones, MCS, streams, octets; symbols and factor by another program, in
-    /// fractions, written from the clauses alone.
+    /// Rows have tones, MCS, streams, octets. Another program, in fractions, written from the
+    /// clauses alone, computed symbols and factor.
     #[test]
     fn ends_by_another_program() {
         for (ru, mcs, streams, bytes, symbols, factor) in [

@@ -1,14 +1,13 @@
-//! HE PPDUs of several users (IEEE 802.11ax-2021, clause 27): HE MU PPDUs from an
-//! access point, with HE-SIG-B (27.3.11.8), and HE trigger-based PPDUs to it; how
-//! long they take (27.4.3).
+//! HE PPDUs of several users (IEEE 802.11ax-2021, clause 27): HE MU PPDUs from an access point,
+//! with HE-SIG-B (27.3.11.8), and HE trigger-based PPDUs to it, with their durations (27.4.3).
 //!
-//! A user has a resource unit; users on the same one are apart in space (MU-MIMO).
-//! All users' data end together, by the longest of them. Left out: preamble
-//! puncturing, STBC, midambles, random access, and which responses follow.
+//! A user has a resource unit; users on the same one are separated in space (MU-MIMO). The data of
+//! all users end together, with the longest. Left out: preamble puncturing, STBC, midambles, random
+//! access, and responses.
 //!
-//! The clauses were not at hand as text; HE-SIG-B is compared with ns-3 3.37 in
-//! `tests/airtime_ax.rs`. How users of an RU above 20 MHz are spread over the two
-//! content channels is the access point's choice: here onto the emptier one.
+//! The text of the clauses was not available; `tests/airtime_ax.rs` compares HE-SIG-B with ns-3
+//! 3.37. The access point distributes the users of an RU above 20 MHz over the two content
+//! channels; in this model each goes to the emptier one.
 
 use super::he::{self, HE_STF, HE_STF_TRIGGER_BASED, HeCoding, UNTIL_SIGNAL_A};
 use super::rate::MCS_MODULATION;
@@ -16,39 +15,39 @@ use super::vht::training_fields;
 use super::{Band, ChannelWidth, HeGuardInterval, PacketPadding, Ru, RuSize};
 use lasthop_units::{Bitrate, Duration};
 
-/// A symbol of HE-SIG-B.
+/// Duration of a symbol of HE-SIG-B.
 const SIGNAL_B_SYMBOL: Duration = Duration::from_micros(4);
 /// Data subcarriers of a symbol of HE-SIG-B in each 20 MHz.
 const SIGNAL_B_SUBCARRIERS: u32 = 52;
 /// Highest MCS of HE-SIG-B.
 const SIGNAL_B_MCS_MAX: u8 = 5;
-/// RU Allocation subfield, one for each 20 MHz of a content channel.
+/// Bits of an RU Allocation subfield, one for each 20 MHz of a content channel.
 const RU_ALLOCATION_BITS: u32 = 8;
-/// Center 26-tone RU subfield, from 80 MHz on.
+/// Bits of the Center 26-tone RU subfield, from 80 MHz on.
 const CENTER_26_TONE_RU_BITS: u32 = 1;
-/// CRC and tail behind the common field, and behind each user block.
+/// Bits of CRC and tail after the common field, and after each user block.
 const CRC_AND_TAIL_BITS: u32 = 4 + 6;
-/// A user field.
+/// Bits of a user field.
 const USER_FIELD_BITS: u32 = 21;
-/// User fields of a user block.
+/// Number of user fields in a user block.
 const USER_BLOCK_FIELDS: u32 = 2;
-/// Most users, and streams of all of them, on one RU.
+/// Limit of users on one RU, and of their streams together.
 const MIMO_USERS_MAX: usize = 8;
-/// Most streams of one user beside others on an RU.
+/// Limit of streams of one user that shares an RU.
 const MIMO_STREAMS_MAX: u8 = 4;
 
 /// One user of an HE MU or HE trigger-based PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MuUser {
-    /// Where its data are; several users may have the same RU.
+    /// Resource unit of the user's data; several users may have the same.
     pub ru: Ru,
     /// HE-MCS index, 0 to 11.
     pub mcs: u8,
-    /// Spatial streams, 1 to 8; at most 4 beside others on the RU.
+    /// Spatial streams, 1 to 8; at most 4 on a shared RU.
     pub streams: u8,
     /// Dual carrier modulation: MCS 0, 1, 3 and 4, at most two streams.
     pub dcm: bool,
-    /// Octets of its PSDU.
+    /// Length of its PSDU in octets.
     pub psdu_bytes: u32,
 }
 
@@ -63,12 +62,12 @@ impl MuUser {
     }
 }
 
-/// How HE-SIG-B is sent.
+/// Modulation of HE-SIG-B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignalB {
     /// HE-MCS index, 0 to 5.
     pub mcs: u8,
-    /// Dual carrier modulation: MCS 0, 1, 3 and 4.
+    /// Whether dual carrier modulation is used: MCS 0, 1, 3 and 4.
     pub dcm: bool,
 }
 
@@ -79,14 +78,14 @@ pub struct MuPpdu<'a> {
     pub width: ChannelWidth,
     /// Guard interval and HE-LTFs of all users.
     pub guard_interval: HeGuardInterval,
-    /// HE-SIG-B's rate.
+    /// Modulation of HE-SIG-B.
     pub signal_b: SignalB,
     /// The longest nominal packet padding among the users.
     pub padding: PacketPadding,
-    /// Its users; at least one.
+    /// Users of the PPDU, at least one.
     pub users: &'a [MuUser],
-    /// RUs below 242 tones to which nobody is assigned. Each costs a user field all
-    /// the same; larger ones do not, and are not named here.
+    /// RUs below 242 tones without a user. Each of them still has a user field; larger RUs have
+    /// none, and are not listed.
     pub unassigned: &'a [Ru],
 }
 
@@ -99,45 +98,45 @@ pub struct TriggeredPpdu<'a> {
     pub guard_interval: HeGuardInterval,
     /// The nominal packet padding of the access point.
     pub padding: PacketPadding,
-    /// Those who answer; at least one.
+    /// Users that answer, at least one.
     pub users: &'a [MuUser],
 }
 
-/// Why there is no such PPDU.
+/// Reason why a PPDU does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MuError {
-    /// Nobody is sent anything.
+    /// The PPDU has no user.
     #[error("a PPDU needs at least one user")]
     NoUser,
     /// The channel is too narrow for the RU.
     #[error("{ru} is not in {width}, which has {count} of its size", count = ru.size().count_in(*width))]
     DoesNotFit {
-        /// The RU.
+        /// RU that does not fit.
         ru: Ru,
-        /// The channel's width.
+        /// Width of the channel.
         width: ChannelWidth,
     },
-    /// Two RUs have tones in common and are not the same.
+    /// Two different RUs have tones in common.
     #[error("{0} and {1} overlap")]
     Overlap(Ru, Ru),
     /// An unassigned RU that has a user, or one of 242 tones or more.
     #[error("{0} cannot be unassigned: it has a user, or 242 tones or more")]
     Unassigned(Ru),
-    /// No such MCS and streams.
+    /// The combination of MCS and streams does not exist.
     #[error(
         "MCS {mcs} with {streams} streams: needs MCS 0 to 11, 1 to 8 streams, and for DCM \
          MCS 0, 1, 3 or 4 and at most 2 streams"
     )]
     NoSuchMode {
-        /// HE-MCS index.
+        /// The requested HE-MCS index.
         mcs: u8,
-        /// Spatial streams.
+        /// Number of spatial streams.
         streams: u8,
     },
     /// The format does not have the guard interval.
     #[error("{0} is none of the format's: HE MU has 2xLTF or 4xLTF, HE TB 1.6 or 3.2 us")]
     GuardInterval(HeGuardInterval),
-    /// No such HE-SIG-B.
+    /// The MCS of HE-SIG-B does not exist.
     #[error("HE-SIG-B at MCS {0}: needs MCS 0 to 5, and for DCM MCS 0, 1, 3 or 4")]
     SignalB(u8),
     /// Too many users or streams on an RU.
@@ -146,11 +145,11 @@ pub enum MuError {
 }
 
 impl MuPpdu<'_> {
-    /// Whether there is such a PPDU.
+    /// Checks that the PPDU exists.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// Returns the first violation found.
     pub fn check(&self) -> Result<(), MuError> {
         if !self.guard_interval.is_of_multi_user() {
             return Err(MuError::GuardInterval(self.guard_interval));
@@ -177,9 +176,9 @@ impl MuPpdu<'_> {
         Ok(())
     }
 
-    /// Whether HE-SIG-B has no common field: all of two or more users on the RU that
-    /// fills the channel (HE-SIG-B Compression, 27.3.11.7). Others allow it for one user
-    /// as well; here one has a common field.
+    /// Whether HE-SIG-B has no common field: two or more users are all on the RU that fills the
+    /// channel (HE-SIG-B Compression, 27.3.11.7). Others permit compression for one user as well;
+    /// in this model a single user has a common field.
     pub fn is_compressed(&self) -> bool {
         let whole = RuSize::of_width(self.width);
         self.users.len() >= 2
@@ -187,8 +186,7 @@ impl MuPpdu<'_> {
             && self.users.iter().all(|user| user.ru.size() == whole)
     }
 
-    /// User fields in the two content channels of HE-SIG-B; in 20 MHz there is the
-    /// first only.
+    /// Number of user fields in the two content channels of HE-SIG-B; 20 MHz has only the first.
     pub fn user_fields(&self) -> [u32; 2] {
         let has_second = self.width > ChannelWidth::Mhz20;
         let mut fields = [0, 0];
@@ -208,8 +206,8 @@ impl MuPpdu<'_> {
         fields
     }
 
-    /// Symbols of HE-SIG-B (27.3.11.8): those of the longer content channel. HE-SIG-A
-    /// can count 15, and says "16 or more" of others.
+    /// Number of symbols of HE-SIG-B (27.3.11.8): those of the longer content channel. HE-SIG-A can
+    /// count up to 15, and signals "16 or more" beyond.
     pub fn signal_b_symbols(&self) -> u32 {
         let common = match self.width {
             _ if self.is_compressed() => 0,
@@ -228,15 +226,15 @@ impl MuPpdu<'_> {
         bits.div_ceil(self.signal_b.data_bits_per_symbol())
     }
 
-    /// From the start of the PPDU to the end of the HE-LTFs. `self` is one that
+    /// Time from the start of the PPDU to the end of the HE-LTFs. The PPDU must be one that
     /// [`MuPpdu::check`] accepts.
     pub fn preamble_and_header(&self) -> Duration {
         let signal_b = SIGNAL_B_SYMBOL * u64::from(self.signal_b_symbols());
         UNTIL_SIGNAL_A + signal_b + HE_STF + training(self.users, self.guard_interval)
     }
 
-    /// Duration of the whole PPDU (TXTIME), packet extension and signal extension
-    /// included. `self` is one that [`MuPpdu::check`] accepts.
+    /// Duration of the whole PPDU (TXTIME), packet extension and signal extension included. The
+    /// PPDU must be one that [`MuPpdu::check`] accepts.
     pub fn duration(&self, band: Band) -> Duration {
         let data = he::data(end_of(self.users), self.guard_interval, self.padding);
         self.preamble_and_header() + data + band.signal_extension()
@@ -244,11 +242,11 @@ impl MuPpdu<'_> {
 }
 
 impl TriggeredPpdu<'_> {
-    /// Whether there is such a PPDU.
+    /// Checks that the PPDUs exist.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// Returns the first violation found.
     pub fn check(&self) -> Result<(), MuError> {
         if !self.guard_interval.is_of_trigger_based() {
             return Err(MuError::GuardInterval(self.guard_interval));
@@ -256,16 +254,16 @@ impl TriggeredPpdu<'_> {
         check_users(self.users, self.width)
     }
 
-    /// From the start of the PPDU to the end of the HE-LTFs: 44.8 to 168 us. `self` is
-    /// one that [`TriggeredPpdu::check`] accepts.
+    /// Time from the start of the PPDU to the end of the HE-LTFs: 44.8 to 168 us. The PPDUs must be
+    /// ones that [`TriggeredPpdu::check`] accepts.
     pub fn preamble_and_header(&self) -> Duration {
         UNTIL_SIGNAL_A + HE_STF_TRIGGER_BASED + training(self.users, self.guard_interval)
     }
 
-    /// Duration of the PPDU (TXTIME), packet extension and signal extension included:
-    /// what the access point asks for if these PSDUs are the longest that it expects.
-    /// L-SIG's LENGTH counts units of 4 us, which a station turns into symbols and the
-    /// same packet extension. `self` is one that [`TriggeredPpdu::check`] accepts.
+    /// Duration of the PPDU (TXTIME), packet extension and signal extension included: the duration
+    /// that the access point requests if these PSDUs are the longest that it expects. L-SIG's
+    /// LENGTH counts units of 4 us, from which a station derives the same symbols and packet
+    /// extension. The PPDUs must be ones that [`TriggeredPpdu::check`] accepts.
     pub fn duration(&self, band: Band) -> Duration {
         let data = he::data(end_of(self.users), self.guard_interval, self.padding);
         self.preamble_and_header() + data + band.signal_extension()
@@ -273,7 +271,7 @@ impl TriggeredPpdu<'_> {
 }
 
 impl SignalB {
-    /// Data bits of a symbol: 13 to 208.
+    /// Data bits of a symbol of HE-SIG-B: 13 to 208.
     const fn data_bits_per_symbol(self) -> u32 {
         let (modulation, code) = MCS_MODULATION[self.mcs as usize];
         let (numerator, denominator) = code.ratio();
@@ -286,7 +284,7 @@ fn end_of(users: &[MuUser]) -> he::Segments {
     he::end_of(users.iter().map(|user| (user.coding(), user.psdu_bytes)))
 }
 
-/// HE-LTFs: as many as the RU with the most streams needs.
+/// Duration of the HE-LTFs: as many as the RU with the most streams needs.
 fn training(users: &[MuUser], guard_interval: HeGuardInterval) -> Duration {
     let on = |ru: Ru| users.iter().filter(|user| user.ru == ru).map(|user| user.streams).sum();
     let streams: u8 = users.iter().map(|user| on(user.ru)).max().unwrap_or(1);
@@ -355,9 +353,9 @@ mod tests {
         Ru::all(size, width).map(|ru| user(ru, 7, 1, 1_500)).collect()
     }
 
-    /// 27.3.11.8 by hand: 8 bits of RU allocation for each 20 MHz of a content channel
-    /// and one for the middle RU from 80 MHz on, 21 bits for each user, 10 of CRC and
-    /// tail behind the common field and each two users; 26 bits in a symbol.
+    /// 27.3.11.8 by hand: 8 bits of RU allocation for each 20 MHz of a content channel and one for
+    /// the middle RU from 80 MHz on, 21 bits for each user, 10 of CRC and tail after the common
+    /// field and each two users; 26 bits in a symbol.
     #[test]
     fn signal_b_by_hand() {
         let symbols = |width, users: &[MuUser]| {
@@ -380,7 +378,8 @@ mod tests {
         assert_eq!(symbols(Mhz160, &all_of(RuSize::Tones2x996, Mhz160)), 3);
     }
 
-    /// MU-MIMO over the whole channel has no common field, and shares its users out.
+    /// MU-MIMO over the whole channel has no common field, and distributes its users over the
+    /// content channels.
     #[test]
     fn compressed_signal_b() {
         let shared = |width, count| {

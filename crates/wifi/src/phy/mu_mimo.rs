@@ -1,21 +1,21 @@
-//! MU-MIMO's channel: what a station receives of a PPDU that an access point sends to several
-//! at once with zero forcing, in the mean and in closed form.
+//! The channel of MU-MIMO: the mean SINR, in closed form, of a station in a PPDU that an access
+//! point sends to several at once with zero forcing.
 //!
-//! N antennas send S streams, each with 1/S of the power; each antenna's channel to a station
-//! is an independent complex Gaussian (rich scattering). The access point knows the channel
-//! with an error of variance e: `h = sqrt(1 - e) h' + sqrt(e) w`. Zero forcing by h' leaves N -
-//! S + 1 degrees of freedom to each stream (Caire, Jindal, Kobayashi, Ravindran, "Multiuser
-//! MIMO Achievable Rates With Downlink Training and Channel State Feedback", 2010), so that
+//! N antennas send S streams, each with 1/S of the power; each antenna's channel to a station is an
+//! independent complex Gaussian (rich scattering). The access point knows the channel with an error
+//! of variance e, so that `h = sqrt(1 - e) h' + sqrt(e) w`. Zero forcing by h' leaves N - S + 1
+//! degrees of freedom to each stream (Caire, Jindal, Kobayashi, Ravindran, "Multiuser MIMO
+//! Achievable Rates With Downlink Training and Channel State Feedback", 2010), so that
 //!
 //! ```text
 //! SINR = snr/S ((1 - e)(N - S + 1) + e) / (1 + snr/S (S - n) e)
 //! ```
 //!
 //! for a station with n of the streams; `snr` is that of the link, on one antenna and with all of
-//! the power. The error is what the compression of the report left, and the age of the
-//! report (Jakes: correlation J0(2 pi f t) at Doppler rate f). The ratio of means stands for the
-//! mean of the ratio. Left out: antennas that are correlated, noise of the channel estimate,
-//! subcarriers that differ and are grouped, choice of users whose channels suit each other.
+//! the power. The error has two causes: the compression of the report, and the report's age (Jakes:
+//! correlation J0(2 pi f t) at Doppler rate f). The ratio of means approximates the mean of the
+//! ratio. Left out: correlated antennas, noise of the channel estimate, differences between grouped
+//! subcarriers, choice of users with suitable channels.
 
 use core::f64::consts::PI;
 use lasthop_units::{Db, Duration};
@@ -23,17 +23,17 @@ use lasthop_units::{Db, Duration};
 /// The share of one station in the streams of a PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpatialShare {
-    /// Antennas of the access point, 1 to 8; at least `total_streams`.
+    /// Number of antennas of the access point, 1 to 8; at least `total_streams`.
     pub antennas: u8,
-    /// Streams of all stations, 1 to 8.
+    /// Number of streams of all stations, 1 to 8.
     pub total_streams: u8,
-    /// Its own streams, of these.
+    /// Number of streams for this station.
     pub streams: u8,
 }
 
 impl SpatialShare {
-    /// SINR of each of its streams where the link's SNR is `snr`, and the access point knows the
-    /// channel with an error of variance `error`, 0 to 1.
+    /// SINR of each of the station's streams when the link's SNR is `snr` and the access point
+    /// knows the channel with an error of variance `error`, 0 to 1.
     pub fn sinr(&self, snr: Db, error: f64) -> Db {
         let [antennas, total, own] =
             [self.antennas, self.total_streams, self.streams].map(f64::from);
@@ -63,11 +63,11 @@ impl Codebook {
         }
     }
 
-    /// The mean square of the error that it makes about the direction of the channel of
-    /// `antennas`: the squared sine of the angle between the two, for steps of `2 pi / 2^phi`
-    /// and `pi / 2 / 2^psi`, each with an error of a twelfth of the squared step. A phase
-    /// matters as its antenna's share of the power does, `(N-1)^2 / (N (N+1))` for all; the
-    /// rotation number l as the share of the antennas from l on, `(N+2)(N-1) / 2N` for all.
+    /// Mean square of the error in the direction of the channel of `antennas`: the squared sine of
+    /// the angle between the two. The steps are `2 pi / 2^phi` and `pi / 2 / 2^psi`, each with an
+    /// error of a twelfth of the squared step. A phase is weighted by its antenna's share of the
+    /// power, `(N-1)^2 / (N (N+1))` for all; the rotation number l by the share of the antennas
+    /// from l on, `(N+2)(N-1) / 2N` for all.
     pub fn error(self, antennas: u8) -> f64 {
         let (phi, psi) = self.bits();
         let step = |span: f64, bits: u32| span / f64::from(1_u32 << bits);
@@ -79,8 +79,8 @@ impl Codebook {
     }
 }
 
-/// The error variance of a channel that was known with an error of variance `initial` a time
-/// `age` ago, and has the Doppler rate `doppler_hz`.
+/// Error variance of a channel at a time `age` after it was known with an error of variance
+/// `initial`, at the Doppler rate `doppler_hz`.
 pub fn aged_error(initial: f64, doppler_hz: f64, age: Duration) -> f64 {
     let correlation = libm::j0(2.0 * PI * doppler_hz * age.as_secs_f64());
     1.0 - correlation * correlation * (1.0 - initial)
@@ -99,7 +99,7 @@ mod tests {
         (a * c - b * d, a * d + b * c)
     }
 
-    /// `x` times the conjugate of `y`, summed.
+    /// Sum of `x` times the conjugate of `y`.
     fn inner(x: &[Complex], y: &[Complex]) -> Complex {
         x.iter().zip(y).fold((0.0, 0.0), |sum, (&x, &(re, im))| {
             let (a, b) = times(x, (re, -im));
@@ -146,7 +146,7 @@ mod tests {
         beam
     }
 
-    /// Mean and standard error.
+    /// Mean and standard error of the values.
     fn mean(values: &[f64]) -> (f64, f64) {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -154,8 +154,8 @@ mod tests {
         (mean, libm::sqrt(variance / n))
     }
 
-    /// Drawn channels, known with an error, and the beams that the access point makes of what
-    /// it knows: signal and interference are those of the formula, in the mean.
+    /// Random channels, known with an error, and the beams that follow from this knowledge: mean
+    /// signal and interference are those of the formula.
     #[test]
     fn drawn_channels_have_the_sinr_of_the_formula() {
         let mut stream = Seed::new(11, 0).stream("channels");
@@ -200,8 +200,8 @@ mod tests {
         }
     }
 
-    /// Drawn directions, taken apart into Givens angles, rounded and put together again
-    /// (19.3.12.3.6): the squared sine of the angle between the two.
+    /// Random directions, decomposed into Givens angles, rounded and recomposed (19.3.12.3.6): the
+    /// squared sine of the angle between the two.
     #[test]
     fn rounded_angles_have_the_error_of_the_formula() {
         let mut stream = Seed::new(12, 0).stream("angles");
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    /// One stream of one station and one antenna: nothing but the link.
+    /// One stream of one station from one antenna has the SNR of the link.
     #[test]
     fn alone_it_is_the_link() {
         let share = SpatialShare { antennas: 1, total_streams: 1, streams: 1 };

@@ -1,15 +1,14 @@
-//! How a PPDU is sent: the rates of DSSS and CCK (IEEE 802.11-2020, clauses 15
-//! and 16), OFDM (17), ERP-OFDM (18), HT-mixed (19), VHT SU (21) and HE SU and
-//! extended range SU (IEEE 802.11ax-2021, 27), and what follows from a rate
-//! alone: modulation, code rate, streams, data bits per symbol, data rate.
+//! Modes of a PPDU: the rates of DSSS and CCK (IEEE 802.11-2020, clauses 15 and 16), OFDM (17),
+//! ERP-OFDM (18), HT-mixed (19), VHT SU (21) and HE SU and extended range SU (IEEE 802.11ax-2021,
+//! 27). A rate alone determines modulation, code rate, streams, data bits per symbol, and data
+//! rate.
 //!
-//! HT: MCS 0 to 31 (equal modulation on one to four streams), 20 and 40 MHz,
-//! both guard intervals, BCC. VHT: MCS 0 to 9, one to eight streams, 20 to
-//! 160 MHz, BCC. HE: MCS 0 to 11, one to eight streams, 20 to 160 MHz, LDPC
-//! where it is required and BCC elsewhere. Left out: MCS 32 and unequal
-//! modulation, greenfield, LDPC of HT and VHT, STBC, VHT MU, 80+80 MHz, PBCC,
-//! DSSS-OFDM, half and quarter clocked OFDM.
-//! How long a PPDU takes is in `airtime`; HE PPDUs of several users are in `mu`.
+//! HT: MCS 0 to 31 (equal modulation on one to four streams), 20 and 40 MHz, both guard intervals,
+//! BCC. VHT: MCS 0 to 9, one to eight streams, 20 to 160 MHz, BCC. HE: MCS 0 to 11, one to eight
+//! streams, 20 to 160 MHz, LDPC where it is mandatory and BCC otherwise. Left out: MCS 32 and
+//! unequal modulation, greenfield, LDPC of HT and VHT, STBC, VHT MU, 80+80 MHz, PBCC, DSSS-OFDM,
+//! half and quarter clocked OFDM. `airtime` has the durations of PPDUs; `mu` has HE PPDUs of
+//! several users.
 
 use super::he::HeCoding;
 use super::{HeGuardInterval, RuSize};
@@ -19,12 +18,12 @@ use lasthop_units::{Bitrate, Db};
 /// The frequency band of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Band {
-    /// 2.4 GHz: ERP-OFDM and HT PPDUs end with a 6 us signal extension.
+    /// 2.4 GHz: ERP-OFDM, HT and HE PPDUs end with a signal extension of 6 us.
     Ghz2_4,
     /// 5 GHz: PPDUs end with their last symbol, or HE PPDUs with their packet
     /// extension.
     Ghz5,
-    /// 6 GHz: as 5 GHz; HE PPDUs, and OFDM PPDUs as at 5 GHz.
+    /// 6 GHz: like 5 GHz, with HE PPDUs and OFDM PPDUs.
     Ghz6,
 }
 
@@ -44,18 +43,18 @@ pub enum ChannelWidth {
 /// Guard interval of HT and VHT. HE has a [`HeGuardInterval`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GuardInterval {
-    /// 800 ns, of a symbol of 4 us.
+    /// Guard interval of 800 ns, in a symbol of 4 us.
     Long,
-    /// 400 ns, of a symbol of 3.6 us.
+    /// Guard interval of 400 ns, in a symbol of 3.6 us.
     Short,
 }
 
 /// DSSS and CCK preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Preamble {
-    /// 144 + 48 us.
+    /// Preamble and header of 144 + 48 us.
     Long,
-    /// 72 + 24 us; not at 1 Mb/s.
+    /// Preamble and header of 72 + 24 us; not at 1 Mb/s.
     Short,
 }
 
@@ -75,37 +74,37 @@ pub enum DsssRate {
 /// OFDM and ERP-OFDM data rates at 20 MHz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OfdmRate {
-    /// BPSK 1/2.
+    /// 6 Mb/s: BPSK with code rate 1/2.
     Mbps6,
-    /// BPSK 3/4.
+    /// 9 Mb/s: BPSK with code rate 3/4.
     Mbps9,
-    /// QPSK 1/2.
+    /// 12 Mb/s: QPSK with code rate 1/2.
     Mbps12,
-    /// QPSK 3/4.
+    /// 18 Mb/s: QPSK with code rate 3/4.
     Mbps18,
-    /// 16-QAM 1/2.
+    /// 24 Mb/s: 16-QAM with code rate 1/2.
     Mbps24,
-    /// 16-QAM 3/4.
+    /// 36 Mb/s: 16-QAM with code rate 3/4.
     Mbps36,
-    /// 64-QAM 2/3.
+    /// 48 Mb/s: 64-QAM with code rate 2/3.
     Mbps48,
-    /// 64-QAM 3/4.
+    /// 54 Mb/s: 64-QAM with code rate 3/4.
     Mbps54,
 }
 
-/// How a PPDU is sent.
+/// Mode of a PPDU: modulation and code, width, streams, and further properties of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rate {
     /// DSSS or CCK (clauses 15 and 16).
     Dsss {
         /// Data rate of the PSDU.
         rate: DsssRate,
-        /// Preamble of the PPDU; 1 Mb/s has the long one only.
+        /// Preamble of the PPDU; 1 Mb/s has only the long one.
         preamble: Preamble,
     },
-    /// OFDM (clause 17), 5 GHz.
+    /// OFDM at 5 GHz (clause 17).
     Ofdm(OfdmRate),
-    /// ERP-OFDM (clause 18), 2.4 GHz.
+    /// ERP-OFDM at 2.4 GHz (clause 18).
     ErpOfdm(OfdmRate),
     /// HT-mixed (clause 19).
     Ht {
@@ -118,7 +117,7 @@ pub enum Rate {
     },
     /// VHT SU (clause 21).
     Vht {
-        /// VHT-MCS index, 0 to 9; [`Rate::vht`] knows which exist.
+        /// VHT-MCS index, 0 to 9; [`Rate::vht`] accepts only existing combinations.
         mcs: u8,
         /// Spatial streams, 1 to 8.
         streams: u8,
@@ -137,8 +136,8 @@ pub enum Rate {
         width: ChannelWidth,
         /// The guard interval of its data symbols, and the size of its HE-LTFs.
         guard_interval: HeGuardInterval,
-        /// Dual carrier modulation: each bit on two subcarriers. MCS 0, 1, 3 and 4,
-        /// at most two streams.
+        /// Whether dual carrier modulation is used: each bit on two subcarriers. The modulation
+        /// requires MCS 0, 1, 3 or 4 and at most two streams.
         dcm: bool,
     },
     /// HE extended range SU (IEEE 802.11ax-2021, clause 27): one stream in 20 MHz.
@@ -150,12 +149,12 @@ pub enum Rate {
         tones: RuSize,
         /// The guard interval of its data symbols, and the size of its HE-LTFs.
         guard_interval: HeGuardInterval,
-        /// Dual carrier modulation; MCS 0 and 1.
+        /// Whether dual carrier modulation is used; requires MCS 0 or 1.
         dcm: bool,
     },
 }
 
-/// What one subcarrier carries.
+/// Modulation of a subcarrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Modulation {
     /// BPSK: one coded bit per subcarrier.
@@ -175,13 +174,13 @@ pub enum Modulation {
 /// Rate of the (punctured) binary convolutional code, or of the LDPC code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CodeRate {
-    /// 1/2, not punctured.
+    /// Code rate 1/2, without puncturing.
     Half,
-    /// 2/3.
+    /// Code rate 2/3, punctured.
     TwoThirds,
-    /// 3/4.
+    /// Code rate 3/4, punctured.
     ThreeQuarters,
-    /// 5/6.
+    /// Code rate 5/6, punctured.
     FiveSixths,
 }
 
@@ -200,7 +199,7 @@ impl Modulation {
 }
 
 impl CodeRate {
-    /// Numerator and denominator.
+    /// Numerator and denominator of the code rate.
     pub const fn ratio(self) -> (u32, u32) {
         match self {
             Self::Half => (1, 2),
@@ -212,7 +211,7 @@ impl CodeRate {
 }
 
 impl ChannelWidth {
-    /// All, ascending.
+    /// All widths in ascending order.
     pub const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
 
     /// Width in hertz.
@@ -225,8 +224,8 @@ impl ChannelWidth {
         }
     }
 
-    /// Data subcarriers of an HT or VHT symbol (N_SD; 19.3.6, 21.3.6): 52, 108,
-    /// 234 or 468. HT has the first two only.
+    /// Data subcarriers of an HT or VHT symbol (N_SD; 19.3.6, 21.3.6): 52, 108, 234 or 468. HT has
+    /// only the first two.
     pub(super) const fn data_subcarriers(self) -> u32 {
         match self {
             Self::Mhz20 => 52,
@@ -238,10 +237,10 @@ impl ChannelWidth {
 }
 
 impl DsssRate {
-    /// All, ascending.
+    /// All rates in ascending order.
     pub const ALL: [Self; 4] = [Self::Mbps1, Self::Mbps2, Self::Mbps5_5, Self::Mbps11];
 
-    /// Data rate.
+    /// Data rate in bit/s.
     pub const fn bitrate(self) -> Bitrate {
         Bitrate::from_kbps(match self {
             Self::Mbps1 => 1_000,
@@ -253,7 +252,7 @@ impl DsssRate {
 }
 
 impl OfdmRate {
-    /// All, ascending.
+    /// All rates in ascending order.
     pub const ALL: [Self; 8] = [
         Self::Mbps6,
         Self::Mbps9,
@@ -265,7 +264,7 @@ impl OfdmRate {
         Self::Mbps54,
     ];
 
-    /// Data rate.
+    /// Data rate in bit/s.
     pub const fn bitrate(self) -> Bitrate {
         // N_DBPS bits every 4 us.
         Bitrate::from_kbps(self.data_bits_per_symbol() as u64 * 250)
@@ -293,17 +292,15 @@ impl OfdmRate {
     }
 }
 
-/// What two copies are worth: in white noise the SNR of all that is combined is the sum (maximal
-/// ratio combining).
+/// Gain of two copies: in white noise, maximal ratio combining adds the SNRs.
 pub(crate) const TWICE_AS_MUCH: Db = Db(3.010_299_956_639_812);
-/// What the power of 242 tones is worth in 106, each of which has the noise of before: 242 / 106.
+/// Gain of the power of 242 tones in 106 tones, each with unchanged noise: 242 / 106.
 const IN_106_TONES: Db = Db(3.585_095_007_156_611);
 /// Data subcarriers of a clause 17 symbol (N_SD).
 const OFDM_DATA_SUBCARRIERS: u32 = 48;
 
-/// Modulation and code rate by MCS index: of HT modulo 8 (tables 19-27 to 19-34),
-/// of VHT up to 9 (tables 21-30 to 21-61), of HE up to 11 (IEEE 802.11ax-2021,
-/// 27.5).
+/// Modulation and code rate by MCS index: for HT modulo 8 (tables 19-27 to 19-34), for VHT up to 9
+/// (tables 21-30 to 21-61), for HE up to 11 (IEEE 802.11ax-2021, 27.5).
 pub(super) const MCS_MODULATION: [(Modulation, CodeRate); 12] = [
     (Modulation::Bpsk, CodeRate::Half),
     (Modulation::Qpsk, CodeRate::Half),
@@ -329,11 +326,10 @@ impl Rate {
     /// Highest HE-MCS index.
     pub const HE_MCS_MAX: u8 = 11;
 
-    /// Most spatial streams of VHT and HE.
+    /// Highest number of spatial streams of VHT and HE.
     pub const STREAMS_MAX: u8 = 8;
 
-    /// HT rate, or `None` if `mcs` is above [`Rate::MCS_MAX`] or `width` above
-    /// 40 MHz.
+    /// Returns an HT rate, or `None` if `mcs` is above [`Rate::MCS_MAX`] or `width` above 40 MHz.
     pub const fn ht(mcs: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Option<Self> {
         if mcs > Self::MCS_MAX || !matches!(width, ChannelWidth::Mhz20 | ChannelWidth::Mhz40) {
             return None;
@@ -341,11 +337,10 @@ impl Rate {
         Some(Self::Ht { mcs, width, guard_interval })
     }
 
-    /// VHT SU rate, or `None` if it does not exist: `mcs` above
-    /// [`Rate::VHT_MCS_MAX`], `streams` not 1 to 8, or one of the combinations that
-    /// the tables of 21.5 leave out. These are MCS 9 at 20 MHz (but for 3 and 6
-    /// streams), MCS 6 at 80 MHz with 3 and 7 streams, MCS 9 at 80 MHz with 6
-    /// streams and MCS 9 at 160 MHz with 3.
+    /// Returns a VHT SU rate, or `None` if it does not exist: `mcs` above [`Rate::VHT_MCS_MAX`],
+    /// `streams` not 1 to 8, or a combination that the tables of 21.5 lack. The tables lack MCS 9
+    /// at 20 MHz (except for 3 and 6 streams), MCS 6 at 80 MHz with 3 and 7 streams, MCS 9 at 80
+    /// MHz with 6 streams and MCS 9 at 160 MHz with 3.
     pub const fn vht(
         mcs: u8,
         streams: u8,
@@ -359,10 +354,9 @@ impl Rate {
         Some(Self::Vht { mcs, streams, width, guard_interval })
     }
 
-    /// HE SU rate, or `None` if it does not exist: `mcs` above
-    /// [`Rate::HE_MCS_MAX`], `streams` not 1 to 8, a guard interval of
-    /// trigger-based PPDUs, or `dcm` with another MCS than 0, 1, 3 and 4 or with
-    /// more than two streams.
+    /// Returns an HE SU rate, or `None` if it does not exist: `mcs` above [`Rate::HE_MCS_MAX`],
+    /// `streams` not 1 to 8, a guard interval of trigger-based PPDUs, or `dcm` with another MCS
+    /// than 0, 1, 3 and 4 or with more than two streams.
     pub const fn he(
         mcs: u8,
         streams: u8,
@@ -377,9 +371,8 @@ impl Rate {
         Some(Self::He { mcs, streams, width, guard_interval, dcm })
     }
 
-    /// HE extended range SU rate, or `None` if it does not exist: `tones` neither
-    /// 242 (MCS 0 to 2) nor 106 (MCS 0), a guard interval of trigger-based PPDUs,
-    /// or `dcm` with MCS 2.
+    /// Returns an HE extended range SU rate, or `None` if it does not exist: `tones` neither 242
+    /// (MCS 0 to 2) nor 106 (MCS 0), a guard interval of trigger-based PPDUs, or `dcm` with MCS 2.
     pub const fn he_extended_range(
         mcs: u8,
         tones: RuSize,
@@ -398,7 +391,8 @@ impl Rate {
         Some(Self::HeExtendedRange { mcs, tones, guard_interval, dcm })
     }
 
-    /// HE SU rates with dual carrier modulation of one to `streams_max` streams (at most two).
+    /// Returns the HE SU rates with dual carrier modulation of one to `streams_max` streams (at
+    /// most two).
     pub fn all_he_dual_carrier(
         width: ChannelWidth,
         guard_interval: HeGuardInterval,
@@ -410,7 +404,7 @@ impl Rate {
         })
     }
 
-    /// HE extended range rates, with dual carrier modulation as well if `dcm` says so.
+    /// Returns the HE extended range rates; with `dcm` also those with dual carrier modulation.
     pub fn all_he_extended_range(
         guard_interval: HeGuardInterval,
         dcm: bool,
@@ -425,7 +419,7 @@ impl Rate {
         })
     }
 
-    /// HT rates of one to `streams_max` streams (at most 4) in MCS order.
+    /// Returns the HT rates of one to `streams_max` streams (at most 4) in MCS order.
     pub fn all_ht(
         width: ChannelWidth,
         guard_interval: GuardInterval,
@@ -434,8 +428,8 @@ impl Rate {
         (0..streams_max.min(4) * 8).map(move |mcs| Self::Ht { mcs, width, guard_interval })
     }
 
-    /// VHT SU rates of one to `streams_max` streams (at most 8) that exist, by
-    /// streams and then MCS.
+    /// Returns the existing VHT SU rates of one to `streams_max` streams (at most 8), by streams
+    /// and then MCS.
     pub fn all_vht(
         width: ChannelWidth,
         guard_interval: GuardInterval,
@@ -447,8 +441,8 @@ impl Rate {
         })
     }
 
-    /// HE SU rates of one to `streams_max` streams (at most 8) without DCM that
-    /// exist, by streams and then MCS.
+    /// Returns the existing HE SU rates of one to `streams_max` streams (at most 8) without DCM, by
+    /// streams and then MCS.
     pub fn all_he(
         width: ChannelWidth,
         guard_interval: HeGuardInterval,
@@ -460,10 +454,9 @@ impl Rate {
         })
     }
 
-    /// Data rate, rounded down to a whole bit/s (HT MCS 0 at 20 MHz with the short
-    /// guard interval: 65/9 Mb/s). Of HE that of all its coded bits, as in the tables
-    /// of 27.5: 600.5 Mb/s for MCS 11 at 80 MHz, where a symbol has 8 166 data bits of
-    /// 8 166 2/3.
+    /// Data rate, rounded down to a whole bit/s (HT MCS 0 at 20 MHz with the short guard interval:
+    /// 65/9 Mb/s). An HE rate counts all its coded bits, as in the tables of 27.5: 600.5 Mb/s for
+    /// MCS 11 at 80 MHz, where a symbol has 8 166 data bits of 8 166 2/3.
     pub fn bitrate(self) -> Bitrate {
         let symbol_ns = match self {
             Self::Dsss { rate, .. } => return rate.bitrate(),
@@ -483,12 +476,12 @@ impl Rate {
         Bitrate::from_bps(bits * 1_000_000_000 / symbol_ns)
     }
 
-    /// The data rate in whole kb/s, as drivers reckon.
+    /// Data rate in whole kb/s, as drivers compute it.
     pub fn kbps(self) -> u32 {
         (self.bitrate().as_bps() / 1_000) as u32
     }
 
-    /// Spatial streams: 1 to 4 of HT, 1 to 8 of VHT and HE, 1 of the others.
+    /// Number of spatial streams: 1 to 4 of HT, 1 to 8 of VHT and HE, 1 of the others.
     pub const fn streams(self) -> u8 {
         match self {
             Self::Ht { mcs, .. } => mcs / 8 + 1,
@@ -497,7 +490,7 @@ impl Rate {
         }
     }
 
-    /// MCS index: 0 to 31 of HT, 0 to 9 of VHT, 0 to 11 of HE; `None` of the others.
+    /// MCS index: 0 to 31 of HT, 0 to 9 of VHT, 0 to 11 of HE; `None` for the others.
     pub const fn mcs(self) -> Option<u8> {
         match self {
             Self::Ht { mcs, .. }
@@ -508,8 +501,8 @@ impl Rate {
         }
     }
 
-    /// Channel width: 20 MHz for everything before HT (the 22 MHz of DSSS count as
-    /// 20), and for HE extended range.
+    /// Width of the channel: 20 MHz for all rates before HT (the 22 MHz of DSSS count as 20), and
+    /// for HE extended range.
     pub const fn width(self) -> ChannelWidth {
         match self {
             Self::Ht { width, .. } | Self::Vht { width, .. } | Self::He { width, .. } => width,
@@ -517,8 +510,8 @@ impl Rate {
         }
     }
 
-    /// The same on a channel no wider than `most`: MCS, streams and guard interval stay. Where
-    /// VHT does not have that MCS, it is the next lower one that exists.
+    /// Returns the same rate on a channel no wider than `most`: MCS, streams and guard interval
+    /// stay. If VHT does not have that MCS, the next lower existing one is used.
     #[must_use]
     pub fn narrowed(self, most: ChannelWidth) -> Self {
         if self.width() <= most {
@@ -539,8 +532,8 @@ impl Rate {
         }
     }
 
-    /// The same on a channel no wider and with no more streams than these, as
-    /// [`narrowed`](Self::narrowed). Of 802.11ac and ax; others stay.
+    /// Returns the same rate on a channel no wider and with no more streams than these, like
+    /// [`narrowed`](Self::narrowed). Only rates of 802.11ac and ax change.
     #[must_use]
     pub fn within(self, (width, streams_max): (ChannelWidth, u8)) -> Self {
         match self.narrowed(width) {
@@ -558,7 +551,7 @@ impl Rate {
         }
     }
 
-    /// What the symbols of an HE rate carry; `None` for all others.
+    /// Coding of the symbols of an HE rate; `None` for all others.
     pub(super) const fn he_coding(self) -> Option<HeCoding> {
         match self {
             Self::He { mcs, streams, width, dcm, .. } => {
@@ -588,7 +581,7 @@ impl Rate {
     ///
     /// # Panics
     ///
-    /// For DSSS and CCK, which have no OFDM symbols.
+    /// Panics for DSSS and CCK, which have no OFDM symbols.
     pub const fn data_bits_per_symbol(self) -> u32 {
         match self {
             Self::Dsss { .. } => panic!("DSSS has no OFDM symbols"),
@@ -609,10 +602,9 @@ impl Rate {
         }
     }
 
-    /// By how much more an SNR counts than that of all tones of the rate's width: with dual
-    /// carrier modulation, whose bits are on two tones each, and in extended range on 106 tones,
-    /// which have the power of all. 16-QAM has its bits in other places of the two symbols, which
-    /// changes this a little and is left out.
+    /// Gain in SNR over that of all tones of the rate's width. Dual carrier modulation has each bit
+    /// on two tones; extended range on 106 tones has the power of all tones on these. 16-QAM maps
+    /// its bits differently in the two symbols, which changes this a little and is left out.
     #[inline]
     pub const fn snr_gain(self) -> Option<Db> {
         match self {
@@ -626,8 +618,8 @@ impl Rate {
         }
     }
 
-    /// By how much the preamble of a PPDU is above its data: the training fields of extended
-    /// range PPDUs by 3 dB (27.3.11.3 to 27.3.11.10 of IEEE 802.11ax-2021; not seen as text).
+    /// Power of a PPDU's preamble relative to its data: 3 dB for the training fields of extended
+    /// range PPDUs (27.3.11.3 to 27.3.11.10 of IEEE 802.11ax-2021; not seen as text).
     #[inline]
     pub const fn preamble_boost(self) -> Option<Db> {
         match self {
@@ -641,13 +633,13 @@ impl Rate {
         matches!(self, Self::HeExtendedRange { .. })
     }
 
-    /// The rate that control responses and duration rules go by: for an HT, VHT or
-    /// HE MCS the OFDM rate of the same modulation whose code rate is the nearest
-    /// (10.6.11, non-HT reference rate; 54 Mb/s above 64-QAM), for anything else
-    /// itself. It is given as [`Rate::Ofdm`] for both bands: at 2.4 GHz it stands
-    /// for the ERP-OFDM rate of the same speed, and is compared, never sent.
+    /// Non-HT reference rate, which the rules of control responses and durations use. For an HT,
+    /// VHT or HE MCS it is the OFDM rate of the same modulation with the nearest code rate
+    /// (10.6.11; 54 Mb/s above 64-QAM); any other rate is its own reference. The result is
+    /// [`Rate::Ofdm`] in both bands: at 2.4 GHz it stands for the ERP-OFDM rate of the same speed,
+    /// and is only compared, never sent.
     ///
-    /// DCM does not change it: how IEEE 802.11ax-2021 amends the table for DCM was
+    /// DCM does not change the result; the amendment of the table for DCM in IEEE 802.11ax-2021 was
     /// not seen.
     pub const fn non_ht_reference(self) -> Self {
         let modulation = match self {
@@ -689,12 +681,12 @@ impl Rate {
         self.is_ht() || self.always_aggregates()
     }
 
-    /// Whether the PSDU is an A-MPDU even if there is one MPDU in it: VHT (21.3.3) and HE.
+    /// Whether the PSDU is always an A-MPDU, even with one MPDU: VHT (21.3.3) and HE.
     pub const fn always_aggregates(self) -> bool {
         self.is_vht() || self.is_he()
     }
 
-    /// DSSS or CCK?
+    /// Whether the PPDU is DSSS or CCK.
     pub const fn is_dsss(self) -> bool {
         matches!(self, Self::Dsss { .. })
     }
@@ -711,7 +703,7 @@ impl fmt::Display for ChannelWidth {
     }
 }
 
-/// `LGI` or `SGI`.
+/// Formats as `LGI` or `SGI`.
 impl fmt::Display for GuardInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -731,7 +723,7 @@ impl fmt::Display for Band {
     }
 }
 
-/// `MCS15/40MHz/SGI`, `54Mb/s`, `5.5Mb/s`, `11Mb/s/short` (short preamble),
+/// Formats as `MCS15/40MHz/SGI`, `54Mb/s`, `5.5Mb/s`, `11Mb/s/short` (short preamble),
 /// `VHT-MCS9/2SS/80MHz/SGI`, `HE-MCS3/1SS/20MHz/2xLTF+0.8us/DCM`,
 /// `HE-ER-MCS0/106tones/4xLTF+3.2us`.
 impl fmt::Display for Rate {

@@ -1,8 +1,8 @@
-//! Resource units of HE PPDUs (IEEE 802.11ax-2021, 27.3.2): sizes, what a size
-//! carries, how many fit in a channel and where they lie.
+//! Resource units of HE PPDUs (IEEE 802.11ax-2021, 27.3.2): sizes, data subcarriers, numbers and
+//! positions in a channel.
 //!
-//! Where an RU lies is given in 26-tone units from the lowest frequency: 9 in each
-//! 20 MHz, and one more in the middle of each 80 MHz.
+//! The position of an RU is given in 26-tone units from the lowest frequency: 9 in each 20 MHz, and
+//! one more in the middle of each 80 MHz.
 
 use super::ChannelWidth;
 use core::fmt;
@@ -28,7 +28,7 @@ pub enum RuSize {
 }
 
 impl RuSize {
-    /// All, ascending.
+    /// All sizes in ascending order.
     pub const ALL: [Self; 7] = [
         Self::Tones26,
         Self::Tones52,
@@ -39,7 +39,7 @@ impl RuSize {
         Self::Tones2x996,
     ];
 
-    /// The one that fills a channel.
+    /// Returns the size that fills a channel.
     pub const fn of_width(width: ChannelWidth) -> Self {
         match width {
             ChannelWidth::Mhz20 => Self::Tones242,
@@ -49,7 +49,7 @@ impl RuSize {
         }
     }
 
-    /// Tones, pilots included: 26 to 1992.
+    /// Number of tones, pilots included: 26 to 1992.
     pub const fn tones(self) -> u16 {
         match self {
             Self::Tones26 => 26,
@@ -62,8 +62,8 @@ impl RuSize {
         }
     }
 
-    /// Data subcarriers of a symbol (N_SD, 27.5): 24 to 1960, half as many with
-    /// dual carrier modulation.
+    /// Data subcarriers of a symbol (N_SD, 27.5): 24 to 1960, half as many with dual carrier
+    /// modulation.
     pub const fn data_subcarriers(self, dcm: bool) -> u32 {
         let all = match self {
             Self::Tones26 => 24,
@@ -77,9 +77,8 @@ impl RuSize {
         if dcm { all / 2 } else { all }
     }
 
-    /// Data subcarriers of one of the four segments of a last symbol that has
-    /// padding behind the code (N_SD,SHORT, 27.3.12; as other implementations have
-    /// it, the table itself was not seen).
+    /// Data subcarriers of one of the four segments of a last symbol with padding after the code
+    /// (N_SD,SHORT, 27.3.12; from other implementations, the table itself was not seen).
     pub(super) const fn short_subcarriers(self, dcm: bool) -> u32 {
         match (self, dcm) {
             (Self::Tones26, false) => 6,
@@ -99,9 +98,9 @@ impl RuSize {
         }
     }
 
-    /// How many fit in a channel beside each other (27.3.2.2): 9, 18, 37 and 74 of
-    /// 26 tones in 20, 40, 80 and 160 MHz, 4 to 32 of 52, 2 to 16 of 106, 1 to 8 of
-    /// 242, none to 4 of 484, none to 2 of 996, one of twice 996 in 160 MHz.
+    /// Number of RUs of this size that fit in a channel (27.3.2.2): 9, 18, 37 and 74 of 26 tones in
+    /// 20, 40, 80 and 160 MHz, 4 to 32 of 52, 2 to 16 of 106, 1 to 8 of 242, none to 4 of 484, none
+    /// to 2 of 996, one of twice 996 in 160 MHz.
     pub const fn count_in(self, width: ChannelWidth) -> u8 {
         let wide = match width {
             ChannelWidth::Mhz20 => 1,
@@ -122,7 +121,7 @@ impl RuSize {
     }
 }
 
-/// `26`, `52`, `106`, `242`, `484`, `996` or `2x996`.
+/// Formats as `26`, `52`, `106`, `242`, `484`, `996` or `2x996`.
 impl fmt::Display for RuSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -132,7 +131,7 @@ impl fmt::Display for RuSize {
     }
 }
 
-/// A resource unit: a size at a place in the channel.
+/// A resource unit: a size at a position in the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ru {
     size: RuSize,
@@ -140,10 +139,9 @@ pub struct Ru {
 }
 
 impl Ru {
-    /// The RU of a size at `index`, which counts those of its size from 1 at the
-    /// lowest frequency of the channel (tables 27-7 to 27-9; in 160 MHz those of the
-    /// upper 80 MHz follow those of the lower). `None` if even 160 MHz has no such
-    /// RU.
+    /// Returns the RU of a size at `index`, which counts those of its size from 1 at the lowest
+    /// frequency of the channel (tables 27-7 to 27-9; in 160 MHz those of the upper 80 MHz follow
+    /// those of the lower). Returns `None` if even 160 MHz has no such RU.
     pub const fn new(size: RuSize, index: u8) -> Option<Self> {
         if index == 0 || index > size.count_in(ChannelWidth::Mhz160) {
             return None;
@@ -151,17 +149,17 @@ impl Ru {
         Some(Self { size, index })
     }
 
-    /// All of a size in a channel, from the lowest frequency upwards.
+    /// Returns all RUs of a size in a channel, from the lowest frequency upwards.
     pub fn all(size: RuSize, width: ChannelWidth) -> impl ExactSizeIterator<Item = Self> + Clone {
         (0..size.count_in(width)).map(move |index| Self { size, index: index + 1 })
     }
 
-    /// Its size.
+    /// Size of the RU.
     pub const fn size(self) -> RuSize {
         self.size
     }
 
-    /// Its index among those of its size, from 1.
+    /// Index among the RUs of its size, from 1.
     pub const fn index(self) -> u8 {
         self.index
     }
@@ -192,8 +190,8 @@ impl Ru {
         start..start + count
     }
 
-    /// The channels of 20 MHz that it is in, from 0 at the lowest frequency: the first and the last.
-    /// Of 26 tones the one in the middle of 80 MHz is in two.
+    /// The first and last channel of 20 MHz that the RU is in, from 0 at the lowest frequency. The
+    /// 26-tone RU in the middle of 80 MHz is in two.
     pub const fn subchannels(self) -> (u8, u8) {
         const fn place(unit: u8, middle: u8) -> u8 {
             let in_80_mhz = match unit % 37 {
@@ -210,9 +208,8 @@ impl Ru {
     }
 
     /// The RU Allocation subfield of a Trigger frame's User Info (IEEE 802.11ax-2021, 9.3.1.22,
-    /// table 9-30h): bit 0 says that it is in the upper 80 MHz of 160 MHz, the others count all
-    /// RUs of 80 MHz by size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice
-    /// 996 tones.
+    /// table 9-30h). Bit 0 marks the upper 80 MHz of 160 MHz. The others count all RUs of 80 MHz by
+    /// size, from 0 for the first of 26 tones to 67 for 996 tones; 68 is twice 996 tones.
     pub const fn trigger_allocation(self) -> u8 {
         let (before, of_80_mhz) = match self.size {
             RuSize::Tones26 => (0, 37),
@@ -227,15 +224,15 @@ impl Ru {
         ((before + i % of_80_mhz) << 1) | (i / of_80_mhz)
     }
 
-    /// Whether it is the 26-tone RU in the middle of 80 MHz.
+    /// Whether this is the 26-tone RU in the middle of 80 MHz.
     pub const fn is_middle(self) -> bool {
         matches!(self.size, RuSize::Tones26) && (self.index - 1) % 37 == 18
     }
 
-    /// The content channel of HE-SIG-B that describes it, 0 or 1, in a channel of
-    /// 40 MHz or more (27.3.11.8): the first has the first 20 MHz of each 40 MHz and
-    /// the middle 26 tones of the lower 80 MHz, the second the others. `None` for an
-    /// RU above 20 MHz, which either may describe.
+    /// The content channel of HE-SIG-B that describes the RU, 0 or 1, in a channel of 40 MHz or
+    /// more (27.3.11.8): the first has the first 20 MHz of each 40 MHz and the middle 26 tones of
+    /// the lower 80 MHz, the second the others. `None` for an RU above 20 MHz, which either may
+    /// describe.
     pub(super) const fn content_channel(self) -> Option<usize> {
         if (self.size as u8) > (RuSize::Tones242 as u8) {
             return None;
@@ -257,7 +254,7 @@ const fn first_unit(of_20_mhz: u8) -> u8 {
     37 * (of_20_mhz / 4) + 9 * in_80_mhz + in_80_mhz / 2
 }
 
-/// `RU 52/3`: size and index.
+/// Formats as `RU 52/3`: size and index.
 impl fmt::Display for Ru {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RU {}/{}", self.size, self.index)
@@ -340,7 +337,7 @@ mod tests {
         assert_eq!(Ru::new(RuSize::Tones996, 3), None);
     }
 
-    /// By the subcarrier ranges of IEEE 802.11ax-2021, table 27-9 (80 MHz).
+    /// The subcarrier ranges of IEEE 802.11ax-2021, table 27-9 (80 MHz).
     #[test]
     fn places_in_80_mhz() {
         let units = |size, index| Ru::new(size, index).expect("an RU").units();

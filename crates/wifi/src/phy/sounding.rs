@@ -1,61 +1,60 @@
-//! Sounding: how long HE sounding NDPs are (IEEE 802.11ax-2021, clause 27), and how long a
-//! compressed beamforming report is, of VHT (IEEE 802.11-2020, 9.4.1.49) and of HE (IEEE
-//! 802.11ax-2021, 9.4.1.65), with the MU Exclusive report that several users need on top.
+//! Sounding: the durations of HE sounding NDPs (IEEE 802.11ax-2021, clause 27), and the lengths of
+//! compressed beamforming reports of VHT (IEEE 802.11-2020, 9.4.1.49) and HE (IEEE 802.11ax-2021,
+//! 9.4.1.65), with the MU Exclusive report that several users need in addition.
 //!
-//! A report has an average SNR of 8 bits for each column, the angles of each group of
-//! subcarriers, and 4 bits of SNR for each column and group. The clauses were not at hand as text:
-//! numbers of angles follow from the decomposition, those of groups are as other
-//! implementations and papers have them. Left out: partial bandwidth, feedback for one user,
-//! CQI only. VHT NDPs are in `vht_mu`.
+//! A report has an average SNR of 8 bits for each column, the angles of each group of subcarriers,
+//! and 4 bits of SNR for each column and group. The text of the clauses was not available: numbers
+//! of angles follow from the decomposition, those of groups are from other implementations and
+//! papers. Left out: partial bandwidth, feedback for one user, CQI only. `vht_mu` has VHT NDPs.
 
 use super::he;
 use super::{ChannelWidth, Codebook, HeGuardInterval};
 use lasthop_units::Duration;
 
-/// Packet extension of an HE sounding NDP.
+/// Duration of the packet extension of an HE sounding NDP.
 const NDP_EXTENSION: Duration = Duration::from_micros(4);
-/// Average SNR of a column (space-time stream).
+/// Bits of the average SNR of a column (space-time stream).
 const SNR_BITS: u32 = 8;
-/// SNR of a column in a group of subcarriers, relative to the average.
+/// Bits of the SNR of a column in a group of subcarriers, relative to the average.
 const DELTA_SNR_BITS: u32 = 4;
 
-/// How many subcarriers share one set of angles (Ng).
+/// Number of subcarriers that share one set of angles (Ng).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// VHT, each has its own.
+    /// VHT: each subcarrier has its own angles.
     Vht1,
-    /// VHT, 2.
+    /// VHT: 2 subcarriers share their angles.
     Vht2,
-    /// VHT, 4.
+    /// VHT: 4 subcarriers share their angles.
     Vht4,
-    /// HE, 4.
+    /// HE: 4 subcarriers share their angles.
     He4,
-    /// HE, 16.
+    /// HE: 16 subcarriers share their angles.
     He16,
 }
 
-/// What a station reports of the channel.
+/// Dimensions of a station's report of the channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feedback {
     /// Width of the channel.
     pub width: ChannelWidth,
-    /// Rows: antennas of the access point, 2 to 8.
+    /// Number of rows: antennas of the access point, 2 to 8.
     pub rows: u8,
-    /// Columns: streams that the station can receive, 1 to `rows`.
+    /// Number of columns: streams that the station can receive, 1 to `rows`.
     pub columns: u8,
-    /// Groups of subcarriers.
+    /// Grouping of subcarriers.
     pub grouping: Grouping,
     /// Bits of an angle.
     pub codebook: Codebook,
 }
 
 impl Grouping {
-    /// Of HE, not of VHT.
+    /// Whether the report is of HE, not of VHT.
     pub const fn is_he(self) -> bool {
         matches!(self, Self::He4 | Self::He16)
     }
 
-    /// Groups that have angles (Ns), and groups that have SNRs.
+    /// Number of groups with angles (Ns), and of groups with SNRs.
     const fn groups(self, width: ChannelWidth) -> (u32, u32) {
         let of = match self {
             Self::Vht1 => [(52, 30), (108, 58), (234, 122), (468, 244)],
@@ -74,14 +73,14 @@ impl Grouping {
 }
 
 impl Feedback {
-    /// Angles of a group (Na): a phase and a rotation for each entry below the diagonal.
+    /// Number of angles of a group (Na): a phase and a rotation for each entry below the diagonal.
     pub const fn angles(&self) -> u32 {
         let (rows, columns) = (self.rows as u32, self.columns as u32);
         let least = if columns < rows { columns } else { rows - 1 };
         least * (2 * rows - least - 1)
     }
 
-    /// Octets of the report and of what several users need.
+    /// Length in octets of the report, with the part that several users need.
     pub const fn bytes(&self) -> u32 {
         let (phi, psi) = self.codebook.bits();
         let (with_angles, with_snr) = self.grouping.groups(self.width);
@@ -93,7 +92,8 @@ impl Feedback {
     }
 }
 
-/// An HE sounding NDP: an HE SU PPDU without data, with training fields for all antennas.
+/// Duration of an HE sounding NDP: an HE SU PPDU without data, with training fields for all
+/// antennas.
 pub fn he_ndp(antennas: u8, guard_interval: HeGuardInterval) -> Duration {
     he::preamble_and_header(antennas, guard_interval, false) + NDP_EXTENSION
 }
@@ -108,7 +108,7 @@ mod tests {
         Feedback { width: Mhz80, rows, columns, grouping, codebook }
     }
 
-    /// The table of 9.4.1.49: angles by rows and columns.
+    /// The table of 9.4.1.49: number of angles by rows and columns.
     #[test]
     fn numbers_of_angles() {
         for (rows, angles) in [
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(he.bytes(), 1_126 + 125);
     }
 
-    /// 32 us to HE-SIG-A, HE-STF 4 us, HE-LTFs of 7.2 or 16 us, 4 us of extension.
+    /// 32 us up to HE-SIG-A, HE-STF 4 us, HE-LTFs of 7.2 or 16 us, 4 us of extension.
     #[test]
     fn ndps_by_hand() {
         let of = |antennas, guard_interval| he_ndp(antennas, guard_interval).as_nanos();

@@ -1,28 +1,29 @@
-//! Where channels are: a band's 20 MHz channels by number (IEEE 802.11-2020, annex E), and which
-//! of them a wider one consists of. 40, 80 and 160 MHz channels are aligned groups of two, four
-//! and eight (21.3.14, 19.3.15; IEEE 802.11ax-2021, 27.3.23), so that any two of them are one
+//! Positions of channels: a band's 20 MHz channels by number (IEEE 802.11-2020, annex E), and the
+//! wider channels that contain them. 40, 80 and 160 MHz channels are aligned groups of two, four
+//! and eight (21.3.14, 19.3.15; IEEE 802.11ax-2021, 27.3.23). Any two of them are therefore one
 //! inside the other, or apart.
 //!
-//! At 2.4 GHz there are 1, 6 and 11, and 1, 5, 9 and 13, of which the first and the last two
-//! make 40 MHz; channels that overlap in part are left out. So are 169 to 177 at 5 GHz.
+//! 2.4 GHz has the channels 1, 6 and 11, and 1, 5, 9 and 13, of which the first and the last two
+//! make 40 MHz; channels that overlap in part are left out. Channels 169 to 177 at 5 GHz are left
+//! out, too.
 
 use super::{Band, ChannelWidth};
 
-/// A 20 MHz channel by its place in its band: who shares a wider channel differs in the last
-/// bits only, one for 40 MHz, two for 80 and three for 160.
+/// A 20 MHz channel by its position in its band. Channels of one wider channel differ in the last
+/// bits only: one bit for 40 MHz, two for 80 and three for 160.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Subchannel(u8);
 
-/// Places of 5 GHz: the first one's number, and how many channels follow it. Each begins a
-/// group of eight.
+/// Positions at 5 GHz: position and number of a first channel, and the number of channels from it
+/// on. Each entry begins a group of eight.
 const GHZ5: [(u8, u8, u8); 3] = [(0, 36, 8), (8, 100, 12), (24, 149, 5)];
 /// The number of the last channel at 6 GHz.
 const GHZ6_LAST: u8 = 233;
-/// Places and numbers of 2.4 GHz.
+/// Positions and numbers at 2.4 GHz.
 const GHZ2_4: [(u8, u8); 6] = [(0, 1), (1, 5), (2, 9), (3, 13), (8, 6), (16, 11)];
 
 impl Subchannel {
-    /// The channel with this number, if the band has it.
+    /// Returns the channel with this number, if the band has it.
     pub fn of(band: Band, number: u8) -> Option<Self> {
         match band {
             Band::Ghz2_4 => {
@@ -42,14 +43,14 @@ impl Subchannel {
         (1..=GHZ6_LAST).filter(move |number| Self::of(band, *number).is_some())
     }
 
-    /// Its number; that of the band's first one if the band does not have it.
+    /// Number of the channel; that of the band's first one if the band does not have it.
     pub fn number(self, band: Band) -> u8 {
         let mut numbers = Self::numbers(band);
         let first = if band == Band::Ghz5 { GHZ5[0].1 } else { 1 };
         numbers.find(|number| Self::of(band, *number) == Some(self)).unwrap_or(first)
     }
 
-    /// The widest channel that it is part of.
+    /// Width of the widest channel that contains it.
     pub fn widest(self, band: Band) -> ChannelWidth {
         let is_there =
             |place: u8| Self::numbers(band).any(|it| Self::of(band, it) == Some(Self(place)));
@@ -62,21 +63,21 @@ impl Subchannel {
         widths.find(whole).unwrap_or(ChannelWidth::Mhz20)
     }
 
-    /// Of the channel of this width that it is part of, the one of 20 MHz at `place`, from 0 at the
-    /// lowest frequency; it begins anew behind the last.
+    /// The 20 MHz channel at `place`, from 0 at the lowest frequency, within the channel of this
+    /// width that contains `self`; places wrap around.
     pub const fn at_place(self, place: u8, width: ChannelWidth) -> Self {
         let last = (1 << halvings(width)) - 1;
         Self(self.0 & !last | place & last)
     }
 
-    /// Whether the channel of this width that it is part of contains `other`, too.
+    /// Whether the channel of this width that contains `self` also contains `other`.
     #[inline]
     pub const fn shares(self, other: Self, width: ChannelWidth) -> bool {
         self.0 >> halvings(width) == other.0 >> halvings(width)
     }
 }
 
-/// How often a width can be halved down to 20 MHz.
+/// Number of times that a width can be halved down to 20 MHz.
 const fn halvings(width: ChannelWidth) -> u32 {
     match width {
         ChannelWidth::Mhz20 => 0,
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// From the lowest of a channel upwards, whichever of it is asked.
+    /// Places count from the lowest channel upwards, for any of its channels.
     #[test]
     fn places_count_from_the_lowest_frequency() {
         let of = |number| Subchannel::of(Band::Ghz5, number).expect("it exists");
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(of(60).at_place(1, ChannelWidth::Mhz160), of(40));
     }
 
-    /// The groups of annex E: by their lowest and highest channels.
+    /// The groups of annex E, with their lowest and highest channels.
     #[test]
     fn wider_channels_are_those_of_annex_e() {
         use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};

@@ -1,6 +1,5 @@
-//! What the PHY tells the MAC about time: slots, interframe spaces, contention
-//! windows (IEEE 802.11-2020: 15.3.3, 16.3.4, 17.4.4, 18.5.4, 19.4.4; the
-//! intervals made of them: 10.3.2.3).
+//! Timing that the PHY gives to the MAC: slots, interframe spaces, contention windows (IEEE
+//! 802.11-2020: 15.3.3, 16.3.4, 17.4.4, 18.5.4, 19.4.4; derived intervals: 10.3.2.3).
 //!
 //! A cell has one timing. Left out: RIFS, PCF, coverage classes (air
 //! propagation time above zero), and half and quarter clocked OFDM.
@@ -9,10 +8,10 @@ use super::{Band, ChannelWidth, Preamble, Rate};
 use core::fmt;
 use lasthop_units::Duration;
 
-/// Octets of an Ack frame, FCS included (9.3.1.4).
+/// Length of an Ack frame in octets, FCS included (9.3.1.4).
 const ACK_BYTES: u32 = 14;
 
-/// Generation of a cell: which PHY clause its stations follow.
+/// Generation of a cell: the PHY clause that its stations follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standard {
     /// HR/DSSS at 2.4 GHz (clause 16).
@@ -30,7 +29,7 @@ pub enum Standard {
 }
 
 impl Standard {
-    /// Does the standard exist in `band`?
+    /// Whether the standard exists in `band`.
     pub const fn works_in(self, band: Band) -> bool {
         match self {
             Self::Dot11b | Self::Dot11g => matches!(band, Band::Ghz2_4),
@@ -55,7 +54,7 @@ impl Standard {
         }
     }
 
-    /// Most spatial streams: 1 before 802.11n, 4, then 8.
+    /// Highest number of spatial streams: 1 before 802.11n, 4 in it, then 8.
     pub const fn streams_max(self) -> u8 {
         match self {
             Self::Dot11b | Self::Dot11g | Self::Dot11a => 1,
@@ -92,11 +91,11 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Timing of a cell of `standard` stations in `band`, with short slots where
-    /// the standard has them.
+    /// Returns the timing of a cell of `standard` stations in `band`, with short slots where the
+    /// standard has them.
     ///
-    /// `band` decides for [`Standard::Dot11n`] and [`Standard::Dot11ax`]; the others
-    /// have one band each (see [`Standard::works_in`]).
+    /// `band` matters for [`Standard::Dot11n`] and [`Standard::Dot11ax`]; the others have one band
+    /// each (see [`Standard::works_in`]).
     pub const fn of(standard: Standard, band: Band) -> Self {
         let (slot_us, sifs_us, cw_min) = match (standard, band) {
             (Standard::Dot11b, _) => (20, 10, 31),
@@ -114,7 +113,7 @@ impl Timing {
         }
     }
 
-    /// The same with the long slot of 20 us: 2.4 GHz cells with 802.11b stations
+    /// Returns the same timing with the long slot of 20 us, for 2.4 GHz cells with 802.11b stations
     /// (18.5.4).
     pub const fn with_long_slot(self) -> Self {
         Self { slot: Duration::from_micros(20), ..self }
@@ -135,27 +134,24 @@ impl Timing {
         self.sifs + self.slot * u64::from(aifsn)
     }
 
-    /// EIFS = SIFS + DIFS + time of an Ack at the lowest mandatory rate
-    /// (10.3.2.3.7). For EDCA, give its AIFS instead of the DIFS with
-    /// `eifs - difs + aifs`.
+    /// EIFS = SIFS + DIFS + duration of an Ack at the lowest mandatory rate (10.3.2.3.7). With
+    /// EDCA, AIFS replaces the DIFS, so the value is `eifs - difs + aifs`.
     pub fn eifs(&self, lowest: Rate, band: Band) -> Duration {
         self.sifs + self.difs() + lowest.ppdu_duration(ACK_BYTES, band)
     }
 
-    /// How long a sender waits for the first sign of a response sent at
-    /// `response`: SIFS + slot + aRxPHYStartDelay (10.3.2.11), counted from the
-    /// end of its own PPDU.
+    /// Time from the end of its PPDU for which a sender waits for the first sign of a response sent
+    /// at `response` (10.3.2.11): SIFS + slot + aRxPHYStartDelay.
     pub fn response_timeout(&self, response: Rate) -> Duration {
         self.sifs + self.slot + Self::rx_phy_start_delay(response)
     }
 
-    /// aRxPHYStartDelay: from the start of a PPDU at the antenna to
-    /// PHY-RXSTART.indication. DSSS and CCK: 192 us (long preamble) or 96 us
-    /// (table 16-4); OFDM and ERP-OFDM: 20 us (tables 17-21, 18-5); HT-mixed:
-    /// 28 us, the end of HT-SIG (table 19-25); VHT: 72 us, with the most VHT-LTFs that
-    /// there are (table 21-28); HE SU: 32 us, the end of HE-SIG-A, and extended range
-    /// 40 us (IEEE 802.11ax-2021, table 27-54). Of the tables of VHT and HE only what
-    /// others quote was seen, and nothing on extended range.
+    /// aRxPHYStartDelay: from the start of a PPDU at the antenna to PHY-RXSTART.indication. DSSS
+    /// and CCK: 192 us (long preamble) or 96 us (table 16-4); OFDM and ERP-OFDM: 20 us (tables
+    /// 17-21, 18-5); HT-mixed: 28 us, the end of HT-SIG (table 19-25); VHT: 72 us, with the most
+    /// VHT-LTFs that there are (table 21-28); HE SU: 32 us, the end of HE-SIG-A, and extended range
+    /// 40 us (IEEE 802.11ax-2021, table 27-54). The sources for VHT and HE are quotations of the
+    /// tables; for extended range there was none.
     pub fn rx_phy_start_delay(rate: Rate) -> Duration {
         Duration::from_micros(match rate {
             Rate::Dsss { preamble: Preamble::Short, rate } if rate != super::DsssRate::Mbps1 => 96,

@@ -1,5 +1,5 @@
-//! VHT SU PPDUs (IEEE 802.11-2020, clause 21): which combinations of MCS, streams
-//! and width exist, their BCC encoders, and how long a PPDU takes (21.4.3).
+//! VHT SU PPDUs (IEEE 802.11-2020, clause 21): existing combinations of MCS, streams and width,
+//! their BCC encoders, and durations (21.4.3).
 //!
 //! Left out: MU PPDUs, LDPC, STBC, 80+80 MHz.
 
@@ -7,25 +7,25 @@ use super::rate::MCS_MODULATION;
 use super::{ChannelWidth, GuardInterval};
 use lasthop_units::Duration;
 
-/// Non-HT part 20 us, VHT-SIG-A 8 us, VHT-STF 4 us (table 21-5).
+/// Duration of the non-HT part (20 us), VHT-SIG-A (8 us) and VHT-STF (4 us; table 21-5).
 const BEFORE_TRAINING: Duration = Duration::from_micros(20 + 8 + 4);
-/// One VHT-LTF (table 21-5).
+/// Duration of a VHT-LTF (table 21-5).
 const VHT_LTF: Duration = Duration::from_micros(4);
-/// VHT-SIG-B, one symbol (table 21-5). ns-3 3.37 leaves it out of SU PPDUs.
+/// Duration of VHT-SIG-B, one symbol (table 21-5). ns-3 3.37 leaves it out of SU PPDUs.
 const VHT_SIGNAL_B: Duration = Duration::from_micros(4);
-/// Symbol with the long guard interval (T_SYML).
+/// Duration of a symbol with the long guard interval (T_SYML).
 const SYMBOL: Duration = Duration::from_micros(4);
-/// Symbol with the short guard interval (T_SYMS).
+/// Duration of a symbol with the short guard interval (T_SYMS).
 const SYMBOL_SHORT: Duration = Duration::from_nanos(3_600);
-/// SERVICE field in front of the PSDU (21.3.10.2).
+/// Bits of the SERVICE field in front of the PSDU (21.3.10.2).
 const SERVICE_BITS: u64 = 16;
-/// Tail for each encoder (21.3.10.4).
+/// Bits of the tail for each encoder (21.3.10.4).
 const TAIL_BITS: u64 = 6;
-/// Data bits in a symbol that one encoder takes: 600 Mb/s in symbols of 3.6 us.
+/// Limit of data bits of one encoder in a symbol: 600 Mb/s in symbols of 3.6 us.
 const ENCODER_BITS: u32 = 2_160;
 
-/// Training fields for `streams` space-time streams (N_LTF; tables 21-13 for VHT
-/// and 27-15 of IEEE 802.11ax-2021 for HE): 1, 2, 4, 6 or 8. ns-3 has them too.
+/// Number of training fields for `streams` space-time streams (N_LTF; tables 21-13 for VHT and
+/// 27-15 of IEEE 802.11ax-2021 for HE): 1, 2, 4, 6 or 8. ns-3 has the same.
 pub(super) const fn training_fields(streams: u8) -> u64 {
     match streams {
         3 => 4,
@@ -35,9 +35,9 @@ pub(super) const fn training_fields(streams: u8) -> u64 {
     }
 }
 
-/// Whether the tables of 21.5 leave out the combination. The rule is that the coded
-/// bits of a symbol are shared out to the encoders in whole puncturing blocks; the
-/// list is what the rule leaves of the tables (21-30 to 21-61).
+/// Whether the tables of 21.5 lack the combination. The rule is that the coded bits of a symbol are
+/// distributed to the encoders in whole puncturing blocks; it yields the combinations missing in
+/// the tables (21-30 to 21-61).
 pub(super) const fn is_forbidden(mcs: u8, streams: u8, width: ChannelWidth) -> bool {
     match (width, mcs, streams) {
         (ChannelWidth::Mhz20, 9, streams) => streams % 3 != 0,
@@ -60,11 +60,11 @@ pub(super) const fn data_bits_per_symbol(mcs: u8, streams: u8, width: ChannelWid
     coded_bits_per_symbol(mcs, streams, width) * numerator / denominator
 }
 
-/// BCC encoders (N_ES): 1 to 12. One for each 600 Mb/s begun at the short guard
-/// interval, and in some tables more, so that each has whole puncturing blocks
-/// (21.5). The tables themselves were not seen: the exceptions that this gives are
-/// those of Perahia and Stacey, "Next Generation Wireless LANs" (2013), table 7.13,
-/// as other implementations have them; a test lists them.
+/// Number of BCC encoders (N_ES): 1 to 12. There is one for each started 600 Mb/s at the short
+/// guard interval, and in some tables more, so that each has whole puncturing blocks (21.5). The
+/// tables themselves were not seen: the resulting exceptions are those of Perahia and Stacey, "Next
+/// Generation Wireless LANs" (2013), table 7.13, which other implementations use; a test lists
+/// them.
 pub(super) const fn encoders(mcs: u8, streams: u8, width: ChannelWidth) -> u64 {
     let coded = coded_bits_per_symbol(mcs, streams, width);
     let (_, block) = MCS_MODULATION[mcs as usize].1.ratio();
@@ -79,13 +79,13 @@ pub(super) const fn encoders(mcs: u8, streams: u8, width: ChannelWidth) -> u64 {
     encoders as u64
 }
 
-/// From the start of the PPDU to the end of VHT-SIG-B: 40 to 68 us.
+/// Time from the start of the PPDU to the end of VHT-SIG-B: 40 to 68 us.
 pub(super) fn preamble_and_header(streams: u8) -> Duration {
     BEFORE_TRAINING + VHT_LTF * training_fields(streams) + VHT_SIGNAL_B
 }
 
-/// Data field of a PSDU of `psdu_bytes`; with the short guard interval rounded up to
-/// a multiple of 4 us (21.4.3).
+/// Duration of the data field of a PSDU of `psdu_bytes`; with the short guard interval rounded up
+/// to a multiple of 4 us (21.4.3).
 pub(super) fn data(
     mcs: u8,
     streams: u8,
@@ -114,7 +114,7 @@ mod tests {
 
     const WIDTHS: [ChannelWidth; 4] = [Mhz20, Mhz40, Mhz80, Mhz160];
 
-    /// Width, MCS, streams.
+    /// Columns are width, MCS, streams.
     const FORBIDDEN: [(ChannelWidth, u8, u8); 10] = [
         (Mhz20, 9, 1),
         (Mhz20, 9, 2),
@@ -128,7 +128,7 @@ mod tests {
         (Mhz160, 9, 3),
     ];
 
-    /// Width, MCS, streams, encoders where they are not one for each 600 Mb/s.
+    /// Width, MCS, streams, and the number of encoders if it differs from one for each 600 Mb/s.
     const EXCEPTIONS: [(ChannelWidth, u8, u8, u64); 13] = [
         (Mhz80, 2, 7, 3),
         (Mhz80, 7, 7, 6),

@@ -1,19 +1,19 @@
-//! VHT MU PPDUs (IEEE 802.11-2020, clause 21): up to four users in the whole width of the
-//! channel, each with its own MCS and streams; how long they take (21.4.3).
+//! VHT MU PPDUs (IEEE 802.11-2020, clause 21): up to four users in the whole width of the channel,
+//! each with its own MCS and streams, and their durations (21.4.3).
 //!
-//! All users have one guard interval, and as many VHT-LTFs as the streams of all need. Each
-//! user's code ends for itself, its PSDU is padded, and the data of all end with the longest.
-//! Left out: LDPC, STBC, 80+80 MHz, how users are assigned to groups (Group ID Management).
+//! All users have one guard interval, and as many VHT-LTFs as the streams of all need. Each user's
+//! code ends separately, its PSDU is padded, and the data of all end with the longest. Left out:
+//! LDPC, STBC, 80+80 MHz, assignment of users to groups (Group ID Management).
 
 use super::vht;
 use super::{Band, ChannelWidth, GuardInterval, Rate};
 use lasthop_units::Duration;
 
-/// Most users of a VHT MU PPDU.
+/// Highest number of users of a VHT MU PPDU.
 pub const VHT_MU_USERS_MAX: u8 = 4;
-/// Most streams of one of them.
+/// Highest number of streams of one user.
 const STREAMS_MAX: u8 = 4;
-/// Most streams of all.
+/// Highest number of streams of all users.
 const TOTAL_STREAMS_MAX: u8 = 8;
 
 /// One user of a VHT MU PPDU.
@@ -23,7 +23,7 @@ pub struct VhtMuUser {
     pub mcs: u8,
     /// Spatial streams, 1 to 4.
     pub streams: u8,
-    /// Octets of its PSDU before the padding to the end of the PPDU (APEP_LENGTH).
+    /// Length of its PSDU in octets, before the padding to the end of the PPDU (APEP_LENGTH).
     pub psdu_bytes: u32,
 }
 
@@ -34,11 +34,11 @@ pub struct VhtMuPpdu<'a> {
     pub width: ChannelWidth,
     /// Guard interval of all users.
     pub guard_interval: GuardInterval,
-    /// Its users, 2 to 4; with one it lasts as long as a PPDU of a single user.
+    /// Users of the PPDU, 2 to 4; with one its duration is that of a PPDU of a single user.
     pub users: &'a [VhtMuUser],
 }
 
-/// Why there is no such PPDU.
+/// Reason why a PPDU does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VhtMuError {
     /// Too few or too many users.
@@ -47,22 +47,22 @@ pub enum VhtMuError {
     /// Too many streams of all users.
     #[error("{0} streams of all users: a VHT MU PPDU has up to 8")]
     Streams(u32),
-    /// No such MCS and streams for one user.
+    /// The combination of MCS and streams does not exist.
     #[error("MCS {mcs} with {streams} streams: needs a VHT MCS of the width, 1 to 4 streams")]
     NoSuchMode {
-        /// MCS index.
+        /// The requested MCS index.
         mcs: u8,
-        /// Spatial streams.
+        /// Number of spatial streams.
         streams: u8,
     },
 }
 
 impl VhtMuPpdu<'_> {
-    /// Whether there is such a PPDU.
+    /// Checks that the PPDU exists.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// Returns the first violation found.
     pub fn check(&self) -> Result<(), VhtMuError> {
         let count = self.users.len();
         if !(2..=usize::from(VHT_MU_USERS_MAX)).contains(&count) {
@@ -81,14 +81,14 @@ impl VhtMuPpdu<'_> {
         Ok(())
     }
 
-    /// From the start of the PPDU to the end of VHT-SIG-B, which has one symbol with each
-    /// user's MCS on its own streams.
+    /// Time from the start of the PPDU to the end of VHT-SIG-B, which is one symbol with each
+    /// user's MCS on the user's streams.
     pub fn preamble_and_header(&self) -> Duration {
         let streams = self.users.iter().map(|user| user.streams).sum();
         vht::preamble_and_header(streams)
     }
 
-    /// Duration of the whole PPDU (TXTIME, 21.4.3): the longest user's. `self` is one that
+    /// Duration of the whole PPDU (TXTIME, 21.4.3): the longest user's. The PPDU must be one that
     /// [`VhtMuPpdu::check`] accepts.
     pub fn duration(&self, band: Band) -> Duration {
         let data = |user: &VhtMuUser| {
@@ -100,7 +100,7 @@ impl VhtMuPpdu<'_> {
     }
 }
 
-/// A VHT NDP: the training fields of all the antennas, VHT-SIG-B, and no data.
+/// Duration of a VHT NDP: the training fields of all the antennas, VHT-SIG-B, and no data.
 pub fn vht_ndp(antennas: u8) -> Duration {
     vht::preamble_and_header(antennas)
 }
@@ -118,9 +118,9 @@ mod tests {
         VhtMuPpdu { width: Mhz80, guard_interval: GuardInterval::Long, users }
     }
 
-    /// By hand: 20 us to L-SIG, VHT-SIG-A 8 us, VHT-STF 4 us, 1, 2, 4, 6 or 8 VHT-LTFs of 4 us for
-    /// the streams of all, VHT-SIG-B 4 us, and the most symbols of
-    /// ceil((8 bytes + 16 + 6 N_ES) / N_DBPS).
+    /// By hand: 20 us up to L-SIG, VHT-SIG-A 8 us, VHT-STF 4 us, 1, 2, 4, 6 or 8 VHT-LTFs of 4 us
+    /// for the streams of all, VHT-SIG-B 4 us, and the highest ceil((8 bytes + 16 + 6 N_ES) /
+    /// N_DBPS) of symbols.
     #[test]
     fn durations_by_hand() {
         // 80 MHz, MCS 7: 234 * 6 * 5/6 = 1170 data bits, 12022 bits: 11 symbols. MCS 4,

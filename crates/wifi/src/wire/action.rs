@@ -1,6 +1,5 @@
-//! Action frames (IEEE 802.11-2020, 9.6): ADDBA Request, ADDBA Response and
-//! DELBA of category Block Ack (9.6.4); the others keep their bytes, as do the
-//! elements behind the fixed fields.
+//! Action frames (IEEE 802.11-2020, 9.6): ADDBA Request, ADDBA Response and DELBA of category Block
+//! Ack (9.6.4). Other frames keep their bytes, as do elements after the fixed fields.
 
 use super::elements::{Elements, id};
 use super::reader::Reader;
@@ -10,36 +9,35 @@ use alloc::vec::Vec;
 /// The body of an Action frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr<'a> {
-    /// Asks for a Block Ack agreement.
+    /// ADDBA Request: the originator requests a Block Ack agreement.
     AddbaRequest {
-        /// Matches the response to the request; not 0.
+        /// Number that matches the response to the request; not 0.
         dialog_token: u8,
-        /// What is proposed.
+        /// Proposed parameters of the agreement.
         parameters: BlockAckParameters,
-        /// The agreement ends after so long without traffic, in units of
-        /// 1 024 us; 0: never.
+        /// Time without traffic after which the agreement ends, in units of 1 024 us; 0 for never.
         timeout_tu: u16,
-        /// The first sequence number under the agreement.
+        /// First sequence number under the agreement.
         start: SequenceControl,
         /// Elements after the fixed fields, unread.
         rest: &'a [u8],
     },
-    /// Answers an ADDBA Request.
+    /// ADDBA Response: the recipient answers an ADDBA Request.
     AddbaResponse {
         /// Dialog token of the request.
         dialog_token: u8,
-        /// 0: accepted (9.4.1.9).
+        /// Status code (9.4.1.9); 0 accepts the request.
         status: u16,
-        /// What is agreed.
+        /// Parameters of the accepted agreement.
         parameters: BlockAckParameters,
-        /// Timeout in units of 1 024 us; 0: never.
+        /// Timeout in units of 1 024 us; 0 for never.
         timeout_tu: u16,
         /// Elements after the fixed fields, unread.
         rest: &'a [u8],
     },
-    /// Ends a Block Ack agreement.
+    /// DELBA, which ends a Block Ack agreement.
     Delba {
-        /// Sent by the originator of the data.
+        /// Whether the originator of the data sent it.
         initiator: bool,
         /// TID, 0 to 15.
         tid: u8,
@@ -52,7 +50,7 @@ pub enum Repr<'a> {
     Other {
         /// Category (table 9-51).
         category: u8,
-        /// What follows the category: usually an action code first.
+        /// Bytes after the category; the first is usually an action code.
         bytes: &'a [u8],
     },
 }
@@ -60,13 +58,13 @@ pub enum Repr<'a> {
 /// The Block Ack Parameter Set field (9.4.1.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAckParameters {
-    /// A-MSDUs may be sent under the agreement.
+    /// Whether A-MSDUs are permitted under the agreement.
     pub amsdu: bool,
-    /// Immediate, not delayed, Block Ack.
+    /// Whether Block Ack is immediate, not delayed.
     pub immediate: bool,
     /// TID, 0 to 15.
     pub tid: u8,
-    /// Buffer size in MPDUs, 0 to 1 023; 0 leaves it to the recipient.
+    /// Buffer size in MPDUs, 0 to 1 023; with 0 the recipient decides.
     pub buffer_size: u16,
 }
 
@@ -93,7 +91,7 @@ impl BlockAckParameters {
 pub struct AddbaExtension(pub u8);
 
 impl AddbaExtension {
-    /// MSDUs are not fragmented.
+    /// Whether MSDUs are never fragmented.
     pub const fn no_fragmentation(self) -> bool {
         self.0 & 1 != 0
     }
@@ -103,7 +101,8 @@ impl AddbaExtension {
         self.0 >> 1 & 3
     }
 
-    /// What Extended Buffer Size (IEEE 802.11be-2024) adds to the buffer, a multiple of 1 024.
+    /// Addition to the buffer size by Extended Buffer Size (IEEE 802.11be-2024), a multiple of
+    /// 1 024.
     pub const fn extended_buffer(self) -> u16 {
         ((self.0 >> 5) as u16) << 10
     }
@@ -160,8 +159,8 @@ impl<'a> Repr<'a> {
         }
     }
 
-    /// The Block Ack buffer in MPDUs that a request or response names, with its extension:
-    /// up to 1 024 in 802.11be; 0 leaves it to the recipient.
+    /// Block Ack buffer of a request or response in MPDUs, with its extension: up to 1 024 in
+    /// 802.11be; with 0 the recipient decides.
     pub fn buffer_size(&self) -> Option<u16> {
         match self {
             Self::AddbaRequest { parameters, .. } | Self::AddbaResponse { parameters, .. } => {

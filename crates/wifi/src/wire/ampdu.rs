@@ -1,9 +1,9 @@
 //! A-MPDU delimiters (IEEE 802.11-2020, 9.7.1): EOF, MPDU length, CRC-8 and the
 //! signature 0x4E, each delimiter at a multiple of four bytes in the PSDU.
 //!
-//! Behind a broken delimiter the reader looks for the next good one, as a
-//! receiver does. HT lengths have 12 bits (4 095 bytes); the two bits that VHT
-//! added above them are read and written too (16 383 bytes).
+//! After a broken delimiter the reader searches for the next good one, as a receiver does. HT
+//! lengths have 12 bits (4 095 bytes); the two higher bits that VHT added are read and written too
+//! (16 383 bytes).
 
 use super::{Error, Reason};
 use alloc::vec::Vec;
@@ -19,9 +19,9 @@ pub const MPDU_LEN_MAX: usize = 0x3fff;
 /// One MPDU delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delimiter {
-    /// EOF: padding from here on or, before an MPDU, the only one of its PSDU (VHT).
+    /// EOF bit: padding from here on or, before an MPDU, the only MPDU of its PSDU (VHT).
     pub end_of_frame: bool,
-    /// Length of the MPDU in bytes, up to [`MPDU_LEN_MAX`]; 0: no MPDU, only spacing.
+    /// Length of the MPDU in bytes, up to [`MPDU_LEN_MAX`]; 0 for spacing without an MPDU.
     pub mpdu_length: u16,
 }
 
@@ -29,7 +29,7 @@ impl Delimiter {
     /// Reads the delimiter in the first four bytes.
     ///
     /// # Errors
-    /// Too few bytes, a wrong signature or CRC.
+    /// Returns an error for too few bytes, a wrong signature or a wrong CRC.
     pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
         let &[low, high, crc, signature, ..] = bytes else {
             return Err(Error {
@@ -67,7 +67,7 @@ impl Delimiter {
 /// One MPDU in an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subframe<'a> {
-    /// Where its delimiter begins in the PSDU.
+    /// Offset of the delimiter in the PSDU, in bytes.
     pub offset: usize,
     /// The delimiter in front of the MPDU.
     pub delimiter: Delimiter,
@@ -75,8 +75,8 @@ pub struct Subframe<'a> {
     pub mpdu: &'a [u8],
 }
 
-/// The MPDUs of an A-MPDU. A stretch without a good delimiter gives one error,
-/// then goes on behind it. Delimiters of length 0 are skipped.
+/// Iterator over the MPDUs of an A-MPDU. A stretch without a good delimiter yields one error; the
+/// iterator then continues after it. Delimiters of length 0 are skipped.
 #[derive(Clone, Debug)]
 pub struct Subframes<'a> {
     psdu: &'a [u8],
@@ -132,7 +132,7 @@ impl<'a> Iterator for Subframes<'a> {
     }
 }
 
-/// Puts an A-MPDU together.
+/// Builder of an A-MPDU.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     psdu: Vec<u8>,
@@ -144,10 +144,10 @@ impl Writer {
         Self { psdu: Vec::new() }
     }
 
-    /// Pads what is there and appends a delimiter and an MPDU (FCS included).
+    /// Pads the current content and appends a delimiter and an MPDU (FCS included).
     ///
     /// # Errors
-    /// An MPDU longer than [`MPDU_LEN_MAX`]; nothing is written then.
+    /// Returns an error for an MPDU longer than [`MPDU_LEN_MAX`], and writes nothing.
     pub fn push(&mut self, mpdu: &[u8]) -> Result<(), Error> {
         let start = self.psdu.len().next_multiple_of(ALIGN);
         if mpdu.len() > MPDU_LEN_MAX {
@@ -165,8 +165,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Pads what is there and appends delimiters of length 0, for the minimum
-    /// MPDU start spacing.
+    /// Pads the current content and appends delimiters of length 0, for the minimum MPDU start
+    /// spacing.
     pub fn push_spacing(&mut self, delimiters: usize) {
         self.psdu.resize(self.psdu.len().next_multiple_of(ALIGN), 0);
         let empty = Delimiter { end_of_frame: false, mpdu_length: 0 }.to_bytes();
@@ -182,11 +182,11 @@ impl Writer {
 }
 
 const LAYER: &str = "A-MPDU";
-/// Delimiters begin at multiples of this.
+/// Alignment of delimiters in bytes.
 const ALIGN: usize = 4;
 
-/// x^8 + x^2 + x + 1, ones preset, ones complement, least significant bit
-/// first (9.7.1, which takes it from 19.3.9.4.4).
+/// CRC-8 with x^8 + x^2 + x + 1, ones preset, ones complement, least significant bit first (9.7.1,
+/// which refers to 19.3.9.4.4).
 const ALGORITHM: Algorithm<u8> = Algorithm {
     width: 8,
     poly: 0x07,

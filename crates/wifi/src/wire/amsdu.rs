@@ -1,6 +1,6 @@
-//! A-MSDU subframes (IEEE 802.11-2020, 9.3.2.2.2): DA, SA, length (big-endian,
-//! unlike the rest), MSDU, and padding to four bytes behind all but the last.
-//! The A-MSDU's own limit (3 839 or 7 935 bytes) is the sender's business.
+//! A-MSDU subframes (IEEE 802.11-2020, 9.3.2.2.2): DA, SA, length (big-endian, unlike the rest),
+//! MSDU, and padding to four bytes after all but the last. The sender must keep the limit of an
+//! A-MSDU (3 839 or 7 935 bytes).
 
 use super::reader::Reader;
 use super::{Error, Reason};
@@ -21,7 +21,7 @@ pub struct Subframe<'a> {
     pub msdu: &'a [u8],
 }
 
-/// The subframes of a QoS data frame's body. Ends after the first error.
+/// Iterator over the subframes of a QoS data frame's body. The iterator ends after the first error.
 #[derive(Clone, Debug)]
 pub struct Subframes<'a> {
     reader: Reader<'a>,
@@ -60,7 +60,7 @@ impl<'a> Iterator for Subframes<'a> {
     }
 }
 
-/// Puts an A-MSDU together.
+/// Builder of an A-MSDU.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     body: Vec<u8>,
@@ -72,10 +72,10 @@ impl Writer {
         Self { body: Vec::new() }
     }
 
-    /// Pads what is there and appends a subframe.
+    /// Pads the current content and appends a subframe.
     ///
     /// # Errors
-    /// An MSDU of more than 65 535 bytes; nothing is written then.
+    /// Returns an error for an MSDU of more than 65 535 bytes, and writes nothing.
     pub fn push(&mut self, subframe: &Subframe<'_>) -> Result<(), Error> {
         let start = self.body.len().next_multiple_of(ALIGN);
         let length = u16::try_from(subframe.msdu.len()).map_err(|_| Error {
@@ -92,12 +92,12 @@ impl Writer {
         Ok(())
     }
 
-    /// The body of the frame.
+    /// Returns the body of the frame.
     pub fn finish(self) -> Vec<u8> {
         self.body
     }
 }
 
 const LAYER: &str = "A-MSDU";
-/// Subframes begin at multiples of this.
+/// Alignment of subframes in bytes.
 const ALIGN: usize = 4;

@@ -1,9 +1,9 @@
-//! Control frames (IEEE 802.11-2020, 9.3.1; IEEE 802.11ax-2021 for Trigger): those that are
-//! named in [`Kind`]. The variants of [`BlockAck`] and [`BlockAckRequest`], the
-//! kinds of [`Trigger`] and of [`NdpAnnouncement`] are in files of their own.
+//! Control frames (IEEE 802.11-2020, 9.3.1; IEEE 802.11ax-2021 for Trigger) of the types in
+//! [`Kind`]. Other modules have the variants of [`BlockAck`] and [`BlockAckRequest`], the kinds of
+//! [`Trigger`] and of [`NdpAnnouncement`].
 //!
-//! Lists of records stay bytes that were looked through; an iterator reads them. Trailing
-//! bytes are ignored where a frame's length is fixed.
+//! Lists of records stay bytes, which are checked when the frame is parsed; an iterator reads them.
+//! Trailing bytes are ignored in frames of fixed length.
 
 mod block_ack;
 mod records;
@@ -46,10 +46,10 @@ pub struct Repr<'a> {
     pub body: Body<'a>,
 }
 
-/// What kind of control frame, and its fields after the receiver's address.
+/// Type of a control frame, with the fields after the receiver's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Ack (9.3.1.4).
+    /// Acknowledgement of a frame (9.3.1.4).
     Ack,
     /// Clear to send.
     Cts,
@@ -58,7 +58,7 @@ pub enum Body<'a> {
         /// Transmitter address (TA).
         transmitter: MacAddr,
     },
-    /// PS-Poll (9.3.1.5): asks for one frame that is held.
+    /// PS-Poll (9.3.1.5), which asks for one held frame.
     PsPoll {
         /// Transmitter address (TA).
         transmitter: MacAddr,
@@ -79,14 +79,14 @@ pub enum Body<'a> {
         carried: FrameControl,
         /// The HT Control field.
         ht_control: u32,
-        /// The carried frame behind its first address, unread.
+        /// Bytes of the carried frame after its first address, unread.
         rest: &'a [u8],
     },
     /// Beamforming Report Poll (9.3.1.20).
     BeamformingReportPoll {
         /// Transmitter address (TA).
         transmitter: MacAddr,
-        /// Bit n: feedback segment n is asked for again.
+        /// Requested feedback segments: bit n for segment n.
         segments: u8,
     },
     /// NDP Announcement (9.3.1.19).
@@ -120,7 +120,7 @@ pub enum Body<'a> {
 }
 
 impl<'a> Repr<'a> {
-    /// Parses a view; `None` if it is of none of the kinds of [`Body`].
+    /// Parses a view; `None` for a type that [`Body`] lacks.
     pub(super) fn parse(view: &View<'a>) -> Result<Option<Self>, Error> {
         let kind = view.kind();
         let mut reader = Reader::at(kind.name(), view.as_bytes(), 2);
@@ -236,7 +236,7 @@ mod code {
     pub(super) const MULTI_STA: u8 = 11;
 }
 
-/// BAR Control and BA Control: the same layout (figures 9-34 and 9-41).
+/// BAR Control and BA Control, which have the same layout (figures 9-34 and 9-41).
 struct Control {
     no_ack: bool,
     code: u8,

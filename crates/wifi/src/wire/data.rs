@@ -1,6 +1,6 @@
-//! Data frames (IEEE 802.11-2020, 9.3.2): Data, Null, QoS Data, QoS Null, with
-//! three or four addresses. The subtypes with CF-Ack and CF-Poll, which nobody
-//! sends, are left to [`frame::Repr::Other`](super::frame::Repr::Other).
+//! Data frames (IEEE 802.11-2020, 9.3.2): Data, Null, QoS Data, QoS Null, with three or four
+//! addresses. The subtypes with CF-Ack and CF-Poll, which no device sends, are
+//! [`frame::Repr::Other`](super::frame::Repr::Other).
 
 use super::view::View;
 use super::{Flags, FrameControl, Kind, QosControl, SequenceControl};
@@ -14,7 +14,7 @@ pub struct Repr<'a> {
     pub flags: Flags,
     /// Duration field in microseconds.
     pub duration_us: u16,
-    /// The addresses, from which the DS bits follow.
+    /// The addresses, which determine the DS bits.
     pub addresses: Addresses,
     /// Sequence and fragment number.
     pub sequence_control: SequenceControl,
@@ -22,15 +22,14 @@ pub struct Repr<'a> {
     pub qos: Option<QosControl>,
     /// HT Control, in QoS frames only.
     pub ht_control: Option<u32>,
-    /// The body: an MSDU from its LLC header on, or an A-MSDU; `None` makes it
-    /// a Null frame.
+    /// Body of the frame: an MSDU from its LLC header on, or an A-MSDU; `None` for a Null frame.
     pub body: Option<&'a [u8]>,
 }
 
-/// The addresses of a data frame and so its DS bits (table 9-30).
+/// Addresses of a data frame, which determine its DS bits (table 9-30).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses {
-    /// Neither DS bit: between stations.
+    /// Neither DS bit: a frame between stations.
     Direct {
         /// DA, the receiver.
         destination: MacAddr,
@@ -39,33 +38,33 @@ pub enum Addresses {
         /// BSSID: the address of the access point, or that of the independent cell.
         bssid: MacAddr,
     },
-    /// To DS: from a station to its access point.
+    /// To DS: a frame from a station to its access point.
     ToDs {
-        /// The access point, the receiver.
+        /// BSSID: the access point, which is the receiver.
         bssid: MacAddr,
         /// SA, the transmitter.
         source: MacAddr,
         /// DA; in an A-MSDU the BSSID again.
         destination: MacAddr,
     },
-    /// From DS: from an access point to a station.
+    /// From DS: a frame from an access point to a station.
     FromDs {
         /// DA, the receiver.
         destination: MacAddr,
-        /// The access point, the transmitter.
+        /// BSSID: the access point, which is the transmitter.
         bssid: MacAddr,
         /// SA; in an A-MSDU the BSSID again.
         source: MacAddr,
     },
-    /// Both: four addresses.
+    /// Both DS bits: a frame with four addresses.
     Relayed {
         /// Receiver address (RA): the next station on the way.
         receiver: MacAddr,
         /// Transmitter address (TA): the station that sends this frame.
         transmitter: MacAddr,
-        /// Destination address (DA): where the payload goes in the end.
+        /// Destination address (DA): the final receiver of the payload.
         destination: MacAddr,
-        /// Source address (SA): where the payload comes from.
+        /// Source address (SA): the origin of the payload.
         source: MacAddr,
     },
 }
@@ -80,7 +79,7 @@ impl Addresses {
         }
     }
 
-    /// Addresses 1 to 4.
+    /// Addresses 1 to 4 in order.
     const fn in_order(&self) -> (MacAddr, MacAddr, MacAddr, Option<MacAddr>) {
         match *self {
             Self::Direct { destination, source, bssid } => (destination, source, bssid, None),
@@ -94,7 +93,7 @@ impl Addresses {
 }
 
 impl<'a> Repr<'a> {
-    /// Parses a view; `None` if it is of none of the four kinds.
+    /// Parses a view; `None` for other types than these four.
     pub(super) fn parse(view: &View<'a>) -> Option<Self> {
         let frame_control = view.frame_control();
         let body = match frame_control.kind {

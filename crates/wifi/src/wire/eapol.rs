@@ -1,9 +1,10 @@
-//! EAPOL-Key frames (IEEE 802.1X-2020, 11; IEEE 802.11-2020, 12.7.2): how an access point and a
-//! station agree on keys, the payload of LLC frames of EtherType [`ETHERTYPE`]. Big-endian.
+//! EAPOL-Key frames (IEEE 802.1X-2020, 11; IEEE 802.11-2020, 12.7.2), with which an access point
+//! and a station agree on keys: the payload of LLC frames of EtherType [`ETHERTYPE`]. Numbers are
+//! big-endian.
 //!
-//! Read, never written. The MIC is taken to have 16 octets, as every AKM has it but FILS and
-//! those with SHA-384, which have descriptor version 0 (`AKM_DEFINED`). What is encrypted in the
-//! Key Data is not opened here; [`Kdes`] reads what is not, or not any more.
+//! The frames are read, never written. The MIC has 16 octets, as with every AKM except FILS and
+//! those with SHA-384, which have descriptor version 0 (`AKM_DEFINED`). Encrypted Key Data is not
+//! decrypted here; [`Kdes`] reads plain or decrypted Key Data.
 
 use super::elements::{Elements, id};
 use super::reader::Reader;
@@ -11,7 +12,7 @@ use super::{Error, Reason};
 
 /// EtherType of EAPOL.
 pub const ETHERTYPE: u16 = 0x888e;
-/// Where the MIC is in the frame, in octets.
+/// Offset of the MIC in the frame, in octets.
 pub const MIC_OFFSET: usize = 81;
 /// Length of the MIC in octets.
 pub const MIC_LEN: usize = 16;
@@ -25,21 +26,21 @@ const HEADER_LEN: usize = 4;
 /// An EAPOL-Key frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key<'a> {
-    /// Which kind of descriptor: [`Key::RSN`], [`Key::WPA`].
+    /// Type of the descriptor: [`Key::RSN`] or [`Key::WPA`].
     pub descriptor: u8,
-    /// What the frame is for.
+    /// Purpose of the frame.
     pub information: Information,
     /// Length of the pairwise key in octets; not used by RSN in message 2 and 4.
     pub key_length: u16,
-    /// Counts the frames of the access point; a station repeats the number that it answers.
+    /// Counter of the access point's frames; a station repeats the value that it answers.
     pub replay_counter: u64,
-    /// ANonce of the access point, SNonce of the station; zero in messages without.
+    /// ANonce of the access point, or SNonce of the station; zero in messages without.
     pub nonce: [u8; 32],
     /// Message integrity code; zero if there is none.
     pub mic: [u8; MIC_LEN],
-    /// The Key Data, encrypted or not.
+    /// Key Data field, encrypted or not.
     pub key_data: &'a [u8],
-    /// The whole frame, from the EAPOL header to the end of the Key Data: what the MIC is of,
+    /// The whole frame, from the EAPOL header to the end of the Key Data: the input of the MIC,
     /// with zeros in place of the MIC.
     pub frame: &'a [u8],
 }
@@ -49,38 +50,38 @@ pub struct Key<'a> {
 pub struct Information(pub u16);
 
 impl Information {
-    /// Key Descriptor Version, by which MIC and encryption of the Key Data are chosen: 0 as the
-    /// AKM says, 1 HMAC-MD5 and ARC4, 2 HMAC-SHA-1 and AES, 3 AES-CMAC and AES.
+    /// Key Descriptor Version, which selects MIC and encryption of the Key Data: 0 defined by the
+    /// AKM, 1 HMAC-MD5 and ARC4, 2 HMAC-SHA-1 and AES, 3 AES-CMAC and AES.
     pub const fn version(self) -> u8 {
         (self.0 & 7) as u8
     }
 
-    /// It is about the key of two stations, not of a group.
+    /// Whether the frame concerns the key of two stations, not of a group.
     pub const fn is_pairwise(self) -> bool {
         self.0 & 1 << 3 != 0
     }
 
-    /// An answer is wanted: the access point sends it.
+    /// Whether an answer is required: the access point sends such frames.
     pub const fn has_ack(self) -> bool {
         self.0 & 1 << 7 != 0
     }
 
-    /// It has a MIC.
+    /// Whether the frame has a MIC.
     pub const fn has_mic(self) -> bool {
         self.0 & 1 << 8 != 0
     }
 
-    /// A station asks for a new key, or reports an error.
+    /// Whether a station requests a new key, or reports an error.
     pub const fn is_request(self) -> bool {
         self.0 & 1 << 11 != 0
     }
 
-    /// The Key Data is encrypted.
+    /// Whether the Key Data is encrypted.
     pub const fn is_encrypted(self) -> bool {
         self.0 & 1 << 12 != 0
     }
 
-    /// It is for a link between stations (SMK): bit 13, no longer used.
+    /// Whether the key is for a link between stations (SMK): bit 13, no longer used.
     pub const fn is_smk(self) -> bool {
         self.0 & 1 << 13 != 0
     }
@@ -92,11 +93,11 @@ impl<'a> Key<'a> {
     /// Descriptor type of WPA.
     pub const WPA: u8 = 254;
 
-    /// Reads an EAPOL frame; `None` if it is one of another type (EAP, Start, Logoff).
+    /// Reads an EAPOL frame; `None` for another packet type (EAP, Start, Logoff).
     ///
     /// # Errors
-    /// A frame that is shorter than its fields, than it says, or than its Key Data; offsets count
-    /// from the EAPOL header.
+    /// Returns an error for a frame shorter than its fields, its length field, or its Key Data;
+    /// offsets count from the EAPOL header.
     pub fn parse(eapol: &'a [u8]) -> Result<Option<Self>, Error> {
         let mut reader = Reader::new(LAYER, eapol);
         reader.u8("protocol version")?;
@@ -136,7 +137,7 @@ impl<'a> Key<'a> {
         }))
     }
 
-    /// Key Information of an EAPOL-Key frame of which no more may be readable.
+    /// Returns the Key Information of an EAPOL-Key frame, even if the rest cannot be read.
     pub fn peek(eapol: &[u8]) -> Option<Information> {
         match eapol {
             [_, PACKET_TYPE_KEY, _, _, _, a, b, ..] => {
@@ -155,19 +156,19 @@ pub struct Kdes<'a>(Elements<'a>);
 /// A group key in a KDE.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Gtk<'a> {
-    /// Which of the keys of its network, 0 to 3.
+    /// Number of the key in its network, 0 to 3.
     pub id: u8,
-    /// The key.
+    /// Bytes of the key.
     pub key: &'a [u8],
 }
 
 impl<'a> Kdes<'a> {
-    /// KDEs of these bytes; what is behind the last whole one is padding.
+    /// Returns the KDEs of these bytes; bytes after the last complete one are padding.
     pub const fn new(key_data: &'a [u8]) -> Self {
         Self(Elements::new(key_data))
     }
 
-    /// The elements among them, such as RSN.
+    /// The elements in the Key Data, such as RSN.
     pub const fn elements(&self) -> Elements<'a> {
         self.0
     }
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(Key::peek(&padded), Some(information));
     }
 
-    /// Figure 12-35, bit by bit.
+    /// The bits of figure 12-35, one by one.
     #[test]
     fn key_information_has_its_bits() {
         type Read = fn(Information) -> bool;
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(Key::parse(&[2, 0, 0, 0]), Ok(None));
     }
 
-    /// Table 12-9: a GTK with its padding of 0xdd and zeros, as message 3 has it.
+    /// Table 12-9: a GTK with its padding of 0xdd and zeros, as in message 3.
     #[test]
     fn the_group_key_is_found_between_elements_and_padding() {
         let mut data = Vec::from([48, 2, 1, 0, 0xdd, 22, 0x00, 0x0f, 0xac, 1, 2 | 1 << 2, 0]);

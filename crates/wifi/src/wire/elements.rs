@@ -1,7 +1,6 @@
-//! Information elements (IEEE 802.11-2020, 9.4.2): an iterator over them, and
-//! values for SSID, rates, DSSS parameters, TIM and HT capabilities. All others
-//! (vendor and extended ones too) keep their bytes; those of VHT, HE and EHT, RSN and the
-//! ADDBA Extension are read on demand.
+//! Information elements (IEEE 802.11-2020, 9.4.2): an iterator over them, and values for SSID,
+//! rates, DSSS parameters, TIM and HT capabilities. All other elements (vendor and extended ones
+//! too) keep their bytes; those of VHT, HE and EHT, RSN and the ADDBA Extension are read on demand.
 
 mod phy;
 mod rsn;
@@ -25,15 +24,15 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Elements that are not looked at yet; [`iter`](Self::iter) finds out.
+    /// Returns elements without a check; [`iter`](Self::iter) detects errors.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// Elements that are whole, the known ones right inside too.
+    /// Returns elements after a check that each is complete and each known one readable.
     ///
     /// # Errors
-    /// That of the first element that runs over the end or cannot be read.
+    /// Returns the error of the first element that exceeds the end or cannot be read.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let elements = Self { bytes };
         for element in elements.iter() {
@@ -42,11 +41,11 @@ impl<'a> Elements<'a> {
         Ok(elements)
     }
 
-    /// The same of a frame for association, of which FILS encrypts what follows the FILS Session
-    /// element (IEEE 802.11-2020, 12.11.2.6.2): those behind it are left unread.
+    /// Does the same for a frame of association, in which FILS encrypts the elements after the FILS
+    /// Session element (IEEE 802.11-2020, 12.11.2.6.2): those are left unread.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse).
+    /// Returns an error in the cases of [`parse`](Self::parse).
     pub fn parse_association(bytes: &'a [u8]) -> Result<Self, Error> {
         let elements = Self { bytes };
         for element in elements.iter() {
@@ -65,37 +64,37 @@ impl<'a> Elements<'a> {
         self.bytes
     }
 
-    /// The elements in order; ends after the first error.
+    /// Iterates over the elements in order; ends after the first error.
     pub const fn iter(&self) -> Iter<'a> {
         Iter { reader: Reader::new(LAYER, self.bytes), failed: false }
     }
 
-    /// The first element of a kind.
+    /// Returns the first element with this ID.
     pub fn find(&self, id: u8) -> Option<Element<'a>> {
         self.iter().map_while(Result::ok).find(|element| element.id == id)
     }
 
-    /// The first extended element of a kind, see [`extension`].
+    /// Returns the first extended element with this number, see [`extension`].
     pub fn find_extension(&self, number: u8) -> Option<Element<'a>> {
         let mut elements = self.iter().map_while(Result::ok);
         elements
             .find(|element| element.id == id::EXTENSION && element.data.first() == Some(&number))
     }
 
-    /// The amendments whose elements are there.
+    /// The amendments with elements in this list.
     pub fn amendments(&self) -> Amendments {
         Amendments::of(self)
     }
 
-    /// The RSN element.
+    /// Returns the RSN element, if there is one.
     ///
     /// # Errors
-    /// One that cannot be read.
+    /// Returns an error if the element cannot be read.
     pub fn rsn(&self) -> Result<Option<Rsn<'a>>, Error> {
         self.find(id::RSN).map(|element| Rsn::parse(&element)).transpose()
     }
 
-    /// The network's name; `None` if there is none.
+    /// Name of the network; `None` without an SSID element.
     pub fn ssid(&self) -> Option<&'a [u8]> {
         self.find(id::SSID).map(|element| element.data)
     }
@@ -115,10 +114,10 @@ impl<'a> IntoIterator for Elements<'a> {
 pub struct Element<'a> {
     /// Element ID, as in table 9-92.
     pub id: u8,
-    /// Where the element begins among its [`Elements`].
+    /// Offset of the element in its [`Elements`], in bytes.
     pub offset: usize,
-    /// The information: 0 to 255 bytes; begins with the Element ID Extension
-    /// if the ID is [`id::EXTENSION`].
+    /// The information: 0 to 255 bytes; begins with the Element ID Extension if the ID is
+    /// [`id::EXTENSION`].
     pub data: &'a [u8],
 }
 
@@ -155,13 +154,13 @@ impl<'a> Iterator for Iter<'a> {
 /// An element as values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repr<'a> {
-    /// SSID, up to 32 bytes; empty: hidden, or any.
+    /// SSID of up to 32 bytes; empty for a hidden network, or for any.
     Ssid(&'a [u8]),
-    /// Supported Rates in 500 kb/s, bit 7 set: basic.
+    /// Supported Rates in 500 kb/s; bit 7 marks basic rates.
     SupportedRates(&'a [u8]),
     /// Extended Supported Rates.
     ExtendedSupportedRates(&'a [u8]),
-    /// DSSS Parameter Set: the channel's number.
+    /// DSSS Parameter Set with the channel's number.
     DsssParameterSet {
         /// Number of the current channel.
         channel: u8,
@@ -183,8 +182,8 @@ impl<'a> Repr<'a> {
     /// Reads an element.
     ///
     /// # Errors
-    /// Information that is shorter or longer than the element's format allows;
-    /// the offset counts as [`Element::offset`] does.
+    /// Returns an error for information that is shorter or longer than the element's format
+    /// permits; the offset is relative to the same start as [`Element::offset`].
     pub fn parse(element: &Element<'a>) -> Result<Self, Error> {
         let &Element { id, offset, data } = element;
         let mut reader = Reader::new(LAYER, data);
@@ -214,8 +213,8 @@ impl<'a> Repr<'a> {
     /// Appends the element.
     ///
     /// # Errors
-    /// More information than fits (32 bytes in an SSID, 255 in any); nothing is
-    /// written then.
+    /// Returns an error for too much information (more than 32 bytes in an SSID, 255 in any
+    /// element), and writes nothing.
     pub fn emit(&self, out: &mut Vec<u8>) -> Result<(), Error> {
         let (id, length) = (self.id(), self.data_len());
         let max = if id == id::SSID { SSID_LEN_MAX } else { usize::from(u8::MAX) };
@@ -272,23 +271,23 @@ impl<'a> Repr<'a> {
     }
 }
 
-/// Traffic Indication Map (9.4.2.5): for whom the access point holds traffic.
+/// Traffic Indication Map (9.4.2.5): the stations for which the access point holds traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tim<'a> {
-    /// Beacons until the next DTIM; 0: this one.
+    /// Beacons until the next DTIM; 0 in a beacon with a DTIM.
     pub dtim_count: u8,
-    /// Beacons from DTIM to DTIM; not 0.
+    /// Number of beacons from one DTIM to the next; not 0.
     pub dtim_period: u8,
-    /// Group-addressed frames follow (the bit of AID 0).
+    /// Whether group-addressed frames follow (the bit of AID 0).
     pub group_traffic: bool,
-    /// Pairs of octets that were left out in front of the bitmap, 0 to 127.
+    /// Number of pairs of octets omitted before the bitmap, 0 to 127.
     pub bitmap_offset: u8,
     /// The partial virtual bitmap, 1 to 251 bytes.
     pub bitmap: &'a [u8],
 }
 
 impl<'a> Tim<'a> {
-    /// There is traffic for the station with this AID, 1 to 2 007.
+    /// Whether there is traffic for the station with this AID, 1 to 2 007.
     pub fn has_traffic_for(&self, aid: u16) -> bool {
         let octet = usize::from(aid / 8).checked_sub(usize::from(self.bitmap_offset) * 2);
         octet
@@ -319,10 +318,10 @@ impl<'a> Tim<'a> {
 pub struct HtCapabilities {
     /// HT Capability Information.
     pub information: u16,
-    /// A-MPDU Parameters: bits 0 and 1 give the longest A-MPDU as
-    /// 2^(13 + n) - 1 bytes, bits 2 to 4 the minimum MPDU start spacing.
+    /// A-MPDU Parameters: bits 0 and 1 give the longest A-MPDU as 2^(13 + n) - 1 bytes, bits 2 to 4
+    /// the minimum MPDU start spacing.
     pub ampdu_parameters: u8,
-    /// Supported MCS Set, bit n: MCS n.
+    /// Supported MCS Set: bit n for MCS n.
     pub mcs_set: [u8; 16],
     /// HT Extended Capabilities.
     pub extended: u16,
@@ -333,13 +332,13 @@ pub struct HtCapabilities {
 }
 
 impl HtCapabilities {
-    /// HT Capability Information, bit 1: 40 MHz too.
+    /// HT Capability Information, bit 1: 40 MHz is supported.
     pub const WIDTH_40_MHZ: u16 = 1 << 1;
-    /// Bit 5: short guard interval at 20 MHz.
+    /// HT Capability Information, bit 5: short guard interval at 20 MHz.
     pub const SHORT_GUARD_INTERVAL_20_MHZ: u16 = 1 << 5;
-    /// Bit 6: short guard interval at 40 MHz.
+    /// HT Capability Information, bit 6: short guard interval at 40 MHz.
     pub const SHORT_GUARD_INTERVAL_40_MHZ: u16 = 1 << 6;
-    /// Bit 11: A-MSDUs up to 7 935 bytes instead of 3 839.
+    /// HT Capability Information, bit 11: A-MSDUs up to 7 935 bytes instead of 3 839.
     pub const AMSDU_7935: u16 = 1 << 11;
 
     const LEN: usize = 26;
@@ -360,9 +359,9 @@ impl HtCapabilities {
 pub mod id {
     /// Element ID of the SSID.
     pub const SSID: u8 = 0;
-    /// Supported Rates and BSS Membership Selectors.
+    /// Element ID of Supported Rates and BSS Membership Selectors.
     pub const SUPPORTED_RATES: u8 = 1;
-    /// DSSS Parameter Set.
+    /// Element ID of the DSSS Parameter Set.
     pub const DSSS_PARAMETER_SET: u8 = 3;
     /// Element ID of the TIM.
     pub const TIM: u8 = 5;
@@ -370,47 +369,47 @@ pub mod id {
     pub const HT_CAPABILITIES: u8 = 45;
     /// Element ID of RSN.
     pub const RSN: u8 = 48;
-    /// Extended Supported Rates and BSS Membership Selectors.
+    /// Element ID of Extended Supported Rates and BSS Membership Selectors.
     pub const EXTENDED_SUPPORTED_RATES: u8 = 50;
     /// Element ID of HT Operation.
     pub const HT_OPERATION: u8 = 61;
-    /// ADDBA Extension.
+    /// Element ID of the ADDBA Extension.
     pub const ADDBA_EXTENSION: u8 = 159;
     /// Element ID of VHT Capabilities.
     pub const VHT_CAPABILITIES: u8 = 191;
     /// Element ID of VHT Operation.
     pub const VHT_OPERATION: u8 = 192;
-    /// Vendor Specific: an OUI first.
+    /// Element ID of Vendor Specific, which begins with an OUI.
     pub const VENDOR_SPECIFIC: u8 = 221;
-    /// The Element ID Extension follows.
+    /// Element ID before an Element ID Extension.
     pub const EXTENSION: u8 = 255;
 }
 
 /// Element ID Extensions (IEEE 802.11ax-2021 and 802.11be-2024, table 9-92).
 pub mod extension {
-    /// FILS Session (IEEE 802.11-2020, 9.4.2.179).
+    /// Extension number of FILS Session (IEEE 802.11-2020, 9.4.2.179).
     pub const FILS_SESSION: u8 = 4;
-    /// HE Capabilities.
+    /// Extension number of HE Capabilities.
     pub const HE_CAPABILITIES: u8 = 35;
-    /// HE Operation.
+    /// Extension number of HE Operation.
     pub const HE_OPERATION: u8 = 36;
-    /// HE 6 GHz Band Capabilities.
+    /// Extension number of HE 6 GHz Band Capabilities.
     pub const HE_6_GHZ_BAND_CAPABILITIES: u8 = 59;
-    /// EHT Operation.
+    /// Extension number of EHT Operation.
     pub const EHT_OPERATION: u8 = 106;
-    /// Multi-Link.
+    /// Extension number of Multi-Link.
     pub const MULTI_LINK: u8 = 107;
-    /// EHT Capabilities.
+    /// Extension number of EHT Capabilities.
     pub const EHT_CAPABILITIES: u8 = 108;
 }
 
 const LAYER: &str = "element";
-/// ID and length.
+/// Length of ID and length.
 const HEADER_LEN: usize = 2;
 /// Longest SSID in octets (9.4.2.2).
 const SSID_LEN_MAX: usize = 32;
 
-/// The field's name in an error.
+/// Name of the field in an error.
 const fn name(id: u8) -> &'static str {
     match id {
         id::SSID => "SSID",

@@ -1,54 +1,54 @@
-//! What can be wrong with bytes, and where: layer, field, offset, reason.
+//! Errors in bytes: layer, field, offset, reason.
 //!
-//! Offsets count from the start of the buffer handed to the outermost parser
-//! (the MPDU, the radiotap header, the A-MPDU), never beyond its end.
+//! Offsets count from the start of the buffer given to the outermost parser (the MPDU, the radiotap
+//! header, the A-MPDU), and never exceed its end.
 
 use core::fmt;
 
-/// Bytes that are not what they claim to be.
+/// An error in bytes that do not follow their format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{layer}: {field} at offset {offset}: {reason}")]
 pub struct Error {
     /// The format, such as "block ack" or "radiotap".
     pub layer: &'static str,
-    /// The field in it.
+    /// The field in that format.
     pub field: &'static str,
-    /// Where the field begins, in bytes from the start of the buffer.
+    /// Offset of the field, in bytes from the start of the buffer.
     pub offset: usize,
-    /// What is wrong.
+    /// Reason of the error.
     pub reason: Reason,
 }
 
 impl Error {
-    /// The same error in a buffer in which this one begins at `start`.
+    /// Returns the same error relative to a buffer that contains this one from `start` on.
     #[must_use]
     pub const fn shifted(self, start: usize) -> Self {
         Self { offset: self.offset + start, ..self }
     }
 }
 
-/// What is wrong with a field.
+/// Reason why a field is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The buffer ends inside the field.
     Short {
-        /// Bytes that the field takes.
+        /// Number of bytes that the field requires.
         needs: usize,
-        /// Bytes that there are.
+        /// Number of bytes left.
         left: usize,
     },
-    /// The field is longer than its format allows.
+    /// The field is longer than its format permits.
     Long {
-        /// Bytes that came.
+        /// Length of the field in bytes.
         length: usize,
-        /// Bytes that are allowed.
+        /// Longest permitted length in bytes.
         max: usize,
     },
-    /// A value that this format does not have.
+    /// The format does not have the value.
     Value {
         /// The value that was found.
         found: u32,
-        /// What would have been right.
+        /// Values that the format permits.
         allowed: &'static str,
     },
 }

@@ -4,17 +4,17 @@
 use alloc::vec::Vec;
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 
-/// Length in bytes.
+/// Length of the FCS in bytes.
 pub const LEN: usize = 4;
 
 static CRC: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC);
 
-/// The FCS of a header and body; on the wire it is little-endian.
+/// Returns the FCS of a header and body; on the wire it is little-endian.
 pub fn compute(header_and_body: &[u8]) -> u32 {
     CRC.checksum(header_and_body)
 }
 
-/// Appends the FCS of everything from `start` on.
+/// Appends the FCS of all bytes from `start` on.
 pub(super) fn append(mpdu: &mut Vec<u8>, start: usize) {
     let fcs = compute(mpdu.get(start..).unwrap_or_default());
     mpdu.extend_from_slice(&fcs.to_le_bytes());

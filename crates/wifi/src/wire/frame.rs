@@ -1,5 +1,5 @@
-//! Whole MPDUs (IEEE 802.11-2020, 9.2 and 9.3): the frame as a [`Repr`], read from a
-//! [`View`], and [`Repr::to_mpdu`] for writing one with its FCS. Lengths are in bytes.
+//! Whole MPDUs (IEEE 802.11-2020, 9.2 and 9.3): the frame as a [`Repr`], read from a [`View`];
+//! [`Repr::to_mpdu`] writes it with its FCS. Lengths are in bytes.
 
 pub use super::view::{Layout, View};
 
@@ -13,13 +13,13 @@ pub enum Repr<'a> {
     Data(data::Repr<'a>),
     /// A management frame (9.3.3).
     Management(management::Repr<'a>),
-    /// The control frames that are named in [`Kind`](super::Kind).
+    /// A control frame of the types in [`Kind`](super::Kind).
     Control(control::Repr<'a>),
     /// A frame of any other type, unread.
     Other {
-        /// Its Frame Control field.
+        /// Frame Control of the frame.
         frame_control: FrameControl,
-        /// Everything behind it but the FCS.
+        /// Bytes after Frame Control, without the FCS.
         rest: &'a [u8],
     },
 }
@@ -28,7 +28,7 @@ impl<'a> Repr<'a> {
     /// Reads a frame to its last known field.
     ///
     /// # Errors
-    /// A body too short for its fields, or an element that runs over the end;
+    /// Returns an error for a body too short for its fields, or an element that exceeds the end;
     /// the offset counts from the start of the MPDU.
     pub fn parse(view: &View<'a>) -> Result<Self, Error> {
         if let Some(data) = data::Repr::parse(view) {
@@ -77,7 +77,7 @@ impl<'a> Repr<'a> {
         fcs::append(out, start);
     }
 
-    /// The frame with its FCS.
+    /// Returns the frame with its FCS.
     pub fn to_mpdu(&self) -> Vec<u8> {
         let mut mpdu = Vec::new();
         self.emit_mpdu(&mut mpdu);

@@ -1,9 +1,9 @@
 //! The Frame Control field (IEEE 802.11-2020, 9.2.4.1): type, subtype and flags.
 //!
-//! Type and subtype are one [`Kind`]; kinds that lasthop does not name survive
-//! as [`Kind::Other`]. Protocol version 0 only.
+//! Type and subtype form one [`Kind`]; kinds that have no name here survive as [`Kind::Other`].
+//! Only protocol version 0 is supported.
 
-/// What kind of frame: type and subtype (table 9-1).
+/// Kind of a frame: type and subtype (table 9-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Association Request (9.3.3.5).
@@ -18,19 +18,19 @@ pub enum Kind {
     ProbeRequest,
     /// Probe Response (9.3.3.10).
     ProbeResponse,
-    /// Beacon (9.3.3.2).
+    /// Beacon of an access point (9.3.3.2).
     Beacon,
-    /// Disassociation (9.3.3.4).
+    /// Disassociation frame (9.3.3.4).
     Disassociation,
-    /// Authentication (9.3.3.11).
+    /// Authentication frame (9.3.3.11).
     Authentication,
-    /// Deauthentication (9.3.3.12).
+    /// Deauthentication frame (9.3.3.12).
     Deauthentication,
-    /// Action (9.3.3.13).
+    /// Action frame (9.3.3.13).
     Action,
     /// Action No Ack.
     ActionNoAck,
-    /// Trigger: asks several stations to send at once (9.3.1.22).
+    /// Trigger, which asks several stations to send at once (9.3.1.22).
     Trigger,
     /// Beamforming Report Poll (9.3.1.20).
     BeamformingReportPoll,
@@ -42,15 +42,15 @@ pub enum Kind {
     BlockAckRequest,
     /// Block Ack (9.3.1.8).
     BlockAck,
-    /// PS-Poll (9.3.1.5).
+    /// PS-Poll of a station (9.3.1.5).
     PsPoll,
     /// Request to send.
     Rts,
     /// Clear to send.
     Cts,
-    /// Ack (9.3.1.4).
+    /// Ack of a frame (9.3.1.4).
     Ack,
-    /// CF-End: a TXOP or contention-free period ends (9.3.1.6).
+    /// CF-End, at the end of a TXOP or contention-free period (9.3.1.6).
     CfEnd,
     /// CF-End with CF-Ack (9.3.1.6 in editions up to 2016).
     CfEndAck,
@@ -79,7 +79,7 @@ impl Kind {
     /// Type 2: data frames.
     pub const DATA: u8 = 2;
 
-    /// Of a type (two bits) and a subtype (four bits); higher bits are ignored.
+    /// Returns the kind of a type (two bits) and a subtype (four bits); higher bits are ignored.
     pub const fn from_type_subtype(kind: u8, subtype: u8) -> Self {
         match (kind & 3, subtype & 15) {
             (0, 0) => Self::AssociationRequest,
@@ -149,7 +149,7 @@ impl Kind {
         }
     }
 
-    /// Of type Management.
+    /// Whether the frame is of type Management.
     #[inline]
     pub const fn is_management(self) -> bool {
         match self {
@@ -170,7 +170,7 @@ impl Kind {
         }
     }
 
-    /// Of type Control.
+    /// Whether the frame is of type Control.
     #[inline]
     pub const fn is_control(self) -> bool {
         match self {
@@ -179,7 +179,7 @@ impl Kind {
         }
     }
 
-    /// Of type Data, Null frames included.
+    /// Whether the frame is of type Data, Null frames included.
     #[inline]
     pub const fn is_data(self) -> bool {
         match self {
@@ -189,7 +189,7 @@ impl Kind {
         }
     }
 
-    /// A data frame with a QoS Control field (bit 3 of the subtype).
+    /// Whether this is a data frame with a QoS Control field (bit 3 of the subtype).
     #[inline]
     pub const fn has_qos_control(self) -> bool {
         match self {
@@ -199,7 +199,7 @@ impl Kind {
         }
     }
 
-    /// The layer's name in an [`Error`](super::Error).
+    /// Name of the layer in an [`Error`](super::Error).
     pub const fn name(self) -> &'static str {
         match self {
             Self::AssociationRequest => "association request",
@@ -238,19 +238,19 @@ impl Kind {
     }
 }
 
-/// The flags that any frame may carry, as far as they do not follow from the
-/// rest of the frame (the DS bits and +HTC do).
+/// Flags that any frame may carry, except those that follow from the rest of the frame (the DS bits
+/// and +HTC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Flags {
-    /// Another fragment of this MSDU follows.
+    /// Whether another fragment of this MSDU follows.
     pub more_fragments: bool,
-    /// The Retry bit: the frame was sent before.
+    /// Retry bit: whether the frame was sent before.
     pub retry: bool,
-    /// The sender will be in power save mode after this exchange.
+    /// Power Management bit: whether the sender is in power save mode after this exchange.
     pub power_management: bool,
-    /// The access point holds more for this station.
+    /// More Data bit: whether the access point holds more frames for this station.
     pub more_data: bool,
-    /// The body is encrypted.
+    /// Whether the body is encrypted.
     pub protected: bool,
 }
 
@@ -259,24 +259,24 @@ pub struct Flags {
 pub struct FrameControl {
     /// Type and subtype.
     pub kind: Kind,
-    /// To the distribution system.
+    /// To DS bit: whether the frame goes to the distribution system.
     pub to_ds: bool,
-    /// From the distribution system.
+    /// From DS bit: whether the frame comes from the distribution system.
     pub from_ds: bool,
     /// The flags of any frame.
     pub flags: Flags,
-    /// +HTC in QoS data and management frames: an HT Control field is there.
+    /// +HTC bit of QoS data and management frames: whether an HT Control field is present.
     pub htc: bool,
 }
 
 impl FrameControl {
-    /// A frame control field with neither DS bit nor +HTC.
+    /// Returns a field with neither DS bit nor +HTC.
     pub const fn new(kind: Kind, flags: Flags) -> Self {
         Self { kind, to_ds: false, from_ds: false, flags, htc: false }
     }
 
-    /// Of the two octets as a little-endian number. The protocol version (bits
-    /// 0 and 1) is not looked at: [`frame::View`](super::frame::View) does.
+    /// Returns the field of the two octets as a little-endian number. The protocol version (bits 0
+    /// and 1) is ignored; [`frame::View`](super::frame::View) checks it.
     #[inline]
     pub const fn from_bits(bits: u16) -> Self {
         Self {

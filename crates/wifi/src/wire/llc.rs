@@ -1,6 +1,5 @@
-//! The LLC and SNAP headers in front of every MSDU's payload (IEEE
-//! 802.11-2020, 5.1.4; IEEE 802; RFC 1042): AA AA 03, OUI, EtherType. Other
-//! LLC formats are not read.
+//! The LLC and SNAP headers in front of every MSDU's payload (IEEE 802.11-2020, 5.1.4; IEEE 802;
+//! RFC 1042): AA AA 03, OUI, EtherType. Other LLC formats are not supported.
 
 use super::reader::Reader;
 use super::{Error, Reason};
@@ -15,9 +14,9 @@ const SNAP: [u8; 3] = [0xaa, 0xaa, 0x03];
 /// An LLC/SNAP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// Who assigned the type.
+    /// OUI of the organisation that assigned the type.
     pub oui: [u8; 3],
-    /// EtherType under the OUI of RFC 1042.
+    /// EtherType, if the OUI is that of RFC 1042.
     pub ethertype: u16,
 }
 
@@ -27,15 +26,15 @@ impl Repr {
     /// The OUI of IEEE 802.1H, for AppleTalk ARP and IPX.
     pub const BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
 
-    /// The header of an EtherType under RFC 1042.
+    /// Returns the header of an EtherType under RFC 1042.
     pub const fn new(ethertype: u16) -> Self {
         Self { oui: Self::RFC1042, ethertype }
     }
 
-    /// Splits an MSDU in header and payload.
+    /// Splits an MSDU into header and payload.
     ///
     /// # Errors
-    /// Fewer than [`LEN`] bytes, or not SNAP.
+    /// Returns an error for fewer than [`LEN`] bytes, or another format than SNAP.
     pub fn parse(msdu: &[u8]) -> Result<(Self, &[u8]), Error> {
         let mut reader = Reader::new("LLC", msdu);
         let llc: [u8; 3] = reader.array("header")?;
@@ -54,7 +53,7 @@ impl Repr {
         out.extend_from_slice(&self.to_bytes());
     }
 
-    /// The header.
+    /// Returns the bytes of the header.
     pub const fn to_bytes(&self) -> [u8; LEN] {
         let ([dsap, ssap, control], oui) = (SNAP, self.oui);
         let [high, low] = self.ethertype.to_be_bytes();

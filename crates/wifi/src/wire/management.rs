@@ -1,6 +1,6 @@
-//! Management frames (IEEE 802.11-2020, 9.3.3): header, and the bodies of
-//! Beacon, Probe Request, Probe Response and Action. Association bodies are
-//! checked but keep their bytes; so do all others, and encrypted ones, unchecked.
+//! Management frames (IEEE 802.11-2020, 9.3.3): header, and the bodies of Beacon, Probe Request,
+//! Probe Response and Action. Association bodies are checked but keep their bytes. All other
+//! bodies, and encrypted ones, keep their bytes unchecked.
 
 use super::elements::Elements;
 use super::reader::Reader;
@@ -12,13 +12,13 @@ use lasthop_units::MacAddr;
 /// A management frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr<'a> {
-    /// Retry, power management and the like.
+    /// Flags of Frame Control: retry, power management and others.
     pub flags: Flags,
     /// Duration field in microseconds.
     pub duration_us: u16,
-    /// RA, which is DA.
+    /// RA, which equals DA.
     pub receiver: MacAddr,
-    /// TA, which is SA.
+    /// TA, which equals SA.
     pub transmitter: MacAddr,
     /// BSSID: the address of the access point.
     pub bssid: MacAddr,
@@ -26,26 +26,26 @@ pub struct Repr<'a> {
     pub sequence_control: SequenceControl,
     /// The HT Control field, if the Order bit is set (+HTC).
     pub ht_control: Option<u32>,
-    /// The body, which says what it is.
+    /// Body of the frame, which determines the subtype.
     pub body: Body<'a>,
 }
 
 /// The body of a management frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// Beacon (9.3.3.2).
+    /// Beacon of an access point (9.3.3.2).
     Beacon(Beacon<'a>),
-    /// Probe Request (9.3.3.9): its elements.
+    /// Elements of a Probe Request (9.3.3.9).
     ProbeRequest(Elements<'a>),
-    /// Probe Response: fields of a Beacon.
+    /// Probe Response, which has the fields of a Beacon.
     ProbeResponse(Beacon<'a>),
-    /// Action (9.3.3.13).
+    /// Action frame (9.3.3.13).
     Action(action::Repr<'a>),
-    /// Any other, or encrypted.
+    /// Any other body, or an encrypted one.
     Other {
         /// The management subtype, 0 to 15.
         subtype: u8,
-        /// The body as it is.
+        /// Bytes of the body.
         bytes: &'a [u8],
     },
 }
@@ -59,18 +59,18 @@ pub struct Beacon<'a> {
     pub interval_tu: u16,
     /// Capability Information (9.4.1.4).
     pub capabilities: u16,
-    /// SSID and what follows.
+    /// SSID and further elements.
     pub elements: Elements<'a>,
 }
 
 impl<'a> Beacon<'a> {
-    /// Capability Information, bit 0: an access point sends it.
+    /// Capability Information, bit 0: set by access points.
     pub const ESS: u16 = 1 << 0;
-    /// Bit 4: encryption is required.
+    /// Capability Information, bit 4: encryption is required.
     pub const PRIVACY: u16 = 1 << 4;
-    /// Bit 5: DSSS short preambles are allowed.
+    /// Capability Information, bit 5: DSSS short preambles are permitted.
     pub const SHORT_PREAMBLE: u16 = 1 << 5;
-    /// Bit 10: short slots are used.
+    /// Capability Information, bit 10: short slots are used.
     pub const SHORT_SLOT_TIME: u16 = 1 << 10;
 
     /// Length of the fixed fields.
@@ -94,7 +94,7 @@ impl<'a> Beacon<'a> {
 }
 
 impl<'a> Repr<'a> {
-    /// Of a view of a management frame.
+    /// Parses a view of a management frame.
     pub(super) fn parse(view: &View<'a>) -> Result<Self, Error> {
         let frame_control = view.frame_control();
         let kind = frame_control.kind;
@@ -131,7 +131,7 @@ impl<'a> Repr<'a> {
         })
     }
 
-    /// Type and subtype.
+    /// Type and subtype of the frame.
     pub const fn kind(&self) -> Kind {
         match self.body {
             Body::Beacon(_) => Kind::Beacon,
@@ -182,7 +182,7 @@ fn other<'a>(kind: Kind, reader: &mut Reader<'a>) -> Body<'a> {
     Body::Other { subtype: kind.type_subtype().1, bytes: reader.rest() }
 }
 
-/// Association and reassociation: bytes, but of whole elements.
+/// Parses association and reassociation: bytes that are complete elements.
 fn association<'a>(kind: Kind, reader: &mut Reader<'a>) -> Result<Body<'a>, Error> {
     let body = other(kind, &mut { *reader });
     reader.take("capability information", 2)?;

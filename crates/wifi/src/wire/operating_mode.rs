@@ -9,7 +9,7 @@ use crate::phy::ChannelWidth;
 /// Category and action of an Operating Mode Notification (tables 9-51 and 9-427).
 pub const NOTIFICATION: [u8; 2] = [21, 2];
 
-/// The Operating Mode field. It says what the station receives, not what it sends.
+/// Returns the Operating Mode field. The field has the mode of reception, not of transmission.
 pub const fn field(mode: OperatingMode) -> u8 {
     let width = match mode.width {
         ChannelWidth::Mhz20 => 0,
@@ -21,7 +21,7 @@ pub const fn field(mode: OperatingMode) -> u8 {
     width | (mode.receive_streams.saturating_sub(1) & 7) << 4
 }
 
-/// An HT Control field with an OM Control subfield and nothing else.
+/// Returns an HT Control field with only an OM Control subfield.
 pub const fn control(mode: OperatingMode) -> u32 {
     let width = match mode.width {
         ChannelWidth::Mhz20 => 0,
@@ -44,7 +44,7 @@ const OPERATING_MODE: u32 = 1;
 mod tests {
     use super::*;
 
-    /// By hand, from the figures of the clauses: bits from the lowest.
+    /// The bits of the clauses' figures, from the lowest.
     #[test]
     fn bits_by_hand() {
         let mode = |width, receive_streams, transmit_streams, uplink_ofdma| OperatingMode {

@@ -6,12 +6,12 @@
 pub struct QosControl {
     /// Traffic identifier, 0 to 15.
     pub tid: u8,
-    /// End of service period (bit 4): from an access point; a station's queue
-    /// size follows in `upper`.
+    /// End of service period (bit 4), from an access point; in a station's frame the queue size
+    /// follows in `upper`.
     pub end_of_service_period: bool,
-    /// How it is to be acknowledged.
+    /// Kind of acknowledgement.
     pub ack_policy: AckPolicy,
-    /// The body is an A-MSDU.
+    /// Whether the body is an A-MSDU.
     pub amsdu_present: bool,
     /// Bits 8 to 15.
     pub upper: u8,
@@ -20,19 +20,19 @@ pub struct QosControl {
 /// The Ack Policy subfield (table 9-13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum AckPolicy {
-    /// Ack, or Block Ack right after an A-MPDU.
+    /// Ack, or Block Ack directly after an A-MPDU.
     #[default]
     Normal,
-    /// No acknowledgement is wanted.
+    /// No acknowledgement is sent.
     NoAck,
-    /// None explicitly, or PSMP Ack.
+    /// No explicit acknowledgement, or PSMP Ack.
     NoExplicitAck,
-    /// Wait for a Block Ack Request.
+    /// Block Ack after a Block Ack Request.
     BlockAck,
 }
 
 impl QosControl {
-    /// Of the two octets as a little-endian number.
+    /// Returns the field of the two octets as a little-endian number.
     #[inline]
     pub const fn from_bits(bits: u16) -> Self {
         Self {

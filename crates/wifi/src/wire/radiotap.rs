@@ -1,12 +1,11 @@
-//! Radiotap headers (radiotap.org): what the receiver, or the sender, knew
-//! about a frame that its bytes do not say.
+//! Radiotap headers (radiotap.org): the receiver's, or the sender's, knowledge of a frame beyond
+//! its bytes.
 //!
-//! [`View`] walks the fields of any header: several presence words, resets of
-//! the radiotap namespace, vendor namespaces (skipped by their length), the
-//! alignment of each field from the start of the header, TLVs behind them. [`Repr`]
-//! holds the values of the fields that lasthop knows; written back, it is one presence
-//! word in the radiotap namespace. A field of unknown size ends the walk, what
-//! was read before it stays. Not read: S1G, vendors' TLVs.
+//! [`View`] iterates over the fields of any header: several presence words, resets of the radiotap
+//! namespace, vendor namespaces (skipped by their length), the alignment of each field from the
+//! start of the header, and TLVs after them. [`Repr`] holds the values of the known fields; it is
+//! written with one presence word in the radiotap namespace. A field of unknown size ends the
+//! iteration; the fields before it stay valid. Not read: S1G, vendors' TLVs.
 
 mod bitrate;
 mod eht;
@@ -31,7 +30,7 @@ pub mod bit {
     pub const TSFT: u8 = 0;
     /// Flags: short preamble, FCS, padding, bad FCS.
     pub const FLAGS: u8 = 1;
-    /// Rate in units of 500 kb/s, of frames that are not HT.
+    /// Rate in units of 500 kb/s, for frames before HT.
     pub const RATE: u8 = 2;
     /// Channel: frequency in MHz and its flags.
     pub const CHANNEL: u8 = 3;
@@ -43,7 +42,7 @@ pub mod bit {
     pub const ANTENNA: u8 = 11;
     /// RX flags: whether the PLCP check failed.
     pub const RX_FLAGS: u8 = 14;
-    /// XChannel: as Channel, with more flags.
+    /// XChannel: like Channel, with more flags.
     pub const XCHANNEL: u8 = 18;
     /// MCS: rate of an HT frame.
     pub const MCS: u8 = 19;
@@ -55,25 +54,25 @@ pub mod bit {
     pub const TIMESTAMP: u8 = 22;
     /// HE: rate of an HE frame.
     pub const HE: u8 = 23;
-    /// HE-MU: what the users of an HE MU PPDU have in common.
+    /// HE-MU: properties that the users of an HE MU PPDU share.
     pub const HE_MU: u8 = 24;
     /// HE-MU-other-user: the user field of another station.
     pub const HE_MU_OTHER_USER: u8 = 25;
-    /// 0-length-PSDU: no frame is behind the header.
+    /// 0-length-PSDU: no frame follows the header.
     pub const ZERO_LENGTH_PSDU: u8 = 26;
     /// L-SIG: the legacy part of an OFDM preamble.
     pub const L_SIG: u8 = 27;
-    /// TLVs fill the rest of the header.
+    /// TLV: TLVs fill the rest of the header.
     pub const TLV: u8 = 28;
-    /// The next presence word is of the radiotap namespace, from bit 0 again.
+    /// Radiotap namespace: the next presence word is of the radiotap namespace, from bit 0 again.
     pub const RADIOTAP_NAMESPACE: u8 = 29;
-    /// The next presence word is of a vendor's namespace.
+    /// Vendor namespace: the next presence word is of a vendor's namespace.
     pub const VENDOR_NAMESPACE: u8 = 30;
-    /// Another presence word follows.
+    /// Extended: another presence word follows.
     pub const EXTENDED: u8 = 31;
 }
 
-/// Types of TLVs; those of presence bits may be TLVs, too.
+/// Types of TLVs; presence bits may be types, too.
 pub mod tlv {
     /// S1G: rate of a frame below 1 GHz.
     pub const S1G: u16 = 32;
@@ -83,15 +82,15 @@ pub mod tlv {
     pub const EHT: u16 = 34;
 }
 
-/// A radiotap header as values. Where a header gives a field more than once
-/// (for each antenna), the first counts.
+/// A radiotap header as values. If a header repeats a field (for each antenna), the first one
+/// counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Repr {
-    /// The MAC's clock in microseconds when the first bit of the MPDU arrived.
+    /// Clock of the MAC, in microseconds, at the arrival of the MPDU's first bit.
     pub tsft_us: Option<u64>,
     /// Properties of the frame.
     pub flags: Option<Flags>,
-    /// Data rate in 500 kb/s; not for HT and later.
+    /// Data rate in 500 kb/s, for frames before HT.
     pub rate_500kbps: Option<u8>,
     /// Frequency and modulation.
     pub channel: Option<Channel>,
@@ -99,27 +98,27 @@ pub struct Repr {
     pub antenna_signal_dbm: Option<i8>,
     /// Noise at the antenna in dBm.
     pub antenna_noise_dbm: Option<i8>,
-    /// Which antenna, from 0.
+    /// Index of the antenna, from 0.
     pub antenna: Option<u8>,
-    /// RX flags, bit 1: the PLCP's CRC failed.
+    /// RX flags; bit 1 marks a wrong CRC of the PLCP.
     pub rx_flags: Option<u16>,
     /// Frequency and modulation, HT included.
     pub xchannel: Option<XChannel>,
     /// Rate of an HT frame.
     pub mcs: Option<Mcs>,
-    /// The frame was in an A-MPDU.
+    /// Position of the frame in its A-MPDU.
     pub ampdu_status: Option<AmpduStatus>,
     /// Rate of a VHT frame.
     pub vht: Option<Vht>,
-    /// A finer or other clock.
+    /// Reading of a clock with its unit and accuracy.
     pub timestamp: Option<Timestamp>,
     /// Rate of an HE frame.
     pub he: Option<He>,
-    /// Of an HE MU PPDU, what its users have in common.
+    /// Properties that the users of an HE MU PPDU share.
     pub he_mu: Option<HeMu>,
-    /// Of an HE MU PPDU, the user field of another station.
+    /// User field of another station in an HE MU PPDU.
     pub he_mu_other_user: Option<HeMuOtherUser>,
-    /// There is no frame.
+    /// Reason why no frame follows.
     pub zero_length_psdu: Option<ZeroLengthPsdu>,
     /// The legacy part of an OFDM preamble.
     pub l_sig: Option<LSig>,

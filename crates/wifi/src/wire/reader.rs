@@ -1,5 +1,5 @@
-//! A cursor over bytes that turns "not enough of them" into an [`Error`].
-//! Little-endian, as IEEE 802.11 and radiotap are.
+//! A cursor over bytes that turns a lack of bytes into an [`Error`]. Numbers are little-endian, as
+//! in IEEE 802.11 and radiotap.
 
 use super::{Error, Reason};
 use lasthop_units::MacAddr;
@@ -16,7 +16,7 @@ impl<'a> Reader<'a> {
         Self { layer, bytes, position: 0 }
     }
 
-    /// A reader that begins at `position`; behind the end, nothing is left.
+    /// Returns a reader that begins at `position`; after the end, no byte is left.
     pub(super) const fn at(layer: &'static str, bytes: &'a [u8], position: usize) -> Self {
         Self { layer, bytes, position }
     }
@@ -72,14 +72,14 @@ impl<'a> Reader<'a> {
         self.array(field).map(MacAddr)
     }
 
-    /// Everything that is left.
+    /// Returns all bytes that are left.
     pub(super) fn rest(&mut self) -> &'a [u8] {
         let rest = self.bytes.get(self.position..).unwrap_or_default();
         self.position = self.bytes.len();
         rest
     }
 
-    /// An error about the field at `offset`, whose value makes no sense.
+    /// Returns an error about the field at `offset`, whose value is invalid.
     pub(super) const fn value(
         &self,
         field: &'static str,

@@ -14,7 +14,7 @@ pub struct SequenceControl {
 }
 
 impl SequenceControl {
-    /// The field of an unfragmented frame.
+    /// Returns the field of an unfragmented frame.
     pub const fn new(sequence: SeqNo12) -> Self {
         Self { sequence, fragment: 0 }
     }

@@ -1,5 +1,5 @@
-//! Tests of the whole module: layouts written out by hand from the standard,
-//! values there and back, arbitrary and truncated bytes.
+//! Tests of the whole module: layouts written by hand from the standard, round trips of values,
+//! arbitrary and truncated bytes.
 
 use super::frame::{Layout, Repr, View};
 use super::{action, ampdu, amsdu, control, data, elements, llc, management, radiotap, *};
@@ -25,7 +25,7 @@ fn parse(mpdu: &[u8]) -> Result<Repr<'_>, Error> {
     Repr::parse(&View::new(mpdu, BARE)?)
 }
 
-/// Of the longest Block Ack.
+/// Bitmap of the longest Block Ack.
 const BITMAP: [u8; 128] = [0xa7; 128];
 
 /// One frame of each kind and shape.
@@ -192,13 +192,13 @@ fn every_kind<'a>(flags: Flags, n: u16, wide: u64, body: &'a [u8]) -> Vec<Repr<'
     frames
 }
 
-/// Per AID TID Info: an Ack, a bitmap of 8 octets, one of 4, a station without AID.
+/// Per AID TID Info fields: an Ack, a bitmap of 8 octets, one of 4, a station without AID.
 const MULTI_STA: &[u8] = &[
     0x01, 0x08, 0x02, 0x50, 0x30, 0x12, 1, 2, 3, 4, 5, 6, 7, 8, 0x03, 0x00, 0x36, 0x12, 1, 2, 3, 4,
     0xfd, 0xf7, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3,
 ];
 
-/// SSID "net", rates, DSSS channel 6, TIM, a vendor's.
+/// Elements: SSID "net", rates, DSSS channel 6, TIM, a vendor's.
 const ELEMENTS: &[u8] = &[
     0, 3, b'n', b'e', b't', 1, 2, 0x82, 0x84, 3, 1, 6, 5, 4, 0, 3, 0, 0, 221, 4, 0, 0x50, 0xf2, 9,
 ];
@@ -308,7 +308,7 @@ fn some_radiotap() -> impl Strategy<Value = radiotap::Repr> {
     })
 }
 
-/// Everything that reads; an error must point into the buffer.
+/// Runs all parsers; an error must point into the buffer.
 fn read_all(bytes: &[u8]) -> Result<(), TestCaseError> {
     let inside = |error: Error| -> Result<(), TestCaseError> {
         prop_assert!(error.offset <= bytes.len(), "{error} in {} bytes", bytes.len());
@@ -549,7 +549,7 @@ fn bits_of(octet: u8) -> [u8; 8] {
     core::array::from_fn(|bit| octet >> bit & 1)
 }
 
-/// The CRC of 19.3.9.4.4 as the shift register it is drawn as; c7 is sent first.
+/// The CRC of 19.3.9.4.4 as the shift register of its figure; c7 is sent first.
 fn crc8(bits: &[u8]) -> u8 {
     let register = bits.iter().fold(0xffu8, |register, bit| {
         let feedback = register >> 7 ^ bit;
@@ -776,7 +776,7 @@ fn radiotap_namespaces() {
     assert_eq!(error.to_string(), "radiotap: vendor namespace at offset 24: needs 8 bytes, 7 left");
 }
 
-/// A field that nobody has defined yet: what was before it counts.
+/// At an undefined field the iteration ends; the fields before it count.
 #[test]
 fn radiotap_stops_at_an_unknown_field() {
     // Bit 32: the second word is not of the radiotap namespace again.
@@ -786,7 +786,7 @@ fn radiotap_stops_at_an_unknown_field() {
     assert_eq!(repr, radiotap::Repr { flags: Some(radiotap::Flags(0x10)), ..Default::default() });
 }
 
-/// As mac80211 writes them: TLVs behind the antennas of a second word.
+/// TLVs after the antennas of a second word, as mac80211 writes them.
 #[test]
 fn radiotap_tlvs() {
     // Flags; antenna signal and antenna, TLVs. S1G; padding; U-SIG without its end; a vendor's;

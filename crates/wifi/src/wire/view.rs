@@ -1,22 +1,22 @@
 //! The MAC header of an MPDU as a view of its bytes (IEEE 802.11-2020, 9.2).
 //!
-//! The header's length follows from type, subtype, DS bits and +HTC; Frame
-//! Check Sequence and header padding are known from outside, see [`Layout`].
+//! Type, subtype, DS bits and +HTC determine the header's length; FCS and header padding are known
+//! from outside, see [`Layout`].
 
 use super::reader::Reader;
 use super::{Error, FrameControl, Kind, QosControl, SequenceControl, fcs};
 use lasthop_units::MacAddr;
 
-/// What the bytes of a frame themselves do not tell; radiotap's flags do.
+/// Properties of a frame's bytes that the bytes do not show; radiotap's flags do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Layout {
-    /// The last four bytes are the FCS.
+    /// Whether the last four bytes are the FCS.
     pub fcs: bool,
-    /// The MAC header of data frames is padded to a multiple of four bytes.
+    /// Whether the MAC header of data frames is padded to a multiple of four bytes.
     pub padded: bool,
 }
 
-/// An MPDU as bytes, its MAC header known to be there.
+/// An MPDU as bytes with a complete MAC header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     bytes: &'a [u8],
@@ -27,10 +27,10 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Looks at an MPDU.
+    /// Returns a view of an MPDU.
     ///
     /// # Errors
-    /// A protocol version other than 0, or bytes too few for the MAC header of
+    /// Returns an error for a protocol version other than 0, or too few bytes for the MAC header of
     /// the frame's kind (and its FCS and padding).
     pub fn new(mpdu: &'a [u8], layout: Layout) -> Result<Self, Error> {
         let mut reader = Reader::new("frame", mpdu);
@@ -62,7 +62,7 @@ impl<'a> View<'a> {
         Ok(Self { bytes, frame_control, fcs, header_len, body_start })
     }
 
-    /// The frame without its FCS.
+    /// Bytes of the frame without its FCS.
     #[inline]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
@@ -80,20 +80,19 @@ impl<'a> View<'a> {
         self.frame_control.kind
     }
 
-    /// The Duration/ID field: microseconds, but in a PS-Poll the AID. Extension
-    /// frames have none.
+    /// The Duration/ID field: microseconds, or the AID in a PS-Poll. Extension frames have none.
     #[inline]
     pub fn duration_id(&self) -> Option<u16> {
         self.array(2).map(u16::from_le_bytes)
     }
 
-    /// Address 1: RA.
+    /// Address 1, which is RA.
     #[inline]
     pub fn receiver(&self) -> Option<MacAddr> {
         self.array(4).map(MacAddr)
     }
 
-    /// Address 2: TA; not in Ack and CTS, and in a Control Wrapper the carried frame's.
+    /// Address 2, which is TA; absent in Ack and CTS, and in a Control Wrapper the carried frame's.
     #[inline]
     pub fn transmitter(&self) -> Option<MacAddr> {
         if self.kind() != Kind::ControlWrapper {
@@ -116,7 +115,7 @@ impl<'a> View<'a> {
         if self.has_address_4() { self.array(24).map(MacAddr) } else { None }
     }
 
-    /// DA of data and management frames, RA of an A-MSDU.
+    /// DA of data and management frames; RA of an A-MSDU.
     #[inline]
     pub fn destination(&self) -> Option<MacAddr> {
         match self.kind() {
@@ -126,7 +125,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// SA of data and management frames, TA of an A-MSDU.
+    /// SA of data and management frames; TA of an A-MSDU.
     #[inline]
     pub fn source(&self) -> Option<MacAddr> {
         let frame_control = self.frame_control();
@@ -182,25 +181,25 @@ impl<'a> View<'a> {
         self.header_len
     }
 
-    /// Where the frame body begins.
+    /// Offset of the frame body, in bytes.
     #[inline]
     pub const fn body_start(&self) -> usize {
         self.body_start
     }
 
-    /// The frame body: what follows the MAC header.
+    /// The frame body, after the MAC header.
     #[inline]
     pub fn body(&self) -> &'a [u8] {
         self.bytes.get(self.body_start..).unwrap_or_default()
     }
 
-    /// The FCS, if the layout says that there is one.
+    /// The FCS, if the layout has one.
     #[inline]
     pub const fn fcs(&self) -> Option<u32> {
         self.fcs
     }
 
-    /// The FCS fits the frame; `None` without one.
+    /// Whether the FCS matches the frame; `None` without one.
     pub fn fcs_is_valid(&self) -> Option<bool> {
         self.fcs.map(|fcs| fcs == fcs::compute(self.bytes))
     }
@@ -228,14 +227,14 @@ fn has_ht_control(frame_control: &FrameControl) -> bool {
         || frame_control.htc && (kind.is_management() || kind.has_qos_control())
 }
 
-/// Address 2 is in the header, as far as the kind is known.
+/// Whether address 2 is in the header, as far as the kind is known.
 fn has_transmitter(kind: Kind) -> bool {
     let without =
         matches!(kind, Kind::Ack | Kind::Cts | Kind::ControlWrapper | Kind::Other { kind: 1, .. });
     kind.is_data() || kind.is_management() || kind.is_control() && !without
 }
 
-/// Length of the MAC header in bytes: Frame Control and what [`header_fields`] lists.
+/// Length of the MAC header in bytes: Frame Control and the fields of [`header_fields`].
 fn header_len(frame_control: &FrameControl) -> usize {
     let kind = frame_control.kind;
     let wrapper = usize::from(kind == Kind::ControlWrapper);
@@ -251,7 +250,7 @@ fn header_len(frame_control: &FrameControl) -> usize {
     }
 }
 
-/// The MAC header behind Frame Control: names and lengths.
+/// Names and lengths of the MAC header's fields after Frame Control.
 fn header_fields(frame_control: &FrameControl) -> impl Iterator<Item = (&'static str, usize)> {
     const ADDRESS: usize = 6;
     let kind = frame_control.kind;

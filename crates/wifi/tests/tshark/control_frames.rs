@@ -1,6 +1,6 @@
-//! Control frames with contents of their own: Block Acks and requests of every variant, Trigger
-//! frames and the answers to them (uplink OFDMA), NDP Announcements; beside them the beamforming
-//! reports that follow these, which are action frames.
+//! Control frames with content: Block Acks and requests of every variant, Trigger frames and their
+//! answers (uplink OFDMA), NDP Announcements, and the beamforming reports after these, which are
+//! action frames.
 
 use super::{HOST, STATION, check, control_frame, data_frame, management_frame, of_kind, tshark};
 use lasthop_packet::AccessCategory;
@@ -98,7 +98,7 @@ fn block_acks_hold_what_was_written() {
     );
 }
 
-/// Per AID TID Info: an Ack, a bitmap of 8 octets, one of 4, a station without AID.
+/// Per AID TID Info fields: an Ack, a bitmap of 8 octets, one of 4, a station without AID.
 const MULTI_STA: &[u8] = &[
     0x01, 0x08, 0x02, 0x50, 0x30, 0x12, 1, 2, 3, 4, 5, 6, 7, 8, 0x03, 0x60, 0x46, 0x12, 1, 2, 3, 4,
     0xfd, 0xf7, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3,
@@ -160,7 +160,7 @@ fn triggers_hold_what_was_written() {
     check(frame(common(5), &rest), &expected);
 }
 
-/// The frames of uplink OFDMA, as `emit_basic` and its like write them.
+/// The frames of uplink OFDMA, as written by `emit_basic` and similar functions.
 #[test]
 fn uplink_frames_hold_what_was_written() {
     let transmitter = STATION;
@@ -237,9 +237,9 @@ fn uplink_frames_hold_what_was_written() {
     );
 }
 
-/// Beamforming reports have exactly the angles and SNRs that tshark takes out of them, whose
-/// tables of subcarriers are not ours: with an octet less VHT's are malformed. Of HE it takes the
-/// subcarriers only; in groups of 16 its table is of 20 MHz, and at 160 MHz it does not end.
+/// Beamforming reports have exactly the angles and SNRs that tshark reads, with other tables of
+/// subcarriers: with an octet less those of VHT are malformed. In HE tshark reads only the
+/// subcarriers; in groups of 16 its table is that of 20 MHz, and at 160 MHz it does not end.
 #[test]
 fn beamforming_reports_are_as_long_as_tshark_reads_them() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};

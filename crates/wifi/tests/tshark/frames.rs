@@ -1,5 +1,5 @@
 //! Kinds of frames, and the fields of data and management frames and of elements, in both
-//! directions: what `wire` writes tshark reads, and elements that others write both read alike.
+//! directions: tshark reads the output of `wire`, and both read elements of other origin alike.
 //! Sequence numbers and times are arbitrary.
 
 use super::{

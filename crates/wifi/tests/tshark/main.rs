@@ -1,8 +1,7 @@
-//! What `wire` writes, read by tshark, link type 127 (IEEE 802.11 behind radiotap): frames of every
-//! kind and their elements (`frames`), control frames that say more than a header
-//! (`control_frames`), radiotap with rates and A-MPDU status (`radiotap_headers`). Here is what
-//! they share: frames to begin with, and how tshark is asked. Without tshark on the path the tests
-//! say so and pass.
+//! Output of `wire`, read by tshark, link type 127 (IEEE 802.11 after radiotap): frames of every
+//! kind and their elements (`frames`), control frames with content (`control_frames`), radiotap
+//! with rates and A-MPDU status (`radiotap_headers`). This file has their common parts: basic
+//! frames, and the calls of tshark. Without tshark on the path the tests print a notice and pass.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![allow(clippy::print_stdout, reason = "a skipped test says so")]
@@ -26,7 +25,7 @@ const HOST: MacAddr = MacAddr([2, 0, 0, 0, 0, 3]);
 /// IEEE 802, local experimental EtherType 1.
 const EXPERIMENTAL: u16 = 0x88b5;
 
-/// Link type of IEEE 802.11 behind radiotap.
+/// Link type of IEEE 802.11 after radiotap.
 const DLT_IEEE802_11_RADIO: u32 = 127;
 
 /// A pcap file in memory, all frames at time 0.
@@ -45,7 +44,7 @@ fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// The fields of each frame as tshark prints them; `None` if it is not there.
+/// The fields of each frame as tshark prints them; `None` without tshark.
 fn tshark(frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     let mut command = Command::new("tshark");
     command.args(["-r", "-", "-T", "fields", "-o", "wlan.check_checksum:TRUE"]);

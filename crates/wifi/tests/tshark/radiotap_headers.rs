@@ -1,6 +1,6 @@
 //! Radiotap headers: rates of every PHY, A-MPDU status, fields of VHT and HE, a vendor's namespace.
-//! tshark computes rates of VHT and HE by tables of its own, with which ours are compared, in Mb/s.
-//! Left out: DCM in these, which tshark 4.0 ignores.
+//! tshark computes rates of VHT and HE from its tables, with which those of `wire` are compared, in
+//! Mb/s. Left out: DCM in these, which tshark 4.0 ignores.
 
 use super::{FCS, captured, check, data_frame, received, tshark};
 use lasthop_units::{Dbm, Duration, Instant};
@@ -94,7 +94,7 @@ fn radiotap_fields_hold_what_was_written() {
     );
 }
 
-/// Every rate of VHT and HE that tshark works out, and ours.
+/// Every rate of VHT and HE that tshark computes, and that of `wire`.
 #[test]
 fn rates_of_vht_and_he_are_those_of_tshark() {
     let mut headers = vec![];
@@ -240,7 +240,7 @@ fn fields_of_vht_and_he_hold_what_was_written() {
     );
 }
 
-/// Headers that we do not write, read by both.
+/// Headers that `wire` does not write, read by both.
 #[test]
 fn vendor_namespaces_and_antennas_read_alike() {
     // Flags, signal; a vendor's; then signal and antenna; then TSFT, aligned to 40.

@@ -1,4 +1,4 @@
-//! Shares of saturated flows: they add up to the queue, whoever comes and goes.
+//! Shares of saturated flows: they add up to the queue whenever flows start or end.
 
 use super::*;
 use lasthop_packet::AccessCategory;

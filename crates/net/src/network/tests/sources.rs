@@ -1,5 +1,5 @@
-//! What sources ask the network for: whether a queue takes a packet, how many a node
-//! holds, when a queue became shorter, how long a packet may be.
+//! Queries of sources: whether a queue accepts a packet, the number of packets that a node holds,
+//! notice of a shorter queue, the longest packet.
 
 use super::*;
 use alloc::vec;
@@ -62,7 +62,7 @@ fn cell(change: impl Fn(&mut StationConfig)) -> NetworkConfig {
     NetworkConfig { nodes, cell: Some(cell), wires: wires(&[(3, 0)], 1) }
 }
 
-/// A queue takes what it can hold, and what it does not take leaves no trace.
+/// A queue accepts packets up to its limit, and a rejected packet has no effect.
 #[test]
 fn an_offer_is_taken_if_the_queue_has_space() {
     let mut network = network(&narrow(3, &[(0, 1), (1, 2)], 5));
@@ -103,8 +103,8 @@ fn an_offer_is_taken_if_the_queue_has_space() {
     assert!(network.stats(network.now()).wires.iter().all(|wire| wire.2 == WireStats::default()));
 }
 
-/// A processor, a tunnel, and whoever floods take every packet, and so does a node that
-/// sends to itself.
+/// A processor, a tunnel and a flooding node accept every packet, and so does a node that sends to
+/// itself.
 #[test]
 fn what_does_not_enter_a_queue_is_always_taken() {
     let fill = |network: &mut Network| {
@@ -141,7 +141,7 @@ fn what_does_not_enter_a_queue_is_always_taken() {
     assert_eq!(busy.queue_packets(NodeId(0)), 20);
 }
 
-/// The air has queues, too: an offer is to that of the station's access category.
+/// The air has queues, too: an offer concerns the queue of the station's access category.
 #[test]
 fn an_offer_to_the_air_is_taken_if_the_queue_has_space() {
     let config = cell(|station| {
@@ -159,7 +159,7 @@ fn an_offer_to_the_air_is_taken_if_the_queue_has_space() {
     assert_eq!(network.node(StationId(2)), NodeId(2));
 }
 
-/// All that a node holds: in front of each wire, and of its processor.
+/// Number of packets that a node holds: in front of each wire, and of its processor.
 #[test]
 fn a_node_holds_what_waits_for_wires_and_processor() {
     let mut config = narrow(4, &[(0, 1), (1, 2), (1, 3)], 50);
@@ -188,8 +188,8 @@ fn a_node_holds_what_waits_for_wires_and_processor() {
     assert_eq!(drain(&mut busy).len(), 8);
 }
 
-/// A source is called when its queue became shorter, and when its processor has finished
-/// a packet; TCP has other means.
+/// A source is called when its queue becomes shorter, and when its processor has finished a packet;
+/// TCP has other means.
 #[test]
 fn sources_are_called_when_a_packet_leaves_the_queue() {
     let mut config = narrow(3, &[(0, 1), (1, 2)], 50);
@@ -215,7 +215,7 @@ fn sources_are_called_when_a_packet_leaves_the_queue() {
     assert_eq!(calls(&config, Transport::Tcp), [(ms(3), 0), (ms(6), 0), (ms(9), 0)]);
 }
 
-/// What is due next is of the cell, a wire or a processor, and what is due is done.
+/// The next step is of the cell, a wire or a processor, and a wake-up performs it.
 #[test]
 fn a_wake_up_has_its_reason() {
     let mut config = narrow(2, &[(0, 1)], 50);
@@ -246,7 +246,7 @@ fn a_wake_up_has_its_reason() {
     assert!(matches!(air.poll_timeout(), Some((_, Reason::Cell(_)))));
 }
 
-/// A driver may run ahead: it stops where something is put out.
+/// A driver may run ahead: it stops at an output.
 #[test]
 fn advancing_stops_at_the_first_output() {
     let mut network = network(&hosts(2, &[(0, 1)]));
@@ -266,7 +266,7 @@ fn advancing_stops_at_the_first_output() {
     }
 }
 
-/// A driver may be late: what is due before a packet enters is done at its own instant.
+/// A driver may be late: steps due before a packet enters happen at their own instants.
 #[test]
 fn what_is_due_is_done_before_a_packet_enters() {
     for offers in [false, true] {
@@ -291,8 +291,8 @@ fn what_is_due_is_done_before_a_packet_enters() {
 }
 
 proptest! {
-    /// Where nothing is said to be put out, nothing is; each output has the instant at which it
-    /// is put out; and what is looked at without a copy comes in the same order.
+    /// Outputs are announced, each has its instant, and outputs read without a copy come in the
+    /// same order.
     #[test]
     fn outputs_are_announced(
         costs in any::<[bool; 4]>(),
@@ -381,7 +381,7 @@ proptest! {
     }
 }
 
-/// A promiscuous station overhears whole packets between others, by way of its processor.
+/// A promiscuous station overhears whole packets between others, through its processor.
 #[test]
 fn a_promiscuous_station_overhears() {
     let mut config = cell(|_| {});
@@ -413,7 +413,7 @@ fn a_promiscuous_station_overhears() {
     assert_eq!(overheard(&config, 1_000).1, []);
 }
 
-/// Where a station adapts its MTU, paths that begin or pass there have one that changes.
+/// If a station adapts its MTU, the MTU of every path through the station changes.
 #[test]
 fn a_path_adapts_if_a_node_on_it_does() {
     let mut config = cell(|station| {

@@ -12,8 +12,7 @@ fn config(ecn: bool) -> QueueConfig {
     QueueConfig::CoDel { limit: Limit::Packets(1000), target: TARGET, interval: INTERVAL, ecn }
 }
 
-/// The pseudo-code with its names, in nanoseconds; zero stands for "not set", as it
-/// does there.
+/// The pseudo-code with its names, in nanoseconds; zero stands for "not set", as in the RFC.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) packets: VecDeque<Packet>,
@@ -120,8 +119,8 @@ proptest! {
     }
 }
 
-/// Keeps a standing queue of 100 packets and tells when packets were dropped
-/// or marked, in milliseconds from the first.
+/// Keeps a standing queue of 100 packets and returns the times of drops or marks, in milliseconds
+/// from the first.
 fn signals_under_overload(ecn: bool, by_peer: bool, signals: usize) -> Vec<f64> {
     let mut queue = Queue::new(&config(ecn), 0);
     let mut times: Vec<f64> = vec![];
@@ -178,9 +177,9 @@ fn one_mtu_of_backlog_is_exempt() {
     }
 }
 
-/// mac80211's intervals between drops: interval / sqrt(count) by Newton's steps from
-/// 65 535 65 536ths, so 1, 0.5, 0.5625, 0.4878, .. of it (worked out by hand from
-/// `codel_Newton_step`: r (3 - n r^2) / 2), which meet 1 / sqrt(n) later.
+/// mac80211's intervals between drops: interval / sqrt(count) by Newton's steps from 65 535 65
+/// 536ths, so 1, 0.5, 0.5625, 0.4878, .. of it (computed by hand from `codel_Newton_step`: r (3 - n
+/// r^2) / 2), which approach 1 / sqrt(n) later.
 #[test]
 fn mac80211_nears_the_square_root() {
     let mut queue = Queue::new(&QueueConfig::MAC80211, 0);

@@ -1,6 +1,5 @@
-//! Tests of the drop-tail queue against a plain list of packets, with arbitrary
-//! operations and limits in packets or bytes. What all queues have in common is
-//! tested in the folder's main file.
+//! Tests of the drop-tail queue against a plain list of packets, with arbitrary operations and
+//! limits in packets or bytes. The folder's main file tests the properties of all queues.
 
 use super::*;
 use alloc::vec;

@@ -1,6 +1,5 @@
-//! Tests of eBDP: the capacity stays within its bounds, and delay follows the rate
-//! of service and, if asked to, the number of flows. The paper's own figures are
-//! not compared.
+//! Tests of eBDP: the capacity stays within its limits, and delay follows the rate of service and
+//! optionally the number of flows. The paper's own figures are not compared.
 
 use super::*;
 use alloc::vec;
@@ -24,8 +23,8 @@ fn capacity(queue: &Queue) -> u32 {
     }
 }
 
-/// Keeps the queue full with packets of `flows` flows in turn while one is served
-/// every `interval`. Returns how long the last packet waited.
+/// Keeps the queue full with packets of `flows` flows in turn while one is served every `interval`.
+/// Returns the time for which the last packet waited.
 fn saturate(
     queue: &mut Queue,
     now: &mut Instant,
@@ -49,9 +48,8 @@ fn saturate(
     waited
 }
 
-/// The capacity is what is served in the target plus a burst. When service slows
-/// down to a tenth, delay increases first, and is back at the target after some
-/// hundreds of packets.
+/// The capacity is the packets served in the target plus a burst. When service slows down to a
+/// tenth, delay increases at first, and returns to the target after some hundreds of packets.
 #[test]
 fn delay_follows_the_rate() {
     let (mut queue, mut now) = (Queue::new(&config(None), 0), Instant::ZERO);
@@ -117,8 +115,7 @@ fn capacity_follows_the_number_of_flows() {
 }
 
 proptest! {
-    /// The capacity stays within its bounds for any operations, and so does the
-    /// queue.
+    /// The capacity stays within its limits for any operations, and so does the queue.
     #[test]
     fn capacity_is_bounded(
         steps in prop::collection::vec((0..3u8, 0..50_000u64, 0..200u32), 0..400),

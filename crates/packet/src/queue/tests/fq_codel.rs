@@ -155,9 +155,9 @@ fn airtime_is_shared_evenly() {
     assert!((9.9..10.1).contains(&(f64::from(served[0]) / f64::from(served[1]))), "{served:?}");
 }
 
-/// A station whose packets the MAC must repeat has its turns without a packet in the queue,
-/// and no more air time by it than one with a backlog: within an exchange and a quantum, and
-/// the quantum of the station that has just joined.
+/// A station with retransmissions has its turns without a packet in the queue, and gets no more air
+/// time by it than one with a backlog: within an exchange and a quantum, and the quantum of the
+/// station that has just joined.
 #[test]
 fn repetitions_are_turns_of_their_station() {
     let mut queue = Queue::new(&QueueConfig::MAC80211, 0);
@@ -186,7 +186,7 @@ fn repetitions_are_turns_of_their_station() {
     }
 }
 
-/// Without airtime fairness turns go by bytes, whatever air time they took.
+/// Without airtime fairness, bytes determine the turns, independent of air time.
 #[test]
 fn bytes_alone_decide_without_airtime() {
     let order = |charge: Duration| {
@@ -250,7 +250,7 @@ fn overflow_empties_the_fattest_flow() {
     assert_eq!(queue.len_packets(), 10_241 - 64);
 }
 
-/// Of two flows that are equally fat the first loses half of its packets.
+/// Of two flows with equal bytes the first loses half of its packets.
 #[test]
 fn overflow_does_not_depend_on_the_search() {
     let config = QueueConfig::FqCodel {

@@ -123,7 +123,7 @@ fn growth_is_at_most_half_a_window_each_round_trip() {
     assert_eq!(control.count, 2);
 }
 
-/// The curve does not advance while nothing is sent for a minute.
+/// The curve does not advance while the sender is idle for a minute.
 #[test]
 fn idle_time_is_not_time_of_growth() {
     let round_trip = Duration::from_millis(100);

@@ -12,8 +12,8 @@ use crate::congestion::{Acknowledgement, Control, Cubic, Window};
 
 const ROUND_TRIP: Duration = Duration::from_millis(40);
 
-/// Runs one round with an acknowledgement every `gap` and these round-trip times.
-/// Returns after how many acknowledgements slow start ended, if it did.
+/// Runs one round with an acknowledgement every `gap` and these round-trip times. Returns the
+/// number of acknowledgements after which slow start ended, if it did.
 fn round(
     control: &mut Cubic,
     window: &mut Window,
@@ -44,8 +44,8 @@ fn start(size: u32, is_paced: bool) -> (Cubic, Window) {
     (Cubic::new(HyStart::Linux, is_paced), window)
 }
 
-/// A train: half of the sum of 40 ms and the cushion of 1 ms is 20.5 ms; with an
-/// acknowledgement every millisecond the 22nd, at 21 ms, exceeds it.
+/// Half of the sum of 40 ms and the cushion of 1 ms is 20.5 ms. With an acknowledgement every
+/// millisecond the 22nd of a train, at 21 ms, exceeds it.
 #[test]
 fn a_train_of_half_the_round_trip_ends_slow_start() {
     let (mut control, mut window) = start(100, false);
@@ -70,8 +70,8 @@ fn gaps_above_two_milliseconds_are_no_train() {
     assert_eq!(round(&mut control, &mut window, Instant::ZERO, gap, [ROUND_TRIP; 60]), None);
 }
 
-/// A round begins in a smaller window, too: the train counts from its begin, and one that
-/// began more than 2 ms before the window has 16 segments is none.
+/// A round also begins in a smaller window: the train counts from its beginning, and one that began
+/// more than 2 ms before the window has 16 segments is no train.
 #[test]
 fn below_sixteen_segments_it_does_not_look_but_the_round_has_begun() {
     let (mut control, mut window) = start(4, false);

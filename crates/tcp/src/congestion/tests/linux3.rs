@@ -1,7 +1,6 @@
-//! Tests of Reno and CUBIC of Linux 3.2 and 3.13: the curve of RFC 9438 regardless
-//! of how many segments an acknowledgement stands for, and values calculated by
-//! hand from tcp_cong_avoid_ai, tcp_slow_start and hystart_update. Windows are in
-//! segments.
+//! Tests of Reno and CUBIC of Linux 3.2 and 3.13: the curve of RFC 9438 for any number of segments
+//! per acknowledgement, and values calculated by hand from tcp_cong_avoid_ai, tcp_slow_start and
+//! hystart_update. Windows are in segments.
 
 use lasthop_units::{Duration, Instant};
 
@@ -31,8 +30,8 @@ fn grow(control: &mut impl Control, window: &mut Window, segments: u32) -> [u32;
     sizes
 }
 
-/// RFC 9438, equations 1 and 2: delayed acknowledgements do not slow the curve
-/// down, because the control counts how many segments each stands for.
+/// RFC 9438, equations 1 and 2: delayed acknowledgements do not slow the curve down, because the
+/// control counts the segments of each.
 #[test]
 fn the_curve_is_that_of_the_rfc_whatever_an_acknowledgement_stands_for() {
     let k = libm::cbrt(600.0 / 0.4);

@@ -1,19 +1,20 @@
-//! Who is sounded, and who is in an MU-MIMO PPDU, at what rate.
+//! Choice of the stations to sound, of the stations in an MU-MIMO PPDU, and of their rates.
 //!
-//! Stations take turns as with OFDMA. Of those whose turn it is, who was not sounded for an
-//! interval is sounded first, with the others that were not for half of one; who did not report
-//! is sent to alone. Of the groups that begin with the station whose turn it is, the one with the
-//! highest sum of bit rates is sent to. A station's rate is the fastest that loses at most a tenth of
-//! MPDUs of 1 600 bytes at the SINR that its report, its age and the Doppler rate promise, which is
-//! that of the place or more where losses were many, and none faster than rate control chose for it
-//! alone: a stand-in for firmware. The PPDU is sent if it takes less time
-//! than PPDUs to each alone would, with acknowledgements and the mean contention between them.
-//! A station that acknowledged less than half of it is sent to alone until it is sounded again.
+//! Stations take turns as with OFDMA. Of the stations whose turn it is, those not sounded for an
+//! interval are sounded first, together with those not sounded for half an interval. A station
+//! without a report is served alone. Of the groups that begin with the station whose turn it is,
+//! the PPDU serves the one with the highest sum of bit rates. A station's rate is the fastest that
+//! loses at most a tenth of MPDUs of 1 600 bytes at the expected SINR, and none faster than rate
+//! control chose for the station alone. The SINR follows from the station's report, its age, and
+//! the Doppler rate: that of the place, or a higher one after many losses. This stands in for
+//! firmware. The PPDU is sent if it takes less time than PPDUs to each station alone would, with
+//! acknowledgements and the mean contention between them. A station that acknowledged less than
+//! half of its MPDUs is served alone until it is sounded again.
 //!
-//! Where only a part of the channel was idle (IEEE 802.11-2020, 10.23.2.5), the PPDU is as wide as
-//! that, by reports of the whole channel: what they promise is better by what a narrower PPDU has
-//! less of noise. Sounding is put off until the whole channel is idle: a report of a part of it
-//! would say nothing of the rest, which the next PPDU may have.
+//! If only a part of the channel was idle (IEEE 802.11-2020, 10.23.2.5), the PPDU has that width.
+//! The rates follow from reports of the whole channel, with the gain of a narrower PPDU, which has
+//! less noise. Sounding waits until the whole channel is idle: a report of a part of it would lack
+//! the rest, which the next PPDU may use.
 
 use super::super::content::{Content, Exchange};
 use super::super::frames::Context;
@@ -42,8 +43,8 @@ use lasthop_units::{Db, Duration, Instant};
 const LOSS_BYTES: u32 = 1_600;
 
 impl Station {
-    /// Builds an MU-MIMO PPDU to `peer`, whose turn it is, and others, or sounds them first;
-    /// `None` if there are not two stations for one, or it does not pay.
+    /// Builds an MU-MIMO PPDU to `peer`, whose turn it is, and others, or sounds them first; `None`
+    /// if a PPDU for two stations is impossible or takes more time.
     #[inline(never)]
     pub fn build_spatial(
         &mut self,
@@ -140,7 +141,7 @@ impl Station {
         exchange
     }
 
-    /// The PPDU to these stations, if it pays.
+    /// Returns the PPDU to these stations, if it saves time.
     fn fill_group(
         &mut self,
         cx: &mut Context<'_>,
@@ -182,7 +183,8 @@ impl Station {
         (together < one_by_one).then_some(several)
     }
 
-    /// Sounds these stations, if there is time for it in the transmission opportunity.
+    /// Builds a sounding exchange with these stations, if it fits into the transmission
+    /// opportunity.
     fn build_sounding(
         &mut self,
         cx: &mut Context<'_>,
@@ -291,25 +293,25 @@ impl Station {
     }
 }
 
-/// With those who are sounded there are two, at least, to send to at once.
+/// Whether the stations to sound and those with reports are at least two together.
 fn is_worth_it(due: &[StationId], known: &[StationId]) -> bool {
     let others = known.iter().filter(|station| !due.contains(station)).count();
     !due.is_empty() && due.len() + others >= 2
 }
 
-/// What became of an attempt to send to several.
+/// Result of an attempt to serve several stations.
 enum Built {
     Nothing,
-    /// Somebody else must be sent to alone first.
+    /// Another peer must be served alone first.
     Alone(Address),
     Exchange(Exchange),
-    /// Those that were asked for packets, and those that can be sent to.
+    /// Stations that were considered, and stations that can be served.
     Candidates(Vec<StationId>, Vec<(Candidate, Report)>),
 }
 
 impl Soundings {
-    /// The first of these whose bit rates have the highest sum, two at least, and the rate of
-    /// each alone.
+    /// Returns the first group of these with the highest sum of bit rates, two at least, and each
+    /// station's rate alone.
     fn group(
         &mut self,
         cx: &Context<'_>,
@@ -357,7 +359,7 @@ impl Soundings {
         best.map(|(_, group)| group)
     }
 
-    /// The fastest rate with `streams` at that SINR, like `alone` and not of a higher MCS.
+    /// The fastest rate with `streams` at that SINR, like `alone` and with no higher MCS.
     fn rate_at(
         &mut self,
         model: &ErrorModel,
@@ -374,7 +376,7 @@ impl Soundings {
         (0..=mcs_max).rev().filter_map(rate).find(|&rate| self.needed(model, rate) <= sinr)
     }
 
-    /// The SINR from which on a rate is used.
+    /// The least SINR at which a rate is used.
     fn needed(&mut self, model: &ErrorModel, rate: Rate) -> Db {
         if let Some((_, needed)) = self.needed.iter().find(|(known, _)| *known == rate) {
             return *needed;
@@ -385,7 +387,7 @@ impl Soundings {
     }
 }
 
-/// A VHT MU PPDU has the short guard interval if all of its users have.
+/// Guard interval of a VHT MU PPDU: short if all of its users have the short one.
 fn common_guard_interval(group: &[(Candidate, Rate)]) -> GuardInterval {
     let is_short = |rate| matches!(rate, Rate::Vht { guard_interval: GuardInterval::Short, .. });
     match group.iter().all(|(one, _)| is_short(one.rate)) {
@@ -394,7 +396,8 @@ fn common_guard_interval(group: &[(Candidate, Rate)]) -> GuardInterval {
     }
 }
 
-/// What an NDP's header is decoded and recorded at: the most robust MCS, a stream an antenna.
+/// Rate at which an NDP's header is decoded and recorded: the most robust MCS, one stream for each
+/// antenna.
 fn ndp_rate(channel: Channel, antennas: u8) -> Rate {
     let rate = match channel.vht {
         Some(guard_interval) => Rate::vht(0, antennas, channel.width, guard_interval),
@@ -403,7 +406,7 @@ fn ndp_rate(channel: Channel, antennas: u8) -> Rate {
     rate.unwrap_or_else(|| channel.rate(0, channel.guard_interval))
 }
 
-/// What a station with so many columns reports.
+/// Returns the report of a station for this many columns.
 fn feedback(channel: Channel, config: MuMimoConfig, columns: u8) -> Feedback {
     let grouping = match (channel.vht.is_some(), config.grouping) {
         (true, 1) => Grouping::Vht1,
@@ -421,7 +424,8 @@ fn feedback(channel: Channel, config: MuMimoConfig, columns: u8) -> Feedback {
     }
 }
 
-/// Reports of HE stations together: each on an RU, as many of one size as are enough.
+/// Returns the reports of HE stations together: each on an RU, the largest of which there are
+/// enough.
 fn trigger_reports(
     cx: &mut Context<'_>,
     channel: Channel,

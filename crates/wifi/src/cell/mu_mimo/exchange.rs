@@ -1,12 +1,11 @@
 //! A sounding exchange on the air (IEEE 802.11-2020, 10.37.5; IEEE 802.11ax-2021, 26.7).
 //!
-//! If no report comes at all, the exchange failed: the window doubles, and the access point
-//! contends anew. Of stations that are polled, one that does not answer is passed over as soon
-//! as the wait for it ended with an idle medium; if the first of all does not answer, the
-//! access point has no transmission opportunity, as with data. A station that was asked and did
-//! not report is asked again an interval later. A station answers whatever its carrier sense
-//! and its NAV say, as it does to data. Nobody sets a NAV or waits for EIFS because of an NDP:
-//! it has no frame.
+//! If no report arrives, the exchange failed: the window doubles, and the access point contends
+//! anew. A polled station without an answer is skipped as soon as its timeout ends with an idle
+//! medium. If the first station does not answer, the access point has no transmission opportunity,
+//! as with data. A station that was asked and did not report is asked again an interval later. A
+//! station answers regardless of carrier sense and NAV, as it does to data. An NDP sets no NAV and
+//! causes no EIFS, because it has no frame.
 
 use super::super::multi_user::User;
 use super::super::{Cell, Pending, Sequel};
@@ -58,7 +57,7 @@ impl Cell {
         });
     }
 
-    /// A frame of a sounding exchange ended that the access point sent.
+    /// Handles the end of the access point's frame in a sounding exchange.
     pub(in super::super) fn receive_sounding(&mut self, flight: &Flight, frame: SoundingFrame) {
         let sender = flight.transmitter;
         let mut sounding = self.stations[sender.index()].sounding.take().expect("it sounds");
@@ -137,7 +136,7 @@ impl Cell {
         self.stations[sender.index()].sounding = Some(sounding);
     }
 
-    /// The user whose turn it is sends its report, or the access point waits in vain.
+    /// Sends the report of the user whose turn it is, or begins the access point's timeout.
     fn answer_sounding(
         &mut self,
         sender: StationId,
@@ -161,7 +160,7 @@ impl Cell {
         self.follow(user.station, sequel);
     }
 
-    /// A report ended at the access point.
+    /// Handles the end of a report at the access point.
     pub(in super::super) fn receive_beamforming_report(
         &mut self,
         flight: &Flight,
@@ -184,7 +183,8 @@ impl Cell {
         }
     }
 
-    /// Others have noticed a trigger-based report: after the last the exchange ends.
+    /// Handles a trigger-based report after its third parties; after the last one the exchange
+    /// ends.
     pub(in super::super) fn triggered_report_over(&mut self, station: StationId) {
         let sounding = self.stations[station.index()].sounding.as_ref();
         if sounding.is_some_and(|sounding| sounding.answers_due == 0) {
@@ -192,7 +192,7 @@ impl Cell {
         }
     }
 
-    /// A report did not come in time.
+    /// Handles a missing report at its timeout.
     pub(in super::super) fn sounding_unanswered(&mut self, station: StationId) {
         match self.sounding_of(station).triggered {
             Some(_) => self.sounding_over(station),
@@ -200,7 +200,7 @@ impl Cell {
         }
     }
 
-    /// The user whose turn it was reported, or not.
+    /// Continues after the turn of a user, which reported or not.
     fn sounding_goes_on(&mut self, station: StationId, is_reported: bool) {
         let sifs = self.settings.timing.sifs;
         let sounding = self.sounding_of(station);
@@ -220,7 +220,7 @@ impl Cell {
         self.pending.push(Pending { at, station, sequel: Sequel::Sounding });
     }
 
-    /// The exchange ends: notes what was reported.
+    /// Ends the exchange and records the reports.
     fn sounding_over(&mut self, station: StationId) {
         let now = self.now;
         let state = &mut self.stations[station.index()];
@@ -241,9 +241,9 @@ impl Cell {
         self.exchange_over(station, exchange, success);
     }
 
-    /// Users of an MU-MIMO PPDU that acknowledged less than half of it are sent to alone until
-    /// they are sounded again. Their losses show how fast their channels change: rate control
-    /// of a station alone knows nothing of that.
+    /// Discards the reports of users that acknowledged less than half of their MPDUs, so that they
+    /// are served alone until they are sounded again. The losses also update the estimated speed of
+    /// the users' channels, which the rate control of single stations does not know.
     pub(in super::super) fn judge_reports(&mut self, station: StationId, users: &[User]) {
         let Some(soundings) = &mut self.stations[station.index()].soundings else { return };
         for user in users.iter().filter(|user| user.beam.is_some()) {

@@ -1,4 +1,4 @@
-//! Events of sounding: NDP Announcement, NDP, what asks for reports, and the reports.
+//! Events of sounding: NDP Announcement, NDP, requests for reports, and the reports.
 
 use super::super::Cell;
 use super::super::multi_user::NEXT_TO_IT;
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use lasthop_units::SeqNo12;
 
 impl Cell {
-    /// The NDP Announcement, or the NDP, which has no frame.
+    /// Records the NDP Announcement, or the NDP, which has no frame.
     pub(super) fn record_sounding(&mut self, flight: &Flight, sounding: &Sounding) {
         let received = match sounding.step {
             Step::Announcement => sounding.users.iter().all(|user| user.is_announced),
@@ -21,7 +21,7 @@ impl Cell {
         self.record_sounding_frame(flight, sounding, received);
     }
 
-    /// What the access point sent; `received`: those who should decoded it.
+    /// Records a frame of the access point; `received` is whether its addressees decoded it.
     pub(super) fn record_sounding_frame(
         &mut self,
         flight: &Flight,
@@ -60,7 +60,7 @@ impl Cell {
         self.record_psdu(flight, None, frames);
     }
 
-    /// A report, on an RU if it is in a trigger-based PPDU.
+    /// Records a report, on an RU if it is in a trigger-based PPDU.
     pub(super) fn record_report(
         &mut self,
         own: &Flight,
@@ -107,7 +107,7 @@ impl Cell {
     }
 }
 
-/// A Beamforming Report Poll; the others change what they have.
+/// Returns the record of a Beamforming Report Poll, from which those of other frames are derived.
 fn frame(flight: &Flight, received: bool) -> Frame {
     control_frame(flight, FrameKind::BeamformingReportPoll, received)
 }

@@ -1,9 +1,10 @@
-//! Who is in an HE MU PPDU, on which resource unit, and with how much.
+//! Composition of an HE MU PPDU: the stations, their resource units, and the amount of data for
+//! each.
 //!
-//! The stations take turns (round robin over those with packets of the access category); where
-//! the queue schedules airtime, its deficits say whose turn it is. The PPDU is no longer than
-//! the sender's limit on the duration of A-MPDUs, and in a transmission opportunity no longer
-//! than what is left of it with the acknowledgements.
+//! The stations take turns (round robin over those with packets of the access category); if the
+//! queue schedules airtime, its deficits determine the turn. The PPDU stays within the sender's
+//! limit on the duration of A-MPDUs. In a limited transmission opportunity, the PPDU and the
+//! acknowledgements fit into the rest of it.
 
 use super::super::content::{Content, Exchange};
 use super::super::edcaf::{Edcaf, Gate};
@@ -25,25 +26,25 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// A station that can be in the PPDU.
+/// A station that the PPDU can include.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Candidate {
     /// Index of the originator.
     pub originator: usize,
     pub station: StationId,
-    /// As rate control chose it, for the whole channel or what is idle of it; with MU-MIMO no
-    /// faster.
+    /// Rate that rate control chose for the whole channel or its idle part; with MU-MIMO possibly a
+    /// slower one.
     pub rate: Rate,
     pub mcs: u8,
     pub streams: u8,
     pub dcm: bool,
     /// Window of the Block Ack agreement.
     pub window: u16,
-    /// Its share of the streams, with MU-MIMO.
+    /// Share of the streams, with MU-MIMO.
     pub beam: Option<Beam>,
 }
 
-/// Those that a PPDU is for, where each has its data, and where it answers a Trigger frame.
+/// Stations of a PPDU, the resource unit of each, and that of its answer to a Trigger frame.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Whom<'a> {
     pub candidates: &'a [Candidate],
@@ -51,18 +52,18 @@ pub(in super::super) struct Whom<'a> {
     pub answer_units: &'a [Ru],
 }
 
-/// How the Block Acks come.
+/// Kind and duration of the Block Acks.
 struct Answers {
-    /// By user.
+    /// Response of each user.
     expected: Vec<Expected>,
     triggered: Option<Triggered>,
-    /// From the end of the HE MU PPDU to that of the last.
+    /// Time from the end of the HE MU PPDU to that of the last Block Ack.
     duration: Duration,
 }
 
 impl Station {
-    /// Builds a PPDU to `peer`, whose turn it is, and others; `None` if there are not two
-    /// stations for one, or `peer` must be sent to alone.
+    /// Builds a PPDU to `peer`, whose turn it is, and others; `None` if a PPDU for two stations is
+    /// impossible, or another peer must be served alone.
     #[inline(never)]
     pub fn build_multi_user(
         &mut self,
@@ -117,7 +118,8 @@ impl Station {
         }
     }
 
-    /// Those that were asked for packets and are not in the PPDU have something that waits.
+    /// Keeps the turns of stations that were considered, are not in the PPDU, and have MPDUs
+    /// pending.
     pub(in super::super) fn keep_turns(&mut self, edcaf: usize, asked: &[StationId]) {
         for &station in asked {
             let is_in = self.multi_user.as_ref().is_some_and(|several| several.has(station));
@@ -127,9 +129,9 @@ impl Station {
         }
     }
 
-    /// Whose packet is the oldest, if they must be sent to alone: they have no agreement yet, or
-    /// not the whole channel. Those who can be sent to together, of whom some always have MPDUs
-    /// that wait, would be served for ever otherwise.
+    /// The peer of the oldest packet, if it must be served alone: it has no agreement yet, or not
+    /// the whole channel. Otherwise stations that can be served together would be served forever,
+    /// because some of them always have pending MPDUs.
     pub(in super::super) fn overdue(
         &mut self,
         channel: Channel,
@@ -152,7 +154,7 @@ impl Station {
         (is_alone && oldest != peer && access.last_served != Some(oldest)).then_some(oldest)
     }
 
-    /// Those whose turn it is, as many as RUs of one size serve.
+    /// The stations whose turn it is, as many as RUs of one size serve.
     pub(in super::super) fn multi_user_stations(
         &mut self,
         channel: Channel,
@@ -193,7 +195,7 @@ impl Station {
         Some(ready)
     }
 
-    /// A station with something to send to it, at a rate of the whole channel.
+    /// Returns a station with data for it, at a rate of the whole channel.
     pub(in super::super) fn candidate(
         &mut self,
         cx: &mut Context<'_>,
@@ -365,14 +367,14 @@ impl Candidate {
     }
 }
 
-/// The padding behind the MU-BAR Trigger frame of one user, if another MPDU followed.
+/// Padding after the MU-BAR Trigger frame of a user, if another MPDU followed.
 const TRIGGER_PADDING: u32 = {
     let bare = sizes::AMPDU_DELIMITER + sizes::mu_block_ack_request(1);
     sizes::padded(bare) - bare
 };
 
-/// It can be sent to with others: there is something, an agreement that no request must go
-/// ahead for, and rate control chose a rate of the whole channel, or of more than is idle of it.
+/// Whether a station can be served with others: it has data and an agreement, no Block Ack Request
+/// must precede, and its rate is of the whole channel, or wider than the idle part.
 fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
     let peer = originator.peer;
     let queued =
@@ -385,7 +387,7 @@ fn is_ready(access: &Edcaf, channel: Channel, originator: &Originator) -> bool {
         && (!originator.pending.is_empty() || originator.has_window() && queued() > 0)
 }
 
-/// The rate fills the channel.
+/// Whether the rate fills the channel.
 fn is_of(rate: Rate, channel: Channel) -> bool {
     match rate {
         Rate::He { width, .. } => channel.vht.is_none() && width == channel.width,
@@ -394,7 +396,7 @@ fn is_of(rate: Rate, channel: Channel) -> bool {
     }
 }
 
-/// How the Block Acks of these stations come.
+/// Returns the kind and duration of the Block Acks of these stations.
 fn answers(
     cx: &mut Context<'_>,
     channel: Channel,

@@ -1,17 +1,17 @@
 //! An exchange with several stations on the air: the HE MU PPDU, its Trigger frame, and Block
 //! Acks one after the other or together (IEEE 802.11ax-2021, 26.4.4.2 and 26.5.1).
 //!
-//! Each station's MPDUs are settled by its own Block Ack. The exchange succeeded, and the
-//! contention window is reset, if any of them came; it is doubled if none did. (ns-3 does so
-//! as well. The standard's words on it, in 10.23.2.2, were not at hand.) Where Block Acks are
-//! asked for one after the other and the first, which answers the PPDU itself, does not come,
-//! the access point has no transmission opportunity (10.23.2.8): it contends again, and asks
-//! the others then. After a later one that does not come it goes on when it has waited for it,
-//! if the medium is idle; that is after PIFS, as recovery there must be.
+//! Each station's MPDUs are settled by its own Block Ack. The exchange succeeds, and the contention
+//! window is reset, if any Block Ack arrives; the window is doubled if none does. (ns-3 does so as
+//! well. The text of the standard, in 10.23.2.2, was not available.) With Block Ack Requests one
+//! after the other, the first Block Ack answers the PPDU itself. If it is missing, the access point
+//! has no transmission opportunity (10.23.2.8): it contends again, and asks the other stations
+//! then. If a later one is missing, the access point continues after the timeout, provided that the
+//! medium is idle; that is after PIFS, as the recovery requires.
 //!
-//! Stations answer a Trigger frame whatever their carrier sense and NAV say, as they may be
-//! told to for Block Acks of up to 418 octets (26.5.2.5). The access point hears each at the
-//! SNR of the whole channel: it controls their power so that none is stronger for having fewer
+//! Stations answer a Trigger frame regardless of carrier sense and NAV, as the frame may permit for
+//! Block Acks of up to 418 octets (26.5.2.5). The access point receives each answer at the SNR of
+//! the whole channel: it controls the stations' power so that none is stronger because of its fewer
 //! tones.
 
 use super::super::content::Exchange;
@@ -29,13 +29,13 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// What one station made of its PSDU.
+/// Reception of a station's PSDU.
 struct Heard {
-    /// It decoded the Trigger frame at the end.
+    /// Whether it decoded the Trigger frame at the end.
     is_asked: bool,
-    /// Bit n: MPDU n was decoded.
+    /// Decoded MPDUs: bit n is MPDU n.
     decoded: Bitmap,
-    /// Bit n: its Block Ack acknowledges MPDU n.
+    /// MPDUs that its Block Ack acknowledges: bit n is MPDU n.
     acked: Bitmap,
 }
 
@@ -98,7 +98,7 @@ impl Cell {
         self.stations[station.index()].multi_user = Some(several);
     }
 
-    /// The HE MU PPDU ended.
+    /// Handles the end of an HE MU PPDU.
     pub(in super::super) fn receive_by_several(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let several = self.stations[sender.index()].multi_user.take();
@@ -163,7 +163,7 @@ impl Cell {
         }
     }
 
-    /// What `own.receiver` makes of its part of an HE MU PPDU.
+    /// Processes the reception of its part of an HE MU PPDU at `own.receiver`.
     fn receive_own(
         &mut self,
         own: &Flight,
@@ -209,7 +209,7 @@ impl Cell {
         Heard { is_asked, decoded, acked }
     }
 
-    /// Which MPDUs a station decodes; `None` if not even the PPDU's header.
+    /// The MPDUs that a station decodes; `None` if it does not even decode the PPDU's header.
     fn decode_own(
         &mut self,
         own: &Flight,
@@ -231,7 +231,7 @@ impl Cell {
         Some(decoded)
     }
 
-    /// The Trigger frame behind an HE MU PPDU ended.
+    /// Handles the end of the Trigger frame after an HE MU PPDU.
     pub(in super::super) fn receive_trigger(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let several = self.stations[sender.index()].multi_user.take();
@@ -260,7 +260,7 @@ impl Cell {
         self.answer_together(sender, &answering);
     }
 
-    /// These stations answer a Trigger frame of `sender`, which waits for them.
+    /// Puts the answers of these stations to a Trigger frame of `sender` on the air.
     fn answer_together(&mut self, sender: StationId, answering: &[(StationId, Bitmap)]) {
         let several = self.stations[sender.index()].multi_user.as_mut();
         let several = several.expect("it sent to several");
@@ -285,7 +285,7 @@ impl Cell {
         }
     }
 
-    /// A trigger-based PPDU with a Block Ack ended.
+    /// Handles the end of a trigger-based PPDU with a Block Ack.
     pub(in super::super) fn receive_triggered(&mut self, flight: &Flight, receiver: StationId) {
         let several = self.stations[receiver.index()].multi_user.as_ref();
         let several = several.expect("it waits for Block Acks");
@@ -310,7 +310,8 @@ impl Cell {
         several.users[place].acked = is_decoded.then_some(acked);
     }
 
-    /// Others have noticed a trigger-based PPDU to `station`: after the last the exchange ends.
+    /// Handles a trigger-based PPDU to `station` after its third parties; after the last one the
+    /// exchange ends.
     pub(in super::super) fn triggered_answer_over(&mut self, station: StationId) {
         let several = self.stations[station.index()].multi_user.as_ref();
         if several.is_some_and(|several| several.answers_due == 0) {
@@ -318,7 +319,7 @@ impl Cell {
         }
     }
 
-    /// The station that was asked answered, or not in time.
+    /// Handles the Block Ack of the station that was asked, or its absence.
     pub(in super::super) fn one_of_several_answered(
         &mut self,
         station: StationId,
@@ -352,7 +353,7 @@ impl Cell {
         self.pending.push(Pending { at, station, sequel: Sequel::Payload });
     }
 
-    /// Settles the MPDUs of each station, and goes on.
+    /// Settles the MPDUs of each station, and continues.
     fn several_over(&mut self, station: StationId) {
         let state = &mut self.stations[station.index()];
         let several = state.multi_user.take().expect("it sent to several");

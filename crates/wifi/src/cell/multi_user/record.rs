@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 use lasthop_units::{Dbm, SeqNo12};
 
 impl Cell {
-    /// What one station was sent: `decoded` says which MPDUs it decoded, of those that are
-    /// pending, and `is_asked` whether the Trigger frame at the end, if there is one.
+    /// Returns the PSDU of one station: `decoded` are the pending MPDUs that it decoded, `is_asked`
+    /// is whether it decoded the Trigger frame at the end, if there is one.
     pub(super) fn user_psdu(
         &self,
         own: &Flight,
@@ -45,13 +45,14 @@ impl Cell {
         }
     }
 
-    /// A PPDU with these PSDUs.
+    /// Records a PPDU with these PSDUs.
     pub(in super::super) fn record_psdus(&mut self, flight: &Flight, psdus: Vec<Psdu>) {
         let &Flight { start, end, transmitter, .. } = flight;
         self.outbox.events.push_back(Event::Ppdu(Ppdu { start, end, transmitter, psdus }));
     }
 
-    /// A Trigger frame of its own, to all `users`; `is_heard`: each decoded it.
+    /// Records a separate Trigger frame to all `users`; `is_heard` is whether each of them decoded
+    /// it.
     pub(super) fn record_trigger(
         &mut self,
         flight: &Flight,
@@ -90,7 +91,7 @@ impl Cell {
     }
 }
 
-/// What is heard of a transmitter next to it.
+/// Received power of a capture device next to the transmitter.
 pub(in super::super) const NEXT_TO_IT: Dbm = Dbm(-30.0);
 
 fn trigger_frame(

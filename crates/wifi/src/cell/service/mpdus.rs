@@ -1,12 +1,11 @@
-//! How many MPDUs an access point sends in a PPDU to a station that dozes: one that a PS-Poll
-//! asked for, or A-MPDUs in an unscheduled service period (IEEE 802.11-2020, 11.2.3).
+//! Number of MPDUs in a PPDU of an access point to a station that dozes: one after a PS-Poll, or
+//! A-MPDUs in an unscheduled service period (IEEE 802.11-2020, 11.2.3).
 //!
-//! Max SP Length (9.4.1.17) counts MSDUs, A-MSDUs and management frames, whatever PPDUs they are
-//! in. The last frame of a period has EOSP (9.2.4.5), and the station may doze once it has it: so
-//! it goes alone, behind A-MPDUs whose MPDUs have been acknowledged or given up. That the last
-//! frame is held back until the others have been sent is what MediaTek's driver does. Left
-//! out: EOSP within an A-MPDU, of which a station that lost other MPDUs would get these only in
-//! its next period.
+//! Max SP Length (9.4.1.17) counts MSDUs, A-MSDUs and management frames, independent of the PPDUs
+//! that carry them. The last frame of a period has EOSP (9.2.4.5), and the station may doze once it
+//! has received it. The frame is therefore alone, after A-MPDUs whose MPDUs have been acknowledged
+//! or given up. MediaTek's driver holds back the last frame in the same way. Left out: EOSP within
+//! an A-MPDU, after which a station would receive the lost MPDUs only in its next period.
 
 use super::super::frames::Context;
 use super::super::station::Station;
@@ -14,9 +13,10 @@ use crate::mac::sizes;
 use crate::station::Address;
 
 impl Station {
-    /// How many MPDUs a PPDU to a peer may have: if it dozes one that its PS-Poll asked for; in
-    /// a service period those that may still be sent but for the last, which is alone because of
-    /// EOSP. 0 if the last one was sent, and whatever else there is waits for the next period.
+    /// Limit of MPDUs in a PPDU to a peer. A dozing station gets one after its PS-Poll. In a
+    /// service period the limit is the number of frames still permitted less the last one, which is
+    /// alone because of EOSP. 0 if the last one was sent and further frames wait for the next
+    /// period.
     #[inline]
     pub(in super::super) fn mpdus_for(
         &mut self,
@@ -46,9 +46,9 @@ impl Station {
         }
     }
 
-    /// An A-MPDU of so many MPDUs and bytes for a station in its service period, without its last
-    /// MPDU if nothing is left for the station behind it. EOSP in that one would end the period
-    /// although others may be lost; it goes alone, when they have been acknowledged.
+    /// Reduces an A-MPDU of these MPDUs and bytes for a station in its service period by the last
+    /// MPDU, if no frame would be left for the station after it. EOSP in that MPDU would end the
+    /// period although others may be lost; it is sent alone, after their acknowledgement.
     pub(in super::super) fn without_last(
         &mut self,
         (edcaf, index): (usize, usize),

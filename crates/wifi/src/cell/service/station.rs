@@ -1,11 +1,12 @@
-//! A station that stays in power save mode and has service periods: when its radio is on, what
-//! it sends to begin a period, and when it dozes again (U-APSD, IEEE 802.11-2020, 11.2.3; TWT, IEEE
-//! 802.11ax-2021, 26.8).
+//! A station that stays in power save mode and has service periods: the state of its radio, the
+//! frames with which it begins a period, and the return to doze (U-APSD, IEEE 802.11-2020, 11.2.3;
+//! TWT, IEEE 802.11ax-2021, 26.8).
 //!
-//! It is on while it waits for the end of a service period (EOSP), for a beacon or group frames,
-//! for what a PS-Poll asked for, or to send. Its clock is that of its access point. All of its
-//! frames have the Power Management bit set. When EOSP does not come for [`OVERDUE`], it
-//! begins another service period: the standard leaves that to stations.
+//! The radio is on while the station waits for the end of a service period (EOSP), for a beacon,
+//! for group frames, or for the answer to a PS-Poll, and while it sends. The station's clock equals
+//! that of its access point. All of its frames have the Power Management bit set. If EOSP is
+//! missing for [`OVERDUE`], the station begins another service period: the standard leaves that to
+//! stations.
 
 use super::super::Cell;
 use super::super::absence::{EDCAFS, Rhythm};
@@ -18,32 +19,32 @@ use crate::mac::service_period::{ServicePeriodConfig, TwtConfig, TwtUplink};
 use crate::station::{Address, BssId, StationId};
 use lasthop_units::{Duration, Instant};
 
-/// How long a station waits for a frame in an unscheduled service period before it asks again;
-/// no product's.
+/// Time for which a station waits for a frame in an unscheduled service period before it asks
+/// again; the value is from no product.
 const OVERDUE: Duration = Duration::from_millis(50);
 
 /// The state of such a station.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Service {
     pub config: ServicePeriodConfig,
-    /// Its radio is on.
+    /// Whether the radio is on.
     is_on: bool,
-    /// It waits for the end of a service period.
+    /// Whether it waits for the end of a service period.
     is_served: bool,
-    /// Data that begin a service period were not acknowledged, and no EOSP came since: whether the
-    /// access point took them, the answer to a Block Ack Request says.
+    /// Whether data that begin a service period were not acknowledged, and no EOSP came since. The
+    /// answer to a Block Ack Request shows whether the access point received them.
     may_be_served: bool,
-    /// It waits for a beacon, or for the group frames behind it.
+    /// Whether it waits for a beacon, or for the group frames after it.
     listens: bool,
-    /// It sent a PS-Poll, and what that asked for did not come yet.
+    /// Whether it sent a PS-Poll and waits for the requested frame.
     polls: bool,
     /// Beacons until the next one that it listens to.
     beacons_left: u8,
-    /// End of the scheduled service period that it is in.
+    /// End of the current scheduled service period.
     until: Option<Instant>,
-    /// The next target wake time, or when it begins an unscheduled period by itself.
+    /// Next target wake time, or next start of an unscheduled period without a frame to send.
     next: Instant,
-    /// When it asks again because EOSP did not come.
+    /// Instant at which it asks again because EOSP is missing.
     overdue: Instant,
 }
 
@@ -81,14 +82,15 @@ impl Service {
         self.next.min(self.until.unwrap_or(Instant::MAX)).min(self.overdue)
     }
 
-    /// It waits for something, whatever it has to send.
+    /// Whether it waits for a frame, independent of frames to send.
     const fn waits(&self) -> bool {
         self.is_served || self.listens || self.polls
     }
 }
 
 impl Cell {
-    /// Stations with service periods doze from the first instant on, and their access points know.
+    /// Puts stations with service periods to doze from the first instant on, with the knowledge of
+    /// their access points.
     pub(in super::super) fn begin_service_periods(&mut self) {
         for index in 0..self.stations.len() {
             let station = StationId(index as u16);
@@ -116,12 +118,12 @@ impl Cell {
         self.service(station).and_then(|service| service.until)
     }
 
-    /// A packet waits to be sent. Whether the station turns its radio on for it.
+    /// Turns the radio on to send a queued packet. Returns whether the radio was turned on.
     pub(in super::super) fn turn_on_to_send(&mut self, station: StationId) -> bool {
         self.stations[station.index()].held_packets > 0 && self.turn_on_to_notify(station)
     }
 
-    /// A frame waits to be sent. Whether the station turns its radio on for it.
+    /// Turns the radio on to send a queued frame. Returns whether the radio was turned on.
     pub(in super::super) fn turn_on_to_notify(&mut self, station: StationId) -> bool {
         let Some(service) = self.service(station) else { return false };
         let may_send = service.until.is_some() || service.config.has_unscheduled();
@@ -142,7 +144,7 @@ impl Cell {
         self.find_next_absence();
     }
 
-    /// The station turns its radio off unless there is something to wait for or to send.
+    /// Turns the radio off unless the station waits for a frame or has one to send.
     pub(super) fn rest(&mut self, station: StationId) {
         let Some(service) = self.service(station) else { return };
         if !service.is_on || service.waits() {
@@ -166,7 +168,7 @@ impl Cell {
         self.find_next_absence();
     }
 
-    /// The station sends a QoS Null frame to begin a service period.
+    /// Queues a QoS Null frame that begins a service period.
     fn queue_trigger(&mut self, station: StationId) {
         let Some(service) = self.service(station) else { return };
         let (edcaf, is_on) = (service.config.trigger_category(), service.is_on);
@@ -191,14 +193,14 @@ impl Cell {
         self.arm(station, edcaf);
     }
 
-    /// A service period goes on: there is nothing to ask for.
+    /// Drops the queued trigger, because a service period is in progress.
     fn drop_trigger(&mut self, station: StationId) {
         for access in self.stations[station.index()].edcafs.iter_mut().flatten() {
             access.management.retain(|frame| frame.action != Action::Trigger);
         }
     }
 
-    /// The access point acknowledged a frame that begins a service period.
+    /// Begins a service period after the access point acknowledged the frame for it.
     fn begin_service(&mut self, station: StationId) {
         let now = self.now;
         let Some(service) = self.service(station) else { return };
@@ -222,7 +224,7 @@ impl Cell {
         self.find_next_absence();
     }
 
-    /// Its trigger or PS-Poll was acknowledged, or given up.
+    /// Handles the end of the station's trigger or PS-Poll: acknowledged, or given up.
     pub(in super::super) fn asked(&mut self, station: StationId, action: Action, answered: bool) {
         let Some(service) = self.service(station) else { return };
         match (action, answered) {
@@ -239,7 +241,7 @@ impl Cell {
         self.rest(station);
     }
 
-    /// An exchange of the station is over.
+    /// Handles the end of an exchange of the station.
     pub(in super::super) fn sent_in_power_save(
         &mut self,
         station: StationId,
@@ -272,7 +274,8 @@ impl Cell {
         self.rest(station);
     }
 
-    /// Data that a Trigger frame asked for was acknowledged: as if the station had gained the channel.
+    /// Handles acknowledged data that a Trigger frame solicited, as if the station had gained the
+    /// channel.
     pub(in super::super) fn sent_when_asked(&mut self, station: StationId) {
         if self.has_services && self.has_service_periods(station) {
             self.serves(station);
@@ -280,7 +283,8 @@ impl Cell {
         }
     }
 
-    /// A frame of the access point that may have been held came; `more` are.
+    /// Handles a frame of the access point that may have been held; the access point still holds
+    /// `more`.
     pub(in super::super) fn frame_came_in_power_save(
         &mut self,
         station: StationId,
@@ -308,8 +312,8 @@ impl Cell {
         self.rest(station);
     }
 
-    /// The access point sent something of a service period in this category: it took a trigger,
-    /// whether or not its acknowledgement came.
+    /// Records that the access point sent a frame of a service period in this category: it received
+    /// a trigger, whether or not its acknowledgement arrived.
     fn is_served_by(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
         let Some(service) = self.service(station) else { return };
@@ -326,7 +330,7 @@ impl Cell {
         }
     }
 
-    /// The access point asked for a Block Ack, which it does in service periods.
+    /// Handles a Block Ack Request of the access point, which it sends in service periods.
     pub(in super::super) fn request_came_in_power_save(
         &mut self,
         station: StationId,
@@ -337,7 +341,7 @@ impl Cell {
         self.rest(station);
     }
 
-    /// It asked for a Block Ack agreement, and the answer comes in a service period.
+    /// Whether the station waits for an ADDBA Response, which comes in a service period.
     fn awaits_agreement(&mut self, station: StationId) -> bool {
         let Some(config) = self.service(station).map(|service| service.config) else {
             return false;
@@ -355,7 +359,7 @@ impl Cell {
         })
     }
 
-    /// A beacon is about to be sent; `is_dtim`: with a DTIM.
+    /// Prepares for a beacon that is about to be sent; `is_dtim` is whether it has a DTIM.
     pub(in super::super) fn expect_beacon_in_power_save(
         &mut self,
         station: StationId,
@@ -384,7 +388,7 @@ impl Cell {
         self.service(station).is_some_and(|service| service.listens)
     }
 
-    /// The beacon that the station listens to was sent, and says this, if it was heard.
+    /// Handles the beacon that the station listens to, with its content if it was heard.
     pub(in super::super) fn hear_beacon_in_power_save(
         &mut self,
         station: StationId,
@@ -405,7 +409,7 @@ impl Cell {
         self.rest(station);
     }
 
-    /// The last group frame behind a DTIM was sent.
+    /// Handles the last group frame after a DTIM.
     pub(in super::super) fn last_group_frame_in_power_save(&mut self, station: StationId) {
         if let Some(service) = self.service(station) {
             service.listens = false;
@@ -413,7 +417,7 @@ impl Cell {
         }
     }
 
-    /// The clock says that something is due.
+    /// Performs the steps that are due by the clock.
     pub(in super::super) fn service_due(&mut self, station: StationId) {
         let now = self.now;
         let Some(service) = self.service(station) else { return };

@@ -1,5 +1,5 @@
-//! When the MPDUs of an A-MPDU are delivered, judged by the bit rate, and that
-//! this changes nothing on the air.
+//! Delivery times of the MPDUs of an A-MPDU, judged by the bit rate; PPDUs on the air do not depend
+//! on them.
 
 use super::*;
 use crate::phy::HeGuardInterval;
@@ -8,7 +8,7 @@ use lasthop_packet::DelayParts;
 
 const STATION: StationId = StationId(1);
 
-/// Everything that was delivered: when, where, which, and its delay.
+/// Delivered packets: the station and tag, the instant, the parts of the delay.
 type Delivered = BTreeMap<(u16, u64), (Instant, DelayParts)>;
 
 fn interrupted(mut config: CellConfig, rx_interrupt: RxInterrupt) -> CellConfig {
@@ -16,8 +16,8 @@ fn interrupted(mut config: CellConfig, rx_interrupt: RxInterrupt) -> CellConfig 
     config
 }
 
-/// Keeps 100 packets at each sender for 150 ms, more with windows of 256; also the counters at
-/// the end.
+/// Keeps 100 packets at each sender for 150 ms, more with windows of 256; also returns the counters
+/// at the end.
 fn deliver(
     config: &CellConfig,
     senders: &[(StationId, Address)],
@@ -64,8 +64,8 @@ fn deliver(
     (delivered, stats.collect())
 }
 
-/// One station, many, some that are hidden from each other, losses of each
-/// kind, RTS, retry-out, A-MSDUs, a start spacing, and windows of 256 MPDUs.
+/// One station, many, some hidden from each other, losses of each kind, RTS, retry-out, A-MSDUs, a
+/// start spacing, and windows of 256 MPDUs.
 fn grid() -> Vec<(CellConfig, Vec<(StationId, Address)>)> {
     let fast = mcs(15, ChannelWidth::Mhz40, GuardInterval::Short);
     let slow = mcs(4, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -191,7 +191,7 @@ fn when_mpdus_are_handed_up_changes_nothing_on_the_air() {
     }
 }
 
-/// What nobody acts on wakes nobody, and is delivered at the same instants.
+/// Passive packets cause no wake-up, and are delivered at the same instants.
 #[test]
 fn passive_packets_arrive_at_the_same_instants() {
     for (case, (config, senders)) in grid().into_iter().enumerate() {

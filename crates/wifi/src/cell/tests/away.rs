@@ -1,5 +1,5 @@
-//! Stations that scan: the schedule and the frames of section IV of the paper
-//! on access point scanning, what is lost and what is not.
+//! Stations that scan: the schedule and the frames of section IV of the paper on access point
+//! scanning, and the losses.
 
 use super::*;
 use crate::event::{Event, Frame, FrameKind, PowerState};
@@ -46,25 +46,25 @@ pub(super) fn scanning(scan: ScanConfig) -> CellConfig {
     config
 }
 
-/// What came out of a run.
+/// Results of a run.
 #[derive(Default)]
 pub(super) struct Run {
     pub events: Vec<Event>,
     pub sent: u64,
     pub delivered: u64,
-    /// Tag, reason.
+    /// Tag and reason of each dropped packet.
     pub dropped: Vec<(u64, DropReason)>,
-    /// Time from the queue to the receiver.
+    /// Times from the queue to the receiver.
     pub delays: Vec<Duration>,
-    /// When they came out, and the packets.
+    /// Delivered packets, with the instant of delivery.
     pub packets: Vec<(Instant, Packet)>,
-    /// Of the station.
+    /// Counters of the station.
     pub stats: StationStats,
 }
 
 impl Run {
-    /// Every `interval` one packet from `from` to `to`, for a time; then another
-    /// second, and up to ten for what is still queued.
+    /// Sends a packet from `from` to `to` every `interval` for `time`; then waits for a second, and
+    /// up to ten for queued packets.
     pub fn new(config: &CellConfig, from: StationId, interval: Duration, time: Duration) -> Self {
         let to = if from == AP { STA } else { AP };
         let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
@@ -140,7 +140,7 @@ impl Run {
         })
     }
 
-    /// An Ack or so at this instant is one of data.
+    /// Whether an Ack or similar frame at this instant follows data.
     fn data_before(&self, start: Instant) -> bool {
         let since = start - Duration::from_micros(16);
         self.frames()
@@ -388,7 +388,7 @@ fn an_access_point_leaves_without_a_word() {
     assert!(run.packets.iter().any(|(_, packet)| packet.parts.away > ms(90)));
 }
 
-/// Stations do not know: they send, and lose what retries do not outlast.
+/// Stations do not know of the absence: they send, and lose packets whose retries end before it.
 #[test]
 fn stations_send_to_an_access_point_that_is_away() {
     let run = Run::new(&scanning_access_point(), STA, ms(10), Duration::from_secs(3));

@@ -1,6 +1,6 @@
-//! Sets on different channels: what they are to each other, and how wide PPDUs are that begin
-//! while a secondary channel is busy. Judged by accounts to the nanosecond, by closed forms, and by
-//! a second look at the events of random cells.
+//! Sets on different channels: their effect on each other, and the width of PPDUs that begin while
+//! a secondary channel is busy. The judges are accounts to the nanosecond, closed forms, and a
+//! second analysis of the events of random cells.
 
 use super::bss::{DEAF, trajectory, uplink};
 use super::ofdma::{ALL, he, ofdm_24, symbols};
@@ -27,8 +27,8 @@ pub(super) fn dynamic(numbers: &[u8]) -> Vec<OperatingChannel> {
     numbers.iter().map(|&number| at_channel(number, BandwidthAccess::Dynamic)).collect()
 }
 
-/// Sets of an access point and a station each, on these channels at these rates. Links within a
-/// set have 45 dB; all others have what brings this level, of noise over 80 MHz.
+/// Sets of an access point and a station each, on these channels at these rates. Links within a set
+/// have 45 dB; all others arrive at this level, with the noise of 80 MHz.
 fn sets(of: &[(u8, Rate)], level: Dbm, ampdu: u32) -> CellConfig {
     let mut config = cell(2 * of.len() - 1, of[0].1, ChannelWidth::Mhz80, ampdu);
     config.standard = Standard::Dot11ac;
@@ -48,7 +48,7 @@ fn sets(of: &[(u8, Rate)], level: Dbm, ampdu: u32) -> CellConfig {
     config
 }
 
-/// Packets of 1 500 bytes: when, and from which access point to its station.
+/// Packets of 1 500 bytes: the instant, and the access point that sends to its station.
 fn ppdus(config: &CellConfig, packets: &[(Instant, StationId)]) -> Vec<Ppdu> {
     let mut cell = Cell::new(config, Seed::new(1, 0)).expect("a sound cell");
     let mut packets = packets.to_vec();
@@ -121,7 +121,8 @@ fn a_secondary_channel_is_idle_for_pifs_to_the_nanosecond() {
     }
 }
 
-/// -72 dBm of 20 and 40 MHz, -69 dBm of 80 MHz, -62 dBm for a station of 802.11n.
+/// The levels are -72 dBm for 20 and 40 MHz, -69 dBm for 80 MHz, and -62 dBm for a station of
+/// 802.11n.
 #[test]
 fn a_secondary_channel_is_busy_from_its_level_on() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
@@ -143,8 +144,8 @@ fn a_secondary_channel_is_busy_from_its_level_on() {
     }
 }
 
-/// Static access: a new backoff of 0 to 15 slots from the next slot boundary on, the window as it
-/// is, until the whole channel is idle; and what needs 20 MHz only does not wait.
+/// Static access begins a new backoff of 0 to 15 slots at the next slot boundary, with an unchanged
+/// window, until the whole channel is idle; frames of 20 MHz do not wait.
 #[test]
 fn static_access_backs_off_until_the_whole_channel_is_idle() {
     use ChannelWidth::{Mhz20, Mhz80};
@@ -176,9 +177,9 @@ fn static_access_backs_off_until_the_whole_channel_is_idle() {
     assert_ne!(fixed, config.stations[0]);
 }
 
-/// A neighbour that sends all the time and senses nothing of the others: of its cycle of data
-/// (232 us), SIFS, Ack (28 us), AIFS (43 us) and 7.5 slots in the mean, a packet of another set
-/// that comes at any time finds its channel idle for PIFS in 43 + 67.5 - 25 us.
+/// A neighbour sends all the time and senses no other set. The cycle has data (232 us), SIFS, Ack
+/// (28 us), AIFS (43 us) and 7.5 slots in the mean. A packet of another set at a random time finds
+/// its channel idle for PIFS in 43 + 67.5 - 25 us.
 #[test]
 fn the_share_of_widths_is_that_of_the_idle_time() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};
@@ -223,8 +224,8 @@ fn the_share_of_widths_is_that_of_the_idle_time() {
     }
 }
 
-/// Channels that have nothing in common: each set has the trajectory that it has alone, however
-/// loud the other one is.
+/// Channels without overlap: each set has the trajectory that it has alone, however strong the
+/// other one is.
 #[test]
 fn sets_apart_do_not_know_of_each_other() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};
@@ -255,7 +256,7 @@ fn sets_apart_do_not_know_of_each_other() {
     }
 }
 
-/// Where all sets are on one channel it does not matter which, nor what they would do otherwise.
+/// If all sets are on one channel, its number and the kind of access do not matter.
 #[test]
 fn one_channel_is_as_any_other() {
     let rate = vht(5, ChannelWidth::Mhz80);
@@ -275,8 +276,8 @@ fn one_channel_is_as_any_other() {
     }
 }
 
-/// What an access point does not hear falls on the part of the channel that it is on: 80 MHz
-/// PPDUs are lost to it, those of the 40 MHz beside it are not.
+/// Interference from a hidden neighbour falls on its part of the channel: PPDUs of 80 MHz are lost
+/// to it, those of the 40 MHz beside it are not.
 #[test]
 fn interference_falls_on_what_it_covers() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};
@@ -301,9 +302,9 @@ fn interference_falls_on_what_it_covers() {
     }
 }
 
-/// The station hears a neighbour that its access point does not. Its CTS is as wide as its channel
-/// was idle for PIFS before the RTS, to the nanosecond, and so are the data; with static access it
-/// is not sent otherwise. An RTS and a CTS take 28 us at 24 Mb/s.
+/// The station hears a neighbour that its access point does not. The CTS and the data are as wide
+/// as the channel that was idle for PIFS before the RTS, to the nanosecond; with static access a
+/// narrower CTS is not sent. An RTS and a CTS take 28 us at 24 Mb/s.
 #[test]
 fn a_cts_says_what_is_idle_at_the_receiver() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};
@@ -338,8 +339,8 @@ fn a_cts_says_what_is_idle_at_the_receiver() {
     assert_eq!((own.len(), width(own[tries + 1])), (tries + 3, Mhz80));
 }
 
-/// With RTS and CTS next to nothing is lost to a neighbour that the access point does not hear, and
-/// A-MPDUs that become narrow take no longer than the RTS said.
+/// With RTS and CTS a hidden neighbour destroys almost no frame, and narrowed A-MPDUs last no
+/// longer than the RTS announced.
 #[test]
 fn rts_and_cts_protect_from_what_only_the_receiver_hears() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};
@@ -396,7 +397,7 @@ fn rts_and_cts_protect_from_what_only_the_receiver_hears() {
     assert!(with.ppdus_by_rate.iter().all(|(rate, _)| rate.width() != Mhz20));
 }
 
-/// Later PPDUs of a TXOP are no wider than its first, though the neighbour is silent by then.
+/// Later PPDUs of a TXOP are no wider than its first, although the neighbour has stopped sending.
 #[test]
 fn the_width_does_not_grow_in_a_txop() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};
@@ -418,8 +419,8 @@ fn the_width_does_not_grow_in_a_txop() {
     assert!(own[last..].iter().all(|ppdu| width(ppdu) == Mhz80));
 }
 
-/// Sets as of [`sets`], of 802.11ax, of which the access points send to two stations at once: 0, 1
-/// and 4 are one, 2, 3 and 5 the other.
+/// Sets like those of [`sets`], of 802.11ax, whose access points send to two stations at once: 0, 1
+/// and 4 are one set, 2, 3 and 5 the other.
 pub(super) fn pairs(
     of: [(u8, ChannelWidth); 2],
     level: Dbm,
@@ -449,8 +450,9 @@ pub(super) fn pairs(
     config
 }
 
-/// HE MU PPDUs are as wide as what is idle, and so is what follows them. One MPDU of 1 538 bytes
-/// with its delimiter to each of two stations: RUs of 484, 242 and 106 tones in 80, 40 and 20 MHz.
+/// HE MU PPDUs, and the PPDUs after them, are as wide as the idle channel. Each of two stations
+/// gets one MPDU of 1 538 bytes with its delimiter, on RUs of 484, 242 and 106 tones in 80, 40 and
+/// 20 MHz.
 #[test]
 fn a_ppdu_to_several_takes_what_is_idle() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80};
@@ -547,7 +549,7 @@ pub(super) fn bits(number: u8, width: ChannelWidth) -> u8 {
     }
 }
 
-/// A PPDU of a set: its station's set, span, and what it occupies.
+/// A PPDU of a set: the set of its transmitter, its span, and its channels.
 struct Seen {
     set: usize,
     start: Instant,
@@ -556,7 +558,7 @@ struct Seen {
     is_data: bool,
 }
 
-/// What each sender got across in a short time, and in how many PPDUs.
+/// Packets that each sender delivered in a short time, and the number of PPDUs.
 fn acked(config: &CellConfig, seed: u64, senders: &[(StationId, Address)]) -> Vec<(u64, u64)> {
     let mut cell = Cell::new(config, Seed::new(1, seed)).expect("a sound cell");
     saturate_up_to(30, &mut cell, senders, Duration::from_millis(60), 1_200);
@@ -569,8 +571,8 @@ fn acked(config: &CellConfig, seed: u64, senders: &[(StationId, Address)]) -> Ve
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// A data PPDU covers nothing that its transmitter sensed busy within PIFS, and all that it did
-    /// not; permuted, sets and stations do the same.
+    /// A data PPDU covers no channel that its transmitter sensed busy within PIFS, and all those
+    /// that it sensed idle; a permutation of sets and stations changes no result.
     #[test]
     fn no_ppdu_covers_what_was_busy(
         of in proptest::collection::vec((0u8..8, 0usize..3, any::<bool>()), 2..5),
@@ -679,8 +681,8 @@ proptest! {
         prop_assert_eq!(acked(&config, seed, &senders), acked(&reversed, seed, &back));
     }
 
-    /// The same of PPDUs to several stations, and of those that follow in their TXOPs: no data of a
-    /// set on what it sensed data on within PIFS.
+    /// The same for PPDUs to several stations and for later PPDUs of their TXOPs: no data of a set
+    /// overlaps a channel on which it sensed data within PIFS.
     #[test]
     fn no_ppdu_to_several_covers_what_was_busy(
         (one, other) in (0u8..4, 0u8..4),

@@ -1,4 +1,4 @@
-//! Several basic service sets on one channel: what they share, and what they do not.
+//! Several basic service sets on one channel: shared and separate state.
 
 use super::away::ms;
 use super::*;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 
-/// An SNR at which nothing is sensed, and that as interference is nothing even to a double.
+/// An SNR at which a station senses nothing, and whose interference vanishes even in a double.
 pub(super) const DEAF: Db = Db(-300.0);
 
 /// Sets with these numbers of stations, each with its access point first; `snr` is between sets.
@@ -38,14 +38,14 @@ pub(super) fn sets(stations: &[usize], rate: Rate, ampdu: u32, snr: Db) -> CellC
     config
 }
 
-/// Beacons that are spread over the interval by the golden ratio.
+/// Beacon offsets that are spread over the interval by the golden ratio.
 fn beacon_offset(set: u16, interval: Option<Duration>) -> Duration {
     let share = u32::from(set).wrapping_mul(0x9e37_79b9);
     let interval = interval.unwrap_or_default();
     Duration::from_nanos(((u128::from(interval.as_nanos()) * u128::from(share)) >> 32) as u64)
 }
 
-/// Every station to its access point.
+/// Flows from every station to its access point.
 pub(super) fn uplink(config: &CellConfig) -> Vec<(StationId, Address)> {
     let ids = (0..).map(StationId);
     let stations = config.stations.iter().zip(ids).filter(|(it, _)| it.role == Role::Station);
@@ -57,7 +57,7 @@ pub(super) fn access_point(config: &CellConfig, bss: BssId) -> StationId {
     StationId(config.stations.iter().position(is_it).expect("each set has one") as u16)
 }
 
-/// Packets that each sender got across in a time.
+/// Packets that each sender delivered in a time.
 pub(super) fn delivered(
     config: &CellConfig,
     seed: u64,
@@ -71,8 +71,8 @@ pub(super) fn delivered(
     senders.iter().map(acked).collect()
 }
 
-/// Stations of two sets that hear each other share the channel as stations of one: together
-/// what as many stations in one cell of ns-3 do, and half of it each.
+/// Stations of two sets that hear each other share the channel like stations of one: together they
+/// deliver as much as the same number of stations in one cell of ns-3, and half of it each.
 #[test]
 fn sets_that_hear_each_other_are_as_one() {
     let rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -93,7 +93,7 @@ fn sets_that_hear_each_other_are_as_one() {
     }
 }
 
-/// What comes out of the stations of set 0.
+/// Outputs of the stations of set 0.
 pub(super) fn trajectory(
     config: &CellConfig,
     senders: &[(StationId, Address)],
@@ -129,8 +129,8 @@ pub(super) fn trajectory(
     outputs
 }
 
-/// What is 20 dB below the noise everywhere in a set draws no chance there and changes no
-/// probability: neither with fading nor where losses are given; a little above it does.
+/// A PPDU that is 20 dB below the noise everywhere in a set draws no random number there and
+/// changes no probability, neither with fading nor with given losses; a slightly stronger one does.
 #[test]
 fn what_is_below_the_floor_is_not_there() {
     let rate = mcs(5, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -160,8 +160,8 @@ fn what_is_below_the_floor_is_not_there() {
     }
 }
 
-/// A set that nobody hears, saturated, changes nothing in another one: it gets all that it has
-/// alone, packet by packet, with the same random numbers.
+/// A saturated set that no station of another set hears changes nothing there: the other delivers
+/// the same packets at the same instants, with the same random numbers.
 #[test]
 fn a_set_out_of_reach_changes_nothing() {
     let rate = mcs(5, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -188,17 +188,17 @@ fn a_set_out_of_reach_changes_nothing() {
     assert_eq!(idle, expected);
 }
 
-/// Two access points that do not hear each other, and stations that hear both. A frame of 2 ms
-/// at 6.5 Mb/s is longer than what an access point leaves between two (AIFS, 15 slots and the
-/// response timeout: below 0.3 ms), so the other one's always overlaps, and nothing is
-/// delivered. The stations' CTS reach both, so with RTS something gets through.
+/// Two access points that do not hear each other, and stations that hear both. A frame of 2 ms at
+/// 6.5 Mb/s is longer than an access point's gap between two frames (AIFS, 15 slots and the
+/// response timeout: below 0.3 ms). The other's frame therefore always overlaps, and no frame is
+/// delivered. The stations' CTS reach both, so RTS lets some frames through.
 ///
-/// An account of the latter: an RTS takes 52 us at 6 Mb/s and its CTS begins 16 us later, so two
-/// that begin less than 68 us apart, 7 slots or fewer, do not learn of each other. Of 256 pairs
-/// of backoffs from 0 to 15 these are 184. A failed round takes an RTS, the response timeout
-/// (16 + 9 + 20 us), AIFS (43 us) and a backoff: 0.2 ms, and there are 184/72 = 2.6 of them to
-/// each that is not. With 2.2 ms for that one, 2.2/2.7 = 81 % are the most that the two get.
-/// They get less, because of those who are 6 or 7 slots late some send into the other's data.
+/// An account of the case with RTS: an RTS takes 52 us at 6 Mb/s and its CTS begins 16 us later, so
+/// two that begin less than 68 us apart, 7 slots or fewer, do not learn of each other. Of 256 pairs
+/// of backoffs from 0 to 15 these are 184. A failed round takes an RTS, the response timeout (16 +
+/// 9 + 20 us), AIFS (43 us) and a backoff: 0.2 ms. For each successful round there are 184/72 = 2.6
+/// failed ones. A successful round takes 2.2 ms, so the two get at most 2.2/2.7 = 81 %. The actual
+/// share is smaller, because some of those that are 6 or 7 slots late send during the other's data.
 #[test]
 fn hidden_access_points_collide() {
     let rate = mcs(0, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -230,8 +230,8 @@ fn hidden_access_points_collide() {
     assert!((fairness - 0.5).abs() < 0.05, "{packets:?}");
 }
 
-/// The first set's beacons are where they are alone, the second's between them; each has a TIM
-/// of its own stations.
+/// The first set's beacons are at the same instants as without the second set, the second's between
+/// them; each has the TIM of its set.
 #[test]
 fn each_set_has_its_beacons() {
     let rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);
@@ -286,8 +286,8 @@ fn each_set_has_one_access_point() {
     assert_eq!(error(&|stations| stations[3].bss = BssId(7)), CellError::AccessPoints(2, 0));
 }
 
-/// Sends from everybody to whom it can, for a while, until nobody holds anything: each packet to
-/// one station comes out there, once, or is lost with a reason, and nothing reaches another set.
+/// Sends between all possible pairs for a while, until no station holds a packet. Each packet to
+/// one station is delivered there, once, or lost with a reason, and no packet reaches another set.
 pub(super) fn conserves(config: &CellConfig, sets: u16, seed: u64) -> Result<(), TestCaseError> {
     let mut cell = Cell::new(config, Seed::new(seed, 0)).expect("a sound cell");
     let of: Vec<BssId> = config.stations.iter().map(|station| station.bss).collect();
@@ -361,8 +361,8 @@ pub(super) fn conserves(config: &CellConfig, sets: u16, seed: u64) -> Result<(),
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever sets there are and whoever hears whom: each packet to one station is delivered
-    /// there, once, or lost with a reason, and nothing reaches another set.
+    /// For any sets and any carrier sense between them: each packet to one station is delivered
+    /// there, once, or lost with a reason, and no packet reaches another set.
     #[test]
     fn packets_stay_in_their_set(
         stations in prop::collection::vec(0usize..4, 1..5),

@@ -1,4 +1,4 @@
-//! Stations that doze: what they hear, what they ask for, and that nothing is lost.
+//! Stations that doze: frames that they hear and request, and conservation of packets.
 
 use super::away::{Run, STA, ms};
 use super::*;
@@ -20,7 +20,7 @@ pub(super) fn dozing(stations: usize, retrieval: Retrieval) -> CellConfig {
     config
 }
 
-/// Without beacons, and without Acks.
+/// The frames of a run, without beacons and Acks.
 fn story(run: &Run) -> Vec<(StationId, FrameKind)> {
     run.frames()
         .map(|(_, _, transmitter, frame)| (transmitter, frame.kind))
@@ -182,7 +182,7 @@ fn group_frames_wait_for_a_dtim() {
     assert!(frames.iter().any(|frame| frame.more_data) && !frames[frames.len() - 1].more_data);
 }
 
-/// A station that scans once, from 50 ms to about 80 ms, and that nobody hears come back.
+/// A station that scans once, from 50 ms to about 80 ms, and whose return stays unnoticed.
 fn unheard_return() -> CellConfig {
     use crate::mac::scan::{Leftover, NullConfig, ScanConfig, ScanKind};
     let mut config = dozing(1, Retrieval::PsPoll);
@@ -205,7 +205,7 @@ fn unheard_return() -> CellConfig {
     config
 }
 
-/// One packet in a second: what was sent, and when the packet was delivered.
+/// Sends one packet in a second; returns the frames, and the instant of its delivery.
 fn one_packet(
     config: &CellConfig,
     from: StationId,
@@ -243,8 +243,8 @@ fn a_lost_null_is_made_good_by_the_next_beacon() {
     assert_eq!(nulls, 2 + 8);
 }
 
-/// Its ADDBA Request has the power management bit unset, as all it sends (11.2.3.2), so that
-/// the answer is not held until the station asks for it, which it never does.
+/// The ADDBA Request has the Power Management bit unset, like all frames of the station (11.2.3.2).
+/// The access point therefore does not hold the answer until a poll that never comes.
 #[test]
 fn a_lost_null_is_made_good_by_an_addba_request() {
     let (frames, delivered) = one_packet(&unheard_return(), STA, AP, ms(150));
@@ -304,8 +304,8 @@ fn in_power_save(busy: Busy) -> CellConfig {
     config
 }
 
-/// It need not leave power save mode to send (11.2.3.2): no Null frame goes ahead, its frames have
-/// PM = 1, and its radio is off again when they are acknowledged.
+/// A station may send without leaving power save mode (11.2.3.2): no Null frame precedes, its
+/// frames have PM = 1, and its radio is off again after their acknowledgement.
 #[test]
 fn it_sends_in_power_save_mode() {
     let busy = Busy { frames: 50, interval: SECOND };
@@ -322,8 +322,8 @@ fn it_sends_in_power_save_mode() {
     assert!(awake < 0.25, "awake for {awake} of the time, one second of five by itself");
 }
 
-/// The access point goes by the bit: packets for the station wait for the next beacon even right
-/// behind a frame of its own, and it polls for each.
+/// The access point obeys the bit: packets for the station wait for the next beacon even directly
+/// after a frame of the station, which polls for each.
 #[test]
 fn what_answers_it_waits_for_a_beacon() {
     let config = in_power_save(Busy { frames: 50, interval: ms(300) });
@@ -395,7 +395,7 @@ fn a_listen_interval_is_not_begun_anew_by_what_it_sends() {
     assert!(ms(200) < longest && longest < ms(3 * 103), "{longest:?}");
 }
 
-/// With more traffic than that it leaves the mode at once, and returns when there is less.
+/// With more traffic the station leaves the mode at once, and returns when there is less.
 #[test]
 fn a_busy_station_leaves_power_save_mode() {
     let config = in_power_save(Busy { frames: 10, interval: ms(500) });
@@ -418,9 +418,9 @@ fn a_busy_station_leaves_power_save_mode() {
     assert!(first > Instant::ZERO + SECOND * 3);
 }
 
-/// A packet waits for a beacon interval and one more for each beacon that is missed. Of a clock that
-/// strays by 80 % of the lead, pings to small computers have such waits: measured medians of 49 to 127
-/// ms, 90th percentiles of 375 to 554, 99th of 814 and more.
+/// A packet waits for a beacon interval and one more for each beacon that is missed. With a clock
+/// that strays by 80 % of the lead, the waits resemble those of pings to small computers: measured
+/// medians of 49 to 127 ms, 90th percentiles of 375 to 554, 99th of 814 and more.
 #[test]
 fn missed_beacons_make_waits_longer() {
     let mut config = dozing(1, Retrieval::PsPoll);
@@ -442,7 +442,7 @@ fn missed_beacons_make_waits_longer() {
     assert!(run.stats.beacons_missed < beacons / 3, "{}", run.stats.beacons_missed);
 }
 
-/// A beacon that the air loses leaves the clock as it is, and is missed as any other.
+/// A lost beacon leaves the clock as it is, and counts as missed.
 #[test]
 fn beacons_that_are_lost_are_missed() {
     let mut config = dozing(1, Retrieval::PsPoll);

@@ -1,7 +1,6 @@
-//! Trajectory fingerprints: short runs of every mechanism, each boiled down to
-//! one integer over all that left the cell, the counters and the PPDUs. A
-//! change that is meant to alter no result alters none of these; one that is
-//! explains itself in its commit message.
+//! Trajectory fingerprints: short runs of every mechanism, each reduced to one integer over all
+//! outputs of the cell, the counters and the PPDUs. A change without effect on results alters none
+//! of them; the commit message of any other change explains the difference.
 
 use super::*;
 use AccessCategory::{BestEffort, Video, Voice};
@@ -77,7 +76,7 @@ impl Hash {
 
 type Flow = (StationId, Address, AccessCategory);
 
-/// 100 ms with and 200 ms without events; `flows` of one station take turns.
+/// Runs 100 ms with and 200 ms without events; `flows` of one station take turns.
 pub(super) fn fingerprint(mut config: CellConfig, flows: &[Flow], bytes: u16) -> u64 {
     let mut hash = Hash(0xcbf2_9ce4_8422_2325);
     for (record, millis) in [(true, 100), (false, 200)] {

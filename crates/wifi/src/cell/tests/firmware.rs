@@ -1,12 +1,12 @@
-//! The stand-in for firmware's rate control on a link: its choice may be too fast for as long as
-//! an update lasts, which must cost time and not packets.
+//! The stand-in for firmware's rate control on a link: its choice may be too fast until the next
+//! update, which must cost time but no packets.
 
 use super::ofdma::he;
 use super::*;
 
-/// From MCS 0 to MCS 11 of one stream at 80 MHz, between thresholds and at them: with an error of
-/// 1 dB for 20 ms, in which seven tries go by, up to 2.5 % of the MPDUs were lost for good, of
-/// which TCP made half of its goodput.
+/// MCS 0 to MCS 11 of one stream at 80 MHz, between thresholds and at them. An error of 1 dB for 20
+/// ms, with seven attempts, once lost up to 2.5 % of the MPDUs for good, which halved TCP's
+/// goodput.
 #[test]
 fn a_choice_that_is_too_fast_loses_nothing() {
     let width = ChannelWidth::Mhz80;

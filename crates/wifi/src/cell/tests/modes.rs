@@ -1,6 +1,6 @@
 //! HE extended range and dual carrier modulation: every frame against an account written from the
-//! clauses (27.3.11, 27.3.12 and 27.4.3 of IEEE 802.11ax-2021), to the nanosecond, and how far
-//! they get, against closed forms of combining.
+//! clauses (27.3.11, 27.3.12 and 27.4.3 of IEEE 802.11ax-2021), to the nanosecond, and the range
+//! against closed forms of combining.
 
 use super::ofdma::downlink;
 use super::*;
@@ -20,14 +20,14 @@ fn near(mcs: u8) -> Rate {
     Rate::he(mcs, 1, WIDTH, GI, false).expect("a rate")
 }
 
-/// All rates that a station with everything has.
+/// All rates of a station with both mechanisms.
 fn all() -> Vec<Rate> {
     let usual = Rate::all_he(WIDTH, GI, 1);
     let dual = Rate::all_he_dual_carrier(WIDTH, GI, 1);
     usual.chain(dual).chain(Rate::all_he_extended_range(GI, true)).collect()
 }
 
-/// An access point and one station that can do all of it, with this SNR between them.
+/// An access point and one station with both mechanisms, and this SNR between them.
 fn pair(rate: RateControlConfig, snr: f64) -> CellConfig {
     let mut config = cell(1, near(0), WIDTH, 6_500_631);
     config.standard = Standard::Dot11ax;
@@ -54,9 +54,9 @@ fn nanos(ppdu: &Ppdu) -> u64 {
     (ppdu.end - ppdu.start).as_nanos()
 }
 
-/// By data bits of a symbol: 234, 117 with dual carriers, 102 and 51 data subcarriers of BPSK 1/2
-/// or 3/4 and QPSK. In front of them 20 us of legacy preamble, RL-SIG 4 us, HE-SIG-A twice 8 us,
-/// HE-STF 4 us, one HE-LTF of 7.2 us. What answers has the same tones and MCS 0.
+/// Data bits of a symbol: 234, 117 with dual carriers, 102 and 51 data subcarriers of BPSK 1/2 or
+/// 3/4 and QPSK. The preamble has 20 us of legacy preamble, RL-SIG 4 us, HE-SIG-A twice 8 us,
+/// HE-STF 4 us, one HE-LTF of 7.2 us. The response has the same tones and MCS 0.
 #[test]
 fn every_frame_begins_and_ends_when_the_clauses_say() {
     let (wide, narrow) = (RuSize::Tones242, RuSize::Tones106);
@@ -115,7 +115,7 @@ fn every_frame_begins_and_ends_when_the_clauses_say() {
     }
 }
 
-/// Which share of MPDUs of 1 500 bytes is lost at a fixed rate.
+/// Share of lost MPDUs of 1 500 bytes at a fixed rate.
 fn lost(rate: Rate, snr: f64) -> f64 {
     let mut config = pair(fixed(rate), snr);
     config.error_model = ErrorModel::nist();
@@ -135,9 +135,9 @@ fn lost(rate: Rate, snr: f64) -> f64 {
     f64::from(lost) / f64::from(all)
 }
 
-/// Where MCS 0 loses a part of its MPDUs, the same on 106 tones loses as many 10 lg(242/106) dB
-/// below: the figures of ns-3 3.37 for BPSK 1/2 and its NIST model, at 3 and 4 dB. Headers are
-/// repeated, so they are not what is lost.
+/// At an SNR at which MCS 0 loses some of its MPDUs, the same MCS on 106 tones loses as many 10
+/// lg(242/106) dB below: the figures of ns-3 3.37 for BPSK 1/2 and its NIST model, at 3 and 4 dB.
+/// Headers are repeated, so header losses are no part of it.
 #[test]
 fn a_weaker_signal_is_as_good() {
     let denser = 10.0 * libm::log10(242.0 / 106.0);
@@ -156,8 +156,8 @@ fn a_weaker_signal_is_as_good() {
     assert!((found - per).abs() < 0.03, "{found}, not {per}");
 }
 
-/// The ideal control takes extended range where nothing else arrives, and never where a faster
-/// rate does; the most robust one is what it begins with.
+/// The ideal control chooses extended range only if no other rate arrives, never if a faster one
+/// does; it begins with the most robust rate.
 #[test]
 fn who_is_far_is_sent_to_in_extended_range() {
     for model in [ErrorModel::nist(), ErrorModel::simulated()] {
@@ -198,8 +198,8 @@ fn what_would_last_too_long_has_a_faster_rate() {
     assert_eq!(at(1_241), far(0, RuSize::Tones106, false));
 }
 
-/// 3 dB below what the slowest usual rate needs a station gets packets, and its own arrive, in
-/// extended range only.
+/// A station 3 dB below the requirement of the slowest usual rate receives and delivers packets
+/// only in extended range.
 #[test]
 fn a_far_station_is_reached() {
     let model = ErrorModel::simulated();

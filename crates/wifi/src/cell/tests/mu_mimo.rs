@@ -1,7 +1,7 @@
-//! MU-MIMO: sounding and data on the air against an account of each frame, written from the
-//! clauses (21.4.3, 9.3.1.19, 9.3.1.20 and 17.4.3 of IEEE 802.11-2020; 27.3.11.8, 27.4.3 and
-//! 9.3.1.22 of IEEE 802.11ax-2021), to the nanosecond; goodput against the sum of these; where it
-//! loses; packets, whatever is lost.
+//! MU-MIMO: sounding and data on the air against an account of each frame, written from the clauses
+//! (21.4.3, 9.3.1.19, 9.3.1.20 and 17.4.3 of IEEE 802.11-2020; 27.3.11.8, 27.4.3 and 9.3.1.22 of
+//! IEEE 802.11ax-2021), to the nanosecond; goodput against the sum of these; cases with a loss of
+//! goodput; conservation of packets under any losses.
 
 use super::ofdma::{ALL, downlink, ofdm_24, ofdma, symbols};
 use super::*;
@@ -18,7 +18,7 @@ fn vht(mcs: u8) -> Rate {
 }
 
 /// `stations` of 802.11ac or 802.11ax at 80 MHz, one stream each, up to `mpdus` in an A-MPDU, and
-/// an access point with four antennas. The links have 40 dB and stand still.
+/// an access point with four antennas. The links have 40 dB and do not fade.
 fn spatial(stations: usize, is_he: bool, mcs: u8, mpdus: u16) -> CellConfig {
     let mut config = match is_he {
         true => ofdma(stations, mcs, mpdus, OfdmaAcknowledgement::BlockAckRequest),
@@ -45,7 +45,7 @@ fn mimo(config: &mut CellConfig) -> &mut MuMimoConfig {
     config.stations[AP.index()].mu_mimo.as_mut().expect("it has it")
 }
 
-/// From the first PPDU's start to the start and end of each, in nanoseconds.
+/// Start and end of each PPDU in nanoseconds, from the first PPDU's start.
 fn times(ppdus: &[Ppdu]) -> Vec<(u64, u64)> {
     let since = |at: Instant| (at - ppdus[0].start).as_nanos();
     ppdus.iter().map(|ppdu| (since(ppdu.start), since(ppdu.end))).collect()
@@ -59,11 +59,11 @@ fn is_announcement(ppdu: &Ppdu) -> bool {
     matches!(kind(ppdu), Some(FrameKind::NdpAnnouncement { .. }))
 }
 
-/// Frames one after the other, SIFS between them: when each begins and ends.
+/// Frames one after the other, SIFS between them: the start and end of each.
 struct Account(Vec<(u64, u64)>);
 
 impl Account {
-    /// After the last: one, or several together.
+    /// Adds a frame after the last one, or several together.
     fn then(&mut self, duration: u64, together: usize) {
         let begin = self.0.last().map_or(0, |(_, end)| end + SIFS);
         self.0.extend(core::iter::repeat_n((begin, begin + duration), together));
@@ -215,7 +215,7 @@ fn goodput_is_the_sum_of_the_frames() {
     }
 }
 
-/// Goodput of MU-MIMO and of one station at a time, Mb/s.
+/// Goodput of MU-MIMO and of one station at a time, in Mb/s.
 fn both(config: &CellConfig, kept: u32, time: Duration) -> (f64, f64) {
     let rate = |config: &CellConfig| mbps(downlink(config, kept, 1_500, time).1, 1_472, time);
     let together = rate(config);
@@ -224,8 +224,8 @@ fn both(config: &CellConfig, kept: u32, time: Duration) -> (f64, f64) {
     (together, rate(&alone))
 }
 
-/// Nothing is lost by it where links stand still, and much is gained. With a link whose Doppler
-/// rate the access point was not told it soon sends to nearly all alone: about as fast.
+/// With constant links MU-MIMO loses no packets and gains much goodput. With a link whose Doppler
+/// rate the access point does not know, it soon sends to nearly every station alone: about as fast.
 #[test]
 fn it_gains_where_channels_stand_still() {
     let time = Duration::from_millis(500);
@@ -264,9 +264,9 @@ fn it_gains_where_channels_stand_still() {
     }
 }
 
-/// The access point hears of what is lost, whatever control chooses the rates of stations alone:
-/// where links move faster than it was told, a fifth of the MPDUs is lost, which it takes for
-/// usual, and as good as none for good. Half of them were lost when it did not.
+/// The access point learns from losses with any control that chooses the rates of single stations.
+/// If links change faster than configured, a fifth of the MPDUs is lost, which it considers usual,
+/// and almost none for good. Without this learning half of them were lost.
 #[test]
 fn it_learns_how_fast_channels_change() {
     // One run differs from the mean by up to 0.09.
@@ -308,7 +308,7 @@ fn it_learns_how_fast_channels_change() {
     }
 }
 
-/// Keeps 200 packets of 1 500 bytes on the way from each to each.
+/// Keeps 200 packets of 1 500 bytes in transit on each flow.
 fn saturate_each(cell: &mut Cell, senders: &[(StationId, Address)], time: Duration) {
     let (mut now, mut held, mut tag) = (Instant::ZERO, alloc::vec![0u32; senders.len()], 0);
     while now < Instant::ZERO + time {
@@ -333,11 +333,11 @@ fn saturate_each(cell: &mut Cell, senders: &[(StationId, Address)], time: Durati
     }
 }
 
-/// With OFDMA as well, where the access point knows that channels change fast: in space as long as
-/// reports are fresh, on RUs when they are old, soundings between. Every exchange is accounted
-/// for: HE-SIG-A 32 us, HE-SIG-B compressed (52 bits for two of four users in a content channel) or
-/// with RUs (79 bits), HE-STF, an HE-LTF for each stream or one; MU-BAR; Block Acks on RUs of 242
-/// tones.
+/// MU-MIMO together with OFDMA, where the access point knows that channels change fast: spatial
+/// PPDUs while reports are fresh, RUs when they are old, soundings in between. Every exchange is
+/// accounted for: HE-SIG-A 32 us, HE-SIG-B compressed (52 bits for two of four users in a content
+/// channel) or with RUs (79 bits), HE-STF, an HE-LTF for each stream or one; MU-BAR; Block Acks on
+/// RUs of 242 tones.
 #[test]
 fn beside_ofdma_each_exchange_is_its_own() {
     let (n, mpdus) = (4, 3);
@@ -405,7 +405,7 @@ fn he_of(mcs: u8) -> Rate {
     super::ofdma::he(mcs, WIDTH)
 }
 
-/// Two packets for each of two stations every 25 ms: sounding takes more of the air than is saved.
+/// Two packets for each of two stations every 25 ms: sounding takes more air time than it saves.
 #[test]
 fn it_does_not_pay_where_queues_are_short() {
     for is_he in [false, true] {
@@ -435,8 +435,8 @@ fn it_does_not_pay_where_queues_are_short() {
     }
 }
 
-/// MPDUs are lost as the error model says at the SINR of the formula, which is written out here,
-/// at the age of the report, for a link that fades at 3 Hz and is as strong as in the mean.
+/// MPDUs are lost as the error model predicts at the SINR of the formula, which the test computes
+/// itself, at the age of the report, for a link that fades at 3 Hz and has its mean strength.
 #[test]
 fn losses_are_those_of_the_formula() {
     let j0 = |x: f64| {
@@ -492,8 +492,8 @@ fn losses_are_those_of_the_formula() {
     }
 }
 
-/// A third station that sends all the time, and that hears the access point but not the others:
-/// what follows an NDP Announcement or the data that all decoded is not disturbed.
+/// A third station that sends all the time, and that hears the access point but not the others: the
+/// PPDUs after an NDP Announcement, or after data that all decoded, are not disturbed.
 #[test]
 fn others_keep_silent() {
     for is_he in [false, true] {
@@ -563,7 +563,7 @@ fn others_keep_silent() {
     }
 }
 
-/// A station that dozes is neither sounded nor sent to with others.
+/// A station that dozes is neither sounded nor served with others.
 #[test]
 fn who_dozes_is_not_in_a_group() {
     for is_he in [false, true] {
@@ -614,7 +614,7 @@ fn who_dozes_is_not_in_a_group() {
     }
 }
 
-/// Two streams for each of two stations; three stations and antennas for two.
+/// Two streams for each of two stations; three stations with antennas for two.
 #[test]
 fn streams_are_no_more_than_antennas() {
     let mut config = spatial(3, true, 7, 16);
@@ -673,7 +673,7 @@ fn what_cannot_be() {
     }
 }
 
-/// Cells of OFDMA's property, with MU-MIMO and with OFDMA as well or not, or of 802.11ac.
+/// Cells of the property test of OFDMA, with MU-MIMO, with or without OFDMA, or of 802.11ac.
 fn any_cell() -> impl Strategy<Value = CellConfig> {
     let own = (2..=8u8, 2..=8u8, 1..=2u8, 1..40u64, 0..3usize, any::<bool>());
     (super::ofdma::any_cell(), own, any::<bool>(), 0.0..30.0f64).prop_map(

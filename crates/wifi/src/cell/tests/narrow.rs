@@ -1,7 +1,7 @@
 //! Uplink OFDMA and MU-MIMO while a secondary channel is busy: every frame of whole exchanges to
 //! the nanosecond, written from the clauses (27.3.11.8, 27.3.12, 27.4.3, 9.3.1.22 and 9.3.1.8.6 of
-//! IEEE 802.11ax-2021; 17.4.3); shares of widths by a closed form; a second look at the events of
-//! random cells, in which nothing may be stuck.
+//! IEEE 802.11ax-2021; 17.4.3); shares of widths by a closed form; a second analysis of the events
+//! of random cells, none of which may get stuck.
 
 use super::bandwidth::{NEIGHBOUR, NS, at_channel, bits, is_data, pairs, us, width};
 use super::ofdma::{ALL, he, ofdm_24, symbols};
@@ -12,7 +12,7 @@ use crate::phy::{RuSize, Subchannel};
 use proptest::prelude::*;
 
 const SIFS: u64 = 16_000;
-/// When the access point asks for buffer status first.
+/// Instant of the access point's first request for buffer status.
 const POLL: Instant = Instant::from_nanos(30_000_000);
 const MHZ: [ChannelWidth; 3] = [ChannelWidth::Mhz20, ChannelWidth::Mhz40, ChannelWidth::Mhz80];
 
@@ -35,7 +35,7 @@ fn asked(neighbour: u8) -> CellConfig {
     config
 }
 
-/// Two stations at 80 MHz on channel 36 that are sent to in space.
+/// Two stations at 80 MHz on channel 36, served in space.
 fn in_space(neighbour: u8, ofdma: bool) -> CellConfig {
     let mut config = asked(neighbour);
     let own = &mut config.stations[0];
@@ -44,7 +44,8 @@ fn in_space(neighbour: u8, ofdma: bool) -> CellConfig {
     config
 }
 
-/// Packets of 1 500 bytes: when, from whom, and to whom; what is on the air until 59 ms.
+/// Sends packets of 1 500 bytes, each with its instant, sender and receiver; returns the PPDUs
+/// until 59 ms.
 fn ppdus(config: &CellConfig, packets: &[(Instant, u16, u16)]) -> Vec<Ppdu> {
     let mut cell = Cell::new(config, Seed::new(1, 0)).expect("a sound cell");
     let mut packets = packets.to_vec();
@@ -75,7 +76,7 @@ fn ppdus(config: &CellConfig, packets: &[(Instant, u16, u16)]) -> Vec<Ppdu> {
     all
 }
 
-/// Agreements up, down and of the neighbour.
+/// Packets that establish agreements: up, down and of the neighbour.
 const AGREEMENTS: [(u64, u16, u16); 5] =
     [(1_000, 1, 0), (3_000, 4, 0), (5_000, 2, 3), (7_000, 0, 1), (9_000, 0, 4)];
 
@@ -83,7 +84,7 @@ fn agreed() -> Vec<(Instant, u16, u16)> {
     AGREEMENTS.map(|(us, from, to)| (at(us), from, to)).to_vec()
 }
 
-/// How long the neighbour's exchange takes.
+/// Duration of the neighbour's exchange.
 fn neighbours_time(config: &CellConfig) -> Duration {
     let mut packets = agreed();
     packets.push((at(20_000), 2, 3));
@@ -100,7 +101,7 @@ fn kind(ppdu: &Ppdu) -> Option<FrameKind> {
     ppdu.frames().next().map(|frame| frame.kind)
 }
 
-/// What a Trigger frame says of the width.
+/// Width in a Trigger frame.
 fn asks_for(ppdu: &Ppdu) -> Option<ChannelWidth> {
     match kind(ppdu)? {
         FrameKind::BufferStatusReportPoll { width, .. } | FrameKind::BasicTrigger { width, .. } => {
@@ -110,7 +111,7 @@ fn asks_for(ppdu: &Ppdu) -> Option<ChannelWidth> {
     }
 }
 
-/// The RU size of two stations, its subcarriers.
+/// RU size for two stations, and its subcarriers.
 fn halves(width: ChannelWidth) -> (RuSize, u64) {
     match width {
         ChannelWidth::Mhz20 => (RuSize::Tones106, 102),
@@ -119,9 +120,9 @@ fn halves(width: ChannelWidth) -> (RuSize, u64) {
     }
 }
 
-/// The neighbour's exchange ended PIFS before the Trigger frame, or 1 ns less: BSRP, QoS Null
-/// frames, Basic Trigger frame, an MPDU from each station, Multi-STA Block Ack. A station says 1 536
-/// bytes for its 1 508, which are two MPDUs of that length: 3 088 bytes.
+/// The neighbour's exchange ended PIFS before the Trigger frame, or 1 ns less. The exchange has
+/// BSRP, QoS Null frames, Basic Trigger frame, an MPDU from each station, Multi-STA Block Ack. A
+/// station reports 1 536 bytes for its 1 508, which are two MPDUs of that length: 3 088 bytes.
 #[test]
 fn an_uplink_exchange_is_as_wide_as_what_was_idle_for_pifs() {
     for (neighbour, narrow) in [(40, MHZ[0]), (44, MHZ[1]), (48, MHZ[1]), (52, MHZ[2])] {
@@ -189,7 +190,7 @@ fn an_uplink_exchange_is_as_wide_as_what_was_idle_for_pifs() {
     }
 }
 
-/// With static access nobody is asked before the whole channel is idle.
+/// With static access the access point asks no station before the whole channel is idle.
 #[test]
 fn static_access_asks_for_the_whole_channel() {
     let mut config = asked(44);
@@ -203,9 +204,9 @@ fn static_access_asks_for_the_whole_channel() {
     assert_eq!(asks_for(trigger), Some(MHZ[2]));
 }
 
-/// The stations hear a neighbour that their access point does not: of two RUs of 40 MHz each, who
-/// has the one that the neighbour is in does not answer; who has the other does. A neighbour that
-/// begins with the end of the Trigger frame is not looked at; one that ends with it is no more.
+/// The stations hear a neighbour that their access point does not. Of two RUs of 40 MHz each, the
+/// station on the neighbour's channels does not answer, the other does. A neighbour that begins
+/// with the end of the Trigger frame is not checked; one that ends with it no longer counts.
 #[test]
 fn a_station_answers_if_the_channels_of_its_ru_are_idle() {
     // Of 20 MHz on 40 the neighbour is in the lower RU, on 44 and 48 in the upper.
@@ -249,8 +250,8 @@ fn a_station_answers_if_the_channels_of_its_ru_are_idle() {
     }
 }
 
-/// MU-MIMO in what is idle, by the report of the whole channel: two MPDUs of 1 538 bytes, one for
-/// each station, PIFS and 1 ns less behind a neighbour's exchange.
+/// MU-MIMO in the idle part of the channel, by the report of the whole channel: two MPDUs of 1 538
+/// bytes, one for each station, PIFS and 1 ns less after a neighbour's exchange.
 #[test]
 fn groups_are_sent_to_in_what_is_idle() {
     for (neighbour, narrow) in [(40, MHZ[0]), (44, MHZ[1]), (48, MHZ[1]), (52, MHZ[2])] {
@@ -285,9 +286,9 @@ fn groups_are_sent_to_in_what_is_idle() {
     }
 }
 
-/// Two streams of two antennas have half the power each: 3.01 dB less than the report says, and
-/// 3.01 dB more for each halving of the width. The MCS is the highest that loses at most a tenth of
-/// MPDUs of 1 600 bytes at that; rounding of the report takes less than 1 dB.
+/// Each of two streams of two antennas has half the power: 3.01 dB less than the report, and 3.01
+/// dB more for each halving of the width. The MCS is the highest that loses at most a tenth of
+/// MPDUs of 1 600 bytes at that SINR; rounding of the report takes less than 1 dB.
 #[test]
 fn less_noise_allows_a_faster_mcs() {
     let mut checked = [0; 3];
@@ -329,7 +330,8 @@ fn less_noise_allows_a_faster_mcs() {
     assert!(checked.iter().all(|count| *count > 1), "{checked:?}");
 }
 
-/// Sounding waits for the whole channel: meanwhile stations are sent to on RUs, or alone.
+/// Sounding waits for the whole channel: meanwhile the access point uses RUs, or serves stations
+/// alone.
 #[test]
 fn sounding_waits_for_the_whole_channel() {
     for (with_ofdma, together) in [(false, 1), (true, 2)] {
@@ -349,9 +351,9 @@ fn sounding_waits_for_the_whole_channel() {
     }
 }
 
-/// A neighbour that sends all the time: of its cycle of data (232 us), SIFS, Ack (28 us), AIFS (43
-/// us) and 7.5 slots in the mean, a Trigger frame that is due at any time finds the whole channel
-/// idle for PIFS in 43 + 67.5 - 25 us.
+/// A neighbour sends all the time. The cycle has data (232 us), SIFS, Ack (28 us), AIFS (43 us) and
+/// 7.5 slots in the mean. A Trigger frame due at a random time finds the whole channel idle for
+/// PIFS in 43 + 67.5 - 25 us.
 #[test]
 fn the_share_of_widths_is_that_of_the_idle_time() {
     for (number, narrow) in [(40, MHZ[0]), (44, MHZ[1])] {
@@ -398,7 +400,8 @@ fn the_share_of_widths_is_that_of_the_idle_time() {
     }
 }
 
-/// A random cell: [`asked`] with MU-MIMO or not, stations that hear the neighbour or not.
+/// A random cell: [`asked`] with or without MU-MIMO, with stations that hear the neighbour or do
+/// not.
 fn any_cell() -> impl Strategy<Value = (CellConfig, [(u8, ChannelWidth); 2])> {
     let channels = (0u8..4, 0u8..8, 0usize..3);
     let own = (any::<bool>(), any::<bool>(), 0usize..3, any::<bool>());
@@ -438,7 +441,8 @@ fn any_cell() -> impl Strategy<Value = (CellConfig, [(u8, ChannelWidth); 2])> {
     )
 }
 
-/// Packets both ways for `time`, then none: what was on the air, and how many stay after a second.
+/// Sends packets both ways for `time`, then none; returns the PPDUs, and the number of packets
+/// still held after a second.
 fn run(config: &CellConfig, (map, seed): (&[u16; 6], u64), time: Duration) -> (Vec<Ppdu>, u32) {
     let mut cell = Cell::new(config, Seed::new(1, seed)).expect("a sound cell");
     let (mut all, mut tag, mut now) = (Vec::new(), 0, Instant::ZERO);
@@ -492,9 +496,9 @@ fn bits_of_ru((number, width): (u8, ChannelWidth), ru: crate::phy::Ru) -> u8 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// No PPDU of those that begin an exchange covers what its transmitter sensed busy within PIFS,
-    /// and none that answers a Trigger frame has an RU where its station heard another. Nothing is
-    /// stuck, and the order of sets and nodes changes nothing.
+    /// No PPDU that begins an exchange covers a channel that its transmitter sensed busy within
+    /// PIFS. No PPDU that answers a Trigger frame has an RU in which its station heard another one.
+    /// No cell gets stuck, and the order of sets and nodes changes no result.
     #[test]
     fn nothing_covers_what_was_busy((config, of) in any_cell(), seed in 0u64..1_000) {
         let time = us(80_000);

@@ -1,6 +1,6 @@
-//! Downlink OFDMA: what is on the air against an account of each frame, written from the
-//! clauses (27.3.11.8, 27.3.12, 27.4.3 and 9.3.1.22 of IEEE 802.11ax-2021; 17.4.3), to the
-//! nanosecond; packets, whatever is lost.
+//! Downlink OFDMA: PPDUs on the air against an account of each frame, written from the clauses
+//! (27.3.11.8, 27.3.12, 27.4.3 and 9.3.1.22 of IEEE 802.11ax-2021; 17.4.3), to the nanosecond;
+//! conservation of packets under any losses.
 
 use super::*;
 use crate::event::{Event, Frame, FrameKind, Ppdu};
@@ -44,8 +44,8 @@ pub(super) fn ofdma(
     config
 }
 
-/// The access point's packets to all stations in turn, `kept` for each, for `time`. What was
-/// on the air, and how many packets were delivered.
+/// Sends the access point's packets to all stations in turn, `kept` for each, for `time`. Returns
+/// the PPDUs, and the number of delivered packets.
 pub(super) fn downlink(
     config: &CellConfig,
     kept: u32,
@@ -190,7 +190,7 @@ fn psdu_of(acknowledgement: OfdmaAcknowledgement, data: u64) -> u64 {
     }
 }
 
-/// The stations take turns, and three share a PPDU of two if there are RUs for two.
+/// The stations take turns, and three share a PPDU for two if there are RUs for two.
 #[test]
 fn stations_take_turns() {
     let mut config = ofdma(5, 7, 4, OfdmaAcknowledgement::Aggregated);
@@ -233,8 +233,8 @@ fn a_ppdu_keeps_to_its_limit() {
     }
 }
 
-/// With long A-MPDUs OFDMA loses to one station at a time, and with one MPDU for each it gains;
-/// ns-3 3.37 has 313 Mb/s against 329 for four stations, and 163 against 49 for eight.
+/// With long A-MPDUs OFDMA is slower than one station at a time, and with one MPDU for each it is
+/// faster; ns-3 3.37 has 313 Mb/s against 329 for four stations, and 163 against 49 for eight.
 #[test]
 fn ofdma_is_for_short_ppdus() {
     let time = Duration::from_millis(200);
@@ -254,7 +254,7 @@ fn ofdma_is_for_short_ppdus() {
     }
 }
 
-/// A station that does not answer is asked again; the others' MPDUs are settled.
+/// A station that does not answer is asked again; the MPDUs of the others are settled.
 #[test]
 fn a_missing_block_ack_is_one_stations_loss() {
     for acknowledgement in ALL {
@@ -295,9 +295,9 @@ fn a_missing_block_ack_is_one_stations_loss() {
     }
 }
 
-/// A station that is asked by a Trigger frame answers also if it got nothing of its PSDU, which
-/// is no success: what was lost four times is sent at the rate for 6 dB less, as to one station
-/// alone, where nobody answers.
+/// A station that a Trigger frame asks answers also if it decoded no MPDU, which is no success.
+/// MPDUs lost four times are sent at the rate for 6 dB less, as to one station alone without an
+/// answer.
 #[test]
 fn what_is_lost_again_and_again_is_sent_more_robustly() {
     let mut slower = 0;
@@ -337,7 +337,7 @@ fn what_is_lost_again_and_again_is_sent_more_robustly() {
     assert!(slower > 10, "{slower}");
 }
 
-/// A Trigger frame says whom it asks, and on what.
+/// A Trigger frame names the stations that it asks, and their RUs.
 #[test]
 fn a_trigger_frame_names_its_stations() {
     let config = ofdma(4, 7, 3, OfdmaAcknowledgement::MuBlockAckRequest);
@@ -429,7 +429,8 @@ pub(super) fn any_cell() -> impl Strategy<Value = CellConfig> {
 }
 
 /// Every packet is delivered once or lost with a reason, and every MPDU that was on the air was
-/// acknowledged or not. A packet: when it comes in microseconds, for whom, bytes, uplink.
+/// acknowledged or not. Each packet has its instant in microseconds, station, length in bytes, and
+/// direction (uplink).
 pub(super) fn add_up(
     config: &CellConfig,
     packets: &[(u64, u16, u16, bool)],

@@ -1,4 +1,4 @@
-//! Packets that are offered together, against the same offered one by one.
+//! Packets offered together, against the same packets offered one by one.
 
 use super::*;
 use lasthop_packet::queue::{DriverLimit, QueueConfig};
@@ -25,7 +25,7 @@ fn queues() -> [QueueConfig; 5] {
     ]
 }
 
-/// Offers as a driver does, until the number is reached or there is no room: together, or
+/// Offers packets as a driver does, until the number is reached or the queue is full: together, or
 /// one by one.
 fn offer(cell: &mut Cell, together: bool, now: Instant, to: Address, mut packet: Packet, n: u32) {
     let mut left = n;
@@ -52,7 +52,7 @@ fn offer(cell: &mut Cell, together: bool, now: Instant, to: Address, mut packet:
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// It makes no difference, in any state.
+    /// Both ways have the same result in any state.
     #[test]
     fn together_or_one_by_one(
         queue in 0usize..5,

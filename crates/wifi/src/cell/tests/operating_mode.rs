@@ -1,6 +1,6 @@
-//! Operating modes: the notification against an account of its frames, to the nanosecond; that no
-//! PPDU is beyond what was told, whatever is lost; and that a station with a mode is one that
-//! can no more.
+//! Operating modes: the notification against an account of its frames, to the nanosecond; PPDUs
+//! within the notified mode under any losses; a station with a mode against one with fewer
+//! capabilities.
 
 use super::away::ms;
 use super::ofdma::ofdma;
@@ -47,22 +47,22 @@ fn wide(stations: usize, is_he: bool) -> CellConfig {
     config
 }
 
-/// What happened.
+/// Results of a run.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     ppdus: Vec<Ppdu>,
     events: usize,
     sent: u64,
-    /// Tags.
+    /// Tags of the delivered packets.
     delivered: Vec<u64>,
     dropped: u64,
 }
 
-/// For how long no packet may end while some are left.
+/// Longest time without the end of a packet while some are left.
 const STUCK: Duration = Duration::from_secs(5);
 
-/// A packet each `interval` for each pair until `until`, and modes of stations that change; then
-/// all that is left, for as long as it goes on.
+/// Sends a packet each `interval` for each pair until `until`, and changes the modes of stations;
+/// then sends the remaining packets until none is left.
 fn play(
     config: &CellConfig,
     flows: &[(StationId, StationId)],
@@ -135,7 +135,7 @@ fn has_data(ppdu: &Ppdu) -> bool {
     matches!(ppdu.psdus[0].frames[0].kind, FrameKind::QosData { .. })
 }
 
-/// Widest and most streams of what `from` sends to `to` with data, by the instant it begins.
+/// Width and streams of each data PPDU from `from` to `to`, with its start.
 fn rates(log: &Log, from: StationId, to: StationId) -> Vec<(Instant, ChannelWidth, u8)> {
     let of = |ppdu: &Ppdu| {
         let psdu = ppdu.psdus.iter().find(|psdu| psdu.receiver == Address::Station(to))?;
@@ -145,8 +145,8 @@ fn rates(log: &Log, from: StationId, to: StationId) -> Vec<(Instant, ChannelWidt
     log.ppdus.iter().filter_map(of).collect()
 }
 
-/// The frame, its Ack, and what is sent before and behind: of 802.11ax a QoS Null frame with HT
-/// Control (26 + 4 + 4 bytes), of 802.11ac an Operating Mode Notification (24 + 3 + 4).
+/// The frame, its Ack, and the PPDUs before and after it: for 802.11ax a QoS Null frame with HT
+/// Control (26 + 4 + 4 bytes), for 802.11ac an Operating Mode Notification (24 + 3 + 4).
 #[test]
 fn a_notification_takes_effect_with_its_ack() {
     for (is_he, bytes) in [(true, 34), (false, 31)] {
@@ -189,8 +189,8 @@ fn a_notification_takes_effect_with_its_ack() {
     }
 }
 
-/// What a station says when it associates makes it one that can no more: the run is the same,
-/// event by event, and that of bystanders, too.
+/// A mode announced at association makes the station equal to one with fewer capabilities: the run
+/// is the same, event by event, also for other stations.
 #[test]
 fn a_mode_from_the_beginning_is_a_lesser_station() {
     for is_he in [true, false] {
@@ -210,7 +210,7 @@ fn a_mode_from_the_beginning_is_a_lesser_station() {
     }
 }
 
-/// A fixed rate keeps its MCS, and comes back; a change of the rate is kept within the mode.
+/// A fixed rate keeps its MCS, and returns; a changed rate stays within the mode.
 #[test]
 fn a_fixed_rate_keeps_its_mcs() {
     let mut config = wide(1, true);
@@ -257,8 +257,8 @@ impl Cell {
     }
 }
 
-/// A station with less than the channel is sent to alone and not asked by Trigger frames, nor is
-/// one that says so.
+/// A station with less than the channel is served alone and not asked by Trigger frames; nor is one
+/// that disabled uplink OFDMA.
 #[test]
 fn several_are_those_with_the_whole_channel() {
     let mut config = ofdma(3, 5, 8, OfdmaAcknowledgement::MuBlockAckRequest);
@@ -306,7 +306,7 @@ fn several_are_those_with_the_whole_channel() {
     assert!(down && asked);
 }
 
-/// Where nothing gets through, it is told as soon as something does.
+/// During an outage the notification waits, and is sent as soon as a frame gets through.
 #[test]
 fn an_outage_only_delays_it() {
     for is_he in [true, false] {
@@ -346,7 +346,7 @@ fn told_at(ppdu: &Ppdu) -> bool {
     told(ppdu).is_some()
 }
 
-/// Who saves power wakes up to notify, or notifies in its next service period.
+/// A station in power save wakes up to notify, or notifies in its next service period.
 #[test]
 fn a_station_that_saves_power_notifies() {
     let unscheduled = UnscheduledConfig {
@@ -433,7 +433,7 @@ fn modes_that_cannot_be_are_refused() {
     );
 }
 
-/// The cells in which a station has modes, as the error of a cell and of a change say it.
+/// The cells in which a station has modes, according to the errors of a cell and of a change.
 #[test]
 fn who_has_modes() {
     let (vht, he) = (wide(1, false), wide(1, true));
@@ -502,9 +502,9 @@ fn any_mode() -> impl Strategy<Value = OperatingMode> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost: the station receives nothing beyond the mode whose Ack it received last,
-    /// unless a later one says more; the access point ends with what was said last; no packet is
-    /// lost or waits for ever.
+    /// For any losses: the station receives no PPDU beyond the mode whose Ack it received last,
+    /// unless a later one permits more. The access point ends with the last announced mode, and no
+    /// packet is lost or waits forever.
     #[test]
     fn nothing_is_sent_beyond_what_was_told(
         modes in proptest::collection::vec((1u64..200, 1u16..=2, any_mode()), 1..8),

@@ -1,5 +1,5 @@
-//! Transmission opportunities of several exchanges (IEEE 802.11-2020, 10.23.2.8 and 10.23.2.9):
-//! what is on the air, from the first frame to the last response.
+//! Transmission opportunities of several exchanges (IEEE 802.11-2020, 10.23.2.8 and 10.23.2.9): the
+//! PPDUs from the first frame to the last response.
 
 use super::ofdma::ALL;
 use super::*;
@@ -8,9 +8,8 @@ use proptest::prelude::*;
 
 const SIFS: Duration = Duration::from_micros(16);
 
-/// Of the access point's transmission opportunities, those that ended in `time`: each frame and
-/// response of it, SIFS after the one before. Nobody else contends; the stations' queues are kept
-/// full.
+/// The access point's transmission opportunities that ended in `time`: each frame and response,
+/// SIFS after the one before. No other station contends; the stations' queues are kept full.
 fn opportunities(config: &CellConfig, bytes: u16, time: Duration) -> Vec<Vec<Ppdu>> {
     let ppdus = super::ofdma::downlink(config, 200, bytes, time).0;
     let mut all: Vec<Vec<Ppdu>> = Vec::new();
@@ -38,7 +37,7 @@ fn is_request(ppdu: &Ppdu) -> bool {
     ppdu.frames().any(|frame| matches!(frame.kind, FrameKind::BlockAckRequest { .. }))
 }
 
-/// Of each PPDU its start, its end, whose it is, its first frame and how many it has.
+/// Start, end and transmitter of each PPDU, its first frame and its number of frames.
 fn shown(opportunity: &[Ppdu]) -> Vec<alloc::string::String> {
     let begin = opportunity[0].start;
     let one = |ppdu: &Ppdu| {
@@ -50,20 +49,20 @@ fn shown(opportunity: &[Ppdu]) -> Vec<alloc::string::String> {
     opportunity.iter().map(one).collect()
 }
 
-/// What the cases differ in.
+/// Parameters of a case.
 #[derive(Clone, Debug)]
 struct Case {
     standard: Standard,
     limit_us: u64,
-    /// Of the links, in dB: what is left at the ideal rate.
+    /// SNRs of the links in dB, for the ideal rate.
     snrs: [f64; 3],
     loss: f64,
     ampdu_bytes: u32,
     amsdu_bytes: u16,
     rts: bool,
-    /// How PPDUs for several are acknowledged, if there are any.
+    /// Acknowledgement of PPDUs for several stations, if there are any.
     several: Option<OfdmaAcknowledgement>,
-    /// They are of MU-MIMO, not of OFDMA.
+    /// Whether those PPDUs are of MU-MIMO, not of OFDMA.
     in_space: bool,
 }
 
@@ -142,8 +141,8 @@ fn config(case: &Case) -> CellConfig {
 }
 
 proptest! {
-    /// Whatever the rates of the stations: an opportunity of several exchanges is no longer than
-    /// the limit, nor is an A-MPDU of several MPDUs with its RTS and its response.
+    /// At any rates of the stations, an opportunity of several exchanges stays within the limit, as
+    /// does an A-MPDU of several MPDUs with its RTS and its response.
     #[test]
     fn none_is_longer_than_its_limit(case in cases()) {
         let limit = Duration::from_micros(case.limit_us);
@@ -157,7 +156,7 @@ proptest! {
     }
 }
 
-/// What follows a Block Ack Request is at the rate of data: an A-MSDU that fits is sent.
+/// The frame after a Block Ack Request has the rate of data: an A-MSDU that fits is sent.
 #[test]
 fn data_follows_a_block_ack_request() {
     let case = Case {
@@ -185,8 +184,8 @@ fn data_follows_a_block_ack_request() {
     assert!(asked > 100, "{asked}");
 }
 
-/// A single MSDU may be longer than the limit allows, an A-MSDU may not be made so long: alone, in
-/// an A-MPDU, and with RTS and CTS ahead of it.
+/// A single MSDU may exceed the limit, an A-MSDU may not: alone, in an A-MPDU, and with RTS and CTS
+/// ahead of it.
 #[test]
 fn an_amsdu_fits_into_its_opportunity() {
     let mut joined = 0;
@@ -229,9 +228,9 @@ fn an_amsdu_fits_into_its_opportunity() {
     assert!(joined > 100, "{joined}");
 }
 
-/// Voice in A-MSDUs, of which two fit in, at HE MCS 2 and 40 MHz. ns-3 3.37 has these Mb/s, the
-/// means of three runs of 5 s (responses at 24 Mb/s, all as far from each other, a Block Ack
-/// Request behind every missing Block Ack); its opportunities end with a CF-End frame.
+/// Voice in A-MSDUs, of which two fit in, at HE MCS 2 and 40 MHz. The Mb/s are those of ns-3 3.37,
+/// means of three runs of 5 s (responses at 24 Mb/s, equal distances, a Block Ack Request after
+/// every missing Block Ack); ns-3's opportunities end with a CF-End frame.
 #[test]
 fn voice_is_as_fast_as_in_ns3() {
     let width = ChannelWidth::Mhz40;
@@ -262,7 +261,7 @@ fn voice_is_as_fast_as_in_ns3() {
     }
 }
 
-/// What does not fit any more is sent in the next opportunity, though nothing else comes.
+/// MPDUs that do not fit are sent in the next opportunity, even if no packet follows.
 #[test]
 fn what_does_not_fit_waits_and_is_sent() {
     let case = Case {
@@ -306,7 +305,8 @@ fn what_does_not_fit_waits_and_is_sent() {
     }
 }
 
-/// RTS that no PPDU is long enough for takes no time from any, and none does of those below it.
+/// An RTS threshold above every PPDU takes time from none; nor does the threshold take time from
+/// PPDUs below it.
 #[test]
 fn rts_takes_time_from_what_it_protects() {
     let case = Case {

@@ -1,6 +1,6 @@
-//! Nominal packet padding: how long every PPDU of an exchange is, against an account written from
-//! the clauses (27.3.12, 27.3.13 and 27.4.3 of IEEE 802.11ax-2021), to the nanosecond. ns-3 3.37
-//! has no packet extension, so it cannot judge.
+//! Nominal packet padding: the duration of every PPDU of an exchange against an account written
+//! from the clauses (27.3.12, 27.3.13 and 27.4.3 of IEEE 802.11ax-2021), to the nanosecond. ns-3
+//! 3.37 has no packet extension, so it cannot judge.
 
 use super::ofdma::{downlink, he, ofdm_24, ofdma, symbols};
 use super::*;
@@ -44,7 +44,7 @@ fn nanos(ppdu: &Ppdu) -> u64 {
 }
 
 /// One station at 20 MHz, MCS 7: L-STF to HE-SIG-A 32 us, HE-STF 4 us, one HE-LTF of 7.2 us,
-/// symbols of 13.6 us with 1 170 bits. What counts is what the receiver needs, not the sender.
+/// symbols of 13.6 us with 1 170 bits. The padding is that of the receiver, not of the sender.
 #[test]
 fn of_one_receiver() {
     for (own, theirs) in PADDINGS.into_iter().flat_map(|own| PADDINGS.map(|theirs| (own, theirs))) {
@@ -76,8 +76,8 @@ fn of_one_receiver() {
     }
 }
 
-/// A-MPDUs are as long as the limit lets them be with what is behind them: one more MPDU would
-/// not fit, and none is longer.
+/// A-MPDUs with their packet extension fill the limit: one more MPDU would not fit, and none is
+/// longer.
 #[test]
 fn the_limit_on_durations_counts_it() {
     let (width, limit) = (ChannelWidth::Mhz20, Duration::from_nanos(2_000_000));
@@ -106,8 +106,8 @@ fn the_limit_on_durations_counts_it() {
     }
 }
 
-/// Four and eight stations with three MPDUs of 1 538 bytes each: the HE MU PPDU is padded for
-/// whoever needs most, the Block Acks together for the access point, OFDM PPDUs not at all.
+/// Four and eight stations with three MPDUs of 1 538 bytes each: the HE MU PPDU has the longest
+/// padding among the stations, the Block Acks together that of the access point, OFDM PPDUs none.
 #[test]
 fn of_several_at_once() {
     for (stations, subcarriers) in [(4, 234), (8, 102)] {
@@ -150,8 +150,8 @@ fn of_several_at_once() {
     }
 }
 
-/// What answers a Basic Trigger frame is as long as the frame says: padded for the access point,
-/// whatever the stations need. Each fills the same symbols.
+/// An answer to a Basic Trigger frame has the duration in the frame: its padding is for the access
+/// point, independent of the stations' needs. All answers fill the same symbols.
 #[test]
 fn of_several_who_answer() {
     for own in PADDINGS {

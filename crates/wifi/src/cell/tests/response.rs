@@ -1,27 +1,27 @@
-//! Packets that a host makes of what it receives: they find the medium busy,
-//! because their station owes a response (IEEE 802.11-2020, 10.23.2.2), and
-//! draw a backoff. Judged by what a uniform backoff gives and by ns-3's number
-//! of acknowledgement PPDUs for a data PPDU in downlink TCP.
+//! Packets that a host sends in reaction to received ones: they find the medium busy, because their
+//! station owes a response (IEEE 802.11-2020, 10.23.2.2), and draw a backoff. The judges are the
+//! effect of a uniform backoff, and ns-3's number of acknowledgement PPDUs for a data PPDU in
+//! downlink TCP.
 
 use super::*;
 use crate::event::{Event, FrameKind};
 
 const STATION: StationId = StationId(1);
 
-/// What was on the air.
+/// Counts of PPDUs on the air.
 #[derive(Default)]
 struct Heard {
-    /// PPDUs with data of the access point, and of the station.
+    /// PPDUs with data from the access point, and from the station.
     data: u32,
     answers: u32,
-    /// PPDUs of the station that came next after its own response, and those
-    /// of them that started in the first slot.
+    /// PPDUs of the station directly after its response, and those of them that started in the
+    /// first slot.
     next: u32,
     first_slot: u32,
 }
 
-/// The access point's queue is kept full; the station answers every second
-/// packet when it is delivered, as TCP's receiver does.
+/// Keeps the access point's queue full; the station answers every second packet when it is
+/// delivered, like TCP's receiver.
 fn answer(config: &CellConfig, kept: u32, time: Duration) -> Heard {
     let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
     let aifs = Timing::of(config.standard, config.band).aifs(3);
@@ -70,9 +70,8 @@ fn downlink(rate: Rate, ampdu: u32) -> CellConfig {
     config
 }
 
-/// The station's first slot is one of 16, and the access point's draw decides
-/// who of the two comes next: of 256 pairs the station wins 120, 15 of them in
-/// the first slot.
+/// The station's first slot is one of 16, and the access point's draw decides which of the two
+/// sends next: of 256 pairs the station wins 120, 15 of them in the first slot.
 #[test]
 fn an_answer_made_on_reception_draws_a_backoff() {
     let long = GuardInterval::Long;
@@ -99,9 +98,9 @@ fn acknowledgements_take_as_many_ppdus_as_in_ns3() {
     assert!((0.63..0.69).contains(&ratio), "{ratio}");
 }
 
-/// One packet on an idle channel, and why the cell is woken each time: AIFS of 16 + 3 x 9 us,
-/// a PPDU of 36 us and 48 symbols (12 326 bits, 260 a symbol), SIFS, and an Ack of 28 us at
-/// 24 Mb/s; or no Ack for SIFS, a slot and 20 us (10.3.2.11).
+/// One packet on an idle channel, with the reason of each wake-up: AIFS of 16 + 3 x 9 us, a PPDU of
+/// 36 us and 48 symbols (12 326 bits, 260 a symbol), SIFS, and an Ack of 28 us at 24 Mb/s; or no
+/// Ack for SIFS, a slot and 20 us (10.3.2.11).
 #[test]
 fn every_wake_up_says_why() {
     let rate = mcs(7, ChannelWidth::Mhz20, GuardInterval::Long);

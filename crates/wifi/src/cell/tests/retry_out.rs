@@ -1,5 +1,5 @@
-//! Giving up early, at the receiver and at the sender: packets end once, in
-//! order, and only those that are meant to.
+//! Pseudo retry-out at the receiver and at the sender: packets end once and in order, and only the
+//! intended ones are given up early.
 
 use super::*;
 use crate::event::Frame;
@@ -9,17 +9,17 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use lasthop_packet::Transport;
 
 const STATION: StationId = StationId(1);
-/// No packet waits in a reorder buffer for so long.
+/// Longest time that a packet waits in a reorder buffer.
 const REORDERED: Duration = Duration::from_millis(150);
 
-/// What became of packets that a station sent to the access point.
+/// Results for packets that a station sent to the access point.
 #[derive(Default)]
 struct Outcome {
     delivered: Vec<u64>,
     dropped: BTreeMap<DropReason, u64>,
     /// Packets that the access point marked as lost.
     given_up: BTreeSet<u64>,
-    /// Most transmissions of a packet, by transport.
+    /// Highest number of transmissions of a packet, by transport.
     transmissions: BTreeMap<Transport, u64>,
     stats: StationStats,
 }

@@ -1,6 +1,6 @@
-//! Service periods (U-APSD, TWT): what is on the air against an account of each frame, to the
-//! nanosecond; delays against closed forms; and that nothing is lost, sent to a station that
-//! dozes, or waited for without end, whatever the air loses.
+//! Service periods (U-APSD, TWT): PPDUs on the air against an account of each frame, to the
+//! nanosecond, and delays against closed forms. Under any losses, no packet is lost without a
+//! reason, sent to a dozing station, or held without end.
 
 use super::away::ms;
 use super::ofdma::he;
@@ -59,7 +59,7 @@ pub(super) fn calls(stations: usize, config: UnscheduledConfig) -> CellConfig {
     cell
 }
 
-/// The same of 802.11ax with TWT, at 80 MHz, with aggregation.
+/// The same for 802.11ax with TWT, at 80 MHz, with aggregation.
 fn target_wake(stations: usize, config: TwtConfig) -> CellConfig {
     let width = ChannelWidth::Mhz80;
     let mut cell = cell(stations, he(7, width), width, 6_500_631);
@@ -89,9 +89,9 @@ pub(super) fn flow(from: StationId, to: StationId, start: Duration, interval: Du
 
 pub(super) struct Log {
     pub events: Vec<Event>,
-    /// Sender, when it was delivered, and the packet.
+    /// Sender of each delivered packet, the instant of delivery, and the packet.
     pub packets: Vec<(StationId, Instant, Packet)>,
-    /// By tag.
+    /// Receivers of the packets, by tag.
     pub receivers: Vec<StationId>,
     pub dropped: u64,
     pub sent: u64,
@@ -167,7 +167,7 @@ impl Log {
 }
 
 impl Log {
-    /// Without beacons: start, end, sender, first frame.
+    /// Frames without beacons: start, end, sender, first frame.
     pub fn frames(&self) -> Vec<(Instant, Instant, StationId, &Frame)> {
         let frames = self
             .ppdus()
@@ -175,7 +175,7 @@ impl Log {
         frames.filter(|(.., frame)| !matches!(frame.kind, FrameKind::Beacon { .. })).collect()
     }
 
-    /// When a station was awake, up to `end`.
+    /// Times in which a station was awake, up to `end`.
     pub fn awake(&self, of: StationId, end: Instant) -> Vec<(Instant, Instant)> {
         let (mut spans, mut since) = (Vec::new(), Some(Instant::ZERO));
         for event in &self.events {
@@ -193,9 +193,9 @@ impl Log {
         spans
     }
 
-    /// PPDUs for `station` of which it did not hear the beginning or the end. Without those that
-    /// follow a span of being awake in which an acknowledgement was lost, and for the 100 ms that a
-    /// frame and its backoffs may last: the access point does not know what the station knows.
+    /// PPDUs for `station` whose beginning or end it did not hear. PPDUs after an awake span in
+    /// which an acknowledgement was lost do not count, for the 100 ms that a frame and its backoffs
+    /// may last: the access point then does not know the station's state.
     pub fn in_vain(&self, station: StationId) -> Vec<(Instant, FrameKind)> {
         self.in_vain_beyond(station, None)
     }
@@ -229,9 +229,9 @@ impl Log {
         early
     }
 
-    /// The same where an unscheduled service period ends when a frame of it is given up: from
-    /// something that was lost until the station is heard again, without as many PPDUs as a
-    /// frame has attempts.
+    /// The same if an unscheduled service period ends when one of its frames is given up: PPDUs do
+    /// not count from a loss until the station is heard again, up to the number of a frame's
+    /// attempts.
     pub fn in_vain_beyond(
         &self,
         station: StationId,
@@ -288,21 +288,21 @@ impl Log {
 
 /// Data of 200 bytes at MCS 15: 40 us of preamble, 4 symbols for 16 + 8 * 238 + 6 bits of 520.
 const CALL: Duration = Duration::from_micros(56);
-/// An Ack at 24 Mb/s, and at 6 Mb/s; a QoS Null of 30 bytes at 6 Mb/s.
+/// Durations of an Ack at 24 Mb/s, and at 6 Mb/s, and of a QoS Null of 30 bytes at 6 Mb/s.
 pub(super) const ACK: Duration = Duration::from_micros(28);
 pub(super) const SLOW_ACK: Duration = Duration::from_micros(44);
 pub(super) const QOS_NULL: Duration = Duration::from_micros(64);
 /// AIFSN 3 of best effort, which all categories have here.
 const AIFS: Duration = Duration::from_micros(16 + 3 * 9);
 
-/// Whether an EDCAF with CWmin of 15 can have begun `after` the medium was idle.
+/// Whether an EDCAF with CWmin of 15 can begin this long `after` the medium became idle.
 pub(super) fn is_access(after: Duration) -> bool {
     let slots = after.saturating_sub(AIFS).as_nanos();
     after >= AIFS && slots.is_multiple_of(SLOT.as_nanos()) && slots <= 15 * SLOT.as_nanos()
 }
 
-/// Data, SIFS, Ack; contention; data with EOSP, or QoS Null if there are none, SIFS, Ack: then
-/// the station dozes. No beacon is due meanwhile.
+/// Data, SIFS, Ack; contention; data with EOSP, or QoS Null without data, SIFS, Ack: then the
+/// station dozes. No beacon is due meanwhile.
 #[test]
 fn a_call_needs_no_beacons() {
     for both_ways in [true, false] {
@@ -356,7 +356,8 @@ fn a_call_needs_no_beacons() {
     }
 }
 
-/// At most so many frames from one trigger to EOSP, which is in the last and in no other.
+/// From a trigger to EOSP there are at most the agreed number of frames; EOSP is in the last and in
+/// no other.
 #[test]
 fn service_periods_are_as_long_as_agreed() {
     for frames_max in [Some(2), Some(4), Some(6), None] {
@@ -393,7 +394,7 @@ fn service_periods_are_as_long_as_agreed() {
     }
 }
 
-/// Nothing but beacons tells a station that does not send.
+/// Only beacons inform a station that does not send.
 #[test]
 fn what_a_beacon_announces_is_triggered() {
     let log = Log::of(&calls(1, unscheduled(None)), &[flow(AP, STA, ms(10), ms(333))], ms(5_000));
@@ -419,7 +420,7 @@ fn a_station_asks_at_its_interval() {
     assert!((215..=270).contains(&log.stats[1].triggers), "{}", log.stats[1].triggers);
 }
 
-/// Voice comes in service periods, best effort by PS-Poll and only that is announced.
+/// Voice comes in service periods. Best effort comes by PS-Poll, and beacons announce only that.
 #[test]
 fn categories_that_are_not_delivery_enabled_are_polled() {
     let only = [false, false, false, true];
@@ -448,8 +449,8 @@ fn categories_that_are_not_delivery_enabled_are_polled() {
     }
 }
 
-/// What waits for a target wake time waits for it to the nanosecond; over many packets that is
-/// half an interval.
+/// A packet waits for a target wake time to the nanosecond; over many packets the mean is half an
+/// interval.
 #[test]
 fn delays_to_a_target_wake_time_are_uniform() {
     for announced in [false, true] {
@@ -503,8 +504,8 @@ fn delays_to_a_target_wake_time_are_uniform() {
     }
 }
 
-/// A station that nothing is for is awake for the whole duration if it does not announce itself,
-/// and until the access point answers if it does; beacons do not wake it.
+/// An idle station is awake for the whole duration if its agreement is unannounced, and until the
+/// access point answers if it is announced; beacons do not wake it.
 #[test]
 fn an_idle_station_wakes_at_its_target_wake_times() {
     for announced in [false, true] {
@@ -559,7 +560,7 @@ fn uplink_waits_for_the_target_wake_time() {
     }
 }
 
-/// More than a service period takes: the rest is held to the next, and no packet is lost.
+/// Packets beyond the capacity of a service period are held until the next one, and none is lost.
 #[test]
 fn service_periods_end_in_time() {
     let config = TwtConfig { wake_duration: us(1_024), ..twt(false) };
@@ -578,7 +579,7 @@ fn service_periods_end_in_time() {
     assert!(used.collect::<BTreeSet<_>>().len() > 2, "several service periods are needed");
 }
 
-/// Group frames are heard by those who wake for DTIMs.
+/// Group frames reach stations that wake for DTIMs.
 #[test]
 fn group_frames_reach_who_listens_to_the_dtim() {
     for listens_to_dtim in [true, false] {
@@ -613,7 +614,7 @@ fn group_frames_reach_who_listens_to_the_dtim() {
     }
 }
 
-/// Every kind at once, in the order that `order` gives.
+/// Every kind at once, in the order of `order`.
 fn mixed(order: &[usize]) -> CellConfig {
     let mut config = target_wake(5, twt(false));
     let link = config.links.iter().next().expect("there are some").link;
@@ -630,7 +631,7 @@ fn mixed(order: &[usize]) -> CellConfig {
     config
 }
 
-/// When the packets of each flow came, whoever has which number in the configuration.
+/// Delivery times of each flow, independent of the numbers in the configuration.
 #[test]
 fn the_order_of_stations_does_not_matter() {
     let run = |order: &[usize]| {
@@ -656,7 +657,7 @@ fn the_order_of_stations_does_not_matter() {
     assert_eq!(forwards, run(&[5, 4, 3, 2, 1, 0]));
 }
 
-/// A station with a TWT agreement that nothing is for sends nothing, and takes nobody's numbers.
+/// An idle station with a TWT agreement sends nothing, and uses no random number of others.
 #[test]
 fn an_idle_station_changes_nothing() {
     let run = |with: bool| {
@@ -715,8 +716,8 @@ fn ofdma_heeds_service_periods() {
     }
 }
 
-/// A station whose trigger was taken, and who lost all acknowledgements of it, knows by the first
-/// frame that its service period goes on.
+/// A station whose trigger was received, and that lost all acknowledgements of it, learns from the
+/// first frame that its service period is in progress.
 #[test]
 fn a_frame_says_that_a_service_period_goes_on() {
     for apart in 150..200 {
@@ -759,8 +760,8 @@ fn config() -> impl Strategy<Value = ServicePeriodConfig> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever is lost, in both directions: each packet arrives or is given up, and their parts
-    /// add up. Nothing is sent to a station that dozes, as far as the access point can know.
+    /// For any losses in both directions: each packet arrives or is given up, and its delay parts
+    /// add up. A dozing station is sent no frame, as far as the access point can know.
     #[test]
     fn nothing_waits_without_end(
         services in prop::collection::vec(prop_oneof![4 => config().prop_map(Some), 1 => Just(None)], 1..4),

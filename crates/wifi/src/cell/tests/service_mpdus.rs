@@ -1,5 +1,5 @@
-//! A-MPDUs in unscheduled service periods (U-APSD): what is on the air of 802.11n, 802.11ac and
-//! 802.11ax against an account of each frame, to the nanosecond; what losses do not change.
+//! A-MPDUs in unscheduled service periods (U-APSD): PPDUs of 802.11n, 802.11ac and 802.11ax against
+//! an account of each frame, to the nanosecond, and invariants under losses.
 
 use super::ofdma::he;
 use super::service::{
@@ -38,7 +38,7 @@ fn phones(standard: Standard, stations: usize, config: UnscheduledConfig) -> Cel
     cell
 }
 
-/// `mpdus` packets of 200 bytes in a PPDU: MPDUs of 238 bytes, alone or each with a delimiter and
+/// A PPDU with `mpdus` packets of 200 bytes: MPDUs of 238 bytes, alone or each with a delimiter and
 /// padded to 4 bytes, but for the last.
 fn ppdu(standard: Standard, mpdus: u64) -> Duration {
     let aggregated = (mpdus - 1) * 244 + 242;
@@ -59,8 +59,8 @@ fn ppdu(standard: Standard, mpdus: u64) -> Duration {
     }
 }
 
-/// HE symbols of 980 tones of 6 bits, a quarter of them of 240 tones, at 5/6 (27.3.12.5), for
-/// this many bits in LDPC codewords of 1 944: one segment more where too many would be punctured
+/// HE symbols of 980 tones of 6 bits, a quarter of them of 240 tones, at 5/6 (27.3.12.5), for this
+/// many bits in LDPC codewords of 1 944: one segment more if too many bits would be punctured
 /// (19.3.11.7.5).
 fn he_symbols(bits: u64) -> u64 {
     let (whole, rest) = (bits.div_ceil(4_900), (bits - 1) % 4_900 + 1);
@@ -77,7 +77,8 @@ fn he_symbols(bits: u64) -> u64 {
     whole + u64::from(is_longer && segments == 4)
 }
 
-/// A compressed Block Ack at 24 Mb/s: 32 bytes, or 56 with the bitmap of 256 of 802.11ax.
+/// Duration of a compressed Block Ack at 24 Mb/s: 32 bytes, or 56 with the bitmap of 256 of
+/// 802.11ax.
 fn block_ack(standard: Standard) -> Duration {
     us(if standard == Standard::Dot11ax { 40 } else { 32 })
 }
@@ -88,9 +89,9 @@ const LENGTHS: [FramesMax; 4] = [Some(2), Some(4), Some(6), None];
 /// A PPDU of the account: sender, MPDUs (0: QoS Null), EOSP, More Data.
 type Account = (StationId, u64, bool, bool);
 
-/// What follows when `held` packets wait and the station sends one of its own: as many periods as
-/// Max SP Length makes of them. In each all but the last go in an A-MPDU, then that one with
-/// EOSP. A QoS Null frame begins the next.
+/// The PPDUs for `held` queued packets after the station sends one itself, in as many periods as
+/// Max SP Length requires. In each period all but the last packet are in an A-MPDU, then that one
+/// has EOSP. A QoS Null frame begins the next period.
 fn account(held: u64, frames_max: FramesMax) -> Vec<Account> {
     let mut account = alloc::vec![(STA, 1, false, false)];
     let mut left = held;
@@ -171,7 +172,7 @@ fn all_but_the_last_frame_of_a_period_are_aggregated() {
     }
 }
 
-/// The station's A-MPDU begins a service period, as each of its frames would.
+/// An A-MPDU of the station begins a service period, as each of its frames would.
 #[test]
 fn an_a_mpdu_begins_a_service_period() {
     for standard in STANDARDS {
@@ -194,8 +195,8 @@ fn an_a_mpdu_begins_a_service_period() {
     }
 }
 
-/// Without agreement the access point asks for one in the first period that has room for more,
-/// and the data follow when it is answered.
+/// Without an agreement the access point requests one in the first period that may have more
+/// frames, and the data follow its answer.
 #[test]
 fn the_access_point_asks_for_an_agreement_in_a_service_period() {
     for (frames_max, most) in LENGTHS.map(|length| (length, length.map_or(10, u64::from))) {
@@ -219,9 +220,9 @@ fn the_access_point_asks_for_an_agreement_in_a_service_period() {
     }
 }
 
-/// Where nothing that the station sends is lost but acknowledgements to it and data may be, and
-/// nothing is given up: no period has more frames than agreed; EOSP is sent when all before it
-/// have come; and until it is acknowledged, nothing but that frame follows.
+/// The station's frames get through, but acknowledgements and data to it may be lost, and no frame
+/// is given up. Then no period has more frames than agreed, EOSP is sent after all frames before it
+/// have arrived, and until its acknowledgement only that frame follows.
 #[test]
 fn periods_end_when_everything_has_come() {
     let mut aggregates = 0;
@@ -280,8 +281,8 @@ fn periods_end_when_everything_has_come() {
     assert!(aggregates > 2_000, "{aggregates}");
 }
 
-/// What a station leaves behind in the driver when its service period is over takes no room from
-/// others.
+/// Packets that a station leaves in the driver after its service period do not reduce the others'
+/// share of the driver queue.
 #[test]
 fn others_do_not_wait_for_who_dozes() {
     for (seed, packets) in (0..20).flat_map(|seed| [1, 4, 12].map(|packets| (seed, packets))) {
@@ -311,7 +312,8 @@ fn others_do_not_wait_for_who_dozes() {
     }
 }
 
-/// More Data says what was held when the frame began, not what came while it was on the air.
+/// More Data counts packets that were held when the frame began, not those that came while it was
+/// on the air.
 #[test]
 fn more_data_is_what_was_held() {
     for frames_max in LENGTHS {

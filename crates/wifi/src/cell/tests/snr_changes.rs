@@ -13,7 +13,7 @@ fn change(millis: u64, snr: f64) -> SnrChange {
     SnrChange { at: Instant::ZERO + Duration::from_millis(millis), snr: Db(snr) }
 }
 
-/// An access point and a station, 30 dB apart, whose pairs change so.
+/// An access point and a station, 30 dB apart, whose link has these changes.
 fn two(changes: &[SnrChange]) -> CellConfig {
     let width = ChannelWidth::Mhz20;
     let mut config = cell(1, mcs(7, width, GuardInterval::Long), width, 65_535);

@@ -1,6 +1,6 @@
 //! Spatial reuse by OBSS-PD, colours and two NAVs, against accounts of each frame (IEEE
-//! 802.11ax-2021, 26.2 and 26.10.2): when a backoff goes on, with which power, and what two
-//! sets get across on either side of the level.
+//! 802.11ax-2021, 26.2 and 26.10.2): the continuation of a backoff, the power, and the goodput of
+//! two sets on either side of the level.
 
 use super::bss::{DEAF, SECOND, access_point, conserves, delivered, sets, trajectory, uplink};
 use super::ofdma::he;
@@ -11,22 +11,22 @@ use alloc::collections::BTreeSet;
 use proptest::prelude::*;
 
 const LEVEL: Dbm = Dbm(-72.0);
-/// HE-SIG-A ends so long after the beginning of a PPDU: 8 + 8 + 4 + 4 + 8 us (27.3.11).
+/// Time from the beginning of a PPDU to the end of HE-SIG-A: 8 + 8 + 4 + 4 + 8 us (27.3.11).
 const SIGNAL_FIELD: Duration = Duration::from_micros(32);
 const SIFS: Duration = Duration::from_micros(16);
 const SLOT: Duration = Duration::from_micros(9);
-/// Of best effort: SIFS and three slots.
+/// AIFS of best effort: SIFS and three slots.
 const AIFS: Duration = Duration::from_micros(43);
-/// An Ack of 14 bytes at 12 Mb/s: three symbols behind 20 us.
+/// Duration of an Ack of 14 bytes at 12 Mb/s: three symbols after 20 us.
 const ACK: Duration = Duration::from_micros(32);
 
-/// An OBSS-PD level of a station of 1 dBm, which no level asks for less power.
+/// An OBSS-PD level of a station with 1 dBm, which no level restricts in power.
 fn at(level: Dbm) -> Option<ObssPd> {
     Some(ObssPd { level, tx_power: Dbm(1.0), tx_power_reference: Dbm(21.0) })
 }
 
-/// Sets of an access point and these numbers of stations, which send single MPDUs at HE MCS
-/// `mcs`. All is heard with -44 dBm in a set and with what `across` says between sets, by roles.
+/// Sets of an access point and these numbers of stations, which send single MPDUs at HE MCS `mcs`.
+/// Received powers are -44 dBm within a set, and those of `across` between sets, by roles.
 fn flats(
     stations: &[usize],
     mcs: u8,
@@ -49,7 +49,7 @@ fn flats(
     config
 }
 
-/// From each access point to its first station.
+/// Flows from each access point to its first station.
 fn down(config: &CellConfig) -> Vec<(StationId, Address)> {
     let sets: BTreeSet<BssId> = config.stations.iter().map(|station| station.bss).collect();
     let first = |bss| {
@@ -71,9 +71,9 @@ fn ppdus(cell: &mut Cell) -> Vec<Ppdu> {
     ppdus
 }
 
-/// An access point with no backoff to count has a packet while another set's PPDU is on the air.
-/// Below the level it sends AIFS after the end of HE-SIG-A, else AIFS after the Ack; the power of
-/// this one is that of the rule, of the next one the usual.
+/// An access point without a pending backoff gets a packet while another set's PPDU is on the air.
+/// Below the level it sends AIFS after the end of HE-SIG-A, otherwise AIFS after the Ack. This PPDU
+/// has the power of the rule, the next one the usual power.
 #[test]
 fn backoff_goes_on_at_the_end_of_the_signal_field() {
     const START: Instant = Instant::from_nanos(1_000_000);
@@ -171,10 +171,10 @@ fn a_wide_ppdu_has_a_higher_level() {
     }
 }
 
-/// Two saturated access points which hear each other, and nobody else in the other set: every
-/// PPDU begins AIFS and whole slots after the latest of the end of its own last exchange and of
-/// the other's HE-SIG-A, and none during these and the AIFS behind them. A PPDU of the other that
-/// began during its own exchange is energy, and does not count.
+/// Two saturated access points hear each other, and no other station of the other set. Every PPDU
+/// begins AIFS and whole slots after the end of its set's last exchange or of the other's HE-SIG-A,
+/// whichever is later, and none during these and the AIFS after them. A PPDU of the other set that
+/// began during an exchange is energy, and does not count.
 #[test]
 fn every_access_is_accounted_for() {
     let across = |from, to| match (from, to) {
@@ -210,16 +210,16 @@ fn every_access_is_accounted_for() {
     assert!(accesses > 3_000 && paused > 300, "{paused} of {accesses}");
 }
 
-/// Packets that both sets got across, and those of one alone, in the same time.
+/// Packets that both sets delivered, and those of one alone, in the same time.
 fn both_and_alone(config: &CellConfig) -> (u64, u64) {
     let flows = down(config);
     let both = delivered(config, 0, &flows).iter().sum();
     (both, delivered(config, 0, &flows[..1])[0])
 }
 
-/// Received below the level, both sets send at once, each nearly as much as it does alone: it
-/// waits for the 32 us of a preamble, and AIFS, where the other begins while it counts. Above
-/// it, and at it, they share what one has.
+/// Below the level both sets send at once, each nearly as much as alone: it waits for the 32 us of
+/// a preamble, and AIFS, if the other begins during its countdown. At the level and above it they
+/// share the capacity of one set.
 #[test]
 fn below_the_level_each_set_has_the_channel() {
     for (received, is_reused) in [
@@ -248,9 +248,9 @@ fn below_the_level_each_set_has_the_channel() {
     }
 }
 
-/// Where the other set arrives 20 dB below the wanted signal, MCS 3 has enough of it (11.5 dB)
-/// and MCS 9 has not (30 dB): its PPDUs are lost while both send, and the gain with them. Nor is
-/// there any where a receiver does not ignore the other set, and is locked to its PPDUs.
+/// If the other set arrives 20 dB below the wanted signal, MCS 3 has enough SINR (11.5 dB) and MCS
+/// 9 has not (30 dB): its PPDUs are lost while both send, and the gain with them. Nor is there a
+/// gain if a receiver does not ignore the other set, and locks to its PPDUs.
 #[test]
 fn the_gain_takes_sinr_and_receivers_that_ignore() {
     let across = |from, to| match (from, to) {
@@ -279,8 +279,8 @@ fn the_gain_takes_sinr_and_receivers_that_ignore() {
     assert!(both < alone, "{both} and {alone}");
 }
 
-/// Stations of one set ignore nothing of each other, sets of one colour neither, nor who has no
-/// colour; nor what is received at the level. Packet by packet all of that is the same.
+/// A station ignores no PPDU of its set, of a set with the same colour or without a colour, or at
+/// the level. The runs are then the same, packet by packet.
 #[test]
 fn what_is_not_ignored_changes_nothing() {
     let make = |obss_pd, colours: &[u8]| {
@@ -306,8 +306,8 @@ fn what_is_not_ignored_changes_nothing() {
     }
 }
 
-/// A set that is idle, or that is out of reach, changes nothing in another; nor does the order
-/// of stations and sets.
+/// An idle set, or one out of reach, changes no result of another; nor does the order of stations
+/// and sets.
 #[test]
 fn other_sets_and_their_order_change_nothing() {
     let level = |from: Identity, to: Identity| {
@@ -363,7 +363,7 @@ fn other_sets_and_their_order_change_nothing() {
     assert!(one == other, "{} and {} packets", one.len(), other.len());
 }
 
-/// When and where packets came out, by their tags.
+/// Instant and station of each delivered packet, by tag.
 fn of_all(config: &CellConfig, senders: &[(StationId, Address)]) -> Vec<(Instant, StationId, u64)> {
     let mut cell = Cell::new(config, Seed::new(5, 0)).expect("a sound cell");
     let (mut outputs, mut now) = (Vec::new(), Instant::ZERO);
@@ -388,7 +388,7 @@ fn of_all(config: &CellConfig, senders: &[(StationId, Address)]) -> Vec<(Instant
 }
 
 /// A station answers an RTS of its access point although an earlier one of the same access point,
-/// which brought no CTS, set its NAV; not if an RTS of another set did.
+/// which brought no CTS, set its NAV; it does not if an RTS of another set did.
 #[test]
 fn the_navs_of_an_rts() {
     for (holder, is_answered) in [(0u16, true), (3, false)] {
@@ -461,7 +461,7 @@ fn spatial_reuse_needs_he() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever sets, colours, levels, powers and OFDMA there are, and whoever hears whom.
+    /// The property holds for any sets, colours, levels, powers, OFDMA and carrier sense.
     #[test]
     fn packets_are_conserved(
         stations in prop::collection::vec(1usize..4, 1..5),

@@ -1,8 +1,8 @@
-//! Whose turn it is at a sender with packets for several peers.
+//! The order of service at a sender with packets for several peers.
 
 use super::*;
 
-/// What each of `stations` got of downlinks that keep 120 packets each on their way.
+/// Packets delivered to each of `stations` in downlinks that keep 120 packets each in transit.
 fn delivered(config: &CellConfig, stations: u16, time: Duration) -> Vec<u64> {
     let mut cell = Cell::new(config, Seed::new(5, 1)).expect("a sound cell");
     let mut delivered = vec![0; usize::from(stations)];
@@ -34,8 +34,8 @@ fn delivered(config: &CellConfig, stations: u16, time: Duration) -> Vec<u64> {
     delivered
 }
 
-/// Packets for stations in turn leave a queue in turn: each station gets as many, whatever is
-/// left over from A-MPDUs or has to be repeated, and whoever else has.
+/// Packets for stations in turn leave a queue in turn: each station gets as many, regardless of
+/// leftovers of A-MPDUs and retransmissions, its own or those of others.
 #[test]
 fn a_queue_starves_nobody() {
     let limit = Limit::Packets(2_000);
@@ -65,8 +65,8 @@ fn a_queue_starves_nobody() {
     }
 }
 
-/// Stations whose Block Acks are missing are asked in turn, between PPDUs for several: nobody
-/// is back among the receivers of these sooner than others.
+/// Stations without a Block Ack are asked in turn, between PPDUs for several stations: none returns
+/// to the receivers of these sooner than others.
 #[test]
 fn block_ack_requests_go_round() {
     use super::ofdma::{ALL, ofdma};

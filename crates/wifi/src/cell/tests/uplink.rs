@@ -1,6 +1,6 @@
-//! Uplink OFDMA: what is on the air against an account of each frame, written from the clauses
-//! (27.3.12, 27.4.3, 9.3.1.22 and 9.3.1.8.6 of IEEE 802.11ax-2021; 17.4.3), to the nanosecond;
-//! MU EDCA; packets, whatever is lost.
+//! Uplink OFDMA: PPDUs on the air against an account of each frame, written from the clauses
+//! (27.3.12, 27.4.3, 9.3.1.22 and 9.3.1.8.6 of IEEE 802.11ax-2021; 17.4.3), to the nanosecond; MU
+//! EDCA; conservation of packets under any losses.
 
 use super::ofdma::{ofdm_24, ofdma, symbols};
 use super::*;
@@ -10,11 +10,11 @@ use proptest::prelude::*;
 
 const TIMER: Duration = Duration::from_nanos(8_192_000 * 255);
 
-/// MU EDCA parameters of all categories: no access for as long as can be.
+/// MU EDCA parameters of all categories without access, for the longest timer.
 const SILENT: [Option<MuEdcaParameters>; 4] =
     [Some(MuEdcaParameters { aifsn: 0, cw_min: 15, cw_max: 1_023, timer: TIMER }); 4];
 
-/// As [`ofdma`], and the access point lets the stations send.
+/// The cell of [`ofdma`] with an access point that solicits the stations.
 fn uplink(stations: usize, mcs: u8, mpdus: u16, config: UplinkConfig) -> CellConfig {
     let mut cell = ofdma(stations, mcs, mpdus, OfdmaAcknowledgement::MuBlockAckRequest);
     for station in &mut cell.stations {
@@ -24,8 +24,8 @@ fn uplink(stations: usize, mcs: u8, mpdus: u16, config: UplinkConfig) -> CellCon
     cell
 }
 
-/// Packets of `bytes` from all stations, `kept` at each, and `down` to each, for `time`. What was
-/// on the air, and how many packets were delivered up and down.
+/// Sends packets of `bytes` from all stations, `kept` at each, and `down` to each, for `time`.
+/// Returns the PPDUs, and the numbers of packets delivered up and down.
 fn run(
     config: &CellConfig,
     (kept, down): (u32, u32),
@@ -80,13 +80,13 @@ fn run(
     (ppdus, delivered)
 }
 
-/// Nothing but what Trigger frames ask for, once each has sent its first.
+/// A configuration in which stations send only answers to Trigger frames after their first data.
 fn silent(buffer_reports: Option<Duration>) -> UplinkConfig {
     UplinkConfig { buffer_reports, mu_edca: SILENT }
 }
 
-/// Two, four and eight stations at MCS 7, by what they hold: from the first Trigger frame of an
-/// exchange to each frame of it, in nanoseconds.
+/// Two, four and eight stations at MCS 7, by the packets that they hold: the times from the first
+/// Trigger frame of an exchange to each of its frames, in nanoseconds.
 #[test]
 fn every_frame_begins_and_ends_when_the_clauses_say() {
     let sifs = 16_000;
@@ -184,7 +184,7 @@ fn every_frame_begins_and_ends_when_the_clauses_say() {
     }
 }
 
-/// What the last QoS Data frame of a PPDU says is what lies behind it.
+/// The last QoS Data frame of a PPDU reports the backlog behind it.
 #[test]
 fn queue_size_is_what_lies_behind() {
     let config = uplink(2, 7, 8, UplinkConfig { buffer_reports: None, mu_edca: [None; 4] });
@@ -234,7 +234,7 @@ fn mu_edca_keeps_a_station_silent() {
     assert!(ends > 30, "{ends}");
 }
 
-/// With a longer AIFS it waits so long for as long as the timer runs, and no longer.
+/// With a longer AIFS the station waits for it as long as the timer runs, and no longer.
 #[test]
 fn mu_edca_makes_a_station_wait_longer() {
     let timer = Duration::from_nanos(8_192_000);
@@ -268,7 +268,7 @@ fn mu_edca_makes_a_station_wait_longer() {
     assert!(counts[0] > 300 && counts[1] > 300, "{counts:?}");
 }
 
-/// Stations take turns where RUs are for fewer than have something.
+/// Stations take turns if there are RUs for fewer stations than have a backlog.
 #[test]
 fn stations_are_asked_in_turn() {
     for queue in [QueueConfig::DropTail { limit: Limit::Packets(5_000) }, QueueConfig::MAC80211] {
@@ -288,7 +288,8 @@ fn stations_are_asked_in_turn() {
     }
 }
 
-/// Downlink and uplink take turns, however the downlink is acknowledged, and both are to all.
+/// Downlink and uplink take turns, with any acknowledgement of the downlink, and both serve all
+/// stations.
 #[test]
 fn downlink_and_uplink_alternate() {
     for acknowledgement in super::ofdma::ALL {
@@ -318,8 +319,8 @@ fn downlink_and_uplink_alternate() {
     }
 }
 
-/// After as many Trigger frames that brought nothing as the retry limit, the station is left
-/// alone until it is heard of.
+/// After as many Trigger frames without data as the retry limit, the station is not asked again
+/// until it is heard.
 #[test]
 fn a_trigger_frame_without_an_answer() {
     let mut config = uplink(1, 7, 256, silent(None));

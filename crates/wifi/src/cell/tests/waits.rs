@@ -1,6 +1,6 @@
-//! The parts of a delay around absences, against the absences that the events
-//! report: the parts add up, and a wait for a station that is not there is in
-//! `away` or `asleep`, to the nanosecond where the events say it all.
+//! The delay parts around absences, against the absences in the events: the parts add up, and a
+//! wait for an absent station is in `away` or `asleep`, to the nanosecond if the events determine
+//! it.
 
 use super::away::{Run, STA, ms, scan, scanning};
 use super::doze::dozing;
@@ -11,11 +11,10 @@ use crate::mac::scan::{Leftover, NullConfig, ScanConfig};
 use lasthop_packet::DelayParts;
 use proptest::prelude::*;
 
-/// Null frame and its retries, or beacon and poll, around an absence.
+/// Time around an absence for Null frame and retries, or beacon and poll.
 const AROUND: Duration = Duration::from_millis(4);
 
-/// How much of a packet's way up to its last PPDU falls into `absences`, and
-/// into how many.
+/// Time of a packet up to its last PPDU that falls into `absences`, and the number of these.
 fn overlap(at: Instant, packet: &Packet, absences: &[(Instant, Instant)]) -> (Duration, u64) {
     let parts = packet.parts;
     let sent = Instant::ZERO + (at - Instant::ZERO - parts.reorder - parts.air);
@@ -27,7 +26,7 @@ fn overlap(at: Instant, packet: &Packet, absences: &[(Instant, Instant)]) -> (Du
     })
 }
 
-/// Whatever the cell is, and whatever was `absent` in the packets' parts.
+/// Checks the packets of any cell, with any `absent` part.
 fn check(run: &Run, absent: fn(&DelayParts) -> Duration, around: Duration) {
     let absences = run.absences();
     assert!(run.delivered > 0);
@@ -109,7 +108,7 @@ proptest! {
     }
 }
 
-/// A frame on the air as the station leaves is sent again and again in vain.
+/// A frame on the air as the station leaves is retransmitted without success.
 #[test]
 fn what_is_sent_to_nobody_is_away_not_retried() {
     let null = NullConfig { leave_loss: Probability::ONE, ..NullConfig::default() };
@@ -124,7 +123,7 @@ fn what_is_sent_to_nobody_is_away_not_retried() {
     assert!(away > Some(ms(100)), "{away:?}");
 }
 
-/// Before the packet arrives there are others in the queue, then the scan begins.
+/// Before the packet arrives others are queued, then the scan begins.
 #[test]
 fn a_wait_is_split_where_the_absence_begins() {
     let mut config = scanning(ScanConfig { channels: 3, back: ms(2), flush: ms(1), ..scan() });
@@ -139,7 +138,7 @@ fn a_wait_is_split_where_the_absence_begins() {
     assert!(mixed.iter().any(|(_, packet)| packet.parts.queue > ms(10)));
 }
 
-/// What a poll lets out is not asleep any more; what is behind it is.
+/// A packet released by a poll is not asleep any more; packets behind it are.
 #[test]
 fn what_waits_for_its_poll_is_asleep() {
     let run = Run::new(&dozing(1, Retrieval::PsPoll), AP, ms(333), Duration::from_secs(4));
@@ -192,8 +191,8 @@ fn group_frames_are_asleep_until_the_dtim() {
     assert!(heard > 300 && asleep > ms(100) * heard, "{asleep} in {heard}");
 }
 
-/// A cell that loses a fifth of all frames needs longer than the packets came for (found as
-/// "every packet ends once" by [`a_scan_shows_as_away`]).
+/// A cell that loses a fifth of all frames needs longer than the packets came for (a case found by
+/// "every packet ends once" of [`a_scan_shows_as_away`]).
 #[test]
 fn a_slow_cell_is_emptied() {
     let null = NullConfig { leave_loss: Probability::ZERO, ..NullConfig::default() };

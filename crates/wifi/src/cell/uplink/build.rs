@@ -1,13 +1,14 @@
-//! Whom an access point asks, for how long, and what a station answers.
+//! Choice of the stations that an access point solicits, the duration of their PPDUs, and the
+//! stations' answers.
 //!
-//! An EDCAF that gains the channel sends downlink and solicits uplink in turn where it has both.
-//! A Basic Trigger frame goes to as many stations with a backlog as RUs of one size fill the
-//! channel for, in turn; where the queue schedules airtime, to those that had least of it. The
-//! duration is what the longest need takes, up to the access point's limit on the duration of
-//! A-MPDUs, and in a transmission opportunity up to what is left of it. Where only a part of the
-//! channel was idle (10.23.2.5), all of it is as wide as that, at the MCS of the whole channel. Only
-//! stations of the access point's width are asked, also then: others would learn by MU EDCA not to
-//! contend, and not be asked once all is idle.
+//! An EDCAF that gains the channel alternates between downlink data and uplink solicitations if it
+//! has both. A Basic Trigger frame asks stations with a backlog in turn, as many as RUs of one size
+//! fill the channel. If the queue schedules airtime, it asks those with the least airtime. The
+//! duration is that of the longest need, within the access point's limit on the duration of A-MPDUs
+//! and the rest of a limited transmission opportunity. If only a part of the channel was idle
+//! (10.23.2.5), all PPDUs have that width, at the MCS of the whole channel. The access point asks
+//! only stations of its width, even then. Others would learn by MU EDCA not to contend, and would
+//! not be asked once the whole channel is idle.
 
 use super::super::Cell;
 use super::super::content::{Content, Exchange};
@@ -28,7 +29,7 @@ use alloc::vec::Vec;
 use lasthop_packet::AccessCategory;
 use lasthop_units::{Duration, Instant};
 
-/// The category whose EDCAF asks for buffer status where no backlog is known.
+/// Access category whose EDCAF asks for buffer status while no backlog is known.
 pub(super) const POLLING: usize = AccessCategory::BestEffort.index();
 /// Longest PSDU of HE (27.3.12.1).
 const PSDU_BYTES_MAX: u32 = 6_500_631;
@@ -37,13 +38,13 @@ const PSDU_BYTES_MAX: u32 = 6_500_631;
 #[derive(Clone, Copy)]
 struct Candidate {
     report: Report,
-    /// As rate control chose it, for as much of the channel as there is.
+    /// Rate that rate control chose, within the usable part of the channel.
     rate: Rate,
     window: u16,
 }
 
 impl Cell {
-    /// Access points ask for buffer status from their first interval on.
+    /// Starts the requests for buffer status of all access points, from their first interval on.
     pub(in super::super) fn start_polling(&mut self) {
         for index in 0..self.stations.len() {
             let state = &self.stations[index];
@@ -54,7 +55,7 @@ impl Cell {
         }
     }
 
-    /// Builds what `edcaf` sends next, or whom it asks, if there is something.
+    /// Builds the next transmission or solicitation of `edcaf`, if there is one.
     pub(in super::super) fn build_either_way(
         &mut self,
         station: StationId,
@@ -77,7 +78,7 @@ impl Cell {
         Some(exchange)
     }
 
-    /// What `edcaf` does next is an uplink exchange, if there is somebody to ask.
+    /// Whether an uplink exchange is the next one of `edcaf`, with stations to ask.
     fn is_uplink_turn(&mut self, station: StationId, edcaf: usize) -> bool {
         let access = self.access(station, edcaf);
         let Some(reports) = &access.reports else { return false };
@@ -90,8 +91,8 @@ impl Cell {
             }
     }
 
-    /// Builds an uplink exchange of an access point's EDCAF; `None` if there is nobody to ask,
-    /// or no time to.
+    /// Builds an uplink exchange of an access point's EDCAF; `None` if there is no station to ask,
+    /// or not enough time.
     #[inline(never)]
     fn build_uplink(
         &mut self,
@@ -143,7 +144,7 @@ impl Cell {
         })
     }
 
-    /// A BSRP Trigger frame to the stations whose turn it is.
+    /// Builds a BSRP Trigger frame to the stations whose turn it is.
     fn poll_stations(
         &mut self,
         access_point: StationId,
@@ -183,7 +184,7 @@ impl Cell {
         self.is_in_time(access_point, &uplink, time).then_some(uplink)
     }
 
-    /// A Basic Trigger frame to stations with a backlog, that begins at `start`.
+    /// Builds a Basic Trigger frame to stations with a backlog, which begins at `start`.
     pub(super) fn solicit(
         &mut self,
         access_point: StationId,
@@ -255,7 +256,7 @@ impl Cell {
         Some(uplink)
     }
 
-    /// An exchange with these users, their PPDUs as long as their PSDUs make them.
+    /// Returns an exchange with these users, whose PPDUs are as long as their PSDUs require.
     fn uplink(
         &mut self,
         phase: Phase,
@@ -308,7 +309,7 @@ impl Cell {
         self.stations[access_point.index()].config.capabilities.width()
     }
 
-    /// As much of the access point's channel as its transmission opportunity has.
+    /// The part of the access point's channel that its transmission opportunity may use.
     pub(super) fn channel(&self, access_point: StationId, config: OfdmaConfig) -> Channel {
         Channel {
             band: self.settings.band,
@@ -339,7 +340,8 @@ impl Cell {
         self.stations.iter().filter(can).map(|state| state.id).collect()
     }
 
-    /// What `station` has towards the access point in a category, if it ever sent.
+    /// The originator of `station` towards the access point in a category, if the station ever
+    /// sent.
     fn uplink_originator(
         &self,
         station: StationId,
@@ -350,7 +352,7 @@ impl Cell {
         Some(&access.originators[access.originator(Address::Station(access_point))?])
     }
 
-    /// Those with a backlog, in turn, under an agreement and at a rate of the whole channel.
+    /// The stations with a backlog in turn, under an agreement and at a rate of the whole channel.
     fn candidates(
         &mut self,
         access_point: StationId,
@@ -385,7 +387,7 @@ impl Cell {
         candidates
     }
 
-    /// The rate that `station` would send at; its main rate where it would try another one out.
+    /// The rate at which `station` would send; its main rate while it probes another one.
     fn uplink_rate(
         &mut self,
         station: StationId,
@@ -403,8 +405,8 @@ impl Cell {
 }
 
 impl Station {
-    /// Builds what the station answers to a Trigger frame of `to` that just ended, and the
-    /// exchange that it is in from now on.
+    /// Builds the answer of the station to a Trigger frame of `to` that just ended, and the
+    /// station's exchange.
     pub(super) fn build_answer(
         &mut self,
         cx: &mut Context<'_>,
@@ -460,8 +462,8 @@ impl Station {
         (exchange, answer)
     }
 
-    /// Data, or the Block Ack Request that must go ahead of them, and their length; `None` if
-    /// there is nothing that fits.
+    /// Returns data, or the Block Ack Request that must precede them, and their length; `None` if
+    /// no frame fits.
     fn data_answer(
         &mut self,
         cx: &mut Context<'_>,
@@ -503,7 +505,7 @@ impl Station {
         Some((Content::Data { mpdus, aggregated: true }, bytes))
     }
 
-    /// Bytes of MSDUs that the station holds in a category, what is in flight included.
+    /// Bytes of MSDUs that the station holds in a category, those in flight included.
     pub(in super::super) fn buffered_bytes(&self, category: usize) -> u64 {
         let Some(access) = &self.edcafs[category] else { return 0 };
         let (queue, driver, held) = (&access.queue, &access.driver, access.held);
@@ -513,20 +515,19 @@ impl Station {
     }
 }
 
-/// The largest equal RUs that fill a channel for at most `stations` users, and how many there
-/// are.
+/// The largest equal RUs that fill a channel for at most `stations` users, and their number.
 fn equal_units(channel: Channel, stations: usize) -> Option<(RuSize, usize)> {
     let counts = RuSize::ALL.map(|size| (size, usize::from(size.count_in(channel.width))));
     let fitting = counts.into_iter().filter(|(_, count)| (1..=stations).contains(count));
     fitting.max_by_key(|(_, count)| *count)
 }
 
-/// The rate fills the whole channel.
+/// Whether the rate fills the whole channel.
 fn is_of(rate: Rate, whole: ChannelWidth) -> bool {
     matches!(rate, Rate::He { width, .. } if width == whole)
 }
 
-/// A PSDU of QoS Null frames.
+/// Length of a PSDU of QoS Null frames.
 const fn null_bytes(phase: Phase) -> u32 {
     let frames = Answer::nulls(phase);
     let one = sizes::AMPDU_DELIMITER + sizes::QOS_NULL;

@@ -1,17 +1,17 @@
 //! An uplink exchange on the air: Trigger frames, trigger-based PPDUs, Multi-STA Block Ack (IEEE
 //! 802.11ax-2021, 26.4.4, 26.5.2 and 26.5.5).
 //!
-//! A Trigger frame that brings nothing the access point decodes is a failed exchange: its window
-//! doubles, and it contends anew. Any answer is a success, and resets it. A station's MPDUs are
-//! settled by its record in the Multi-STA Block Ack; without one they are sent again, or given
-//! up, as after any Block Ack that is missing. An answer leaves the station's backoff and window
-//! as they are: it did not gain the channel.
+//! If the access point decodes no answer to a Trigger frame, the exchange failed: its window
+//! doubles, and it contends anew. Any decoded answer is a success and resets the window. The record
+//! in the Multi-STA Block Ack settles a station's MPDUs; without one they are retransmitted, or
+//! given up, as after any missing Block Ack. An answer leaves the station's backoff and window as
+//! they are: it did not gain the channel.
 //!
-//! A station does not answer if it senses another PPDU when the Trigger frame ends, or if its
-//! basic NAV is set (26.5.2.5: the Trigger frames require carrier sense, and the NAV of the
-//! station's own set does not count). Beside its primary channel it looks at the channels of its RU
-//! only, for what makes a secondary channel busy elsewhere; the standard asks there for energy
-//! (level not seen). What begins in the SIFS after that is not looked at.
+//! A station does not answer if it senses another PPDU when the Trigger frame ends, or if its basic
+//! NAV is set (26.5.2.5: the Trigger frames require carrier sense, and the NAV of the station's own
+//! set does not count). Beside its primary channel the station checks only the channels of its RU,
+//! by the levels that make a secondary channel busy elsewhere; the standard requires energy
+//! detection there (level not seen). PPDUs that begin within the following SIFS are not checked.
 
 use super::super::content::{Content, Exchange};
 use super::super::multi_user::Channel;
@@ -51,7 +51,7 @@ impl Cell {
         });
     }
 
-    /// A Trigger frame ended.
+    /// Handles the end of a Trigger frame.
     pub(in super::super) fn receive_solicitation(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let config = self.stations[sender.index()].config.ofdma.expect("it solicits");
@@ -88,8 +88,8 @@ impl Cell {
         }
     }
 
-    /// The station is in no exchange of its own, senses nothing on its primary channel, nor on
-    /// those of its RU in a PPDU of this width, and its basic NAV is over.
+    /// Whether the station may answer: it is in no exchange, senses no PPDU on its primary channel
+    /// or on those of its RU in a PPDU of this width, and its basic NAV is over.
     fn may_answer(&self, station: StationId, of: (Ru, ChannelWidth)) -> bool {
         let navs = self.navs.get(station.index());
         let (air, bandwidth) = (&self.air, &self.bandwidth);
@@ -144,7 +144,7 @@ impl Cell {
         }
     }
 
-    /// A trigger-based PPDU ended at the access point.
+    /// Handles the end of a trigger-based PPDU at the access point.
     pub(in super::super) fn receive_answer(&mut self, flight: &Flight, receiver: StationId) {
         let sender = flight.transmitter;
         let state = &mut self.stations[sender.index()];
@@ -172,7 +172,7 @@ impl Cell {
         }
     }
 
-    /// What the access point decodes of an answer, and what it will acknowledge.
+    /// Processes an answer at the access point: decoded MPDUs, and the later acknowledgement.
     fn receive_answered(
         &mut self,
         own: &Flight,
@@ -225,7 +225,7 @@ impl Cell {
         (decoded, Some(self.station_record((sender, receiver), edcaf, acked)))
     }
 
-    /// The same of QoS Null frames, or a Block Ack Request.
+    /// Processes an answer of QoS Null frames, or of a Block Ack Request.
     fn receive_control_answer(
         &mut self,
         own: &Flight,
@@ -270,7 +270,7 @@ impl Cell {
         (decoded, None)
     }
 
-    /// What the access point's scoreboard says of `sender`.
+    /// Returns the record of the access point's scoreboard for `sender`.
     fn station_record(
         &mut self,
         (sender, receiver): (StationId, StationId),
@@ -286,7 +286,8 @@ impl Cell {
         }
     }
 
-    /// Others have noticed a trigger-based PPDU: after the last the access point goes on.
+    /// Handles a trigger-based PPDU after its third parties; after the last one the access point
+    /// continues.
     pub(in super::super) fn uplink_answer_noticed(&mut self, station: StationId) {
         let uplink = self.stations[station.index()].uplink.as_deref();
         if uplink.is_some_and(|uplink| uplink.answers_due == 0) {
@@ -294,7 +295,7 @@ impl Cell {
         }
     }
 
-    /// The last trigger-based PPDU ended.
+    /// Continues after the last trigger-based PPDU.
     fn uplink_answered(&mut self, station: StationId) {
         let sifs = self.settings.timing.sifs;
         let uplink = self.stations[station.index()].uplink.take().expect("it solicits");
@@ -360,7 +361,7 @@ impl Cell {
         });
     }
 
-    /// The Multi-STA Block Ack ended.
+    /// Handles the end of the Multi-STA Block Ack.
     pub(in super::super) fn receive_multi_station_block_ack(&mut self, flight: &Flight) {
         let sender = flight.transmitter;
         let uplink = self.stations[sender.index()].uplink.take().expect("it solicits");
@@ -384,7 +385,7 @@ impl Cell {
         self.uplink_over(sender, true);
     }
 
-    /// The station's answer is settled: `acked` says what the access point acknowledged.
+    /// Settles the station's answer; `acked` are the MPDUs that the access point acknowledged.
     pub(in super::super) fn answer_over(&mut self, station: StationId, acked: Option<Bitmap>) {
         let now = self.now;
         let (state, mut cx) = self.at(station);
@@ -409,7 +410,7 @@ impl Cell {
         }
     }
 
-    /// Nobody answered the access point's Trigger frame.
+    /// Handles a Trigger frame of the access point without any answer.
     pub(in super::super) fn uplink_unanswered(&mut self, station: StationId) {
         let uplink = self.stations[station.index()].uplink.take().expect("it solicits");
         let retry_limit = self.stations[station.index()].config.retry_limit;
@@ -421,7 +422,7 @@ impl Cell {
         self.uplink_over(station, false);
     }
 
-    /// The exchange of an access point ends.
+    /// Ends the exchange of an access point.
     fn uplink_over(&mut self, station: StationId, success: bool) {
         let state = &mut self.stations[station.index()];
         state.uplink = None;
@@ -449,9 +450,8 @@ impl Cell {
         }
     }
 
-    /// The access point heard of the queue of `sender` in a category: it held `buffered` bytes
-    /// when the PPDU was built. Of the first `mpdus` pending MPDUs, which were in it, bit n of
-    /// `decoded` is MPDU n.
+    /// Records the backlog of `sender` in a category: it held `buffered` bytes when the PPDU was
+    /// built. The PPDU carried the first `mpdus` pending MPDUs; bit n of `decoded` is MPDU n.
     pub(in super::super) fn hear_backlog(
         &mut self,
         (sender, receiver): (StationId, StationId),
@@ -487,7 +487,7 @@ impl Cell {
         self.arm(receiver, edcaf);
     }
 
-    /// A timeout of `station` was one of an uplink exchange.
+    /// Handles a timeout of `station` in an uplink exchange; returns whether there was one.
     pub(in super::super) fn uplink_failed(&mut self, station: StationId) -> bool {
         let state = &self.stations[station.index()];
         let (solicits, answers) = (state.uplink.is_some(), state.answer.is_some());
@@ -499,7 +499,7 @@ impl Cell {
         solicits || answers
     }
 
-    /// Counts what the station holds as it begins a PPDU with data.
+    /// Stores the bytes that the station holds as it begins a PPDU with data.
     pub(in super::super) fn stamp_buffered(&mut self, station: StationId) {
         let state = &mut self.stations[station.index()];
         let edcaf = state.exchange.as_ref().filter(|e| is_data(e)).map(|exchange| exchange.edcaf);
@@ -508,7 +508,7 @@ impl Cell {
         }
     }
 
-    /// A timer ended.
+    /// Handles the timers that have ended.
     pub(in super::super) fn expire_uplink_timers(&mut self) {
         let now = self.now;
         while let Some(index) = self.uplink_timers.iter().position(|timer| timer.0 <= now) {

@@ -1,17 +1,17 @@
-//! MU EDCA (IEEE 802.11ax-2021, 26.2.7): a station contends by other parameters for some time
-//! after the access point acknowledged data of it in a trigger-based PPDU.
+//! MU EDCA (IEEE 802.11ax-2021, 26.2.7): a station contends by other parameters for some time after
+//! the access point acknowledged its data in a trigger-based PPDU.
 //!
-//! Each such acknowledgement starts the time anew. With AIFSN 0 the station's EDCAF does not
-//! contend at all meanwhile, not for Block Ack Requests either. Management frames, which AC_VO
-//! sends in the standard, share the EDCAF of their category here: while one waits, the station
-//! contends as ever in it.
+//! Each such acknowledgement restarts the time. With AIFSN 0 the station's EDCAF does not contend
+//! at all meanwhile, not even for Block Ack Requests. In the standard, AC_VO sends management
+//! frames. In this model they share the EDCAF of their category: while one waits, that EDCAF
+//! contends with the usual parameters.
 
 use super::super::station::BEACON_EDCAF;
 use super::super::{Cell, Reason};
 use crate::station::StationId;
 use lasthop_units::{Duration, Instant};
 
-/// What ends at some instant.
+/// Kind of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Timer {
     /// An access point's wait before it asks for buffer status again.
@@ -21,7 +21,7 @@ pub(in super::super) enum Timer {
 }
 
 impl Cell {
-    /// Data of `station` were acknowledged in a trigger-based PPDU.
+    /// Starts the MUEDCATimer after data of `station` were acknowledged in a trigger-based PPDU.
     pub(super) fn contend_less(&mut self, station: StationId, edcaf: usize) {
         let access_point = self.access_point_of(station);
         let config = self.stations[access_point.index()].config.ofdma;
@@ -44,7 +44,7 @@ impl Cell {
         self.set_timer(station, edcaf, Timer::MuEdca, now + parameters.timer);
     }
 
-    /// The MUEDCATimer ended.
+    /// Restores the usual parameters after the MUEDCATimer.
     pub(super) fn contend_as_ever(&mut self, station: StationId, edcaf: usize) {
         let now = self.now;
         let access = self.access(station, edcaf);
@@ -54,7 +54,7 @@ impl Cell {
         self.contention.set_aifs(contender, aifs, now);
     }
 
-    /// A management frame waits in the station's EDCAF: its MUEDCATimer ends.
+    /// Ends the MUEDCATimer, because a management frame waits in the station's EDCAF.
     pub(in super::super) fn lift_mu_edca(&mut self, station: StationId, edcaf: usize) {
         let timers = self.uplink_timers.len();
         self.uplink_timers.retain(|&(_, s, e, t)| (s, e, t) != (station, edcaf, Timer::MuEdca));
@@ -64,7 +64,7 @@ impl Cell {
         }
     }
 
-    /// Sets a timer, in place of the one that runs.
+    /// Sets a timer in place of the running one.
     pub(in super::super) fn set_timer(
         &mut self,
         station: StationId,
@@ -78,14 +78,14 @@ impl Cell {
         self.find_next_uplink();
     }
 
-    /// Finds when the first of these timers, or an HE-SIG-A, ends.
+    /// Determines the first end of these timers or of an HE-SIG-A.
     pub(in super::super) fn find_next_uplink(&mut self) {
         let first = super::super::earliest(self.uplink_timers.iter().map(|timer| timer.0));
         let signal_field = self.spatial_reuse.as_ref().map(|reuse| reuse.next_signal_field);
         self.next_uplink = signal_field.map_or(first, |end| end.min(first));
     }
 
-    /// What is due at the first of these instants.
+    /// Reason of the wake-up at the first of these instants.
     pub(in super::super) fn reason_of_timer(&self) -> Reason {
         let is_timer = self.uplink_timers.iter().any(|timer| timer.0 == self.next_uplink);
         if is_timer { Reason::Uplink } else { Reason::SignalField }

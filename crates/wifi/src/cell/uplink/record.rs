@@ -15,7 +15,7 @@ use alloc::collections::VecDeque;
 use lasthop_units::SeqNo12;
 
 impl Cell {
-    /// `sender` says how much it holds in its QoS Data frames to `peer`.
+    /// Whether `sender` reports its backlog in its QoS Data frames to `peer`.
     pub(in super::super) fn reports_queue(&self, sender: StationId, peer: Address) -> bool {
         let Address::Station(receiver) = peer else { return false };
         let ofdma = self.stations[receiver.index()].config.ofdma;
@@ -23,7 +23,7 @@ impl Cell {
         capabilities.is_he() && ofdma.is_some_and(|ofdma| ofdma.uplink.is_some())
     }
 
-    /// A Trigger frame; `is_heard`: all that it asks decoded it.
+    /// Records a Trigger frame; `is_heard` is whether all stations that it asks decoded it.
     pub(super) fn record_solicitation(&mut self, flight: &Flight, uplink: &Uplink, is_heard: bool) {
         let Uplink { duration: response, guard_interval, .. } = *uplink;
         let width = uplink.rate.width();
@@ -47,7 +47,8 @@ impl Cell {
         self.record_to_all(flight, uplink, frame);
     }
 
-    /// A Multi-STA Block Ack; `is_heard`: all that wait for it decoded it.
+    /// Records a Multi-STA Block Ack; `is_heard` is whether all stations that wait for it decoded
+    /// it.
     pub(super) fn record_multi_station_block_ack(
         &mut self,
         flight: &Flight,
@@ -83,7 +84,7 @@ impl Cell {
         self.record_psdus(flight, alloc::vec![psdu]);
     }
 
-    /// A trigger-based PPDU; bit n of `decoded` is MPDU n.
+    /// Records a trigger-based PPDU; bit n of `decoded` is MPDU n.
     pub(super) fn record_answer(
         &mut self,
         own: &Flight,

@@ -1,9 +1,9 @@
-//! What an access point knows of its stations' queues in one access category: the Queue Size
-//! subfield of QoS Control (IEEE 802.11ax-2021, 9.2.4.5.6), in every QoS Data and QoS Null frame
-//! that a station sends. Sizes are in bytes of MSDUs, with the LLC header.
+//! An access point's knowledge of its stations' queues in one access category, from the Queue Size
+//! subfield of QoS Control (IEEE 802.11ax-2021, 9.2.4.5.6) in every QoS Data and QoS Null frame of
+//! a station. Sizes are in bytes of MSDUs, with the LLC header.
 //!
-//! A frame of an A-MPDU says what lies behind it; of those that are not decoded the access point
-//! sees the length. So it knows what the station holds less what it decoded, rounded up.
+//! A frame of an A-MPDU reports the backlog after the A-MPDU; of lost MPDUs the access point knows
+//! the length. The estimate is therefore the station's backlog less the decoded MPDUs, rounded up.
 
 use crate::mac::sizes;
 use crate::station::StationId;
@@ -14,14 +14,14 @@ use lasthop_units::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct QueueSize(pub u8);
 
-/// By scaling factor (9.2.4.5.6): the least size, and the unit. Six bits count the units.
+/// Least size and unit of each scaling factor (9.2.4.5.6). Six bits count the units.
 const SCALES: [(u64, u64); 4] = [(0, 16), (1_024, 256), (17_408, 2_048), (148_480, 32_768)];
-/// Most units: of the last scale 62 says "more", 63 "unknown".
+/// Highest count of units; in the last scale 62 means "more" and 63 "unknown".
 const UNITS_MAX: [u64; 4] = [63, 63, 63, 61];
 const MORE: u8 = 3 << 6 | 62;
 
 impl QueueSize {
-    /// Of `bytes`, rounded up.
+    /// Returns the subfield for `bytes`, rounded up.
     pub fn of(bytes: u64) -> Self {
         for (scale, (&(least, unit), &units_max)) in (0u8..).zip(SCALES.iter().zip(&UNITS_MAX)) {
             let units = bytes.saturating_sub(least).div_ceil(unit);
@@ -32,7 +32,7 @@ impl QueueSize {
         Self(MORE)
     }
 
-    /// What it says, in bytes; of the largest, "more than 2 147 328", one byte more.
+    /// Size in bytes; for the largest, "more than 2 147 328", one byte more.
     pub fn bytes(self) -> u64 {
         let (least, unit) = SCALES[usize::from(self.0 >> 6)];
         match self.0 {
@@ -42,47 +42,47 @@ impl QueueSize {
     }
 }
 
-/// The length of MSDUs of a station that has not sent any: an IP packet of Ethernet's MTU.
+/// Assumed length of MSDUs of a station that has not sent any: an IP packet of Ethernet's MTU.
 const MSDU_UNKNOWN: u32 = 1_500 + sizes::LLC_SNAP;
 
-/// What an EDCAF of an access point knows.
+/// Knowledge of an access point's EDCAF.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(in super::super) struct Reports {
-    /// In the order in which they were first heard.
+    /// Reports in the order of their stations' first one.
     list: Vec<Report>,
-    /// Who was asked last for data, and for a report.
+    /// Station asked last for data, and station asked last for a report.
     pub last_served: Option<StationId>,
     pub last_polled: Option<StationId>,
-    /// The last exchange but for management was an uplink one.
+    /// Whether the last exchange, management apart, was an uplink one.
     pub had_turn: bool,
-    /// A BSRP Trigger frame is due although no backlog is known.
+    /// Whether a BSRP Trigger frame is due although no backlog is known.
     pub is_poll_due: bool,
 }
 
-/// What is known of one station.
+/// Knowledge of one station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in super::super) struct Report {
     pub station: StationId,
-    /// Bytes that it holds.
+    /// Bytes that the station holds.
     pub backlog: u64,
-    /// MPDUs in the last PPDU that brought some, and the bytes of MSDUs in them.
+    /// Number of MPDUs in the last PPDU with any, and the bytes of MSDUs in them.
     seen: (u32, u32),
-    /// Basic Trigger frames in a row that brought no data of it, though there are some.
+    /// Consecutive Basic Trigger frames without data of the station, although it has a backlog.
     fruitless: u8,
-    /// Those of them that it answered: its next MPDU did not fit.
+    /// Number of these that it answered, because its next MPDU did not fit.
     pub cramped: u8,
-    /// Its share of the trigger-based PPDUs, or of what the others had when it became active.
+    /// Share of the station in trigger-based PPDUs, or of the others when it became active.
     pub airtime: Duration,
 }
 
 impl Reports {
-    /// An uplink exchange is wanted.
+    /// Whether an uplink exchange is wanted.
     pub fn wants(&self) -> bool {
         self.is_poll_due || self.list.iter().any(|report| report.backlog > 0)
     }
 
-    /// Those with a backlog, after the one that was served last in turn; with `by_airtime`, those
-    /// first that had least.
+    /// Stations with a backlog, in turn after the one served last; with `by_airtime`, those with
+    /// the least airtime first.
     pub fn backlogged(&self, by_airtime: bool) -> Vec<Report> {
         let last = self.list.iter().position(|report| Some(report.station) == self.last_served);
         let (before, after) = self.list.split_at(last.map_or(0, |index| index + 1));
@@ -94,8 +94,8 @@ impl Reports {
         turns
     }
 
-    /// `station` said that it holds `backlog`; with MPDUs that were decoded: their number, and
-    /// the bytes of MSDUs in them.
+    /// Records a report of `station`: its `backlog`, and for decoded MPDUs their number and the
+    /// bytes of MSDUs in them.
     pub fn hear(&mut self, station: StationId, backlog: u64, decoded: (u32, u32)) {
         let active = self.list.iter().filter(|report| report.backlog > 0);
         let least = active.map(|report| report.airtime).min();
@@ -110,8 +110,8 @@ impl Reports {
         }
     }
 
-    /// A Basic Trigger frame brought no data of `station`, which answered or not; after `most`
-    /// in a row it is not asked again until it is heard of.
+    /// Records a Basic Trigger frame without data of `station`, which answered or not; after `most`
+    /// in a row the station is not asked again until its next report.
     pub fn miss(&mut self, station: StationId, is_heard: bool, most: u8) {
         let report = self.report(station);
         if report.backlog == 0 {
@@ -124,12 +124,12 @@ impl Reports {
         }
     }
 
-    /// `station` cannot be asked.
+    /// Forgets `station`, which cannot be asked.
     pub fn forget(&mut self, station: StationId) {
         self.report(station).backlog = 0;
     }
 
-    /// Counts airtime of `station`.
+    /// Adds airtime of `station`.
     pub fn charge(&mut self, station: StationId, share: Duration) {
         self.report(station).airtime += share;
     }
@@ -152,8 +152,9 @@ impl Reports {
 }
 
 impl Report {
-    /// The PSDU that takes all of its backlog, if its MPDUs are as long as those of its last
-    /// PPDU (or as [`MSDU_UNKNOWN`]), at most `bytes_max`. At least one of them fits, however long it is.
+    /// Length of the PSDU that holds the whole backlog, if its MPDUs are as long as those of the
+    /// last PPDU (or as [`MSDU_UNKNOWN`]), at most `bytes_max`. At least one of them fits, however
+    /// long it is.
     pub fn psdu_bytes(&self, bytes_max: u32) -> u32 {
         let (mpdus, bytes) = match self.seen {
             (0, _) => (1, MSDU_UNKNOWN),
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// 9.2.4.5.6 by hand: where one scale ends and the next begins.
+    /// Queue sizes computed by hand from 9.2.4.5.6: the ends of the scales.
     #[test]
     fn queue_sizes_of_the_standard() {
         for (bytes, scale, units) in [
@@ -206,7 +207,7 @@ mod tests {
             prop_assert!(said - bytes < unit, "{} {}", bytes, said);
         }
 
-        /// Whatever MSDUs a station has, the longest of them fits into the PSDU it is asked for.
+        /// The longest MSDU of a station, whatever its MSDUs are, fits into the solicited PSDU.
         #[test]
         fn some_mpdu_fits(msdus in proptest::collection::vec(9u32..2_304, 1..50), seen in (0u32..64, 1u32..100_000)) {
             let held: u64 = msdus.iter().map(|&bytes| u64::from(bytes)).sum();

@@ -1,15 +1,15 @@
-//! Links whose losses are known: what is chosen against the best of all
-//! lengths, computed from the known losses by other means.
+//! Links of known losses: the chosen length against the best of all lengths, computed from the
+//! known losses in another way.
 
 use super::*;
 use crate::phy::{ChannelWidth, GuardInterval};
 use lasthop_units::{Seed, Stream};
 
 const SLOT: Duration = Duration::from_micros(9);
-/// SIFS, Ack, AIFS and half of the smallest window.
+/// Time for SIFS, Ack, AIFS and half of the smallest window.
 const COST: Duration = Duration::from_micros(16 + 28 + 43 + 68);
 
-/// MCS 7, 65 Mb/s.
+/// The rate of MCS 7, 65 Mb/s.
 fn rate() -> Rate {
     Rate::Ht { mcs: 7, width: ChannelWidth::Mhz20, guard_interval: GuardInterval::Long }
 }
@@ -54,7 +54,7 @@ impl Link {
         Self { mtu, per_byte, per_frame, stream, now: Instant::ZERO, failures: 0 }
     }
 
-    /// Exchanges until so much time is over.
+    /// Runs exchanges until `time` is over.
     fn run(&mut self, time: Duration) {
         let end = self.now + time;
         while self.now < end {
@@ -84,8 +84,7 @@ impl Link {
     }
 }
 
-/// Payload for each second of single frames of that length, window and all, by
-/// following the chain of retries.
+/// Payload a second with single frames of this length, from the chain of retries with its windows.
 fn single_goodput(bytes: u16, per_byte: f64, per_frame: f64) -> f64 {
     let mpdu = sizes::mpdu(u32::from(bytes), true);
     let success = (1.0 - per_frame) * libm::pow(1.0 - per_byte, f64::from(mpdu));

@@ -1,11 +1,12 @@
-//! The bitmap of a compressed Block Ack (IEEE 802.11-2020, 9.3.1.8.2; IEEE 802.11be,
-//! 9.3.1.8.2): up to 1 024 bits. A set of MPDUs of one PPDU has the same form: bit n is
-//! its MPDU n, in the order of sending.
+//! The bitmap of a compressed Block Ack (IEEE 802.11-2020, 9.3.1.8.2; IEEE 802.11be, 9.3.1.8.2): up
+//! to 1 024 bits. A set of MPDUs of one PPDU uses the same type: bit n is MPDU n of the PPDU, in
+//! the order of transmission.
 
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Up to 1 024 bits, the least significant bit of the first word first. All are 0 at first.
+/// Up to 1 024 bits, the least significant bit of the first word first. A new bitmap has only bits
+/// of 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Bitmap {
     words: [u64; Bitmap::BITS / 64],
@@ -15,10 +16,10 @@ impl Bitmap {
     /// Bits in the longest bitmap (IEEE 802.11be).
     pub const BITS: usize = 1_024;
 
-    /// All bits are 0.
+    /// A bitmap with all bits 0.
     pub const EMPTY: Self = Self { words: [0; Self::BITS / 64] };
 
-    /// Bit 0 alone.
+    /// A bitmap with bit 0 alone.
     pub const FIRST: Self = {
         let mut first = Self::EMPTY;
         first.words[0] = 1;
@@ -36,13 +37,13 @@ impl Bitmap {
         }
     }
 
-    /// Bit `n` is 1; `false` from [`Bitmap::BITS`] on.
+    /// Whether bit `n` is 1; `false` from [`Bitmap::BITS`] on.
     #[inline]
     pub const fn contains(&self, n: usize) -> bool {
         n < Self::BITS && self.words[n / 64] >> (n % 64) & 1 == 1
     }
 
-    /// No bit is 1.
+    /// Whether all bits are 0.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().fold(0, |any, word| any | word) == 0
@@ -75,7 +76,8 @@ impl Bitmap {
         self.each_word(range, |word, mask| *word &= !mask);
     }
 
-    /// Gives each word that holds bits of `range`, and a word in which they are 1.
+    /// Calls `change` with each word that holds bits of `range`, and with a word in which those
+    /// bits are 1.
     #[inline]
     fn each_word(&mut self, range: Range<usize>, mut change: impl FnMut(&mut u64, u64)) {
         let mut from = range.start;
@@ -86,7 +88,7 @@ impl Bitmap {
         }
     }
 
-    /// How many bits from bit `n` on are 1 without one between them that is not, at most `most`.
+    /// Number of consecutive bits of 1 from bit `n` on, at most `most`.
     pub fn run_from(&self, n: usize, most: usize) -> usize {
         let mut run = 0;
         while run < most && n + run < Self::BITS {
@@ -100,8 +102,8 @@ impl Bitmap {
         run.min(most)
     }
 
-    /// Bit n is bit `start` + n, of a ring of the first `ring` bits (a multiple of 64), for the
-    /// first `count` (at most `ring`).
+    /// Returns `count` bits (at most `ring`) of a ring of the first `ring` bits (a multiple of 64):
+    /// bit n is bit `start` + n of the ring.
     pub fn of_ring(&self, ring: usize, start: usize, count: usize) -> Self {
         let mut bitmap = Self::EMPTY;
         let (words, shift) = (ring / 64, start % 64);
@@ -132,7 +134,7 @@ impl Bitmap {
     }
 }
 
-/// A word whose first `bits`, up to 64, are 1.
+/// A word in which the first `bits`, up to 64, are 1.
 const fn ones(bits: usize) -> u64 {
     match bits {
         0 => 0,
@@ -141,7 +143,7 @@ const fn ones(bits: usize) -> u64 {
 }
 
 impl FromIterator<usize> for Bitmap {
-    /// The bitmap in which these bits, each below [`Bitmap::BITS`], are 1.
+    /// Returns the bitmap in which these bits, each below [`Bitmap::BITS`], are 1.
     fn from_iter<I: IntoIterator<Item = usize>>(bits: I) -> Self {
         let mut bitmap = Self::EMPTY;
         bits.into_iter().for_each(|bit| bitmap.insert(bit));
@@ -156,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// It is a set of numbers below 1 024.
+        /// A bitmap agrees with a set of numbers below 1 024.
         #[test]
         fn agrees_with_a_set(
             numbers in proptest::collection::btree_set(0usize..1_024, 0..200),
@@ -178,7 +180,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is done to ranges and rings is what would be done bit by bit.
+        /// Operations on ranges and rings agree with those on single bits.
         #[test]
         fn ranges_are_their_bits(
             numbers in proptest::collection::btree_set(0usize..1_024, 0..900),

@@ -1,9 +1,9 @@
-//! The recipient's side of one Block Ack agreement: the scoreboard, and the
-//! reorder buffer that delivers packets in order (IEEE 802.11-2020, 10.25.6.6).
+//! The recipient of one Block Ack agreement: the scoreboard, and the reorder buffer that delivers
+//! packets in order (IEEE 802.11-2020, 10.25.6.6).
 //!
-//! A gap is given up after a timeout, as Linux does (100 ms there): when the
-//! first MPDU behind the gap has waited that long, everything up to it is
-//! released. The standard itself knows only the window and the Block Ack Request.
+//! A gap is given up after a timeout, as in Linux (100 ms there): when the first MPDU after the gap
+//! has waited that long, all MPDUs up to it are released. The standard itself has only the window
+//! and the Block Ack Request.
 
 use super::{Bitmap, Scoreboard};
 use crate::mac::mpdu::Msdus;
@@ -15,14 +15,14 @@ use lasthop_units::{Duration, Instant, SeqNo12};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipient {
     scoreboard: Scoreboard,
-    /// WinStartB: the sequence number that is delivered next.
+    /// WinStartB: the sequence number to be delivered next.
     next: SeqNo12,
     window: u16,
     timeout: Duration,
-    /// Ring of [`Recipient::ring`] slots, allocated with the first gap: what waits behind it.
+    /// Ring of [`Recipient::ring`] slots for the MPDUs after a gap, allocated with the first gap.
     buffer: Vec<Option<Waiting>>,
     buffered: u16,
-    /// By slot: numbers from `next` on that nothing waits for.
+    /// Numbers from `next` on that are no longer awaited, by slot.
     skipped: Bitmap,
     /// Number of bits in `skipped`.
     number_skipped: u16,
@@ -34,17 +34,18 @@ struct Waiting {
     msdus: Msdus,
 }
 
-/// What became of an MPDU at its recipient.
+/// Outcome of an MPDU at its recipient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
     /// New: delivered, or kept until the gap before it closes.
     New,
-    /// Behind the window, there already, or skipped ([`Recipient::skip`]).
+    /// Before the window, received before, or skipped ([`Recipient::skip`]).
     Duplicate,
 }
 
 impl Recipient {
-    /// An agreement over `window` MPDUs (1 to 1 024) that begins at `start`.
+    /// Returns the recipient of an agreement over `window` MPDUs (1 to 1 024) that begins at
+    /// `start`.
     pub fn new(start: SeqNo12, window: u16, timeout: Duration) -> Self {
         Self {
             scoreboard: Scoreboard::new(start, window),
@@ -68,8 +69,8 @@ impl Recipient {
         &self.scoreboard
     }
 
-    /// Takes in an MPDU that was decoded if it can be delivered at once: it has the next
-    /// number and nothing is buffered. Otherwise nothing happens: `false`.
+    /// Receives a decoded MPDU if it can be delivered at once: it has the next number and nothing
+    /// is buffered. Otherwise returns `false` and has no effect.
     #[inline]
     pub fn pass(&mut self, sequence: SeqNo12) -> bool {
         if sequence != self.next || self.buffered > 0 {
@@ -81,8 +82,8 @@ impl Recipient {
         true
     }
 
-    /// Does what [`Recipient::pass`] does for `count` MPDUs from `first` on, if that can be done
-    /// at once: nothing waits or was skipped, and they fit into the scoreboard.
+    /// Does what [`Recipient::pass`] does for `count` MPDUs from `first` on, if that is possible at
+    /// once: nothing is buffered or skipped, and they fit into the scoreboard.
     pub fn pass_all(&mut self, first: SeqNo12, count: u16) -> bool {
         let is_in_order = first == self.next && self.buffered == 0 && self.number_skipped == 0;
         if !is_in_order || count > self.scoreboard.bits() {
@@ -93,7 +94,7 @@ impl Recipient {
         true
     }
 
-    /// Takes in an MPDU that was decoded at `now`; `release` gets the MSDUs that can be delivered.
+    /// Receives an MPDU that was decoded at `now`; `release` gets the MSDUs that can be delivered.
     pub fn receive(
         &mut self,
         now: Instant,
@@ -126,13 +127,13 @@ impl Recipient {
         Reception::New
     }
 
-    /// Acknowledges an MPDU that was decoded and is not delivered.
+    /// Acknowledges a decoded MPDU that is not delivered.
     pub fn ignore(&mut self, sequence: SeqNo12) {
         self.scoreboard.record(sequence);
     }
 
-    /// Gives up waiting for `sequence`: the MPDUs behind it can be delivered, and it is
-    /// refused as a duplicate if it comes later. Has no effect on an MPDU that is buffered.
+    /// Gives up waiting for `sequence`: the MPDUs after it can be delivered, and it is rejected as
+    /// a duplicate if it arrives later. Has no effect on an MPDU that is buffered.
     pub fn skip(&mut self, sequence: SeqNo12, mut release: impl FnMut(Msdus)) {
         let slot = self.slot(sequence);
         let is_waiting = self.buffer.get(slot).is_some_and(Option::is_some);
@@ -143,7 +144,7 @@ impl Recipient {
         }
     }
 
-    /// A Block Ack Request moves the window to `start`.
+    /// Moves the window to `start` after a Block Ack Request.
     pub fn request(&mut self, start: SeqNo12, mut release: impl FnMut(Msdus)) {
         self.scoreboard.request(start);
         if self.next.is_before(start) {
@@ -152,7 +153,7 @@ impl Recipient {
         }
     }
 
-    /// Returns whether a packet that waits behind a gap satisfies `wanted`.
+    /// Whether a packet that waits behind a gap satisfies `wanted`.
     pub fn any_waiting(&self, mut wanted: impl FnMut(&Packet) -> bool) -> bool {
         let waiting = self.buffer.iter().flatten();
         self.buffered > 0 && waiting.flat_map(|w| w.msdus.packets()).any(&mut wanted)
@@ -176,8 +177,8 @@ impl Recipient {
         }
     }
 
-    /// Length of the ring: that of the Block Ack's bitmap. It divides 4096, so the numbers of
-    /// one window never share a slot.
+    /// Length of the ring: that of the Block Ack's bitmap. The length divides 4096, so the numbers
+    /// of one window never share a slot.
     fn ring(&self) -> u16 {
         self.scoreboard.bits()
     }
@@ -212,7 +213,8 @@ impl Recipient {
         }
     }
 
-    /// Releases what has the next number, if it is there; `false` if it is awaited.
+    /// Releases the MPDU with the next number, or passes over a skipped one; `false` if the number
+    /// is still awaited.
     fn release_next(&mut self, release: &mut impl FnMut(Msdus)) -> bool {
         let slot = self.slot(self.next);
         if self.number_skipped > 0 && self.skipped.contains(slot) {
@@ -242,7 +244,7 @@ mod tests {
 
     const TIMEOUT: Duration = Duration::from_millis(100);
 
-    /// The reorder buffer as 10.25.6.6 words it, over unbounded numbers.
+    /// The reorder buffer as 10.25.6.6 describes it, over unbounded numbers.
     struct Reference {
         next: i64,
         window: i64,
@@ -297,7 +299,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Receive(i64),
-        /// So many in order, as far as they can be taken in at once.
+        /// A number of MPDUs in order, as far as they can be received at once.
         Pass(u16),
         Request(i64),
         Wait(u64),

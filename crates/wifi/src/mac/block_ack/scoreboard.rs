@@ -1,6 +1,6 @@
-//! The recipient's scoreboard context (IEEE 802.11-2020, 10.25.6.3): which of
-//! the last sequence numbers were received, as a compressed Block Ack tells. It has as
-//! many bits as that Block Ack: 64 to 1 024 ([`Bitmap::bits_for`] the agreed window).
+//! The recipient's scoreboard context (IEEE 802.11-2020, 10.25.6.3): the recently received sequence
+//! numbers, as a compressed Block Ack reports them. The scoreboard has as many bits as that Block
+//! Ack: 64 to 1 024 ([`Bitmap::bits_for`] the agreed window).
 
 use super::Bitmap;
 use lasthop_units::SeqNo12;
@@ -10,12 +10,14 @@ use lasthop_units::SeqNo12;
 pub struct Scoreboard {
     start: SeqNo12,
     bits: u16,
-    /// By sequence number modulo `bits`, which divides 4096: nothing moves when the window does.
+    /// Received numbers, by sequence number modulo `bits`, which divides 4096: no bit moves when
+    /// the window does.
     received: Bitmap,
 }
 
 impl Scoreboard {
-    /// An empty scoreboard from `start` (WinStartR) on, for an agreement over `window` MPDUs.
+    /// Returns an empty scoreboard from `start` (WinStartR) on, for an agreement over `window`
+    /// MPDUs.
     pub const fn new(start: SeqNo12, window: u16) -> Self {
         Self { start, bits: Bitmap::bits_for(window), received: Bitmap::EMPTY }
     }
@@ -30,13 +32,13 @@ impl Scoreboard {
         self.bits
     }
 
-    /// Bit n: `start + n` was received.
+    /// The bitmap: bit n is whether `start + n` was received.
     pub fn bitmap(&self) -> Bitmap {
         self.received_from(self.start, self.bits)
     }
 
-    /// Bit n: `first + n`, one of `count` numbers (at most [`Bitmap::BITS`]), lies in the bitmap
-    /// and was received.
+    /// Returns a bitmap of `count` numbers (at most [`Bitmap::BITS`]): bit n is whether `first + n`
+    /// lies in the bitmap and was received.
     pub fn received_from(&self, first: SeqNo12, count: u16) -> Bitmap {
         if u32::from(first.distance_from(self.start)) + u32::from(count) <= u32::from(self.bits) {
             let ring = usize::from(self.bits);
@@ -46,7 +48,7 @@ impl Scoreboard {
         (0..usize::from(count)).filter(received).collect()
     }
 
-    /// Returns whether `sequence` lies in the bitmap and was received.
+    /// Whether `sequence` lies in the bitmap and was received.
     pub fn contains(&self, sequence: SeqNo12) -> bool {
         let offset = sequence.distance_from(self.start);
         offset < self.bits && self.received.contains(self.slot(sequence))
@@ -84,7 +86,7 @@ impl Scoreboard {
         self.received.insert_all(0..usize::from(count) - before_wrap);
     }
 
-    /// Moves the start to that of a Block Ack Request, unless it lies behind.
+    /// Moves the start to that of a Block Ack Request, unless that lies before it.
     pub fn request(&mut self, start: SeqNo12) {
         let offset = start.distance_from(self.start);
         if offset < 2048 {
@@ -93,7 +95,7 @@ impl Scoreboard {
         }
     }
 
-    /// The first `count` numbers leave the bitmap.
+    /// Removes the first `count` numbers from the bitmap.
     fn forget(&mut self, count: u16) {
         let (count, ring) = (usize::from(count.min(self.bits)), usize::from(self.bits));
         let slot = self.slot(self.start);
@@ -114,7 +116,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A plain set with the rule "only the last ones up to the greatest" says the same.
+        /// The scoreboard agrees with a plain set that keeps only the last numbers up to the
+        /// greatest.
         #[test]
         fn agrees_with_a_set(
             first in 0u16..4096,

@@ -1,23 +1,24 @@
-//! A stand-in for the rate control that lives in a device's firmware, of which nothing is
-//! published: the ideal choice ([`Ideal`]), from an SNR that is old and not exact.
+//! A stand-in for the rate control in a device's firmware, of which nothing is published: the ideal
+//! choice ([`Ideal`]) from an SNR with delay and error.
 //!
-//! At every update the choice is made anew, from what was measured at the update before and a
-//! normal error: what it knows is one to two intervals old, older after a pause. What is lost
-//! twice is sent at the rate for 3 dB less, and then for 6 dB less, as hardware walks down a chain
-//! of rates: a PPDU of which more than half is lost, and once its oldest MPDU was sent four times
-//! any. Losses do not change the choice itself, so that collisions do not slow it down. SNR is in
-//! dB.
+//! Every update makes the choice anew, from the SNR measured at the update before plus a normal
+//! error: the SNR is one to two intervals old, older after a pause. After two losses the rate is
+//! that for 3 dB less, and after two more that for 6 dB less, as hardware descends a chain of
+//! rates. A PPDU counts as lost if more than half of its MPDUs are lost. Once the oldest MPDU was
+//! sent four times, every PPDU with it has the last rate. A PPDU counts as lost if more than half
+//! of it is lost; once its oldest MPDU was sent four times, every PPDU does. Losses do not change
+//! the choice itself, so that collisions do not slow it down. SNR is in dB.
 
 use super::{Algorithm, Attempt, Ideal, RateChain};
 use crate::phy::Rate;
 use lasthop_units::{Db, Duration, Instant, Stream};
 
-/// How much more robust each stage of a chain is than the one before.
+/// Additional robustness of each stage of a chain over the one before, in dB.
 const STAGE_DB: f64 = 3.0;
-/// Tries of a stage but the last.
+/// Tries of each stage but the last.
 const STAGE_TRIES: u8 = 2;
 
-/// What it knows, and when it learns more.
+/// State of the stand-in: its estimate, and the time of its next update.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Firmware {
     ideal: Ideal,
@@ -25,9 +26,9 @@ pub(super) struct Firmware {
     deviation: Db,
     stream: Stream,
     next_update: Instant,
-    /// Measured at the last update.
+    /// SNR measured at the last update.
     heard: Option<Db>,
-    /// What the choice is made from.
+    /// SNR from which the choice is made.
     believed: Db,
     /// The first rate of the last chain.
     current: Rate,
@@ -54,7 +55,7 @@ impl Firmware {
 }
 
 impl Firmware {
-    /// It chooses among the rates of another one; when it learns more and by what error stays.
+    /// Adopts the rates of another instance; update times and error stay.
     pub(super) fn renew(&mut self, other: Self) {
         (self.ideal, self.current) = (other.ideal, other.current);
     }

@@ -1,10 +1,10 @@
-//! A rate that never changes: one stage, as many tries as the MAC allows.
+//! A fixed rate: one stage, with as many tries as the MAC permits.
 
 use super::{Algorithm, Attempt, RateChain};
 use crate::phy::Rate;
 use lasthop_units::{Db, Instant};
 
-/// The state of a fixed rate, which is the rate.
+/// State of a fixed rate: the rate itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Fixed {
     chain: RateChain,

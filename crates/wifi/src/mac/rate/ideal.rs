@@ -1,10 +1,10 @@
 //! The rate with the highest expected throughput at the receiver's SNR.
 //!
-//! Expected throughput is bit rate times the probability that one MPDU of the
-//! given length arrives. At construction the choice is tabulated as thresholds:
-//! a faster rate takes over where it carries more than the next slower one, but
-//! not before its packet error rate is down at a bound. SNR is in dB. Left out: preambles,
-//! contention and aggregation, which would favour fast rates a little more. Below the lowest threshold the most robust rate is used.
+//! Expected throughput is bit rate times the probability that one MPDU of the given length arrives.
+//! At construction the choice is tabulated as thresholds. A faster rate takes over at the SNR at
+//! which it carries more than the next slower one, but not before its packet error rate has fallen
+//! to a bound. SNR is in dB. Left out: preambles, contention and aggregation, which would favour
+//! fast rates a little more. Below the lowest threshold the most robust rate is used.
 
 use super::{Algorithm, Attempt, RateChain, RateSet};
 use crate::phy::{Band, ErrorModel, Rate};
@@ -14,9 +14,9 @@ use lasthop_units::{Db, Duration, Instant, Probability};
 /// Tables for MPDUs of the configured length, twice, four and eight times as long.
 const LENGTHS: usize = 4;
 const RESOLUTION_DB: f64 = 0.01;
-/// Every MPDU of HE has a delimiter.
+/// Length of the delimiter that every MPDU of HE has.
 const DELIMITER: u32 = 4;
-/// aPPDUMaxTime (IEEE 802.11-2020, table 19-25; the same of HE).
+/// aPPDUMaxTime (IEEE 802.11-2020, table 19-25; the same in HE).
 const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 
 /// Thresholds of SNR by MPDU length.
@@ -26,15 +26,15 @@ pub(super) struct Ideal {
     current: Rate,
 }
 
-/// The choice for MPDUs of up to so many bytes.
+/// Table of choices for MPDUs of up to this many bytes.
 #[derive(Clone, Debug, PartialEq)]
 struct Table {
     bytes: u32,
-    /// Ascending in both SNR and bit rate; at least one.
+    /// Thresholds, ascending in both SNR and bit rate; at least one.
     thresholds: Vec<Threshold>,
 }
 
-/// `rate` is the best choice from `snr` on, up to the next threshold.
+/// SNR from which `rate` is the best choice, up to the next threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Threshold {
     snr: Db,
@@ -71,8 +71,8 @@ impl Ideal {
 }
 
 impl Table {
-    /// The rate at this place, or the next one at which a PPDU with a frame of so many bytes is
-    /// no longer than a PPDU may be: the slowest of extended range take too long for a packet.
+    /// The rate at this index, or the next one at which a PPDU with a frame of `bytes` stays within
+    /// the longest PPDU: the slowest rates of extended range take too long for a packet.
     #[cold]
     fn short_enough(&self, place: usize, bytes: u16) -> Rate {
         let bytes = DELIMITER + u32::from(bytes);
@@ -96,7 +96,7 @@ impl Algorithm for Ideal {
     }
 }
 
-/// What the sender knows of the receiver.
+/// The sender's knowledge of the receiver.
 struct Receiver<'a> {
     error_model: &'a ErrorModel,
     bytes: u32,
@@ -104,7 +104,7 @@ struct Receiver<'a> {
 }
 
 impl Receiver<'_> {
-    /// The thresholds of all rates that are the best choice anywhere.
+    /// Thresholds of all rates that are the best choice at some SNR.
     fn thresholds(&self, rates: &RateSet) -> Vec<Threshold> {
         let mut thresholds: Vec<Threshold> = Vec::new();
         for candidate in self.candidates(rates) {
@@ -118,9 +118,9 @@ impl Receiver<'_> {
         thresholds
     }
 
-    /// The rates that need less than every faster one, and what they need at
-    /// the bound on losses; slowest first. Of the two rates of 26 Mb/s, MCS 3
-    /// with one stream and MCS 9 with two, for example, the more robust.
+    /// The rates that need less SNR than every faster one, with the SNR at the bound on losses;
+    /// slowest first. Of the two rates of 26 Mb/s, for example, MCS 3 with one stream and MCS 9
+    /// with two, the list has the more robust one.
     fn candidates(&self, rates: &RateSet) -> Vec<Threshold> {
         let needed = |&rate| Threshold { snr: self.needed(rate, self.per_max), rate };
         let mut candidates: Vec<Threshold> = rates.rates.iter().map(needed).collect();
@@ -138,7 +138,7 @@ impl Receiver<'_> {
         candidates
     }
 
-    /// Where `candidate` first carries more than `slower`, within the bound on its losses.
+    /// The SNR from which `candidate` carries more than `slower`, within the bound on its losses.
     fn takes_over_at(&self, candidate: Threshold, slower: Option<&Threshold>) -> Db {
         let Threshold { snr: mut too_low, rate } = candidate;
         let Some(&Threshold { rate: slower, .. }) = slower else { return too_low };

@@ -1,19 +1,16 @@
-//! Minstrel-HT, the rate control of Linux' mac80211 (since 5.12; judged by that of 6.1 and
-//! 6.12).
+//! Minstrel-HT, the rate control of Linux' mac80211 (since 5.12; compared with 6.1 and 6.12).
 //!
-//! Every rate has a filtered success probability, folded every update interval
-//! of 50 ms. From it and the air time of an average packet follow the four
-//! rates of highest throughput and one of high probability; they make the retry
-//! chain. Up to every 20 ms a PPDU begins with one try of another rate. Statistics and
-//! choice are in Linux' integers: fractions of 1/4096, nanoseconds, divisions that cut off.
-//! They equal the kernel's figure by figure for the same reports
+//! Every rate has a filtered success probability, updated every interval of 50 ms. This probability
+//! and the air time of an average packet determine the four rates of highest throughput and one of
+//! high probability, which form the retry chain. Up to every 20 ms a PPDU begins with one try of
+//! another rate. Statistics and choice use Linux' integers: fractions of 1/4096, nanoseconds,
+//! truncating divisions. For the same reports they equal the kernel's in every figure
 //! (`crates/validate/tests/minstrel.rs`).
 //!
-//! Unlike Linux: time is not rounded to ticks; a cell reports every PPDU for itself, not a
-//! chain at a time; the random order of probes belongs to one pair, not to the host; list
-//! entries lost when sample lists are compacted are kept. No RTS for later stages, nor the
-//! tries that they lose by it, no limits for A-MSDUs, no spatial-multiplexing power
-//! save.
+//! Differences from Linux: time is not rounded to ticks; a cell reports every PPDU separately, not
+//! a chain at a time; the random order of probes belongs to one pair, not to the host; entries that
+//! Linux loses when it compacts sample lists are kept. Left out: RTS for later stages and the tries
+//! that they lose by it, limits for A-MSDUs, spatial-multiplexing power save.
 
 mod retry;
 mod sampling;
@@ -32,18 +29,18 @@ pub use snapshot::{MinstrelRate, MinstrelStatistics};
 use statistics::{ONE, SCALE_BITS, Statistics, fraction};
 use table::{Family, RateIndex, Table};
 
-/// Rates of highest throughput that are kept.
+/// Number of rates of highest throughput that are kept.
 const BEST_RATES: usize = 4;
-/// Below this probability a rate has no throughput.
+/// Probability below which a rate has no throughput.
 const PROBABILITY_MIN: u32 = fraction(10, 100);
-/// Above it, collisions would decide: all such rates count as equally good.
+/// Probability above which collisions would decide: all such rates count as equally good.
 const PROBABILITY_CAP: u32 = fraction(90, 100);
-/// From here on the robust rate is chosen by throughput, no longer by probability.
+/// Probability from which the robust rate is chosen by throughput instead of probability.
 const PROBABILITY_ROBUST: u32 = fraction(75, 100);
 /// Weight of a window in the mean A-MPDU length, in 1/128.
 const MPDUS_WEIGHT: i32 = 128 - 96;
 
-/// See the module.
+/// State of the algorithm; see the module.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MinstrelHt {
     update_interval: Duration,
@@ -53,7 +50,7 @@ pub(super) struct MinstrelHt {
     group_bests: Vec<GroupBest>,
     /// The rates of highest throughput, best first.
     best: [RateIndex; BEST_RATES],
-    /// The rate that gets through when those fail.
+    /// The robust rate, used when those fail.
     robust: RateIndex,
     sampling: Sampling,
     updated: Instant,
@@ -106,7 +103,7 @@ impl MinstrelHt {
         minstrel
     }
 
-    /// Ends a window: folds the statistics, selects rates, refills the probes.
+    /// Ends a window: updates the statistics, selects rates, refills the probes.
     fn update(&mut self, now: Instant) {
         if self.window_ppdus > 0 {
             let mean = fraction(self.window_mpdus, self.window_ppdus);
@@ -158,7 +155,7 @@ impl MinstrelHt {
         self.best = best;
     }
 
-    /// Puts `rate` where it belongs in a list sorted by throughput, then probability.
+    /// Inserts `rate` into a list sorted by throughput, then probability.
     fn insert(&self, list: &mut [RateIndex; BEST_RATES], rate: RateIndex) {
         let merit = |rate| (self.throughput(rate), self.probability(rate));
         let place =
@@ -169,8 +166,8 @@ impl MinstrelHt {
         }
     }
 
-    /// The rate that gets through, overall and in each group: above 75 % the
-    /// one of highest throughput, below the one of highest probability.
+    /// Selects the robust rate, overall and in each group: above 75 % the one of highest
+    /// throughput, below the one of highest probability.
     fn select_robust(&mut self) {
         let best = self.best[0];
         let best_legacy = self.table.group_of(best).is_legacy();
@@ -224,7 +221,7 @@ impl MinstrelHt {
     }
 
     /// Average packets in a tenth of a second, or zero if hardly any arrive. Every division
-    /// cuts off, as in Linux' minstrel_ht_get_tp_avg.
+    /// truncates, as in Linux' minstrel_ht_get_tp_avg.
     fn throughput(&self, rate: RateIndex) -> u32 {
         let probability = self.probability(rate);
         if probability < PROBABILITY_MIN {
@@ -236,7 +233,7 @@ impl MinstrelHt {
         (100 * (probability.min(PROBABILITY_CAP) * 1_000_000 / ns)) >> SCALE_BITS
     }
 
-    /// Whole MPDUs of the mean A-MPDU; at least one.
+    /// MPDUs of the mean A-MPDU, truncated; at least one.
     fn whole_mpdus(&self) -> u32 {
         self.mean_mpdus >> SCALE_BITS
     }
@@ -246,8 +243,8 @@ impl MinstrelHt {
         retry::tries(&self.table, rate, self.probability(rate), self.whole_mpdus())
     }
 
-    /// Leaves a rate whose streams no longer get through for the group below:
-    /// the `place`-th best becomes the `place`-th best there.
+    /// Replaces a rate with too many streams to get through by one of the group below: the
+    /// `place`-th best becomes the `place`-th best there.
     fn downgrade(&mut self, place: usize) {
         let from = self.table.entry(self.best[place]).group;
         let streams = self.table.groups[usize::from(from)].streams;

@@ -1,6 +1,5 @@
-//! Rate control against a channel that is known: a saturated link of constant
-//! or stepped SNR with independent MPDU errors. The judge is the best fixed
-//! rate there, computed, not sent.
+//! Rate control on a known channel: a saturated link of constant or stepped SNR with independent
+//! MPDU errors. The judge is the best fixed rate there, computed instead of sent.
 
 use super::*;
 use crate::phy::Band;
@@ -24,7 +23,7 @@ struct Link {
     errors: ErrorModel,
     stream: Stream,
     snr: Db,
-    /// Does the MAC aggregate probes?
+    /// Whether the MAC aggregates probes.
     aggregated_probes: bool,
     ppdus: u32,
     probes: u32,
@@ -185,8 +184,8 @@ fn ideal_comes_close_to_the_best_fixed_rate() {
     }
 }
 
-/// What it does not know costs: with an exact SNR as much as the ideal control does, with an
-/// error of 1 dB a little more, of 4 dB a lot.
+/// The cost of its error: with an exact SNR as much goodput as the ideal control has, with an error
+/// of 1 dB a little less, with 4 dB much less.
 #[test]
 fn firmware_pays_for_its_error() {
     for rates in he_sets() {
@@ -204,7 +203,7 @@ fn firmware_pays_for_its_error() {
     }
 }
 
-/// It chooses once in an interval, from what it measured in the one before.
+/// One choice in an interval, from the SNR measured in the one before.
 #[test]
 fn firmware_is_an_interval_late() {
     let rates = RateSet::he(1, ChannelWidth::Mhz20, HeGuardInterval::Ns800Ltf2x);
@@ -222,7 +221,7 @@ fn firmware_is_an_interval_late() {
     assert_eq!([at(59, 5.0), at(60, 5.0)], [fast, slow]);
 }
 
-/// What is lost twice goes at a more robust rate, and in the end at one for 6 dB less.
+/// After two losses the rate is more robust, and in the end one for 6 dB less.
 #[test]
 fn firmware_walks_down() {
     let rates = RateSet::he(2, ChannelWidth::Mhz80, HeGuardInterval::Ns800Ltf2x);
@@ -380,7 +379,7 @@ fn any_set() -> impl Strategy<Value = RateSet> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is reported: rates of the set only, and twice the same.
+    /// For any reports: only rates of the set, and the same ones twice.
     #[test]
     fn any_history_is_answered_from_the_set(
         rates in any_set(),

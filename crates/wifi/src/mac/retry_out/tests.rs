@@ -1,5 +1,5 @@
-//! Judged by the paper's Table I and Figure 4, its formula for the smoothed
-//! data rate, and a reference that knows no windows and no wrapping numbers.
+//! The judges are the paper's Table I and Figure 4, its formula for the smoothed data rate, and a
+//! reference model without windows and wrapping numbers.
 
 use super::*;
 use crate::mac::block_ack::{Reception, Recipient};
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 const TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The lowest rate of HT, where Table I says 2.
+/// The lowest rate of HT, for which Table I has 2 retransmissions.
 const SLOW: u32 = 6_500;
 
 #[test]
@@ -50,8 +50,8 @@ fn a_shorter_table_ends_earlier() {
 }
 
 proptest! {
-    /// 0.75 of the old and 0.25 of the new, to within the rounding, and
-    /// exactly there in the end.
+    /// The smoothed rate is 0.75 of the old and 0.25 of the new one, to within rounding, and exact
+    /// in the end.
     #[test]
     fn the_smoothed_rate_follows_the_formula(
         rates in proptest::collection::vec(1_000u32..=600_000, 1..60),
@@ -87,7 +87,7 @@ impl Receiver {
         }
     }
 
-    /// One MPDU of an A-MPDU, whose packet is called `tag`.
+    /// Receives one MPDU of an A-MPDU, with a packet of this `tag`.
     fn hear(
         &mut self,
         now: Instant,
@@ -121,8 +121,8 @@ impl Receiver {
     }
 }
 
-/// The paper's Figure 4: seven A-MPDUs, of each MPDU its number and whether it
-/// is received without error.
+/// The paper's Figure 4: seven A-MPDUs, for each MPDU its number and whether it is received without
+/// error.
 const FIGURE_4: [&[(u16, bool)]; 7] = [
     &[(1, true), (2, false), (3, true), (4, false), (5, true)],
     &[(6, false), (7, true), (8, true)],
@@ -133,8 +133,8 @@ const FIGURE_4: [&[(u16, bool)]; 7] = [
     &[(4, true)],
 ];
 
-/// Its cells: a row for each MPDU, a column for each reception, `x` an
-/// erroneous one. `up` is the check mark, a number the retransmissions so far.
+/// Cells of the figure: a row for each MPDU, a column for each reception, `x` for an erroneous one.
+/// `up` stands for the check mark, a number for the retransmissions so far.
 const FIGURE_4_CELLS: &str = "
   | 1     x2      3     x4      5     |x6      7      8     |x2     x4     x9     x10    | 2     x4      9     x10    | 6     |x4      10    | 4
  1| up                                |                     |                            |                            |       |              |
@@ -244,7 +244,7 @@ fn a_block_ack_request_clears_the_marks() {
     }
 }
 
-/// The method as section III words it, over numbers without bound.
+/// The method as section III describes it, over unbounded numbers.
 struct Reference {
     next: i64,
     smoothed: Option<f64>,
@@ -344,14 +344,14 @@ impl Reference {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// The first so many pending MPDUs go out; bits: decoded.
+    /// Sends the first `count` pending MPDUs; bit n of `decoded` is MPDU n.
     Ampdu {
         count: usize,
         decoded: u64,
         rate: usize,
         block_ack_lost: bool,
     },
-    /// The sender gives up its pending MPDU of this index, and asks.
+    /// The sender gives up its pending MPDU of this index, and sends a Block Ack Request.
     GiveUp(usize),
     Wait(u64),
 }
@@ -372,7 +372,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Mostly low.
+/// Data rates in kb/s, most of them low.
 const RATES: [u32; 12] = [
     6_500, 6_500, 13_000, 13_000, 19_500, 26_000, 39_000, 52_000, 65_000, 104_000, 130_000, 300_000,
 ];

@@ -1,19 +1,18 @@
-//! Closed forms for the probability that one bit is decoded, over SNR.
+//! Closed forms for the probability that one bit is decoded, as a function of SNR.
 //!
-//! OFDM and later: uncoded bit error rate of Gray-mapped BPSK, QPSK and 16-QAM to
-//! 1024-QAM on AWGN, then the union bound over the weight spectrum of the K = 7
-//! code (133, 171), punctured (Miller, NIST 2003; Pei and Henderson 2010).
-//! DSSS: DBPSK and DQPSK; CCK: biorthogonal keying (Pursley and Royster,
-//! "High-rate direct-sequence spread spectrum with error-control coding").
-//! All as ns-3 has them, DSSS and CCK with a noise bandwidth of 22 MHz.
+//! OFDM and later: uncoded bit error rate of Gray-mapped BPSK, QPSK and 16-QAM to 1024-QAM on AWGN,
+//! then the union bound over the weight spectrum of the K = 7 code (133, 171), punctured (Miller,
+//! NIST 2003; Pei and Henderson 2010). DSSS: DBPSK and DQPSK; CCK: biorthogonal keying (Pursley and
+//! Royster, "High-rate direct-sequence spread spectrum with error-control coding"). All are as in
+//! ns-3, DSSS and CCK with a noise bandwidth of 22 MHz.
 
 use super::{Curve, Mode};
 use crate::phy::{CodeRate, DsssRate, Modulation, OfdmRate};
 use core::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
-/// DSSS noise bandwidth of 22 MHz over the 1 million symbols a second.
+/// Ratio of DSSS' noise bandwidth of 22 MHz to 1 million symbols a second.
 const DSSS_PROCESSING_GAIN: f64 = 22.0;
-/// CCK noise bandwidth over its 1.375 million symbols a second.
+/// Ratio of CCK's noise bandwidth to 1.375 million symbols a second.
 const CCK_PROCESSING_GAIN: f64 = 16.0;
 
 /// Curves of all modes of the convolutional code, DSSS and CCK, by index.
@@ -46,7 +45,7 @@ fn linear(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
 
-/// -8 ln(1 - p), infinite for p = 1.
+/// Hazard of a byte, -8 ln(1 - p), infinite for p = 1.
 fn byte_hazard(bit_error: f64) -> f64 {
     -8.0 * libm::log1p(-bit_error.min(1.0))
 }
@@ -110,21 +109,21 @@ const FIVE_SIXTHS: [f64; 10] = [
     47664215639.0,
 ];
 
-/// 1 Mb/s: differentially detected BPSK.
+/// Bit error rate of 1 Mb/s: differentially detected BPSK.
 fn dbpsk(snr: f64) -> f64 {
     0.5 * libm::exp(-snr * DSSS_PROCESSING_GAIN)
 }
 
-/// 2 Mb/s: differentially detected QPSK, high-SNR approximation, capped at the
-/// coin toss it exceeds where the approximation ends.
+/// Bit error rate of 2 Mb/s: differentially detected QPSK by the high-SNR approximation, limited to
+/// 1/2 where the approximation exceeds it.
 fn dqpsk(snr: f64) -> f64 {
     let bit = snr * DSSS_PROCESSING_GAIN / 2.0;
     let factor = (SQRT_2 + 1.0) / libm::sqrt(8.0 * PI * SQRT_2);
     (factor / libm::sqrt(bit) * libm::exp(-(2.0 - SQRT_2) * bit)).min(0.5)
 }
 
-/// -ln(1 - symbol error) of 16-ary biorthogonal signals: correct if the right
-/// one of eight correlations is the largest in magnitude, and positive.
+/// Hazard -ln(1 - symbol error) of 16-ary biorthogonal signals: correct if the right one of eight
+/// correlations is the largest in magnitude, and positive.
 fn biorthogonal_16_hazard(snr: f64) -> f64 {
     let beta = libm::sqrt(CCK_PROCESSING_GAIN * snr);
     let density = |x: f64| libm::exp(-0.5 * x * x) / libm::sqrt(2.0 * PI);
@@ -140,7 +139,7 @@ fn biorthogonal_16_hazard(snr: f64) -> f64 {
     -libm::log1p(-error)
 }
 
-/// Simpson's rule, steps of about 0.15.
+/// Integrates by Simpson's rule, with steps of about 0.15.
 fn simpson(from: f64, to: f64, f: impl Fn(f64) -> f64) -> f64 {
     let pairs = libm::ceil((to - from) / 0.3).max(1.0);
     let half = (to - from) / (2.0 * pairs);

@@ -1,13 +1,13 @@
-//! Simulated curves: the SNR at which PSDUs of two lengths are lost with given probabilities
-//! on AWGN, of the convolutional code to 256-QAM, and of LDPC to 1024-QAM. The closed forms
-//! (`nist`) ask for 1 dB more at BPSK, 4 at 64-QAM 5/6 and 5 at 256-QAM, and have no LDPC.
+//! Simulated curves: the SNR at which PSDUs of two lengths are lost with given probabilities on
+//! AWGN, for the convolutional code up to 256-QAM, and for LDPC up to 1024-QAM. The closed forms
+//! (`nist`) need 1 dB more at BPSK, 4 at 64-QAM 5/6 and 5 at 256-QAM, and have no LDPC.
 //!
-//! The curves are those that ns-3 3.37 has (its table-based error model, asked with
-//! one stream in 20 MHz every quarter of a decibel), which are link simulations with MATLAB's
-//! WLAN toolbox (Patidar, Roy, Henderson and Chandramohan, "Link-to-system mapping for ns-3
-//! Wi-Fi OFDM error models", WNS3 2017, and what was added for 802.11ax later). Of each curve five
-//! points are kept here, read off where the logarithm of the hazard is linear between two of
-//! its points; `tests/error_simulated.rs` holds the whole curves against them.
+//! The curves are those of ns-3 3.37 (its table-based error model, evaluated with one stream in 20
+//! MHz every quarter of a decibel). These curves are link simulations with MATLAB's WLAN toolbox
+//! (Patidar, Roy, Henderson and Chandramohan, "Link-to-system mapping for ns-3 Wi-Fi OFDM error
+//! models", WNS3 2017, with later additions for 802.11ax). Five points of each curve are kept here,
+//! chosen so that the logarithm of the hazard is linear between two of them;
+//! `tests/error_simulated.rs` compares the whole curves.
 //!
 //! Between two points, and beyond the ends, the logarithm of the hazard is linear over the SNR
 //! in dB. Streams and widths do not change a curve.
@@ -22,7 +22,7 @@ const PER: [f64; 5] = [0.9, 0.5, 0.1, 0.01, 0.001];
 /// Lengths of the PSDU in bytes.
 const BYTES: [f64; 2] = [32.0, 1_458.0];
 
-/// Of the convolutional code, by length and MCS: SNR in dB of the points.
+/// SNR in dB of the points for the convolutional code, by length and MCS.
 const CONVOLUTIONAL: [[[f64; 5]; 10]; 2] = [
     [
         [-2.31, -1.34, -0.37, 0.46, 1.19],
@@ -50,7 +50,7 @@ const CONVOLUTIONAL: [[[f64; 5]; 10]; 2] = [
     ],
 ];
 
-/// Of LDPC, the same.
+/// SNR in dB of the points for LDPC, by length and MCS.
 const LDPC: [[[f64; 5]; 12]; 2] = [
     [
         [-1.83, -1.62, -1.29, -0.89, -0.54],

@@ -1,29 +1,28 @@
-//! PER curves given as rows: measured on a device, or from a link simulator.
+//! PER curves in rows: measured on a device, or from a link simulator.
 //!
-//! A curve is the set of rows of one mode (the modulation and code of a rate)
-//! and one length. Between rows ln(-ln(1 - PER)) is linear in SNR, which is
-//! nearly straight for real curves: rows 1 dB apart are good to some 0.02 dB.
-//! Outside the rows with a PER strictly between 0 and 1 the slope of the two
-//! outermost goes on; rows with PER 0 say that nothing is lost from there on,
-//! rows with PER 1 that one in ten million arrives at most.
+//! A curve is the set of rows of one mode (the modulation and code of a rate) and one length.
+//! Between rows ln(-ln(1 - PER)) is linear in SNR, which is nearly straight for real curves: rows 1
+//! dB apart are good to some 0.02 dB. Beyond the rows with a PER strictly between 0 and 1, the
+//! slope of the two outermost rows continues. Rows with PER 0 mean that no frame is lost from there
+//! on, rows with PER 1 that at most one in ten million arrives.
 
 use super::{Curve, Curves, Mode};
 use crate::phy::Rate;
 use alloc::vec::Vec;
 use lasthop_units::{Db, Probability};
 
-/// A smaller PER is none: simulators that take one minus a success leave
-/// rounding noise of some 1e-13 there, which need not even fall.
+/// PER below which the value counts as zero: simulators that subtract a success rate from one leave
+/// rounding noise of some 1e-13, which may even rise.
 const PER_MIN: f64 = 1e-9;
 
-/// What a PER of 1 stands for at least: one in ten million arrives.
+/// Least hazard for a PER of 1: one in ten million arrives.
 const HAZARD_OF_LOSS: f64 = 16.2;
 
 /// One point of a PER curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerRow {
-    /// A rate of the mode: its modulation and code are what counts. Width, guard
-    /// interval, streams and preamble do not matter.
+    /// A rate of the mode, which is its modulation and code. Width, guard interval, streams and
+    /// preamble do not matter.
     pub rate: Rate,
     /// Length of the frame in bytes, at least 1.
     pub bytes: u32,
@@ -40,7 +39,7 @@ pub struct PerTable {
     rows: Vec<PerRow>,
 }
 
-/// Why rows are not a PER table.
+/// Reason why rows are not a PER table.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum PerTableError {
     /// A length of zero, or an SNR that is not a number of -20 to 60 dB.
@@ -70,7 +69,7 @@ pub enum PerTableError {
         rate: Rate,
         /// Length of the curve.
         bytes: u32,
-        /// Where it rises.
+        /// SNR from which the curve rises.
         snr: Db,
     },
     /// Fewer than two rows with different PER strictly between 0 and 1: no slope.
@@ -84,11 +83,11 @@ pub enum PerTableError {
 }
 
 impl PerTable {
-    /// Checks `rows`, given in any order. A PER below 1e-9 is taken as zero.
+    /// Checks `rows`, given in any order. A PER below 1e-9 counts as zero.
     ///
     /// # Errors
     ///
-    /// A row out of range or twice, a rising curve, or one with fewer than two
+    /// Returns an error for a row out of range or twice, a rising curve, or one with fewer than two
     /// different PER strictly between 0 and 1.
     pub fn new(mut rows: Vec<PerRow>) -> Result<Self, PerTableError> {
         for row in &mut rows {
@@ -142,7 +141,7 @@ fn same_curve(a: &PerRow, b: &PerRow) -> bool {
     key(a) == key(b)
 }
 
-/// A PER that has a finite logarithm of its hazard.
+/// Whether a PER has a finite logarithm of its hazard.
 fn is_inner(row: &PerRow) -> bool {
     hazard(row) > 0.0 && row.per < Probability::ONE
 }
@@ -171,7 +170,8 @@ fn curve(rows: &[PerRow]) -> (f64, Curve) {
     (bytes, curve)
 }
 
-/// Piecewise linear through `points`, two or more, ascending; the end segments go on.
+/// Piecewise linear interpolation through `points`, two or more, ascending; the end segments
+/// continue.
 pub(super) fn line(points: &[(f64, f64)], x: f64) -> f64 {
     let above = points.iter().position(|point| x < point.0).unwrap_or(points.len());
     let i = above.clamp(1, points.len() - 1);

@@ -27,7 +27,7 @@ fn data_rates_of_the_mcs_tables() {
     assert!(Rate::ht(32, Mhz40, Long).is_none());
 }
 
-/// IEEE 802.11-2020, tables 21-30 to 21-61, in Mb/s with one decimal.
+/// The data rates of IEEE 802.11-2020, tables 21-30 to 21-61, in Mb/s with one decimal.
 #[test]
 fn data_rates_of_the_vht_tables() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};
@@ -53,7 +53,7 @@ fn data_rates_of_the_vht_tables() {
     }
 }
 
-/// IEEE 802.11ax-2021, 27.5, in Mb/s with one decimal.
+/// The data rates of IEEE 802.11ax-2021, 27.5, in Mb/s with one decimal.
 #[test]
 fn data_rates_of_the_he_tables() {
     use ChannelWidth::{Mhz20, Mhz40, Mhz80, Mhz160};

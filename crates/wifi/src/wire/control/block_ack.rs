@@ -1,9 +1,9 @@
-//! Block Ack (IEEE 802.11-2020, 9.3.1.8; IEEE 802.11ax-2021 adds Multi-STA and longer
-//! bitmaps, IEEE 802.11be-2024 still longer ones): its variants as values, and one iterator
-//! over the bitmaps of any.
+//! Block Ack (IEEE 802.11-2020, 9.3.1.8; IEEE 802.11ax-2021 adds Multi-STA and longer bitmaps, IEEE
+//! 802.11be-2024 still longer ones): its variants as values, and one iterator over the bitmaps of
+//! any variant.
 //!
-//! Bit n of a bitmap counts from the least significant one of the first octet on. GLK-GCR
-//! and compressed ones for fragments keep their bytes.
+//! Bits of a bitmap are numbered from the least significant bit of the first octet. GLK-GCR and
+//! compressed Block Acks for fragments keep their bytes.
 
 use super::records::{Bitmap, MultiSta, MultiTid, Record};
 use super::{Control, code, emit_start};
@@ -16,73 +16,72 @@ use lasthop_units::{MacAddr, SeqNo12};
 /// A Block Ack after its addresses (9.3.1.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAck<'a> {
-    /// The BA Ack Policy bit: no Ack for this frame itself.
+    /// BA Ack Policy bit: whether this frame itself gets no Ack.
     pub no_ack: bool,
-    /// TID, 0 to 15; of a Multi-TID Block Ack the number of its records less one, of a
-    /// Multi-STA one reserved.
+    /// TID, 0 to 15; in a Multi-TID Block Ack the number of its records less one, in a Multi-STA
+    /// one reserved.
     pub tid: u8,
-    /// By BA type.
+    /// Variant, by BA type.
     pub variant: AckVariant<'a>,
 }
 
-/// The variants of a Block Ack (table 9-28). On the air zeros fill a bitmap up that is
-/// shorter than it has to be.
+/// The variants of a Block Ack (table 9-28). On the air, zeros extend a bitmap that is too short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckVariant<'a> {
-    /// Basic: 16 bits, one for each fragment, for each of 64 MSDUs.
+    /// Basic: for each of 64 MSDUs 16 bits, one for each fragment.
     Basic {
         /// Starting sequence number.
         start: SeqNo12,
-        /// Bit 16 n + f: fragment f of `start + n` was received. 128 octets.
+        /// Received fragments: bit 16 n + f is fragment f of `start + n`. 128 octets.
         bitmap: &'a [u8],
     },
     /// Compressed, one bit for each MSDU.
     Compressed {
         /// Starting sequence number.
         start: SeqNo12,
-        /// Bit n: `start + n` was received. 8, 32, 64 or 128 octets.
+        /// Received MSDUs: bit n is `start + n`. 8, 32, 64 or 128 octets.
         bitmap: &'a [u8],
     },
     /// Extended compressed, of DMG stations.
     ExtendedCompressed {
         /// Starting sequence number.
         start: SeqNo12,
-        /// Bit n: `start + n` was received. 8 octets.
+        /// Received MSDUs: bit n is `start + n`. 8 octets.
         bitmap: &'a [u8],
-        /// Buffers that the recipient has left (RBUFCAP).
+        /// Number of free buffers of the recipient (RBUFCAP).
         receive_buffers: u8,
     },
     /// Multi-TID: a compressed bitmap for each of several TIDs.
     MultiTid(MultiTid<'a>),
-    /// GCR: of frames to a group.
+    /// GCR: acknowledges frames to a group.
     Gcr {
         /// Starting sequence number.
         start: SeqNo12,
-        /// The group's address.
+        /// Address of the group.
         group: MacAddr,
-        /// Bit n: `start + n` was received. 8 octets.
+        /// Received MSDUs: bit n is `start + n`. 8 octets.
         bitmap: &'a [u8],
     },
-    /// Multi-STA: for each of several stations and TIDs an Ack or a bitmap.
+    /// Multi-STA: an Ack or a bitmap for each of several stations and TIDs.
     MultiSta(MultiSta<'a>),
     /// Any other variant, unread.
     Other {
         /// BA type, 0 to 15.
         code: u8,
-        /// The BA Information field as it came.
+        /// Bytes of the BA Information field.
         information: &'a [u8],
     },
 }
 
 impl<'a> BlockAck<'a> {
-    /// A compressed Block Ack; `bitmap` has up to 128 octets.
+    /// Returns a compressed Block Ack; `bitmap` has up to 128 octets.
     pub const fn compressed(tid: u8, start: SeqNo12, bitmap: &'a [u8]) -> Self {
         Self { no_ack: false, tid, variant: AckVariant::Compressed { start, bitmap } }
     }
 
-    /// The bitmaps, by TID and station; none of an unread variant. What a Multi-STA Block
-    /// Ack acknowledges without one is in [`MultiSta::iter`]. There is no error in a frame
-    /// that was parsed.
+    /// Iterates over the bitmaps, by TID and station; none for an unread variant.
+    /// [`MultiSta::iter`] also has acknowledgements without a bitmap. A frame that was parsed
+    /// yields no error.
     pub fn bitmaps(&self) -> impl Iterator<Item = Result<Record<'a>, Error>> + use<'a> {
         let one = |start, octets, bits_per_msdu| Record {
             aid: None,
@@ -227,8 +226,8 @@ const BASIC_LEN: usize = 128;
 const SHORT_LEN: usize = 8;
 const MULTI_TID_LEN: usize = 12;
 
-/// Fragment numbers of a compressed Block Ack and how many octets of bitmap they announce
-/// (IEEE 802.11ax-2021, 9.3.1.8.2; IEEE 802.11be-2024 adds 8 and 10).
+/// Fragment numbers of a compressed Block Ack, and the octets of bitmap that each announces (IEEE
+/// 802.11ax-2021, 9.3.1.8.2; IEEE 802.11be-2024 adds 8 and 10).
 const BITMAPS: [(u8, usize); 4] = [(0, 8), (4, 32), (8, 64), (10, 128)];
 
 /// Fragment number and length on the air of a compressed bitmap, in octets.

@@ -1,28 +1,28 @@
-//! What a Block Ack says of each TID and station: bitmaps, the records of the Multi-TID and
-//! Multi-STA variants (IEEE 802.11-2020, 9.3.1.8.4; IEEE 802.11ax-2021, 9.3.1.8.6), and those
-//! of a Multi-TID request (9.3.1.7.4).
+//! Records of a Block Ack for each TID and station: bitmaps, the Multi-TID and Multi-STA variants
+//! (IEEE 802.11-2020, 9.3.1.8.4; IEEE 802.11ax-2021, 9.3.1.8.6), and the records of a Multi-TID
+//! request (9.3.1.7.4).
 //!
-//! The AID and TID of a record are read as they are, reserved combinations too.
+//! The AID and TID of a record are not interpreted, in reserved combinations either.
 
 use crate::wire::reader::Reader;
 use crate::wire::{Error, SequenceControl};
 use alloc::vec::Vec;
 use lasthop_units::{MacAddr, SeqNo12};
 
-/// A Block Ack bitmap and where it begins.
+/// A Block Ack bitmap with its starting sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bitmap<'a> {
     /// Starting sequence number.
     pub start: SeqNo12,
-    /// The bits, from the least significant one of the first octet on.
+    /// Octets of the bitmap, with the least significant bit of the first octet first.
     pub octets: &'a [u8],
-    /// Bits for each MSDU, one for each of its fragments: 1, 4 or 16; 1 says whether the
-    /// whole MSDU was received.
+    /// Number of bits for each MSDU, one for each of its fragments: 1, 4 or 16. A single bit stands
+    /// for the whole MSDU.
     pub bits_per_msdu: u8,
 }
 
 impl<'a> Bitmap<'a> {
-    /// How many MSDUs it speaks of.
+    /// Number of MSDUs that the bitmap covers.
     pub const fn len(&self) -> usize {
         if self.bits_per_msdu == 0 {
             0
@@ -31,12 +31,12 @@ impl<'a> Bitmap<'a> {
         }
     }
 
-    /// It speaks of none.
+    /// Whether the bitmap covers no MSDU.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fragment `fragment` of the MSDU `n` after the start was received; with one bit for
+    /// Whether fragment `fragment` of the MSDU `n` after the start was received; with one bit for
     /// each MSDU only fragment 0 is meaningful.
     pub fn has(&self, n: usize, fragment: u8) -> bool {
         let bit = n * usize::from(self.bits_per_msdu) + usize::from(fragment);
@@ -44,7 +44,7 @@ impl<'a> Bitmap<'a> {
             && self.octets.get(bit / 8).is_some_and(|octet| octet >> (bit % 8) & 1 == 1)
     }
 
-    /// Sequence numbers of which something was received, in order.
+    /// Sequence numbers of which at least one fragment was received, in order.
     pub fn received(self) -> impl Iterator<Item = SeqNo12> + 'a {
         // At most 1 024 MSDUs.
         (0..self.len())
@@ -53,14 +53,14 @@ impl<'a> Bitmap<'a> {
     }
 }
 
-/// What a Block Ack says of one TID, in any variant.
+/// Record of a Block Ack for one TID, in any variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// To whom, in a Multi-STA Block Ack; otherwise to the receiver.
+    /// AID of the station in a Multi-STA Block Ack; `None` for the receiver of the frame.
     pub aid: Option<u16>,
     /// TID, 0 to 15.
     pub tid: u8,
-    /// Which MSDUs.
+    /// MSDUs that the record acknowledges.
     pub bitmap: Bitmap<'a>,
 }
 
@@ -71,7 +71,7 @@ pub struct MultiTid<'a> {
 }
 
 impl<'a> MultiTid<'a> {
-    /// Records that are not looked at yet: 12 octets each.
+    /// Returns records without a check: 12 octets each.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -81,7 +81,7 @@ impl<'a> MultiTid<'a> {
         self.bytes
     }
 
-    /// A bitmap for each TID; ends after the first error.
+    /// Iterates over the bitmaps, one for each TID; ends after the first error.
     pub const fn iter(&self) -> MultiTidIter<'a> {
         MultiTidIter(Walk::new("block ack", self.bytes))
     }
@@ -112,7 +112,7 @@ pub struct MultiSta<'a> {
 }
 
 impl<'a> MultiSta<'a> {
-    /// Records that are not looked at yet.
+    /// Returns records without a check.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -122,7 +122,7 @@ impl<'a> MultiSta<'a> {
         self.bytes
     }
 
-    /// The Per AID TID Info fields; ends after the first error.
+    /// Iterates over the Per AID TID Info fields; ends after the first error.
     pub const fn iter(&self) -> MultiStaIter<'a> {
         MultiStaIter(Walk::new("block ack", self.bytes))
     }
@@ -131,17 +131,16 @@ impl<'a> MultiSta<'a> {
 /// A Per AID TID Info field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StationRecord<'a> {
-    /// AID of the station, 1 to 2 007; 0 for all that are associated; 2 045 for one that is
-    /// not.
+    /// AID of the station, 1 to 2 007; 0 for all associated stations; 2 045 for an unassociated
+    /// one.
     pub aid: u16,
-    /// The Ack Type bit: acknowledged without a bitmap.
+    /// Ack Type bit: whether all is acknowledged without a bitmap.
     pub ack: bool,
-    /// TID, 0 to 15: 14 with Ack Type for a whole A-MPDU, 15 for a management frame or
-    /// PS-Poll.
+    /// TID, 0 to 15; with Ack Type, 14 for a whole A-MPDU, 15 for a management frame or PS-Poll.
     pub tid: u8,
-    /// What the bitmap says, without Ack Type.
+    /// Bitmap of the record, without Ack Type.
     pub bitmap: Option<Bitmap<'a>>,
-    /// The station's address, if it has no AID.
+    /// Address of the station, if it has no AID.
     pub receiver: Option<MacAddr>,
 }
 
@@ -149,12 +148,12 @@ impl StationRecord<'_> {
     /// AID11 of a station that is not associated.
     pub const UNASSOCIATED: u16 = 2045;
 
-    /// All MPDUs of its A-MPDU were received.
+    /// Whether all MPDUs of the station's A-MPDU were received.
     pub const fn acknowledges_all(&self) -> bool {
         self.ack && self.tid == 14
     }
 
-    /// Appends a record with a bitmap, of 8, 32, 64 or 128 octets: bit n says that `start + n` of
+    /// Appends a record with a bitmap of 8, 32, 64 or 128 octets: bit n is whether `start + n` of
     /// this station and TID was received.
     pub fn emit_bitmap(aid: u16, tid: u8, start: SeqNo12, bitmap: &[u8], out: &mut Vec<u8>) {
         let info = aid & 0x7ff | u16::from(tid & 15) << 12;
@@ -169,7 +168,7 @@ impl StationRecord<'_> {
         out.extend_from_slice(bitmap);
     }
 
-    /// Its management frame or PS-Poll was received.
+    /// Whether the station's management frame or PS-Poll was received.
     pub const fn acknowledges_management(&self) -> bool {
         self.ack && self.tid == 15
     }
@@ -198,8 +197,8 @@ impl<'a> Iterator for MultiStaIter<'a> {
     }
 }
 
-/// A bitmap as long as its fragment number says (IEEE 802.11ax-2021, table 9-30a; IEEE
-/// 802.11be-2024 adds 8 and 10). Odd ones have four bits for each MSDU.
+/// Reads a bitmap whose length follows from its fragment number (IEEE 802.11ax-2021, table 9-30a;
+/// IEEE 802.11be-2024 adds 8 and 10). Odd fragment numbers have four bits for each MSDU.
 fn bitmap_of_station<'a>(reader: &mut Reader<'a>) -> Result<Bitmap<'a>, Error> {
     let offset = reader.offset();
     let start = SequenceControl::from_bits(reader.u16("starting sequence control")?);
@@ -227,7 +226,7 @@ pub struct MultiTidRequest<'a> {
 }
 
 impl<'a> MultiTidRequest<'a> {
-    /// Records that are not looked at yet: 4 octets each.
+    /// Returns records without a check: 4 octets each.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -237,7 +236,7 @@ impl<'a> MultiTidRequest<'a> {
         self.bytes
     }
 
-    /// TIDs and where their bitmaps shall begin; ends after the first error.
+    /// Iterates over TIDs and the starts of their bitmaps; ends after the first error.
     pub const fn iter(&self) -> MultiTidRequestIter<'a> {
         MultiTidRequestIter(Walk::new("block ack request", self.bytes))
     }
@@ -259,7 +258,7 @@ impl Iterator for MultiTidRequestIter<'_> {
     }
 }
 
-/// One record after the other until the bytes or an error end it.
+/// Iterator over records, until the end of the bytes or an error.
 #[derive(Clone, Debug)]
 pub(super) struct Walk<'a> {
     reader: Reader<'a>,
@@ -284,7 +283,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Bits 12 to 15.
+/// TID in bits 12 to 15.
 const fn tid(info: u16) -> u8 {
     (info >> 12) as u8
 }

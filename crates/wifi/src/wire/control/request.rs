@@ -1,5 +1,5 @@
-//! Block Ack Request (IEEE 802.11-2020, 9.3.1.7): its variants as values, and one iterator
-//! over the bitmaps that any of them asks for. GLK-GCR keeps its bytes.
+//! Block Ack Request (IEEE 802.11-2020, 9.3.1.7): its variants as values, and one iterator over the
+//! bitmaps that any variant requests. GLK-GCR keeps its bytes.
 
 use super::records::MultiTidRequest;
 use super::{Control, code, emit_start};
@@ -11,58 +11,58 @@ use lasthop_units::{MacAddr, SeqNo12};
 /// A Block Ack Request after its addresses (9.3.1.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockAckRequest<'a> {
-    /// The BAR Ack Policy bit: no Ack for this request itself.
+    /// BAR Ack Policy bit: whether this request itself gets no Ack.
     pub no_ack: bool,
-    /// TID, 0 to 15; of a Multi-TID request the number of its records less one.
+    /// TID, 0 to 15; in a Multi-TID request the number of its records less one.
     pub tid: u8,
-    /// By BAR type.
+    /// Variant, by BAR type.
     pub variant: RequestVariant<'a>,
 }
 
 /// The variants of a Block Ack Request (table 9-26).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestVariant<'a> {
-    /// Asks for a basic bitmap.
+    /// Basic: requests a basic bitmap.
     Basic {
         /// Starting sequence number.
         start: SeqNo12,
     },
-    /// Asks for a compressed bitmap.
+    /// Compressed: requests a compressed bitmap.
     Compressed {
         /// Starting sequence number.
         start: SeqNo12,
     },
-    /// Asks for an extended compressed bitmap, among DMG stations.
+    /// Extended compressed: requests such a bitmap, among DMG stations.
     ExtendedCompressed {
         /// Starting sequence number.
         start: SeqNo12,
     },
-    /// Asks for a bitmap for each of several TIDs.
+    /// Multi-TID: requests a bitmap for each of several TIDs.
     MultiTid(MultiTidRequest<'a>),
-    /// Asks for a bitmap of frames to a group.
+    /// GCR: requests a bitmap of frames to a group.
     Gcr {
         /// Starting sequence number.
         start: SeqNo12,
-        /// The group's address.
+        /// Address of the group.
         group: MacAddr,
     },
     /// Any other variant, unread.
     Other {
         /// BAR type, 0 to 15.
         code: u8,
-        /// The BAR Information field as it came.
+        /// Bytes of the BAR Information field.
         information: &'a [u8],
     },
 }
 
 impl<'a> BlockAckRequest<'a> {
-    /// A request for a compressed Block Ack.
+    /// Returns a request for a compressed Block Ack.
     pub const fn compressed(tid: u8, start: SeqNo12) -> Self {
         Self { no_ack: false, tid, variant: RequestVariant::Compressed { start } }
     }
 
-    /// TIDs and where their bitmaps shall begin; nothing of an unread variant. There is no
-    /// error in a frame that was parsed.
+    /// Iterates over TIDs and the starts of their bitmaps; none for an unread variant. A frame that
+    /// was parsed yields no error.
     pub fn starts(&self) -> impl Iterator<Item = Result<(u8, SeqNo12), Error>> + use<'a> {
         let tid = self.tid;
         let (single, several) = match self.variant {
@@ -82,7 +82,8 @@ impl<'a> BlockAckRequest<'a> {
         Ok(Self { no_ack, tid, variant })
     }
 
-    /// In a Trigger frame, whose other fields follow: only what says how long it is.
+    /// Parses a request in a Trigger frame, where other fields follow; returns an error for a
+    /// variant of unknown length.
     pub(super) fn parse_in_trigger(reader: &mut Reader<'a>) -> Result<Self, Error> {
         let offset = reader.offset();
         let request = Self::parse(reader)?;

@@ -1,7 +1,7 @@
 //! NDP Announcement (IEEE 802.11-2020, 9.3.1.19; IEEE 802.11ax-2021, 802.11az-2022 and
-//! 802.11be-2024 add variants): who shall measure the sounding PPDU that follows. What each
-//! station shall report stays bits when it is read; what is written asks for feedback for
-//! several users, over the whole width.
+//! 802.11be-2024 add variants): the stations that measure the following sounding PPDU. When read,
+//! the report requested of each station stays bits. When written, the frame requests feedback for
+//! several users over the whole width.
 
 use super::records::Walk;
 use crate::phy::{ChannelWidth, Codebook, Feedback, Grouping, RuSize};
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 /// An NDP Announcement after its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NdpAnnouncement<'a> {
-    /// The Sounding Dialog Token field: the number in bits 2 to 7, the variant in 0 and 1.
+    /// The Sounding Dialog Token field: the number in bits 2 to 7, the variant in bits 0 and 1.
     pub token: u8,
     /// The STA Info fields, unread.
     pub stations: &'a [u8],
@@ -36,12 +36,12 @@ pub enum NdpVariant {
 pub struct NdpStation {
     /// The AID: 12 bits in VHT, 11 in the others.
     pub aid: u16,
-    /// The whole field.
+    /// Bits of the whole field.
     pub bits: u32,
 }
 
-/// Appends the STA Info field of a station that shall report for several users: of VHT with the
-/// feedback type and the index of columns, of HE with all 26-tone RUs of the width, Ng, codebook
+/// Appends the STA Info field of a station that reports for several users: for VHT with the
+/// feedback type and the index of columns, for HE with all 26-tone RUs of the width, Ng, codebook
 /// and columns.
 pub fn emit_ndp_station(aid: u16, feedback: &Feedback, out: &mut Vec<u8>) {
     let columns = u32::from(feedback.columns.saturating_sub(1) & 7);
@@ -67,8 +67,9 @@ fn last_unit(width: ChannelWidth) -> u32 {
     u32::from(RuSize::Tones26.count_in(width)) - 1
 }
 
-/// The body of an Action No Ack frame with a compressed beamforming report for several users, or a
-/// segment of one, up to the report: category, action, and MIMO Control of VHT or HE. `token` is the number of the NDP Announcement.
+/// Appends the body of an Action No Ack frame with a compressed beamforming report for several
+/// users, or a segment of one, up to the report: category, action, and MIMO Control of VHT or HE.
+/// `token` is the number of the NDP Announcement.
 pub fn emit_beamforming_report(
     feedback: &Feedback,
     (remaining, is_first): (u8, bool),
@@ -106,11 +107,11 @@ pub fn emit_beamforming_report(
 /// Categories of Action frames (9.4.1.11).
 const CATEGORY_VHT: u8 = 21;
 const CATEGORY_HE: u8 = 30;
-/// The action of both.
+/// Action code in both categories.
 const COMPRESSED_BEAMFORMING: u8 = 0;
 
 impl<'a> NdpAnnouncement<'a> {
-    /// Which variant.
+    /// Variant of the announcement.
     pub const fn variant(&self) -> NdpVariant {
         match self.token & 3 {
             0 => NdpVariant::Vht,
@@ -125,7 +126,8 @@ impl<'a> NdpAnnouncement<'a> {
         self.token >> 2
     }
 
-    /// The stations in order; ends after an error. There is none in a frame that was parsed.
+    /// Iterates over the stations in order; ends after an error. A frame that was parsed yields no
+    /// error.
     pub fn stations(&self) -> impl Iterator<Item = Result<NdpStation, Error>> + use<'a> {
         let vht = self.variant() == NdpVariant::Vht;
         let mut walk = Walk::new("NDP announcement", self.stations);

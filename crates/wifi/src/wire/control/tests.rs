@@ -1,5 +1,5 @@
-//! Layouts of control frames written down by hand from the standard, and what their records
-//! say; tshark judges the same in `tests/tshark`, as far as it knows them.
+//! Layouts of control frames written by hand from the standard, and the content of their records;
+//! `tests/tshark` lets tshark judge those that it supports.
 
 use super::*;
 use crate::phy::{ChannelWidth, HeGuardInterval, Ru, RuSize};
@@ -14,7 +14,7 @@ const STATION: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 const HOST: MacAddr = MacAddr([2, 0, 0, 0, 0, 3]);
 const HEADER: [u8; 14] = [0, 0, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
 
-/// A frame with both addresses, of a subtype, and what follows.
+/// Returns a frame of a subtype with both addresses, followed by `rest`.
 fn bytes(subtype: u8, rest: &[u8]) -> Vec<u8> {
     [&[subtype << 4 | 4, 0], &HEADER[..], rest].concat()
 }
@@ -48,7 +48,7 @@ fn message(bytes: &[u8]) -> alloc::string::String {
     parse(bytes).unwrap_err().to_string()
 }
 
-/// Each bitmap as AID, TID and sequence numbers.
+/// Returns each bitmap as AID, TID and sequence numbers.
 fn said(ack: &BlockAck<'_>) -> Vec<(Option<u16>, u8, Vec<u16>)> {
     let record = |record: Result<Record<'_>, Error>| {
         let Record { aid, tid, bitmap } = record.unwrap();
@@ -292,7 +292,7 @@ fn announcements_polls_and_wrappers() {
     );
 }
 
-/// What is written of an MU-BAR is read again; RU allocations are those of table 9-30h.
+/// An MU-BAR survives writing and reading; RU allocations are those of table 9-30h.
 #[test]
 fn an_mu_bar_is_read_as_it_was_written() {
     let starts = [SeqNo12::new(7), SeqNo12::new(4_095)];
@@ -326,7 +326,8 @@ fn an_mu_bar_is_read_as_it_was_written() {
     assert_eq!(bytes as u32, crate::mac::sizes::mu_block_ack_request(2));
 }
 
-/// What uplink OFDMA sends is read back: Basic and BSRP Trigger frames, and a Multi-STA Block Ack.
+/// Frames of uplink OFDMA survive writing and reading: Basic and BSRP Trigger frames, and a
+/// Multi-STA Block Ack.
 #[test]
 fn trigger_frames_for_data_and_reports() {
     let response = Duration::from_nanos(5_476_800);

@@ -1,9 +1,9 @@
-//! Trigger frames (IEEE 802.11ax-2021, 9.3.1.22; IEEE 802.11be-2024 gives reserved bits a
-//! meaning): what stations shall send at once, and how.
+//! Trigger frames (IEEE 802.11ax-2021, 9.3.1.22; IEEE 802.11be-2024 gives reserved bits a meaning):
+//! solicitations of several stations at once, with the parameters of their answers.
 //!
-//! Common Info and User Info are raw words with accessors for what HE says. Ranging and
-//! reserved kinds keep their bytes behind the first eight of Common Info; so do the EHT
-//! variants' own subfields, which are in [`UserInfo::bits`].
+//! Common Info and User Info are raw words with accessors for the fields of HE. Ranging and
+//! reserved kinds keep their bytes after the first eight of Common Info; so do the subfields of EHT
+//! variants, in [`UserInfo::bits`].
 
 use super::request::BlockAckRequest;
 use crate::phy::{ChannelWidth, HeGuardInterval, Ru, RuSize};
@@ -16,32 +16,32 @@ use lasthop_units::{Duration, SeqNo12};
 /// A Trigger frame after its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trigger<'a> {
-    /// Common Info, its first eight octets.
+    /// First eight octets of Common Info.
     pub common: CommonInfo,
-    /// What follows: common information of this kind, User Info fields, padding.
+    /// Remaining bytes: common information of this kind, User Info fields, padding.
     pub rest: &'a [u8],
 }
 
-/// What a Trigger frame asks for (table 9-30c).
+/// Kind of answer that a Trigger frame solicits (table 9-30c).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TriggerKind {
-    /// Basic: data.
+    /// Basic: solicits data.
     Basic,
-    /// BFRP: beamforming reports.
+    /// BFRP: solicits beamforming reports.
     BeamformingReportPoll,
-    /// MU-BAR: Block Acks.
+    /// MU-BAR: solicits Block Acks.
     BlockAckRequest,
-    /// MU-RTS: CTS.
+    /// MU-RTS: solicits CTS.
     RequestToSend,
-    /// BSRP: buffer status reports.
+    /// BSRP: solicits buffer status reports.
     BufferStatusReportPoll,
-    /// GCR MU-BAR: Block Acks of frames to a group.
+    /// GCR MU-BAR: solicits Block Acks of frames to a group.
     GroupBlockAckRequest,
-    /// BQRP: bandwidth queries.
+    /// BQRP: solicits bandwidth queries.
     BandwidthQueryReportPoll,
-    /// NFRP: whether stations have something to send.
+    /// NFRP: asks whether stations have frames to send.
     NdpFeedbackReportPoll,
-    /// Any other, 8 to 15; 8 is ranging.
+    /// Any other kind, 8 to 15; 8 is ranging.
     Other(u8),
 }
 
@@ -50,9 +50,9 @@ pub enum TriggerKind {
 pub struct CommonInfo(pub u64);
 
 impl CommonInfo {
-    /// Of an MU-BAR: answers take this long and begin with this guard interval and one HE-LTF, in
-    /// a channel of this width. The access point's power is said to be 20 dBm, carrier sense is
-    /// not required, and spatial reuse is prohibited.
+    /// Returns the field of an MU-BAR: answers have this duration, begin with this guard interval
+    /// and one HE-LTF, and are in a channel of this width. The field announces an access point's
+    /// power of 20 dBm, requires no carrier sense, and prohibits spatial reuse.
     pub fn block_ack_request(
         response: Duration,
         guard_interval: HeGuardInterval,
@@ -61,8 +61,9 @@ impl CommonInfo {
         Self::asking(2, response, guard_interval, width)
     }
 
-    /// Of a Basic Trigger frame whose answers have HE-LTFs for up to `streams` spatial streams, 1
-    /// to 8; else as [`CommonInfo::block_ack_request`], but carrier sense is required.
+    /// Returns the field of a Basic Trigger frame whose answers have HE-LTFs for up to `streams`
+    /// spatial streams, 1 to 8. The rest is as in [`CommonInfo::block_ack_request`], but carrier
+    /// sense is required.
     pub fn basic(
         response: Duration,
         guard_interval: HeGuardInterval,
@@ -75,8 +76,8 @@ impl CommonInfo {
         Self(bits | CARRIER_SENSE_REQUIRED | training << 23)
     }
 
-    /// Of a BSRP Trigger frame; else as [`CommonInfo::block_ack_request`], but carrier sense is
-    /// required.
+    /// Returns the field of a BSRP Trigger frame. The rest is as in
+    /// [`CommonInfo::block_ack_request`], but carrier sense is required.
     pub fn buffer_status_report_poll(
         response: Duration,
         guard_interval: HeGuardInterval,
@@ -86,7 +87,8 @@ impl CommonInfo {
         Self(bits | CARRIER_SENSE_REQUIRED)
     }
 
-    /// Of a BFRP Trigger frame; else as [`CommonInfo::buffer_status_report_poll`].
+    /// Returns the field of a BFRP Trigger frame. The rest is as in
+    /// [`CommonInfo::buffer_status_report_poll`].
     pub fn beamforming_report_poll(
         response: Duration,
         guard_interval: HeGuardInterval,
@@ -127,7 +129,7 @@ impl CommonInfo {
         )
     }
 
-    /// What is asked for.
+    /// Kind of the Trigger frame.
     pub const fn kind(self) -> TriggerKind {
         match self.bits(0, 4) as u8 {
             0 => TriggerKind::Basic,
@@ -142,22 +144,22 @@ impl CommonInfo {
         }
     }
 
-    /// L-SIG LENGTH of what is sent in answer.
+    /// L-SIG LENGTH of the answers.
     pub const fn ul_length(self) -> u16 {
         self.bits(4, 12)
     }
 
-    /// Another Trigger frame follows.
+    /// Whether another Trigger frame follows.
     pub const fn more_triggers(self) -> bool {
         self.bits(16, 1) == 1
     }
 
-    /// Stations listen before they answer.
+    /// Whether stations sense the medium before they answer.
     pub const fn carrier_sense_required(self) -> bool {
         self.bits(17, 1) == 1
     }
 
-    /// Width of the answer in MHz, as far as HE says: 20, 40, 80 or 160.
+    /// Width of the answer in MHz in the terms of HE: 20, 40, 80 or 160.
     pub const fn bandwidth_mhz(self) -> u16 {
         20 << self.bits(18, 2)
     }
@@ -173,17 +175,17 @@ impl CommonInfo {
         self.bits(23, 3) as u8
     }
 
-    /// Space-time block coding of the answer.
+    /// Whether the answer has space-time block coding.
     pub const fn stbc(self) -> bool {
         self.bits(26, 1) == 1
     }
 
-    /// LDPC needs one more symbol segment.
+    /// Whether LDPC needs one more symbol segment.
     pub const fn ldpc_extra_symbol(self) -> bool {
         self.bits(27, 1) == 1
     }
 
-    /// Power with which the Trigger frame was sent, for 20 MHz, in dBm: -20 to 40.
+    /// Transmit power of the Trigger frame, for 20 MHz, in dBm: -20 to 40.
     pub const fn ap_tx_power_dbm(self) -> Option<i8> {
         match self.bits(28, 6) {
             code @ 0..=60 => Some(code as i8 - 20),
@@ -196,12 +198,12 @@ impl CommonInfo {
         self.bits(37, 16)
     }
 
-    /// Midambles.
+    /// Whether answers have midambles.
     pub const fn doppler(self) -> bool {
         self.bits(53, 1) == 1
     }
 
-    /// At most 16 bits.
+    /// Returns at most 16 bits.
     const fn bits(self, from: u32, count: u32) -> u16 {
         (self.0 >> from & ((1 << count) - 1)) as u16
     }
@@ -212,26 +214,26 @@ impl CommonInfo {
 pub struct UserInfo<'a> {
     /// The first five octets as a little-endian number.
     pub bits: u64,
-    /// What follows them in this kind.
+    /// Part of the field that depends on the kind.
     pub dependent: Dependent<'a>,
 }
 
 /// The part of a User Info field that depends on the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dependent<'a> {
-    /// There is none.
+    /// No dependent part.
     None,
-    /// Of Basic: MPDU spacing factor in bits 0 and 1, TID aggregation limit in 2 to 4,
-    /// preferred access category in 6 and 7.
+    /// Part in a Basic Trigger frame: MPDU spacing factor in bits 0 and 1, TID aggregation limit in
+    /// 2 to 4, preferred access category in 6 and 7.
     Basic(u8),
-    /// Of BFRP: feedback segments to send again.
+    /// Part in a BFRP Trigger frame: feedback segments to send again.
     Segments(u8),
-    /// Of MU-BAR: the request.
+    /// Part in an MU-BAR: the request.
     Request(BlockAckRequest<'a>),
 }
 
 /// Appends a User Info field of an MU-BAR: this station answers with a compressed Block Ack of
-/// `tid` from `start` on, at this MCS with one stream on `ru`, as loud as it can.
+/// `tid` from `start` on, at this MCS with one stream on `ru`, at its highest power.
 pub fn emit_block_ack_request(
     (aid, tid, start): (u16, u8, SeqNo12),
     (ru, mcs): (Ru, u8),
@@ -243,7 +245,7 @@ pub fn emit_block_ack_request(
 
 /// Appends a User Info field of a Basic Trigger frame: this station answers with data of one TID,
 /// preferably of `access_category`, at this MCS, with these streams and with or without dual
-/// carrier modulation on `ru`, as loud as it can.
+/// carrier modulation on `ru`, at its highest power.
 pub fn emit_basic(
     aid: u16,
     ru: Ru,
@@ -265,20 +267,20 @@ pub fn emit_basic(
 }
 
 /// Appends a User Info field of a BSRP Trigger frame: this station answers with QoS Null frames,
-/// as by [`emit_basic`].
+/// with the parameters of [`emit_basic`].
 pub fn emit_buffer_status_report_poll(aid: u16, ru: Ru, rate: (u8, u8, bool), out: &mut Vec<u8>) {
     emit_user(aid, ru, rate, out);
 }
 
-/// Appends a User Info field of a BFRP Trigger frame: this station answers with all segments of
-/// its report, as by [`emit_basic`].
+/// Appends a User Info field of a BFRP Trigger frame: this station answers with all segments of its
+/// report, with the parameters of [`emit_basic`].
 pub fn emit_beamforming_report_poll(aid: u16, ru: Ru, rate: (u8, u8, bool), out: &mut Vec<u8>) {
     emit_user(aid, ru, rate, out);
     out.push(0xff);
 }
 
-/// What all kinds have in common, of an answer with this MCS, spatial streams and dual carrier
-/// modulation.
+/// Appends the part that all kinds share, for an answer with this MCS, spatial streams and dual
+/// carrier modulation.
 fn emit_user(aid: u16, ru: Ru, (mcs, streams, dcm): (u8, u8, bool), out: &mut Vec<u8>) {
     // LDPC above 242 tones and at MCS 10 and 11 (27.1.1).
     let is_ldpc = ru.size() > RuSize::Tones242 || mcs > 9;
@@ -293,15 +295,15 @@ fn emit_user(aid: u16, ru: Ru, (mcs, streams, dcm): (u8, u8, bool), out: &mut Ve
 }
 
 impl UserInfo<'_> {
-    /// AID12 of random access for stations that are associated.
+    /// AID12 of random access for associated stations.
     pub const RANDOM_ACCESS: u16 = 0;
-    /// That of EHT's Special User Info field, whose subfields are others.
+    /// AID12 of EHT's Special User Info field, which has other subfields.
     pub const SPECIAL: u16 = 2007;
-    /// That of random access for stations that are not associated.
+    /// AID12 of random access for unassociated stations.
     pub const RANDOM_ACCESS_UNASSOCIATED: u16 = 2045;
-    /// That of a resource unit which nobody has.
+    /// AID12 of a resource unit without a user.
     pub const UNALLOCATED: u16 = 2046;
-    /// Where padding begins.
+    /// AID12 at which the padding begins.
     pub const PADDING: u16 = 4095;
 
     /// AID of the station, 1 to 2 006, or one of the constants; in NFRP the first AID.
@@ -314,38 +316,38 @@ impl UserInfo<'_> {
         self.field(12, 8) as u8
     }
 
-    /// LDPC instead of convolutional coding.
+    /// Whether the coding is LDPC instead of convolutional.
     pub const fn ldpc(&self) -> bool {
         self.field(20, 1) == 1
     }
 
-    /// MCS.
+    /// MCS index of the answer.
     pub const fn mcs(&self) -> u8 {
         self.field(21, 4) as u8
     }
 
-    /// Dual carrier modulation (HE).
+    /// Whether the answer has dual carrier modulation (HE).
     pub const fn dcm(&self) -> bool {
         self.field(25, 1) == 1
     }
 
-    /// The first spatial stream, from 0 (HE), unless it is for random access.
+    /// First spatial stream, from 0 (HE); `None` for random access.
     pub const fn starting_spatial_stream(&self) -> Option<u8> {
         if self.is_random_access() { None } else { Some(self.field(26, 3) as u8) }
     }
 
-    /// Spatial streams (HE), unless it is for random access, which has one.
+    /// Number of spatial streams (HE); `None` for random access, which has one.
     pub const fn spatial_streams(&self) -> Option<u8> {
         if self.is_random_access() { None } else { Some(self.field(29, 3) as u8 + 1) }
     }
 
-    /// Resource units for random access from this one on, if it is for that.
+    /// Number of resource units for random access from this one on; `None` for other fields.
     pub const fn random_access_units(&self) -> Option<u8> {
         if self.is_random_access() { Some(self.field(26, 5) as u8 + 1) } else { None }
     }
 
-    /// Signal that the access point wants to receive, in dBm: -110 to -20; `None` for a
-    /// station's most power.
+    /// Requested signal at the access point, in dBm: -110 to -20; `None` for the station's highest
+    /// power.
     pub const fn target_rssi_dbm(&self) -> Option<i8> {
         match self.field(32, 7) {
             code @ 0..=90 => Some(code as i8 - 110),
@@ -357,22 +359,22 @@ impl UserInfo<'_> {
         matches!(self.aid(), Self::RANDOM_ACCESS | Self::RANDOM_ACCESS_UNASSOCIATED)
     }
 
-    /// At most 16 bits.
+    /// Returns at most 16 bits.
     const fn field(&self, from: u32, count: u32) -> u16 {
         (self.bits >> from & ((1 << count) - 1)) as u16
     }
 }
 
 impl<'a> Trigger<'a> {
-    /// What is asked for.
+    /// Kind of the Trigger frame.
     pub const fn kind(&self) -> TriggerKind {
         self.common.kind()
     }
 
-    /// The request that a GCR MU-BAR has in common for all; other kinds have none.
+    /// The common request of a GCR MU-BAR; other kinds have none.
     ///
     /// # Errors
-    /// One that is too short; the offset counts from `rest` on.
+    /// Returns an error for a request that is too short; the offset counts from `rest` on.
     pub fn group_request(&self) -> Result<Option<BlockAckRequest<'a>>, Error> {
         match self.kind() {
             TriggerKind::GroupBlockAckRequest => {
@@ -382,8 +384,8 @@ impl<'a> Trigger<'a> {
         }
     }
 
-    /// The User Info fields up to the padding; ends after an error. There is none in a frame
-    /// that was parsed, and no field in one of another kind.
+    /// Iterates over the User Info fields up to the padding; ends after an error. A frame that was
+    /// parsed yields no error, and a frame of another kind no field.
     pub fn users(&self) -> Users<'a> {
         let mut reader = Reader::new(LAYER, self.rest);
         let kind = self.kind();
@@ -425,7 +427,7 @@ pub struct Users<'a> {
 }
 
 impl<'a> Users<'a> {
-    /// The next field; `None` at the padding.
+    /// Returns the next field; `None` at the padding.
     fn user(&mut self) -> Result<Option<UserInfo<'a>>, Error> {
         let aid = { self.reader }.u16("AID12")? & 0xfff;
         if aid == UserInfo::PADDING {
@@ -461,7 +463,7 @@ impl<'a> Iterator for Users<'a> {
 }
 
 const LAYER: &str = "trigger";
-/// CS Required (9.3.1.22.1).
+/// The CS Required bit (9.3.1.22.1).
 const CARRIER_SENSE_REQUIRED: u64 = 1 << 17;
-/// Octets of Common Info that every kind has.
+/// Length in octets of the Common Info part that every kind has.
 const COMMON_LEN: usize = 8;

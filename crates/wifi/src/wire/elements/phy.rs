@@ -1,31 +1,30 @@
-//! Elements that say which PHY a BSS or a station has: HT Operation (IEEE 802.11-2020,
-//! 9.4.2.56), VHT Capabilities and Operation (9.4.2.157 and 9.4.2.158), HE Capabilities and
-//! Operation (IEEE 802.11ax-2021, 9.4.2.248 and 9.4.2.249), EHT Operation (IEEE
-//! 802.11be-2024, 9.4.2.311).
+//! Elements that show the PHY of a BSS or station: HT Operation (IEEE 802.11-2020, 9.4.2.56), VHT
+//! Capabilities and Operation (9.4.2.157 and 9.4.2.158), HE Capabilities and Operation (IEEE
+//! 802.11ax-2021, 9.4.2.248 and 9.4.2.249), EHT Operation (IEEE 802.11be-2024, 9.4.2.311).
 //!
-//! Raw subfields, read on demand: a beacon that has a broken one is still a beacon; those up to
-//! HE are written, too. Left out: PPE thresholds, EHT Capabilities beyond that they are there.
+//! Subfields are raw and read on demand, so that a broken element does not invalidate its beacon;
+//! elements up to HE are written, too. Left out: PPE thresholds, the content of EHT Capabilities.
 
 use super::{Element, Elements, HEADER_LEN, LAYER, extension, id};
 use crate::wire::Error;
 use crate::wire::reader::Reader;
 use alloc::vec::Vec;
 
-/// Amendments whose capabilities or operation elements are there.
+/// Amendments whose capabilities or operation elements are present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Amendments {
-    /// HT: 802.11n.
+    /// Whether HT is present: 802.11n.
     pub ht: bool,
-    /// VHT: 802.11ac.
+    /// Whether VHT is present: 802.11ac.
     pub vht: bool,
-    /// HE: 802.11ax.
+    /// Whether HE is present: 802.11ax.
     pub he: bool,
-    /// EHT: 802.11be.
+    /// Whether EHT is present: 802.11be.
     pub eht: bool,
 }
 
 impl Amendments {
-    /// Of these elements, as far as they are whole.
+    /// Returns the amendments of these elements, as far as they are complete.
     pub fn of(elements: &Elements<'_>) -> Self {
         let mut amendments = Self::default();
         for element in elements.iter().map_while(Result::ok) {
@@ -46,30 +45,31 @@ impl Amendments {
     }
 }
 
-/// HT Operation.
+/// HT Operation element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HtOperation {
     /// Number of the primary channel.
     pub primary: u8,
-    /// HT Operation Information: bits 0 and 1 say where the secondary channel is, bit 2 that
-    /// stations may use 40 MHz.
+    /// HT Operation Information: bits 0 and 1 give the position of the secondary channel, bit 2
+    /// whether stations may use 40 MHz.
     pub information: [u8; 5],
-    /// Basic HT-MCS Set, bit n: MCS n.
+    /// Basic HT-MCS Set: bit n for MCS n.
     pub basic_mcs_set: [u8; 16],
 }
 
 impl HtOperation {
     /// HT Operation Information, first octet: the secondary channel is above the primary one.
     pub const SECONDARY_ABOVE: u8 = 1;
-    /// It is below.
+    /// HT Operation Information, first octet: the secondary channel is below the primary one.
     pub const SECONDARY_BELOW: u8 = 3;
-    /// STA Channel Width: any.
+    /// STA Channel Width: any width.
     pub const ANY_WIDTH: u8 = 1 << 2;
 
     /// Reads an element.
     ///
     /// # Errors
-    /// One that is too short; the offset counts as [`Element::offset`] does.
+    /// Returns an error for an element that is too short; the offset is relative to the same start
+    /// as [`Element::offset`].
     pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
         read(element, |reader| {
             Ok(Self {
@@ -90,7 +90,7 @@ impl HtOperation {
     }
 }
 
-/// VHT Capabilities.
+/// VHT Capabilities element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct VhtCapabilities {
     /// VHT Capabilities Information: bits 2 and 3 are the Supported Channel Width Set.
@@ -105,7 +105,8 @@ impl VhtCapabilities {
     /// Reads an element.
     ///
     /// # Errors
-    /// One that is too short; the offset counts as [`Element::offset`] does.
+    /// Returns an error for an element that is too short; the offset is relative to the same start
+    /// as [`Element::offset`].
     pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
         read(element, |reader| {
             let information = reader.u32("VHT capabilities information")?;
@@ -116,7 +117,7 @@ impl VhtCapabilities {
         })
     }
 
-    /// Appends the element; its highest rates are left to its MCS maps.
+    /// Appends the element; its MCS maps determine its highest rates.
     pub fn emit(&self, out: &mut Vec<u8>) {
         emit(id::VHT_CAPABILITIES, out, |out| {
             out.extend_from_slice(&self.information.to_le_bytes());
@@ -127,34 +128,34 @@ impl VhtCapabilities {
         });
     }
 
-    /// Spatial streams that it receives.
+    /// Number of spatial streams that the station receives.
     pub const fn rx_streams(&self) -> u8 {
         streams(self.rx_mcs_map)
     }
 
-    /// 160 MHz, or 80 + 80 MHz too.
+    /// Whether 160 MHz, or also 80 + 80 MHz, is supported.
     pub const fn has_160_mhz(&self) -> bool {
         self.information >> 2 & 3 != 0
     }
 }
 
 impl VhtCapabilities {
-    /// MPDUs of up to 11 454 octets.
+    /// VHT Capabilities Information: MPDUs of up to 11 454 octets.
     pub const MPDU_11454: u32 = 2;
     /// Supported Channel Width Set: 160 MHz.
     pub const WIDTH_160_MHZ: u32 = 1 << 2;
-    /// Short guard interval at 80 MHz.
+    /// VHT Capabilities Information: short guard interval at 80 MHz.
     pub const SHORT_GUARD_INTERVAL_80_MHZ: u32 = 1 << 5;
-    /// Short guard interval at 160 MHz.
+    /// VHT Capabilities Information: short guard interval at 160 MHz.
     pub const SHORT_GUARD_INTERVAL_160_MHZ: u32 = 1 << 6;
     /// Maximum A-MPDU Length Exponent of 7: 1 048 575 octets.
     pub const AMPDU_LONGEST: u32 = 7 << 23;
 }
 
-/// VHT Operation.
+/// VHT Operation element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct VhtOperation {
-    /// Channel Width: 0 for 20 or 40 MHz, as HT Operation says; 1 for more.
+    /// Channel Width: 0 for 20 or 40 MHz, given by HT Operation; 1 for more.
     pub width: u8,
     /// Channel Center Frequency Segment 0, a channel number.
     pub centre_0: u8,
@@ -166,7 +167,8 @@ impl VhtOperation {
     /// Reads an element.
     ///
     /// # Errors
-    /// One that is too short; the offset counts as [`Element::offset`] does.
+    /// Returns an error for an element that is too short; the offset is relative to the same start
+    /// as [`Element::offset`].
     pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
         read(element, |reader| {
             let [width, centre_0, centre_1] = reader.array("VHT operation information")?;
@@ -182,8 +184,8 @@ impl VhtOperation {
         });
     }
 
-    /// The BSS's width in MHz if it is 80 or more; 80 + 80 counts as 160, and so do the
-    /// deprecated widths 2 and 3.
+    /// Width of the BSS in MHz if it is 80 or more; 80 + 80 counts as 160, and so do the deprecated
+    /// widths 2 and 3.
     pub const fn bandwidth_mhz(&self) -> Option<u16> {
         match (self.width, self.centre_1) {
             (1, 0) => Some(80),
@@ -193,7 +195,7 @@ impl VhtOperation {
     }
 }
 
-/// HE Capabilities.
+/// HE Capabilities element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HeCapabilities {
     /// HE MAC Capabilities Information.
@@ -210,7 +212,8 @@ impl HeCapabilities {
     /// Reads an element.
     ///
     /// # Errors
-    /// One that is too short; the offset counts as [`Element::offset`] does.
+    /// Returns an error for an element that is too short; the offset is relative to the same start
+    /// as [`Element::offset`].
     pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
         read(element, |reader| {
             reader.take("element ID extension", 1)?;
@@ -223,7 +226,7 @@ impl HeCapabilities {
         })
     }
 
-    /// Appends the element, with the maps for 160 MHz where it has them: the same.
+    /// Appends the element; if it has maps for 160 MHz, they equal those for 80 MHz.
     pub fn emit(&self, out: &mut Vec<u8>) {
         emit(id::EXTENSION, out, |out| {
             out.push(extension::HE_CAPABILITIES);
@@ -236,18 +239,18 @@ impl HeCapabilities {
         });
     }
 
-    /// Spatial streams that it receives in up to 80 MHz.
+    /// Number of spatial streams that the station receives in up to 80 MHz.
     pub const fn rx_streams(&self) -> u8 {
         streams(self.rx_mcs_map)
     }
 
-    /// 160 MHz in 5 and 6 GHz.
+    /// Whether 160 MHz is supported at 5 and 6 GHz.
     pub const fn has_160_mhz(&self) -> bool {
         self.phy[0] & 1 << 3 != 0
     }
 }
 
-/// HE Operation.
+/// HE Operation element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HeOperation {
     /// HE Operation Parameters, 24 bits.
@@ -256,7 +259,7 @@ pub struct HeOperation {
     pub colour: u8,
     /// Basic HE-MCS And NSS Set.
     pub basic_mcs_map: u16,
-    /// VHT Operation Information, where there is no VHT Operation element.
+    /// VHT Operation Information, if there is no VHT Operation element.
     pub vht: Option<VhtOperation>,
     /// 6 GHz Operation Information.
     pub ghz_6: Option<Ghz6Operation>,
@@ -278,7 +281,7 @@ pub struct Ghz6Operation {
 }
 
 impl Ghz6Operation {
-    /// The BSS's width in MHz, as far as HE knows widths.
+    /// Width of the BSS in MHz, in the terms of HE.
     pub const fn bandwidth_mhz(&self) -> u16 {
         20 << (self.control & 3)
     }
@@ -292,7 +295,8 @@ impl HeOperation {
     /// Reads an element.
     ///
     /// # Errors
-    /// One that is too short; the offset counts as [`Element::offset`] does.
+    /// Returns an error for an element that is too short; the offset is relative to the same start
+    /// as [`Element::offset`].
     pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
         read(element, |reader| {
             reader.take("element ID extension", 1)?;
@@ -318,7 +322,7 @@ impl HeOperation {
         })
     }
 
-    /// Appends the element: what is there of the optional parts says what of the parameters.
+    /// Appends the element; the presence bits of the parameters follow from the optional parts.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let present = |is_there: bool, bit: u32| if is_there { bit } else { 0 };
         let optional = Self::VHT_PRESENT | Self::CO_HOSTED | Self::GHZ_6_PRESENT;
@@ -350,15 +354,15 @@ impl HeOperation {
     }
 }
 
-/// EHT Operation.
+/// EHT Operation element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EhtOperation {
     /// EHT Operation Parameters.
     pub parameters: u8,
-    /// Control, and the centres of the BSS and of its widest channel as channel numbers,
-    /// where they are not as HE says.
+    /// Control, and the centres of the BSS and of its widest channel as channel numbers, if they
+    /// differ from those of HE.
     pub information: Option<[u8; 3]>,
-    /// Bit n: the 20 MHz channel n, from the lowest on, is punctured.
+    /// Punctured channels: bit n is the 20 MHz channel n, from the lowest on.
     pub disabled_channels: Option<u16>,
 }
 
@@ -369,7 +373,8 @@ impl EhtOperation {
     /// Reads an element.
     ///
     /// # Errors
-    /// One that is too short; the offset counts as [`Element::offset`] does.
+    /// Returns an error for an element that is too short; the offset is relative to the same start
+    /// as [`Element::offset`].
     pub fn parse(element: &Element<'_>) -> Result<Self, Error> {
         read(element, |reader| {
             reader.take("element ID extension", 1)?;
@@ -386,7 +391,7 @@ impl EhtOperation {
         })
     }
 
-    /// The BSS's width in MHz, 20 to 320, if it is not as HE says.
+    /// Width of the BSS in MHz, 20 to 320, if it differs from that of HE.
     pub const fn bandwidth_mhz(&self) -> Option<u16> {
         match self.information {
             Some([control, ..]) if control & 7 <= 4 => Some(20 << (control & 7)),
@@ -410,17 +415,17 @@ fn emit(id: u8, out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
     out[begin + 1] = (out.len() - begin - HEADER_LEN) as u8;
 }
 
-/// A map of the lowest MCSs (0 to 7) of one stream, and no others.
+/// MCS map of only the lowest MCSs (0 to 7) of one stream.
 pub const ONE_STREAM: u16 = 0xfffc;
 
-/// A map of MCSs: `codes[n]` of n + 1 streams, as VHT (0, 1, 2: up to MCS 7, 8, 9) and HE (7, 9,
-/// 11) have them; `None` for none.
+/// Returns an MCS map: `codes[n]` for n + 1 streams, as in VHT (0, 1, 2: up to MCS 7, 8, 9) and HE
+/// (7, 9, 11); `None` for no support.
 pub fn mcs_map(codes: [Option<u8>; 8]) -> u16 {
     let code = |(index, code): (usize, Option<u8>)| u16::from(code.unwrap_or(3)) << (2 * index);
     codes.into_iter().enumerate().map(code).fold(0, |map, code| map | code)
 }
 
-/// The most streams of a map that are not left out.
+/// Highest number of streams that a map supports.
 const fn streams(map: u16) -> u8 {
     let mut streams = 8;
     while streams > 0 && map >> (2 * (streams - 1)) & 3 == 3 {

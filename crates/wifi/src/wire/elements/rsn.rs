@@ -1,8 +1,8 @@
-//! The RSN element (IEEE 802.11-2020, 9.4.2.24): which ciphers and which ways to authenticate
-//! a network offers or a station chose. Enough to tell WPA2-PSK, WPA3-SAE and OWE apart.
+//! The RSN element (IEEE 802.11-2020, 9.4.2.24): ciphers and authentication methods that a network
+//! offers or a station chose. The values suffice to distinguish WPA2-PSK, WPA3-SAE and OWE.
 //!
-//! Read on demand, never written: a beacon whose RSN element is broken is still a beacon. The
-//! element may end behind any field; a count beyond its end is an error.
+//! The element is read on demand, never written, so that a broken RSN element does not invalidate
+//! its beacon. The element may end after any field; a count beyond its end is an error.
 
 use super::{Element, HEADER_LEN, LAYER};
 use crate::wire::Error;
@@ -11,34 +11,33 @@ use crate::wire::reader::Reader;
 /// An RSN element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rsn<'a> {
-    /// Version, 1.
+    /// Version of the element, 1.
     pub version: u16,
-    /// Cipher of group-addressed data frames; left out: CCMP-128.
+    /// Cipher of group-addressed data frames; CCMP-128 if absent.
     pub group: Option<Suite>,
-    /// Ciphers of frames to one station; left out: CCMP-128.
+    /// Ciphers of frames to one station; CCMP-128 if absent.
     pub pairwise: Option<Suites<'a>>,
-    /// Authentication and key management; left out: IEEE 802.1X.
+    /// Authentication and key management suites; IEEE 802.1X if absent.
     pub akms: Option<Suites<'a>>,
     /// RSN Capabilities (9.4.2.24.4).
     pub capabilities: Option<u16>,
     /// PMKIDs of 16 octets each.
     pub pmkids: &'a [u8],
-    /// Cipher of group-addressed management frames; left out: BIP-CMAC-128, if they are
-    /// protected.
+    /// Cipher of group-addressed management frames; if absent and they are protected, BIP-CMAC-128.
     pub group_management: Option<Suite>,
 }
 
 impl<'a> Rsn<'a> {
-    /// RSN Capabilities, bit 6: management frames have to be protected.
+    /// RSN Capabilities, bit 6: protection of management frames is required.
     pub const MANAGEMENT_PROTECTION_REQUIRED: u16 = 1 << 6;
-    /// Bit 7: management frames can be protected.
+    /// RSN Capabilities, bit 7: protection of management frames is supported.
     pub const MANAGEMENT_PROTECTION_CAPABLE: u16 = 1 << 7;
 
     /// Reads the information of an element.
     ///
     /// # Errors
-    /// Fewer octets than a count announces, or a field that is cut; the offset counts as
-    /// [`Element::offset`] does.
+    /// Returns an error for fewer octets than a count announces, or a truncated field; the offset
+    /// is relative to the same start as [`Element::offset`].
     pub fn parse(element: &Element<'a>) -> Result<Self, Error> {
         let mut reader = Reader::new(LAYER, element.data);
         Self::read(&mut reader).map_err(|error| error.shifted(element.offset + HEADER_LEN))
@@ -71,7 +70,7 @@ impl<'a> Rsn<'a> {
         self.pairwise.into_iter().flat_map(Suites::iter).map(Suite::cipher).chain(absent)
     }
 
-    /// The ways to authenticate.
+    /// The authentication methods.
     pub fn key_managements(&self) -> impl Iterator<Item = KeyManagement> + use<'a> {
         let absent = self.akms.is_none().then_some(KeyManagement::Dot1x);
         self.akms.into_iter().flat_map(Suites::iter).map(Suite::key_management).chain(absent)
@@ -81,9 +80,9 @@ impl<'a> Rsn<'a> {
 /// A suite selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Suite {
-    /// Who defines it: 00-0F-AC is IEEE 802.11.
+    /// OUI of the organisation that defines the suite: 00-0F-AC is IEEE 802.11.
     pub oui: [u8; 3],
-    /// Which one.
+    /// Number of the suite.
     pub code: u8,
 }
 
@@ -95,7 +94,7 @@ impl Suite {
         Ok(Self { oui: [a, b, c], code })
     }
 
-    /// As a cipher suite (table 9-149).
+    /// Returns the cipher suite (table 9-149).
     pub const fn cipher(self) -> Cipher {
         match (self.oui, self.code) {
             (Self::IEEE, 0) => Cipher::UseGroup,
@@ -115,7 +114,7 @@ impl Suite {
         }
     }
 
-    /// As an AKM suite (table 9-151).
+    /// Returns the AKM suite (table 9-151).
     pub const fn key_management(self) -> KeyManagement {
         match (self.oui, self.code) {
             (Self::IEEE, 1) => KeyManagement::Dot1x,
@@ -148,17 +147,17 @@ impl<'a> Suites<'a> {
         Ok(Self { bytes: reader.take(field, SUITE_LEN * count)? })
     }
 
-    /// The suites in order.
+    /// Iterates over the suites in order.
     pub fn iter(self) -> impl Iterator<Item = Suite> + use<'a> {
         let suites = self.bytes.chunks_exact(SUITE_LEN).filter_map(|suite| suite.first_chunk());
         suites.map(|&[a, b, c, code]| Suite { oui: [a, b, c], code })
     }
 }
 
-/// A cipher.
+/// A cipher suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cipher {
-    /// That of the group.
+    /// The cipher of the group.
     UseGroup,
     /// WEP with 40 bits.
     Wep40,
@@ -170,13 +169,13 @@ pub enum Cipher {
     Wep104,
     /// BIP-CMAC-128, of management frames.
     BipCmac128,
-    /// Group-addressed traffic is not allowed.
+    /// No group-addressed traffic is permitted.
     NoGroupTraffic,
-    /// GCMP-128.
+    /// GCMP with 128 bits.
     Gcmp128,
-    /// GCMP-256.
+    /// GCMP with 256 bits.
     Gcmp256,
-    /// CCMP-256.
+    /// CCMP with 256 bits.
     Ccmp256,
     /// BIP-GMAC-128, of management frames.
     BipGmac128,
@@ -184,11 +183,11 @@ pub enum Cipher {
     BipGmac256,
     /// BIP-CMAC-256, of management frames.
     BipCmac256,
-    /// Any other.
+    /// Any other suite.
     Other(Suite),
 }
 
-/// How stations authenticate and where keys come from.
+/// Authentication and key management of stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyManagement {
     /// IEEE 802.1X (WPA2-Enterprise).
@@ -203,7 +202,7 @@ pub enum KeyManagement {
     Dot1xSha256,
     /// A pre-shared key with SHA-256.
     PskSha256,
-    /// SAE (WPA3-SAE).
+    /// SAE, used by WPA3.
     Sae,
     /// SAE with fast transitions.
     FtSae,
@@ -213,21 +212,21 @@ pub enum KeyManagement {
     SuiteB192,
     /// Opportunistic wireless encryption (Enhanced Open).
     Owe,
-    /// SAE whose hash depends on the group (802.11be asks for it).
+    /// SAE whose hash depends on the group (required by 802.11be).
     SaeGroupDependent,
-    /// The same with fast transitions.
+    /// SAE whose hash depends on the group, with fast transitions.
     FtSaeGroupDependent,
-    /// Any other.
+    /// Any other suite.
     Other(Suite),
 }
 
 impl KeyManagement {
-    /// A pre-shared key, without SAE.
+    /// Whether this is a pre-shared key, without SAE.
     pub const fn is_psk(self) -> bool {
         matches!(self, Self::Psk | Self::FtPsk | Self::PskSha256)
     }
 
-    /// SAE.
+    /// Whether this is SAE.
     pub const fn is_sae(self) -> bool {
         matches!(
             self,
@@ -239,7 +238,7 @@ impl KeyManagement {
 const SUITE_LEN: usize = 4;
 const PMKID_LEN: usize = 16;
 
-/// Nothing at the element's end.
+/// Returns `None` at the element's end.
 fn there<'a, T>(
     reader: &mut Reader<'a>,
     read: impl FnOnce(&mut Reader<'a>) -> Result<T, Error>,

@@ -1,5 +1,5 @@
-//! Elements that are read on demand: bytes written down by hand from the standard, and lies
-//! about lengths. tshark judges the same in `tests/tshark`.
+//! Elements that are read on demand: bytes written by hand from the standard, and wrong lengths.
+//! `tests/tshark` lets tshark judge the same elements.
 
 use super::*;
 use alloc::string::ToString;
@@ -230,7 +230,7 @@ fn streams_and_widths_of_capabilities() {
     }
 }
 
-/// What is there follows from each bit of the parameters alone.
+/// Each bit of the parameters alone determines the presence of its part.
 #[test]
 fn operation_information_is_there_by_its_bit() {
     let he = |parameters: u32, data: &[u8]| {
@@ -272,7 +272,7 @@ fn operation_information_is_there_by_its_bit() {
     assert_eq!(eht(0xfd), (Some([4, 31, 63]), None));
 }
 
-/// The only element of what was written.
+/// The only element in the written bytes.
 fn only(bytes: &[u8]) -> Element<'_> {
     let mut elements = Elements::new(bytes).iter();
     let element = elements.next().expect("there is one").expect("it is whole");
@@ -281,7 +281,7 @@ fn only(bytes: &[u8]) -> Element<'_> {
 }
 
 proptest::proptest! {
-    /// What is written is read again, and is one whole element.
+    /// Written elements are read back, and are one complete element.
     #[test]
     fn operation_and_capabilities_come_back(
         octets in proptest::array::uniform32(0_u8..),
@@ -339,7 +339,7 @@ proptest::proptest! {
     }
 }
 
-/// Two streams up to the highest MCS, a third up to the lowest, and no more.
+/// The map of two streams up to the highest MCS, a third up to the lowest, and no more.
 #[test]
 fn maps_of_mcss() {
     let map = mcs_map([Some(2), Some(2), Some(0), None, None, None, None, None]);
@@ -349,8 +349,8 @@ fn maps_of_mcss() {
     assert_eq!(vht.rx_streams(), 3);
 }
 
-/// A frame for association with FILS: what follows the FILS Session element is ciphertext
-/// (12.11.2.6.2), which looks like an element that runs over the end.
+/// A frame of association with FILS: after the FILS Session element is ciphertext (12.11.2.6.2),
+/// which looks like an element that exceeds the end.
 #[test]
 fn ciphertext_behind_a_fils_session_is_not_read() {
     let ssid = element(id::SSID, b"home");

@@ -1,32 +1,32 @@
 //! The data rate of a frame from its radiotap header: IEEE 802.11-2020, 19.5 (HT) and 21.5
 //! (VHT); IEEE 802.11ax-2021, 27.5 (HE); IEEE 802.11be-2024, 36.5 (EHT).
 //!
-//! Data bits per symbol (in HE and EHT rounded down) over the symbol's duration; bits per
-//! second, rounded down. MCS that a vendor has beyond its PHY's (VHT-MCS 10 and
-//! 11, or VHT-MCS 9 where its bits are no whole number) count as what they stand for. Left
-//! out: HT's unequal modulation (MCS 33 to 76), MU-MIMO in EHT (its streams are a code).
+//! The rate is data bits per symbol (in HE and EHT rounded down) over the symbol's duration, in
+//! bits per second, rounded down. A vendor's MCS beyond its PHY (VHT-MCS 10 and 11, or VHT-MCS 9
+//! with a fractional number of bits) counts with its modulation and code. Left out: HT's unequal
+//! modulation (MCS 33 to 76), MU-MIMO in EHT (its streams are a code).
 
 use super::{Eht, EhtFormat, He, Mcs, Repr, USig, Vht};
 use crate::phy::{ChannelWidth, GuardInterval, Rate};
 use lasthop_units::{Bitrate, Duration};
 
-/// What part of the band a user's data takes, in HE and EHT.
+/// Part of the band with a user's data, in HE and EHT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Allocation {
     /// A whole channel.
     Channel {
-        /// Its width: 20, 40, 80, 160 or 320 MHz.
+        /// Width of the channel: 20, 40, 80, 160 or 320 MHz.
         mhz: u16,
     },
     /// A resource unit, or several as one.
     ResourceUnit {
-        /// Its subcarriers, 26 to 3 x 996 + 484.
+        /// Number of subcarriers, 26 to 3 x 996 + 484.
         tones: u16,
     },
 }
 
 impl Allocation {
-    /// Subcarriers that carry data (N_SD; IEEE 802.11ax-2021, tables 27-14 and 27-15; IEEE
+    /// Number of subcarriers with data (N_SD; IEEE 802.11ax-2021, tables 27-14 and 27-15; IEEE
     /// 802.11be-2024, 36.3.2); `None` if there is no such allocation.
     pub const fn data_subcarriers(self) -> Option<u32> {
         // Several resource units have the data subcarriers of each.
@@ -53,8 +53,8 @@ impl Allocation {
 }
 
 impl Repr {
-    /// The rate at which the frame's bits were sent; `None` if the header does not say all
-    /// that it follows from. Of several fields, that of the latest PHY counts.
+    /// Bit rate of the frame; `None` if the header lacks a parameter for it. If there are fields of
+    /// several PHYs, that of the latest counts.
     pub fn bitrate(&self) -> Option<Bitrate> {
         match *self {
             Self { eht: Some(eht), .. } => eht_bitrate(&eht, self.u_sig),
@@ -134,8 +134,8 @@ fn eht_bitrate(field: &Eht, u_sig: Option<USig>) -> Option<Bitrate> {
     Some(bitrate((bits / parts, 1), SYMBOL_HE + field.guard_interval()?))
 }
 
-/// The bandwidth of an EHT PPDU for one user that is not punctured. Drivers that leave out
-/// the format (mt76) name a station where there can be several.
+/// The bandwidth of an EHT PPDU for one user that is not punctured. Drivers that omit the format
+/// (mt76) give a station ID if there can be several users.
 fn whole_channel(field: &Eht, u_sig: &USig) -> Option<Allocation> {
     let single = match u_sig.format() {
         Some(format) => format == EhtFormat::SingleUser,
@@ -153,7 +153,7 @@ struct Coding {
 }
 
 impl Coding {
-    /// Data bits per symbol (N_DBPS) on so many subcarriers of all streams, as a fraction.
+    /// Data bits per symbol (N_DBPS) on these subcarriers of all streams, as a fraction.
     const fn data_bits(&self, subcarriers: u32) -> (u32, u32) {
         (subcarriers * self.bits * self.rate.0, self.rate.1)
     }
@@ -181,7 +181,7 @@ const fn coding(mcs: u8) -> Option<Coding> {
     Some(Coding { bits, rate })
 }
 
-/// Symbols without guard interval: 3.2 us in HT and VHT, 12.8 us in HE and EHT.
+/// Duration of symbols without guard interval: 3.2 us in HT and VHT, 12.8 us in HE and EHT.
 const SYMBOL_HT: Duration = Duration::from_nanos(3200);
 const SYMBOL_HE: Duration = Duration::from_nanos(12_800);
 
@@ -192,7 +192,7 @@ const fn guard_interval_of(guard_interval: GuardInterval) -> Duration {
     }
 }
 
-/// So many bits (a fraction) in each symbol.
+/// Bit rate of this number of bits (a fraction) in each symbol.
 fn bitrate((bits, parts): (u32, u32), symbol: Duration) -> Bitrate {
     Bitrate::from_bps(u64::from(bits) * 1_000_000_000 / (u64::from(parts) * symbol.as_nanos()))
 }

@@ -1,33 +1,34 @@
-//! The U-SIG and EHT fields of radiotap (radiotap.org/fields/U-SIG, EHT), which are TLVs:
-//! how an EHT PPDU (IEEE 802.11be) was sent. Raw words, and what they mean where they are
-//! known. The RU allocations of EHT-SIG (data 2 to 6) and punctured channels stay codes.
+//! The U-SIG and EHT fields of radiotap (radiotap.org/fields/U-SIG, EHT), which are TLVs: the
+//! transmission parameters of an EHT PPDU (IEEE 802.11be). The words are raw; accessors return
+//! their meaning if it is known. The RU allocations of EHT-SIG (data 2 to 6) and punctured channels
+//! stay codes.
 
 use super::Allocation;
 use super::he::{guard_interval, ltf_size, ltf_symbols, txop_us};
 use lasthop_units::Duration;
 
-/// The U-SIG field: the preamble's part that every PHY from EHT on shares.
+/// The U-SIG field: the part of the preamble that every PHY from EHT on shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct USig {
-    /// What does not depend on the PHY version, and which of it is known.
+    /// Bits that are independent of the PHY version, and their known bits.
     pub common: u32,
     /// The other bits.
     pub value: u32,
-    /// Which of them are known.
+    /// Known bits of `value`.
     pub mask: u32,
 }
 
-/// What kind of EHT PPDU, by direction and PPDU Type And Compression Mode
-/// (IEEE 802.11be-2024, 36.3.12.7).
+/// Format of an EHT PPDU, by direction and PPDU Type And Compression Mode (IEEE 802.11be-2024,
+/// 36.3.12.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EhtFormat {
-    /// EHT MU in downlink, users by resource units.
+    /// EHT MU in the downlink, with users on resource units.
     Ofdma,
     /// EHT MU for one user, or a sounding PPDU.
     SingleUser,
-    /// EHT MU in downlink, users by streams over the whole bandwidth.
+    /// EHT MU in the downlink, with users on streams over the whole bandwidth.
     MuMimo,
-    /// EHT TB: a station's part of what a Trigger frame asked for.
+    /// EHT TB: one station's answer to a Trigger frame.
     TriggerBased,
 }
 
@@ -47,7 +48,7 @@ impl USig {
         }
     }
 
-    /// From a station to the access point, if known.
+    /// Whether the PPDU is from a station to the access point, if known.
     pub const fn uplink(&self) -> Option<bool> {
         match self.common(0x04, 18, 1) {
             Some(bit) => Some(bit == 1),
@@ -65,7 +66,7 @@ impl USig {
         self.common(0x10, 25, 0x7f)
     }
 
-    /// How long the TXOP lasts from here on in microseconds, if known and specified.
+    /// Remaining duration of the TXOP in microseconds, if known and specified.
     pub const fn txop_us(&self) -> Option<u16> {
         match self.txop() {
             Some(txop) => txop_us(txop),
@@ -73,12 +74,12 @@ impl USig {
         }
     }
 
-    /// The CRC of U-SIG was wrong.
+    /// Whether the CRC of U-SIG was wrong.
     pub const fn bad_crc(&self) -> bool {
         self.common & 0x20 != 0
     }
 
-    /// What kind of PPDU, if known and of EHT.
+    /// Format of the PPDU, if known and of EHT.
     pub const fn format(&self) -> Option<EhtFormat> {
         if matches!(self.phy_version(), Some(1..)) {
             return None;
@@ -111,12 +112,12 @@ impl USig {
         }
     }
 
-    /// At most 7 bits.
+    /// Returns at most 7 bits.
     const fn common(&self, known: u32, shift: u32, mask: u32) -> Option<u8> {
         if self.common & known != 0 { Some((self.common >> shift & mask) as u8) } else { None }
     }
 
-    /// At most 5 bits, all of them known.
+    /// Returns at most 5 bits, all of them known.
     const fn value(&self, shift: u32, mask: u32) -> Option<u8> {
         let known = self.mask >> shift & mask == mask;
         if known { Some((self.value >> shift & mask) as u8) } else { None }
@@ -126,7 +127,7 @@ impl USig {
 /// The EHT field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Eht {
-    /// Which of `data` is known.
+    /// Known parts of `data`.
     pub known: u32,
     /// The words data 0 to 8.
     pub data: [u32; 9],
@@ -134,8 +135,8 @@ pub struct Eht {
     pub users: EhtUsers,
 }
 
-/// The user fields of an EHT field: the first [`MAX`](Self::MAX). If the user whose data
-/// was captured comes later, it takes the last place.
+/// User fields of an EHT field: the first [`MAX`](Self::MAX). If the user whose data was captured
+/// comes later, it replaces the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EhtUsers {
     users: [EhtUser; Self::MAX],
@@ -143,7 +144,7 @@ pub struct EhtUsers {
 }
 
 impl EhtUsers {
-    /// Users that are kept: as many as MU-MIMO has.
+    /// Number of users that are kept: the limit of MU-MIMO.
     pub const MAX: usize = 8;
 
     /// Adds a user.
@@ -164,12 +165,12 @@ impl EhtUsers {
     }
 }
 
-/// One user of an EHT PPDU, a word.
+/// User of an EHT PPDU, as a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct EhtUser(pub u32);
 
 impl EhtUser {
-    /// The frame behind the header is this user's.
+    /// Whether the frame after the header is this user's.
     pub const fn is_captured(self) -> bool {
         self.0 & 0x80 != 0
     }
@@ -184,18 +185,18 @@ impl EhtUser {
         if self.0 & 0x02 != 0 { Some((self.0 >> 20 & 15) as u8) } else { None }
     }
 
-    /// LDPC instead of convolutional coding, if known.
+    /// Whether the coding is LDPC instead of convolutional, if known.
     pub const fn ldpc(self) -> Option<bool> {
         if self.0 & 0x04 != 0 { Some(self.0 & 1 << 19 != 0) } else { None }
     }
 
-    /// Spatial streams, if known; not with MU-MIMO. On the air and here 0 is one stream
+    /// Number of spatial streams, if known; not with MU-MIMO. Code 0 stands for one stream
     /// (radiotap.org leaves that open; Linux and Wireshark agree).
     pub const fn spatial_streams(self) -> Option<u8> {
         if self.0 & 0x10 != 0 { Some((self.0 >> 24 & 15) as u8 + 1) } else { None }
     }
 
-    /// Beamformed, if known; not with MU-MIMO.
+    /// Whether the PPDU is beamformed, if known; not with MU-MIMO.
     pub const fn beamformed(self) -> Option<bool> {
         if self.0 & 0x20 != 0 { Some(self.0 & 1 << 29 != 0) } else { None }
     }
@@ -207,7 +208,7 @@ impl EhtUser {
 }
 
 impl Eht {
-    /// Longest in bytes, with all users that are kept.
+    /// Longest field in bytes, with all users that are kept.
     pub(super) const LEN_MAX: usize = 4 * (1 + 9 + EhtUsers::MAX);
 
     /// The Spatial Reuse field, if known.
@@ -220,7 +221,7 @@ impl Eht {
         if self.known & 0x04 != 0 { guard_interval((self.data[0] >> 7 & 3) as u16) } else { None }
     }
 
-    /// How long an LTF symbol is, 1, 2 or 4 times 3.2 us, if known.
+    /// Length of an LTF symbol, 1, 2 or 4 times 3.2 us, if known.
     pub const fn ltf_size(&self) -> Option<u8> {
         ltf_size((self.data[0] >> 9 & 3) as u16)
     }
@@ -230,7 +231,7 @@ impl Eht {
         if self.known & 0x10 != 0 { ltf_symbols((self.data[0] >> 11 & 7) as u16) } else { None }
     }
 
-    /// LDPC needed one more symbol segment, if known.
+    /// Whether LDPC needed one more symbol segment, if known.
     pub const fn ldpc_extra_symbol(&self) -> Option<bool> {
         if self.known & 0x20 != 0 { Some(self.data[0] & 1 << 14 != 0) } else { None }
     }
@@ -262,12 +263,12 @@ impl Eht {
         Some(Allocation::ResourceUnit { tones })
     }
 
-    /// Which resource unit of its size, if known.
+    /// Index of the resource unit among those of its size, if known.
     pub const fn resource_unit_index(&self) -> Option<u8> {
         if self.known & 1 << 23 != 0 { Some((self.data[1] >> 5 & 0xff) as u8) } else { None }
     }
 
-    /// Which 80 MHz is the primary one, from 0 for the lowest to 3, if known.
+    /// Position of the primary 80 MHz, from 0 for the lowest to 3, if known.
     pub const fn primary_80_mhz(&self) -> Option<u8> {
         if self.known & 1 << 25 != 0 { Some((self.data[1] >> 30) as u8) } else { None }
     }
@@ -277,7 +278,7 @@ impl Eht {
         if self.known & 1 << 19 != 0 { Some((self.data[7] >> 17 & 7) as u8 + 1) } else { None }
     }
 
-    /// The user whose data was captured: the one that says so, or the only one.
+    /// The user whose data was captured: the one with that flag, or the only one.
     pub fn captured_user(&self) -> Option<EhtUser> {
         let users = self.users.as_slice();
         match users {

@@ -1,6 +1,5 @@
-//! The values of radiotap fields (radiotap.org, "defined fields") and what
-//! their bits mean. Raw where other bits than the named ones may be set, so
-//! that these survive.
+//! Values of radiotap fields (radiotap.org, "defined fields") and the meaning of their bits. Fields
+//! with unnamed bits are raw, so that these bits survive.
 
 use crate::phy::{Band, ChannelWidth, GuardInterval};
 use crate::wire::frame::Layout;
@@ -10,33 +9,33 @@ use crate::wire::frame::Layout;
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// DSSS short preamble.
+    /// Bit for the DSSS short preamble.
     pub const SHORT_PREAMBLE: u8 = 0x02;
-    /// The frame ends with its FCS.
+    /// Bit for a frame that ends with its FCS.
     pub const FCS_AT_END: u8 = 0x10;
-    /// The MAC header is padded to 32 bits.
+    /// Bit for a MAC header that is padded to 32 bits.
     pub const DATA_PAD: u8 = 0x20;
-    /// The FCS was wrong.
+    /// Bit for a wrong FCS.
     pub const BAD_FCS: u8 = 0x40;
-    /// Short guard interval (from before the MCS field).
+    /// Bit for the short guard interval (older than the MCS field).
     pub const SHORT_GUARD_INTERVAL: u8 = 0x80;
 
-    /// DSSS short preamble.
+    /// Whether the frame has the DSSS short preamble.
     pub const fn short_preamble(self) -> bool {
         self.0 & Self::SHORT_PREAMBLE != 0
     }
 
-    /// The frame ends with its FCS.
+    /// Whether the frame ends with its FCS.
     pub const fn fcs_at_end(self) -> bool {
         self.0 & Self::FCS_AT_END != 0
     }
 
-    /// The FCS was wrong.
+    /// Whether the FCS was wrong.
     pub const fn bad_fcs(self) -> bool {
         self.0 & Self::BAD_FCS != 0
     }
 
-    /// How to read the frame behind the header.
+    /// Layout of the frame after the header.
     pub const fn layout(self) -> Layout {
         Layout { fcs: self.fcs_at_end(), padded: self.0 & Self::DATA_PAD != 0 }
     }
@@ -52,20 +51,19 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// CCK (and DSSS).
+    /// Bit for CCK (and DSSS).
     pub const CCK: u16 = 0x0020;
-    /// OFDM channel.
+    /// Bit for OFDM.
     pub const OFDM: u16 = 0x0040;
-    /// Channel in the 2.4 GHz band.
+    /// Bit for the 2.4 GHz band.
     pub const GHZ_2: u16 = 0x0080;
-    /// Channel in the 5 GHz band.
+    /// Bit for the 5 GHz band.
     pub const GHZ_5: u16 = 0x0100;
-    /// Both CCK and OFDM.
+    /// Bit for both CCK and OFDM.
     pub const DYNAMIC: u16 = 0x0400;
 
-    /// The channel of this number (IEEE 802.11-2020, 17.3.8.4 and
-    /// 19.3.15; at 6 GHz 27.3.23.2 of IEEE 802.11ax-2021) with
-    /// its band's flag, its modulation left open.
+    /// Returns the channel of this number (IEEE 802.11-2020, 17.3.8.4 and 19.3.15; at 6 GHz
+    /// 27.3.23.2 of IEEE 802.11ax-2021) with its band's flag, without a modulation.
     pub const fn from_number(band: Band, number: u8) -> Self {
         let number_mhz = 5 * number as u16;
         match band {
@@ -78,7 +76,7 @@ impl Channel {
         }
     }
 
-    /// This channel with further flags.
+    /// Returns this channel with further flags.
     #[must_use]
     pub const fn with_flags(self, flags: u16) -> Self {
         Self { flags: self.flags | flags, ..self }
@@ -88,9 +86,9 @@ impl Channel {
 /// The MCS field: an HT rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Mcs {
-    /// Which of the rest is known.
+    /// Known parts of the other fields.
     pub known: u8,
-    /// Bandwidth, guard interval and so on.
+    /// Bandwidth, guard interval and further flags.
     pub flags: u8,
     /// MCS index, 0 to 76.
     pub index: u8,
@@ -111,7 +109,7 @@ impl Mcs {
     const LDPC: u8 = 0x10;
     const STBC_SHIFT: u8 = 5;
 
-    /// HT-mixed with convolutional coding, no STBC and no extension streams.
+    /// Returns HT-mixed with convolutional coding, no STBC and no extension streams.
     pub const fn ht_mixed(index: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Self {
         let bandwidth = match width {
             ChannelWidth::Mhz20 => 0,
@@ -155,12 +153,12 @@ impl Mcs {
         }
     }
 
-    /// HT-greenfield instead of HT-mixed, if known.
+    /// Whether the format is HT-greenfield instead of HT-mixed, if known.
     pub const fn greenfield(self) -> Option<bool> {
         self.flag(Self::KNOWN_FORMAT, Self::GREENFIELD)
     }
 
-    /// LDPC instead of convolutional coding, if known.
+    /// Whether the coding is LDPC instead of convolutional, if known.
     pub const fn ldpc(self) -> Option<bool> {
         self.flag(Self::KNOWN_FEC, Self::LDPC)
     }
@@ -179,60 +177,59 @@ impl Mcs {
 /// The A-MPDU status field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct AmpduStatus {
-    /// The same for all frames of one A-MPDU, and different for the next.
+    /// Number that all frames of one A-MPDU share, and that differs in the next.
     pub reference: u32,
-    /// What is known of the subframe.
+    /// Known properties of the subframe.
     pub flags: u16,
     /// The delimiter's CRC, if [`DELIMITER_CRC_KNOWN`](Self::DELIMITER_CRC_KNOWN).
     pub delimiter_crc: u8,
 }
 
 impl AmpduStatus {
-    /// The driver reports subframes of length 0.
+    /// Flag: the driver reports subframes of length 0.
     pub const REPORTS_ZERO_LENGTH: u16 = 0x0001;
-    /// This is one of them, if [`REPORTS_ZERO_LENGTH`](Self::REPORTS_ZERO_LENGTH).
+    /// Flag: this is one of them, if [`REPORTS_ZERO_LENGTH`](Self::REPORTS_ZERO_LENGTH).
     pub const ZERO_LENGTH: u16 = 0x0002;
-    /// [`LAST`](Self::LAST) means something.
+    /// Flag: [`LAST`](Self::LAST) is valid.
     pub const LAST_KNOWN: u16 = 0x0004;
-    /// The last subframe.
+    /// Flag: this is the last subframe.
     pub const LAST: u16 = 0x0008;
-    /// The delimiter's CRC was wrong.
+    /// Flag: the delimiter's CRC was wrong.
     pub const DELIMITER_CRC_ERROR: u16 = 0x0010;
-    /// The delimiter's CRC is given.
+    /// Flag: the delimiter's CRC is given.
     pub const DELIMITER_CRC_KNOWN: u16 = 0x0020;
-    /// The delimiter's EOF bit, if [`END_OF_FRAME_KNOWN`](Self::END_OF_FRAME_KNOWN).
+    /// Flag: the delimiter's EOF bit, if [`END_OF_FRAME_KNOWN`](Self::END_OF_FRAME_KNOWN).
     pub const END_OF_FRAME: u16 = 0x0040;
-    /// [`END_OF_FRAME`](Self::END_OF_FRAME) means something.
+    /// Flag: [`END_OF_FRAME`](Self::END_OF_FRAME) is valid.
     pub const END_OF_FRAME_KNOWN: u16 = 0x0080;
 
-    /// A subframe of which is known whether it is the last.
+    /// Returns the status of a subframe that is known to be the last, or not.
     pub const fn new(reference: u32, last: bool) -> Self {
         let flags = if last { Self::LAST_KNOWN | Self::LAST } else { Self::LAST_KNOWN };
         Self { reference, flags, delimiter_crc: 0 }
     }
 
-    /// The last subframe of its A-MPDU, if known.
+    /// Whether this is the last subframe of its A-MPDU, if known.
     pub const fn is_last(self) -> Option<bool> {
         self.flag(Self::LAST_KNOWN, Self::LAST)
     }
 
-    /// The EOF bit of its delimiter, if known: set in an A-MPDU of this one MPDU, and in
-    /// padding.
+    /// EOF bit of the delimiter, if known: set in an A-MPDU with this single MPDU, and in padding.
     pub const fn end_of_frame(self) -> Option<bool> {
         self.flag(Self::END_OF_FRAME_KNOWN, Self::END_OF_FRAME)
     }
 
-    /// A subframe of length 0, if the driver reports them.
+    /// Whether this is a subframe of length 0, if the driver reports them.
     pub const fn is_zero_length(self) -> Option<bool> {
         self.flag(Self::REPORTS_ZERO_LENGTH, Self::ZERO_LENGTH)
     }
 
-    /// The CRC of its delimiter was wrong.
+    /// Whether the CRC of the delimiter was wrong.
     pub const fn delimiter_crc_error(self) -> bool {
         self.flags & Self::DELIMITER_CRC_ERROR != 0
     }
 
-    /// The CRC of its delimiter, if known.
+    /// CRC of the delimiter, if known.
     pub const fn delimiter_crc(self) -> Option<u8> {
         if self.flags & Self::DELIMITER_CRC_KNOWN != 0 { Some(self.delimiter_crc) } else { None }
     }
@@ -242,7 +239,7 @@ impl AmpduStatus {
     }
 }
 
-/// The XChannel field: as Channel, with more flags (unofficial; FreeBSD and macOS write it).
+/// The XChannel field: like Channel, with more flags (unofficial; FreeBSD and macOS write it).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct XChannel {
     /// Band and modulation: the flags of [`Channel`] in the low half, HT in the high one.
@@ -251,19 +248,19 @@ pub struct XChannel {
     pub frequency_mhz: u16,
     /// Number of the channel.
     pub number: u8,
-    /// Most power that is allowed, in an unknown unit.
+    /// Highest permitted power, in an unknown unit.
     pub max_power: u8,
 }
 
 impl XChannel {
-    /// HT of 20 MHz.
+    /// Flag for HT of 20 MHz.
     pub const HT_20: u32 = 0x0001_0000;
-    /// HT of 40 MHz, the secondary channel above.
+    /// Flag for HT of 40 MHz, the secondary channel above.
     pub const HT_40_ABOVE: u32 = 0x0002_0000;
-    /// HT of 40 MHz, the secondary channel below.
+    /// Flag for HT of 40 MHz, the secondary channel below.
     pub const HT_40_BELOW: u32 = 0x0004_0000;
 
-    /// The channel's width in MHz, if one of the flags of HT says it.
+    /// Width of the channel in MHz, if one of the flags of HT is set.
     pub const fn width_mhz(self) -> Option<u16> {
         if self.flags & (Self::HT_40_ABOVE | Self::HT_40_BELOW) != 0 {
             Some(40)
@@ -275,19 +272,19 @@ impl XChannel {
     }
 }
 
-/// The 0-length-PSDU field: there is no frame behind the header, and why.
+/// The 0-length-PSDU field: the reason why no frame follows the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroLengthPsdu {
     /// A sounding PPDU, which has no data.
     Sounding,
     /// The data was not captured.
     NotCaptured,
-    /// Any other code; 255 is a vendor's.
+    /// Any other code; 255 is vendor-specific.
     Other(u8),
 }
 
 impl ZeroLengthPsdu {
-    /// Of the field's octet.
+    /// Returns the value of the field's octet.
     pub const fn from_code(code: u8) -> Self {
         match code {
             0 => Self::Sounding,
@@ -296,7 +293,7 @@ impl ZeroLengthPsdu {
         }
     }
 
-    /// The field's octet.
+    /// Octet of the field.
     pub const fn code(self) -> u8 {
         match self {
             Self::Sounding => 0,
@@ -309,7 +306,7 @@ impl ZeroLengthPsdu {
 /// The L-SIG field: the legacy SIGNAL field of an OFDM preamble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct LSig {
-    /// Which of the rest is known.
+    /// Known parts of `data`.
     pub known: u16,
     /// Rate in bits 0 to 3, length in bits 4 to 15.
     pub data: u16,
@@ -319,13 +316,12 @@ impl LSig {
     const KNOWN_RATE: u16 = 0x0001;
     const KNOWN_LENGTH: u16 = 0x0002;
 
-    /// The RATE bits (table 17-6), if known; a PPDU that is not legacy always says 6 Mb/s.
+    /// The RATE bits (table 17-6), if known; those of a later PPDU always stand for 6 Mb/s.
     pub const fn rate(self) -> Option<u8> {
         if self.known & Self::KNOWN_RATE != 0 { Some((self.data & 15) as u8) } else { None }
     }
 
-    /// The LENGTH in octets, if known; of a PPDU that is not legacy it says how long the
-    /// air is busy.
+    /// The LENGTH in octets, if known; in a later PPDU it gives the time for which the air is busy.
     pub const fn length(self) -> Option<u16> {
         if self.known & Self::KNOWN_LENGTH != 0 { Some(self.data >> 4) } else { None }
     }
@@ -336,7 +332,7 @@ impl LSig {
 pub struct Timestamp {
     /// Reading of the clock, in its unit.
     pub timestamp: u64,
-    /// Its accuracy in the unit, if the flags say so.
+    /// Accuracy in the unit, if the flags mark it as known.
     pub accuracy: u16,
     /// Unit in bits 0 to 3 (0: ms, 1: us, 3: ns), sampling position in bits 4 to 7.
     pub unit_position: u8,

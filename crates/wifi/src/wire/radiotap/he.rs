@@ -1,6 +1,6 @@
-//! The HE fields of radiotap (radiotap.org/fields/HE, HE-MU, HE-MU-other-user): how an HE
-//! PPDU (IEEE 802.11ax) was sent. Raw words, and what they mean where they are known. The
-//! RU allocation octets of HE-SIG-B are not interpreted.
+//! The HE fields of radiotap (radiotap.org/fields/HE, HE-MU, HE-MU-other-user): the transmission
+//! parameters of an HE PPDU (IEEE 802.11ax). The words are raw; accessors return their meaning if
+//! it is known. The RU allocation octets of HE-SIG-B are not interpreted.
 
 use super::Allocation;
 use crate::phy::{ChannelWidth, HeGuardInterval, Rate, RuSize};
@@ -9,7 +9,7 @@ use lasthop_units::Duration;
 /// The HE field: data1 to data6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct He {
-    /// `data[n]` is the word that radiotap.org calls data(n + 1).
+    /// Words of the field: `data[n]` is data(n + 1) on radiotap.org.
     pub data: [u16; 6],
 }
 
@@ -20,14 +20,15 @@ pub enum HeFormat {
     SingleUser,
     /// HE ER SU: one user, extended range.
     ExtendedRange,
-    /// HE MU: one or several users, each with an RU or streams of its own.
+    /// HE MU: one or several users, each with an RU or streams.
     MultiUser,
-    /// HE TB: a station's part of what a Trigger frame asked for.
+    /// HE TB: one station's answer to a Trigger frame.
     TriggerBased,
 }
 
 impl He {
-    /// A PPDU for one user, of which what the rate says is known; `None` of a rate that is not HE.
+    /// Returns the field of a PPDU for one user, with the parameters of the rate; `None` for a rate
+    /// other than HE.
     pub(super) fn single_user(rate: Rate) -> Option<Self> {
         let (format, mcs, streams, guard_interval, dcm, allocation) = match rate {
             Rate::He { mcs, streams, width, guard_interval, dcm } => {
@@ -63,7 +64,7 @@ impl He {
         Some(Self { data })
     }
 
-    /// The same in another format, on an RU of this size.
+    /// Returns the field with another format, on an RU of this size.
     pub(super) fn on_unit(mut self, format: HeFormat, size: RuSize) -> Self {
         let format = match format {
             HeFormat::SingleUser => 0,
@@ -105,7 +106,7 @@ impl He {
         self.flag(0x0008, 0x0040)
     }
 
-    /// From a station to the access point, if known.
+    /// Whether the PPDU is from a station to the access point, if known.
     pub const fn uplink(&self) -> Option<bool> {
         self.flag(0x0010, 0x0080)
     }
@@ -115,22 +116,22 @@ impl He {
         if self.data[0] & 0x0020 != 0 { Some((self.data[2] >> 8 & 15) as u8) } else { None }
     }
 
-    /// Dual carrier modulation of the data, if known.
+    /// Whether the data has dual carrier modulation, if known.
     pub const fn dcm(&self) -> Option<bool> {
         self.flag(0x0040, 0x1000)
     }
 
-    /// LDPC instead of convolutional coding, if known.
+    /// Whether the coding is LDPC instead of convolutional, if known.
     pub const fn ldpc(&self) -> Option<bool> {
         self.flag(0x0080, 0x2000)
     }
 
-    /// LDPC needed one more symbol segment, if known.
+    /// Whether LDPC needed one more symbol segment, if known.
     pub const fn ldpc_extra_symbol(&self) -> Option<bool> {
         self.flag(0x0100, 0x4000)
     }
 
-    /// Space-time block coding, if known.
+    /// Whether space-time block coding is used, if known.
     pub const fn stbc(&self) -> Option<bool> {
         self.flag(0x0200, 0x8000)
     }
@@ -148,7 +149,7 @@ impl He {
         if self.data[0] & known != 0 { Some((self.data[3] >> shift & 15) as u8) } else { None }
     }
 
-    /// STA-ID of the user whose data this is, of an HE MU PPDU, if known.
+    /// STA-ID of the user with this data in an HE MU PPDU, if known.
     pub const fn station_id(&self) -> Option<u16> {
         match self.format() {
             HeFormat::MultiUser if self.data[0] & 0x0800 != 0 => Some(self.data[3] >> 4 & 0x7ff),
@@ -156,7 +157,7 @@ impl He {
         }
     }
 
-    /// The channel or resource unit that the data takes, if known.
+    /// Channel or resource unit of the data, if known.
     pub const fn allocation(&self) -> Option<Allocation> {
         if self.data[0] & 0x4000 == 0 {
             return None;
@@ -177,12 +178,13 @@ impl He {
         })
     }
 
-    /// Which resource unit of its size, from the lowest in the 80 MHz on, if known.
+    /// Index of the resource unit among those of its size, from the lowest in the 80 MHz on, if
+    /// known.
     pub const fn allocation_offset(&self) -> Option<u8> {
         if self.data[1] & 0x4000 != 0 { Some((self.data[1] >> 8 & 0x3f) as u8) } else { None }
     }
 
-    /// In the secondary 80 MHz, if known.
+    /// Whether the resource unit is in the secondary 80 MHz, if known.
     pub const fn in_secondary_80_mhz(&self) -> Option<bool> {
         if self.data[1] & 0x0001 != 0 { Some(self.data[1] & 0x8000 != 0) } else { None }
     }
@@ -192,7 +194,7 @@ impl He {
         if self.data[1] & 0x0002 != 0 { guard_interval(self.data[4] >> 4) } else { None }
     }
 
-    /// How long an LTF symbol is, 1, 2 or 4 times 3.2 us, if known.
+    /// Length of an LTF symbol, 1, 2 or 4 times 3.2 us, if known.
     pub const fn ltf_size(&self) -> Option<u8> {
         ltf_size(self.data[4] >> 6)
     }
@@ -202,12 +204,12 @@ impl He {
         if self.data[1] & 0x0004 != 0 { ltf_symbols(self.data[4] >> 8) } else { None }
     }
 
-    /// Beamformed, if known.
+    /// Whether the PPDU is beamformed, if known.
     pub const fn beamformed(&self) -> Option<bool> {
         if self.data[1] & 0x0010 != 0 { Some(self.data[4] & 0x4000 != 0) } else { None }
     }
 
-    /// Space-time streams of this user (NSTS), if known.
+    /// Number of space-time streams of this user (NSTS), if known.
     pub const fn space_time_streams(&self) -> Option<u8> {
         match self.data[5] & 15 {
             0 => None,
@@ -215,8 +217,8 @@ impl He {
         }
     }
 
-    /// Spatial streams of this user, if known: with STBC there is one
-    /// (IEEE 802.11ax-2021, 27.3.12), whatever the streams in time.
+    /// Number of spatial streams of this user, if known; one with STBC (IEEE 802.11ax-2021,
+    /// 27.3.12), for any number of space-time streams.
     pub const fn spatial_streams(&self) -> Option<u8> {
         match (self.stbc(), self.space_time_streams()) {
             (Some(true), Some(_)) => Some(1),
@@ -229,7 +231,7 @@ impl He {
         if self.data[1] & 0x0040 != 0 { Some((self.data[5] >> 8 & 0x7f) as u8) } else { None }
     }
 
-    /// How long the TXOP lasts from here on in microseconds, if known and specified.
+    /// Remaining duration of the TXOP in microseconds, if known and specified.
     pub const fn txop_us(&self) -> Option<u16> {
         match self.txop() {
             Some(txop) => txop_us(txop),
@@ -242,16 +244,16 @@ impl He {
     }
 }
 
-/// The HE-MU field: what is common to the users of an HE MU PPDU.
+/// The HE-MU field: properties that the users of an HE MU PPDU share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HeMu {
-    /// HE-SIG-B's MCS and DCM; what is known.
+    /// MCS and DCM of HE-SIG-B, and flags of known parts.
     pub flags1: u16,
     /// Bandwidth, compression, users, puncturing.
     pub flags2: u16,
     /// RU Allocation subfields of HE-SIG-B content channel 1 (table 27-26).
     pub channel1: [u8; 4],
-    /// Those of content channel 2.
+    /// RU Allocation subfields of HE-SIG-B content channel 2.
     pub channel2: [u8; 4],
 }
 
@@ -261,12 +263,12 @@ impl HeMu {
         if self.flags1 & 0x0010 != 0 { Some((self.flags1 & 15) as u8) } else { None }
     }
 
-    /// Dual carrier modulation of HE-SIG-B, if known.
+    /// Whether HE-SIG-B has dual carrier modulation, if known.
     pub const fn sig_b_dcm(&self) -> Option<bool> {
         if self.flags1 & 0x0040 != 0 { Some(self.flags1 & 0x0020 != 0) } else { None }
     }
 
-    /// HE-SIG-B has no RU allocations, because all users share the whole bandwidth
+    /// Whether HE-SIG-B has no RU allocations, because all users share the whole bandwidth
     /// (MU-MIMO), if known.
     pub const fn sig_b_compressed(&self) -> Option<bool> {
         if self.flags1 & 0x4000 != 0 { Some(self.flags2 & 0x0008 != 0) } else { None }
@@ -287,13 +289,13 @@ impl HeMu {
         if self.flags2 & 0x0400 != 0 { Some((self.flags2 >> 8 & 3) as u8) } else { None }
     }
 
-    /// RU Allocation subfields of content channel 1, if known; how many count follows
-    /// from the bandwidth.
+    /// RU Allocation subfields of content channel 1, if known; the bandwidth determines how many
+    /// are valid.
     pub const fn channel1(&self) -> Option<[u8; 4]> {
         if self.flags1 & 0x0100 != 0 { Some(self.channel1) } else { None }
     }
 
-    /// Those of content channel 2, if known.
+    /// RU Allocation subfields of content channel 2, if known.
     pub const fn channel2(&self) -> Option<[u8; 4]> {
         if self.flags1 & 0x0200 != 0 { Some(self.channel2) } else { None }
     }
@@ -302,18 +304,18 @@ impl HeMu {
 /// The HE-MU-other-user field: the HE-SIG-B user field of another station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HeMuOtherUser {
-    /// B0 to B14 of the user field.
+    /// Bits B0 to B14 of the user field.
     pub user1: u16,
-    /// B15 to B20 of it.
+    /// Bits B15 to B20 of the user field.
     pub user2: u16,
-    /// Place of the user field, from 0.
+    /// Position of the user field, from 0.
     pub position: u8,
-    /// Which of the rest is known.
+    /// Known parts of the other fields.
     pub known: u8,
 }
 
 impl HeMuOtherUser {
-    /// Place of the user field, from 0, if known.
+    /// Position of the user field, from 0, if known.
     pub const fn position(&self) -> Option<u8> {
         if self.known & 0x01 != 0 { Some(self.position) } else { None }
     }
@@ -323,12 +325,12 @@ impl HeMuOtherUser {
         if self.known & 0x02 != 0 { Some(self.user1 & 0x7ff) } else { None }
     }
 
-    /// Space-time streams, 1 to 8, if known; not with MU-MIMO.
+    /// Number of space-time streams, 1 to 8, if known; not with MU-MIMO.
     pub const fn space_time_streams(&self) -> Option<u8> {
         if self.known & 0x04 != 0 { Some((self.user1 >> 11 & 7) as u8 + 1) } else { None }
     }
 
-    /// Beamformed, if known; not with MU-MIMO.
+    /// Whether the PPDU is beamformed, if known; not with MU-MIMO.
     pub const fn beamformed(&self) -> Option<bool> {
         if self.known & 0x08 != 0 { Some(self.user1 & 0x4000 != 0) } else { None }
     }
@@ -343,18 +345,18 @@ impl HeMuOtherUser {
         if self.known & 0x20 != 0 { Some((self.user2 & 15) as u8) } else { None }
     }
 
-    /// Dual carrier modulation, if known.
+    /// Whether dual carrier modulation is used, if known.
     pub const fn dcm(&self) -> Option<bool> {
         if self.known & 0x40 != 0 { Some(self.user2 & 0x10 != 0) } else { None }
     }
 
-    /// LDPC instead of convolutional coding, if known.
+    /// Whether the coding is LDPC instead of convolutional, if known.
     pub const fn ldpc(&self) -> Option<bool> {
         if self.known & 0x80 != 0 { Some(self.user2 & 0x20 != 0) } else { None }
     }
 }
 
-/// Of the two low bits; 3 is reserved.
+/// Guard interval in the two low bits; 3 is reserved.
 pub(super) const fn guard_interval(bits: u16) -> Option<Duration> {
     match bits & 3 {
         0 => Some(Duration::from_nanos(800)),
@@ -364,7 +366,7 @@ pub(super) const fn guard_interval(bits: u16) -> Option<Duration> {
     }
 }
 
-/// Of the two low bits; 0 is unknown.
+/// LTF size in the two low bits; 0 is unknown.
 pub(super) const fn ltf_size(bits: u16) -> Option<u8> {
     match bits & 3 {
         1 => Some(1),
@@ -374,7 +376,7 @@ pub(super) const fn ltf_size(bits: u16) -> Option<u8> {
     }
 }
 
-/// Of the three low bits; 5 to 7 are reserved.
+/// Number of LTF symbols in the three low bits; 5 to 7 are reserved.
 pub(super) const fn ltf_symbols(bits: u16) -> Option<u8> {
     match bits & 7 {
         0 => Some(1),
@@ -383,8 +385,8 @@ pub(super) const fn ltf_symbols(bits: u16) -> Option<u8> {
     }
 }
 
-/// The TXOP subfield (IEEE 802.11ax-2021, table 27-18): bit 0 says whether the rest counts
-/// 8 us, or 128 us from 512 us on; 127 is unspecified.
+/// Duration in the TXOP subfield (IEEE 802.11ax-2021, table 27-18): bit 0 selects units of 8 us, or
+/// of 128 us from 512 us on; 127 is unspecified.
 pub(super) const fn txop_us(txop: u8) -> Option<u16> {
     let count = (txop >> 1) as u16;
     match txop {

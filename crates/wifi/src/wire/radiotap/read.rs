@@ -1,5 +1,5 @@
-//! Reading radiotap: the walk over presence words and aligned fields, and
-//! TLVs, and values from known fields.
+//! Reading of radiotap: iteration over presence words, aligned fields and TLVs, and values of known
+//! fields.
 
 use super::{
     AmpduStatus, Channel, Eht, EhtUser, EhtUsers, Flags, He, HeMu, HeMuOtherUser, LSig, Mcs, Repr,
@@ -8,20 +8,20 @@ use super::{
 use crate::wire::Error;
 use crate::wire::reader::Reader;
 
-/// A radiotap header and the frame behind it as bytes.
+/// A radiotap header and the frame after it as bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     header: &'a [u8],
     frame: &'a [u8],
-    /// Where the presence words end and the fields begin.
+    /// Offset of the first field, after the presence words.
     fields_start: usize,
 }
 
 impl<'a> View<'a> {
-    /// Looks at a captured frame with its radiotap header.
+    /// Returns a view of a captured frame with its radiotap header.
     ///
     /// # Errors
-    /// A version other than 0, a length beyond the buffer, or presence words
+    /// Returns an error for a version other than 0, a length beyond the buffer, or presence words
     /// beyond that length.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut reader = Reader::new(LAYER, bytes);
@@ -46,12 +46,12 @@ impl<'a> View<'a> {
         self.header.len()
     }
 
-    /// What follows the header.
+    /// Bytes after the header.
     pub const fn frame(&self) -> &'a [u8] {
         self.frame
     }
 
-    /// The fields in order.
+    /// Iterates over the fields in order.
     pub fn fields(&self) -> Fields<'a> {
         Fields {
             words: Reader::at(LAYER, self.header, PRESENCE_START),
@@ -73,45 +73,45 @@ pub struct Field<'a> {
     /// Field number, see [`bit`] and [`tlv`]; [`bit::VENDOR_NAMESPACE`] for a whole vendor
     /// namespace: OUI, sub-namespace, length and data.
     pub number: u16,
-    /// Where it begins in the header; a TLV behind its type and length.
+    /// Offset of the field in the header; for a TLV that of its data.
     pub offset: usize,
-    /// The bytes of the field; a TLV may have fewer than its field and then ends in zeros.
+    /// Bytes of the field; a TLV may have fewer than its field, which then ends in zeros.
     pub bytes: &'a [u8],
 }
 
-/// The fields of a header. Ends at the first error and at the first field of
-/// unknown size.
+/// Iterator over the fields of a header. The iterator ends at the first error and at the first
+/// field of unknown size.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     words: Reader<'a>,
     reader: Reader<'a>,
     header: &'a [u8],
-    /// `None` when the walk is over.
+    /// State of the iteration; `None` at its end.
     state: Option<State>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct State {
     word: u32,
-    /// The next bit of `word` to look at; 32 when the word is used up.
+    /// Next bit of `word`; 32 after the last.
     next_bit: u8,
     namespace: Namespace,
-    /// The walk has come to the TLVs, and stays there.
+    /// Whether the iteration has reached the TLVs, which end the header.
     in_tlvs: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Namespace {
-    /// Bits are field numbers.
+    /// Bits that are field numbers.
     Radiotap,
-    /// Bits are field numbers beyond 31, of which none is defined.
+    /// Bits that are field numbers beyond 31, of which none is defined.
     Beyond,
-    /// Bits mean nothing to us; their data was skipped as a whole.
+    /// Bits without a known meaning, whose data was skipped as a whole.
     Vendor,
 }
 
 impl<'a> Fields<'a> {
-    /// The next field from `state` on; `None` at the end.
+    /// Returns the next field from `state` on; `None` at the end.
     fn advance(&mut self, state: &mut State) -> Result<Option<Field<'a>>, Error> {
         loop {
             if state.in_tlvs {
@@ -159,7 +159,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next TLV; `None` at the header's end.
+    /// Returns the next TLV; `None` at the header's end.
     fn tlv(&mut self) -> Result<Option<Field<'a>>, Error> {
         // The last one's padding may be missing.
         let padding = self.reader.offset().next_multiple_of(4) - self.reader.offset();
@@ -186,7 +186,7 @@ impl<'a> Fields<'a> {
         Field { number, offset, bytes }
     }
 
-    /// Alignment counts from the start of the header.
+    /// Skips to an alignment, counted from the start of the header.
     fn align(&mut self, to: usize) -> Result<(), Error> {
         let padding = self.reader.offset().next_multiple_of(to) - self.reader.offset();
         self.reader.take("padding", padding).map(drop)
@@ -208,7 +208,7 @@ impl Repr {
     /// Reads the known fields.
     ///
     /// # Errors
-    /// A field beyond the header's end.
+    /// Returns an error for a field beyond the header's end.
     pub fn parse(view: &View<'_>) -> Result<Self, Error> {
         let mut repr = Self::default();
         for field in view.fields() {
@@ -335,7 +335,7 @@ impl Repr {
     }
 }
 
-/// The EHT field, of which bytes at the end may be left out, and are then zero.
+/// Returns the EHT field; missing bytes at the end are zero.
 fn eht(bytes: &[u8]) -> Eht {
     let mut words = bytes.chunks(4).map(|word| {
         let mut whole = [0; 4];
@@ -355,7 +355,7 @@ const LAYER: &str = "radiotap";
 const U_SIG: u8 = tlv::U_SIG as u8;
 /// The longest field of fixed length in bytes.
 const FIXED_LEN_MAX: usize = 12;
-/// Version, pad, length, one presence word.
+/// Length of version, pad, length, and one presence word.
 const MIN_LEN: usize = 8;
 const PRESENCE_START: usize = 4;
 
@@ -363,7 +363,7 @@ fn keep_first<T>(slot: &mut Option<T>, value: T) {
     slot.get_or_insert(value);
 }
 
-/// Whose bits the next presence word holds.
+/// Namespace of the next presence word.
 const fn namespace_after(state: State) -> Namespace {
     if state.word & 1 << bit::VENDOR_NAMESPACE != 0 {
         Namespace::Vendor

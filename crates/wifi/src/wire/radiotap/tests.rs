@@ -1,8 +1,8 @@
 //! Rates of the standards' tables (HT and VHT: IEEE 802.11-2020, 19.5 and 21.5; HE: IEEE
-//! 802.11ax-2021, 27.5; EHT: IEEE 802.11be-2024, 36.5), in Mb/s to one digit. Those of whole
-//! channels are in Qualcomm's driver, too (qcacld-3.0, wma_utils.c and wma_eht.c); those of HE
-//! resource units tshark has (`tests/tshark`). Then accessors, whose bits are written down
-//! by hand from radiotap.org; one by one in [`bits`].
+//! 802.11ax-2021, 27.5; EHT: IEEE 802.11be-2024, 36.5), in Mb/s to one digit. Rates of whole
+//! channels also agree with Qualcomm's driver (qcacld-3.0, wma_utils.c and wma_eht.c), those of HE
+//! resource units with tshark (`tests/tshark`). The accessors follow, with bits written by hand
+//! from radiotap.org; [`bits`] has them one by one.
 
 mod bits;
 
@@ -15,8 +15,7 @@ fn ht(index: u8, width: ChannelWidth, guard_interval: GuardInterval) -> Repr {
     Repr { mcs: Some(Mcs::ht_mixed(index, width, guard_interval)), ..Repr::default() }
 }
 
-/// What is written of a rate says the same rate when it is read: bit rate, format, streams and
-/// guard interval.
+/// A rate survives writing and reading: bit rate, format, streams and guard interval.
 #[test]
 fn later_rates_survive() {
     let channel = Channel::from_number(crate::phy::Band::Ghz5, 36);
@@ -62,7 +61,7 @@ fn later_rates_survive() {
     assert_eq!(field.dcm(), Some(true));
 }
 
-/// `bandwidth` is radiotap's code.
+/// Returns a VHT header; `bandwidth` is radiotap's code.
 fn vht(mcs: u8, streams: u8, bandwidth: u8, short: bool) -> Repr {
     let vht = Vht {
         known: 0x0044,
@@ -74,7 +73,7 @@ fn vht(mcs: u8, streams: u8, bandwidth: u8, short: bool) -> Repr {
     Repr { vht: Some(vht), ..Repr::default() }
 }
 
-/// `allocation` and `guard_interval` are radiotap's codes.
+/// Returns an HE header; `allocation` and `guard_interval` are radiotap's codes.
 fn he(mcs: u16, streams: u16, allocation: u16, guard_interval: u16, dcm: bool) -> Repr {
     let mut he = He::default();
     he.data[0] = 0x4060;
@@ -85,7 +84,8 @@ fn he(mcs: u16, streams: u16, allocation: u16, guard_interval: u16, dcm: bool) -
     Repr { he: Some(he), ..Repr::default() }
 }
 
-/// For one user in a whole channel, by U-SIG; codes of radiotap.
+/// Returns an EHT header for one user in a whole channel, with U-SIG; arguments are radiotap's
+/// codes.
 fn eht(mcs: u32, streams: u32, bandwidth: u32, guard_interval: u32) -> Repr {
     let mut repr = eht_ru(mcs, streams, 0, guard_interval);
     // The resource unit is not known; PHY version, bandwidth, downlink and type are.
@@ -166,7 +166,7 @@ fn rates_of_the_standards_tables() {
     }
 }
 
-/// A header that leaves out what the rate follows from.
+/// A header that lacks a parameter of the rate.
 #[test]
 fn no_rate_from_half_of_it() {
     let half = |change: fn(&mut Repr), mut repr: Repr| {
@@ -193,7 +193,7 @@ fn no_rate_from_half_of_it() {
     assert_eq!(ht(32, ChannelWidth::Mhz20, GuardInterval::Long).bitrate(), None);
 }
 
-/// EHT-MCS 15 is half of EHT-MCS 0; EHT-MCS 14 the same in half of the channel.
+/// EHT-MCS 15 is half of EHT-MCS 0; EHT-MCS 14 is the same in half of the channel.
 #[test]
 fn eht_rates_with_dual_carriers() {
     let bits_a_symbol = |repr: Repr| repr.bitrate().map(|rate| rate.as_bps() * 16 / 1_000_000);
@@ -206,7 +206,7 @@ fn eht_rates_with_dual_carriers() {
     assert_eq!(eht(14, 1, 1, 2).bitrate(), None);
 }
 
-/// mt76 does not say the PPDU's type; for several users it says which station.
+/// mt76 omits the PPDU's type; for several users it gives the station.
 #[test]
 fn eht_without_a_type() {
     let mut repr = eht(13, 1, 2, 0);
@@ -346,7 +346,7 @@ fn what_the_bits_of_vht_and_ampdu_mean() {
     assert_eq!((xchannel.width_mhz(), XChannel::default().width_mhz()), (Some(40), None));
 }
 
-/// Fields that the header's end cuts.
+/// Fields that the header's end truncates.
 #[test]
 fn truncated_fields_are_errors() {
     let message = |bytes: &[u8]| Repr::parse(&View::new(bytes).unwrap()).unwrap_err().to_string();

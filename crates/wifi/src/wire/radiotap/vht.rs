@@ -1,22 +1,22 @@
-//! The VHT field of radiotap (radiotap.org/fields/VHT): how a VHT PPDU was sent, for up
-//! to four users. Raw subfields, and what they mean where they are known.
+//! The VHT field of radiotap (radiotap.org/fields/VHT): the transmission parameters of a VHT PPDU,
+//! for up to four users. The subfields are raw; accessors return their meaning if it is known.
 
 use crate::phy::{ChannelWidth, GuardInterval};
 
 /// The VHT field, as raw subfields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Vht {
-    /// Which of the rest is known.
+    /// Known parts of the other fields.
     pub known: u16,
-    /// STBC, guard interval, beamforming and so on; bit 2: short guard interval.
+    /// STBC, guard interval, beamforming and further flags; bit 2 is the short guard interval.
     pub flags: u8,
     /// Bandwidth code: 0 is 20 MHz, 1 is 40, 4 is 80, 11 is 160.
     pub bandwidth: u8,
-    /// For each user: MCS in bits 4 to 7, spatial streams in bits 0 to 3 (0: no user).
+    /// MCS in bits 4 to 7 and spatial streams in bits 0 to 3 (0: no user), for each user.
     pub mcs_streams: [u8; 4],
-    /// Bit n: LDPC for user n.
+    /// Users with LDPC: bit n is user n.
     pub coding: u8,
-    /// Group ID: whether the PPDU is for one station or several.
+    /// Group ID, which shows whether the PPDU is for one station or several.
     pub group_id: u8,
     /// Partial AID of the receiver.
     pub partial_aid: u16,
@@ -25,11 +25,11 @@ pub struct Vht {
 /// One user of a VHT PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VhtUser {
-    /// MCS index, 0 to 9; `None` where only the streams are known.
+    /// MCS index, 0 to 9; `None` if only the streams are known.
     pub mcs: Option<u8>,
     /// Spatial streams, 1 to 8.
     pub spatial_streams: u8,
-    /// LDPC instead of convolutional coding.
+    /// Whether the coding is LDPC instead of convolutional.
     pub ldpc: bool,
 }
 
@@ -45,12 +45,12 @@ impl Vht {
     const SHORT_GUARD_INTERVAL: u8 = 0x04;
     const LDPC_EXTRA_SYMBOL: u8 = 0x10;
     const BEAMFORMED: u8 = 0x20;
-    /// A group ID of several users: which stations a group has is not modelled.
+    /// Group ID of several users; the model has no assignment of stations to groups.
     const SOME_GROUP: u8 = 1;
-    /// The MCS of a user of whom only the streams are known.
+    /// MCS of a user if only the streams are known.
     const MCS_UNKNOWN: u8 = 15;
 
-    /// A PPDU for one user, of which what the rate says is known.
+    /// Returns the field of a PPDU for one user, with the parameters of the rate.
     pub(super) const fn single_user(
         mcs: u8,
         streams: u8,
@@ -76,7 +76,7 @@ impl Vht {
         }
     }
 
-    /// The same of a PPDU for several, of whom only the one in `place`, 0 to 3, is known.
+    /// Returns the field of a PPDU for several users; only the one at `place`, 0 to 3, is known.
     pub(super) const fn of_several(mut self, place: usize) -> Self {
         let user = self.mcs_streams[0];
         self.mcs_streams = [0; 4];
@@ -86,7 +86,7 @@ impl Vht {
         self
     }
 
-    /// The user in this place, 0 to 3; `None` if there is none.
+    /// The user at this position, 0 to 3; `None` if there is none.
     pub fn user(&self, place: usize) -> Option<VhtUser> {
         let octet = *self.mcs_streams.get(place)?;
         let (mcs, spatial_streams) = (octet >> 4, octet & 15);
@@ -97,7 +97,7 @@ impl Vht {
         })
     }
 
-    /// The users, one or several; others' places are empty.
+    /// The users, one or several; the other positions are empty.
     pub fn users(&self) -> impl Iterator<Item = VhtUser> + '_ {
         (0..self.mcs_streams.len()).filter_map(|place| self.user(place))
     }
@@ -126,27 +126,27 @@ impl Vht {
         }
     }
 
-    /// Space-time block coding of all streams, if known.
+    /// Whether all streams have space-time block coding, if known.
     pub const fn stbc(&self) -> Option<bool> {
         self.flag(Self::KNOWN_STBC, Self::STBC)
     }
 
-    /// LDPC needed one more symbol, if known.
+    /// Whether LDPC needed one more symbol, if known.
     pub const fn ldpc_extra_symbol(&self) -> Option<bool> {
         self.flag(Self::KNOWN_LDPC_EXTRA_SYMBOL, Self::LDPC_EXTRA_SYMBOL)
     }
 
-    /// Beamformed, if known; of a PPDU for one user.
+    /// Whether the PPDU is beamformed, if known; for PPDUs of one user.
     pub const fn beamformed(&self) -> Option<bool> {
         self.flag(Self::KNOWN_BEAMFORMED, Self::BEAMFORMED)
     }
 
-    /// Group ID, if known: 0 and 63 are of one user, the others of several.
+    /// Group ID, if known: 0 and 63 stand for one user, the others for several.
     pub const fn group_id(&self) -> Option<u8> {
         if self.known & Self::KNOWN_GROUP_ID != 0 { Some(self.group_id) } else { None }
     }
 
-    /// Partial AID, if known; of a PPDU for one user.
+    /// Partial AID, if known; for PPDUs of one user.
     pub const fn partial_aid(&self) -> Option<u16> {
         if self.known & Self::KNOWN_PARTIAL_AID != 0 { Some(self.partial_aid) } else { None }
     }

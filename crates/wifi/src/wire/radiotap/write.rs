@@ -1,5 +1,5 @@
-//! Writing radiotap: one presence word, the fields of a [`Repr`] in the order
-//! of their bits, each aligned from the start of the header, then TLVs.
+//! Writing of radiotap: one presence word, the fields of a [`Repr`] in the order of their bits,
+//! each aligned from the start of the header, then TLVs.
 
 use super::{Channel, Eht, Flags, He, HeFormat, Mcs, Repr, Vht, bit, tlv};
 use crate::phy::{Preamble, Rate, Ru};
@@ -7,11 +7,10 @@ use alloc::vec::Vec;
 use lasthop_units::{Dbm, Instant};
 
 impl Repr {
-    /// The header of a frame with FCS as a monitor sees it: arrived `at`, sent
-    /// at `rate` on `channel`, `signal` strong (rounded to whole dBm).
+    /// Returns the header of a frame with FCS at a monitor: it arrived `at`, sent at `rate` on
+    /// `channel`, with power `signal` (rounded to whole dBm).
     ///
-    /// [`ampdu_status`](Self::ampdu_status) is left to the caller, and so is
-    /// [`Flags::BAD_FCS`].
+    /// The caller sets [`ampdu_status`](Self::ampdu_status) and [`Flags::BAD_FCS`].
     pub fn received(at: Instant, rate: Rate, channel: Channel, signal: Dbm) -> Self {
         let mut flags = Flags::FCS_AT_END;
         // At most 108: the fastest rate without MCS is 54 Mb/s.
@@ -51,15 +50,15 @@ impl Repr {
         }
     }
 
-    /// The same of a VHT MU PPDU, whose user in `place`, 0 to 3, the MPDU is for. Nothing changes
-    /// without a VHT field.
+    /// Returns the header of a frame in a VHT MU PPDU, for the user at `place`, 0 to 3. A header
+    /// without a VHT field stays as it is.
     pub fn of_several(mut self, place: usize) -> Self {
         self.vht = self.vht.map(|vht| vht.of_several(place));
         self
     }
 
-    /// The same of a PPDU to several stations, or of one that answers a Trigger frame, in which
-    /// the MPDU was on `ru`. Nothing changes without HE fields.
+    /// Returns the header of a frame on `ru`, in a PPDU to several stations or one that answers a
+    /// Trigger frame. A header without HE fields stays as it is.
     pub fn on_unit(mut self, format: HeFormat, ru: Ru) -> Self {
         self.he = self.he.map(|he| he.on_unit(format, ru.size()));
         self
@@ -213,7 +212,7 @@ const fn tlv_header(number: u16, length: usize) -> [u8; TLV_HEADER_LEN] {
     [n0, n1, l0, l1]
 }
 
-/// Writes words one after the other, as many as there is room for.
+/// Writes words one after the other, until `bytes` is full.
 fn put<const N: usize>(bytes: &mut [u8], words: impl Iterator<Item = [u8; N]>) {
     for (place, word) in bytes.chunks_exact_mut(N).zip(words) {
         place.copy_from_slice(&word);
@@ -222,5 +221,5 @@ fn put<const N: usize>(bytes: &mut [u8], words: impl Iterator<Item = [u8; N]>) {
 
 const VERSION: u8 = 0;
 const TLV_HEADER_LEN: usize = 4;
-/// Version, pad, length, presence word.
+/// Length of version, pad, length, and presence word.
 const HEADER_LEN: usize = 8;

@@ -1,5 +1,5 @@
-//! How often a stage of the retry chain may try: as often as fits into a
-//! fixed time, contention included, so that slow rates give up sooner.
+//! Tries of a stage of the retry chain: as many as fit into a fixed time, contention included, so
+//! that slow rates give up sooner.
 
 use super::statistics::fraction;
 use super::table::{RateIndex, Table};
@@ -11,7 +11,7 @@ const TRIES_MAX: u8 = 7;
 const SLOT_US: u32 = 9;
 const CW_MIN_SLOTS: u32 = 15;
 const CW_MAX_SLOTS: u32 = 1_023;
-/// Rates that fail more often than this get the least tries.
+/// Success probability below which a rate has the least tries.
 const PROBABILITY_MIN: u32 = fraction(20, 100);
 
 /// Tries for A-MPDUs of `mpdus` at this rate, succeeding with `probability` (1/4096).

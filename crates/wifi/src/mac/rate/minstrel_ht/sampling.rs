@@ -1,9 +1,9 @@
-//! Which rates to try out, and in which order.
+//! Choice and order of the rates to probe.
 //!
-//! Three lists, refilled at the end of every window: `Increment`, of each
-//! group the slowest rate that is faster than the best one; `Jump`, a random
-//! faster rate of each group; `Slow`, random rates between the fastest and the
-//! slowest in use that are not known to be good. Probes take them in turn.
+//! Three lists are refilled at the end of every window. `Increment` has, for each group, the
+//! slowest rate that is faster than the best one. `Jump` has a random faster rate of each group.
+//! `Slow` has random rates between the fastest and the slowest in use that are not known to be
+//! good. Probes take them in turn.
 
 use super::statistics::{Statistics, fraction};
 use super::table::{RateIndex, Table};
@@ -12,11 +12,11 @@ use lasthop_units::{Duration, Stream};
 
 /// Rates in each list.
 const LIST_MAX: usize = 5;
-/// The random order of a group's rates has this many columns,
+/// Number of columns in the random order of a group's rates.
 const COLUMNS: usize = 10;
-/// of this many rates each.
+/// Number of rates in each column.
 const COLUMN_RATES: usize = 10;
-/// A slow rate better than this need not be tried.
+/// Probability above which a slow rate need not be probed.
 const SLOW_PROBABILITY_MAX: u32 = fraction(95, 100);
 
 /// The order in which the lists take turns.
@@ -30,7 +30,7 @@ enum List {
     Slow,
 }
 
-/// The lists and where each left off.
+/// The lists, and the current position in each.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sampling {
     increment: Vec<RateIndex>,
@@ -41,7 +41,7 @@ pub(super) struct Sampling {
     turn: usize,
     /// Random orders of positions in a group, shared by all groups.
     columns: [[u8; COLUMN_RATES]; COLUMNS],
-    /// Per group, the next place in `columns`, counted through.
+    /// Next position in `columns` for each group, counted continuously.
     cursors: Vec<usize>,
 }
 
@@ -70,8 +70,8 @@ impl Sampling {
         (!list.is_empty()).then(|| list.remove(0))
     }
 
-    /// Drops what no longer fits and fills up. `best` is the packet time at the
-    /// best rate, `fastest` and `slowest` the extremes of the rates in use.
+    /// Drops rates that no longer fit and refills the lists. `best` is the packet time at the best
+    /// rate, `fastest` and `slowest` the extremes of the rates in use.
     pub(super) fn refill(
         &mut self,
         table: &Table,
@@ -94,7 +94,7 @@ impl Sampling {
         }
     }
 
-    /// The slowest rate that beats `best`, of the next group that has one not listed yet.
+    /// The slowest rate that is faster than `best`, of the next group that has one not listed yet.
     fn next_increment(&mut self, table: &Table, best: Duration) -> Option<RateIndex> {
         for _ in 0..table.groups.len() {
             self.increment_group = (self.increment_group + 1) % table.groups.len();
@@ -107,8 +107,8 @@ impl Sampling {
         None
     }
 
-    /// A random rate that beats `fastest`, of the next group whose draw does;
-    /// draws between `fastest` and `slowest` go to the slow list while it has room.
+    /// A random rate that is faster than `fastest`, of the next group whose draw is; draws between
+    /// `fastest` and `slowest` enter the slow list until it is full.
     fn next_jump(
         &mut self,
         table: &Table,
@@ -136,7 +136,8 @@ impl Sampling {
         None
     }
 
-    /// The next in random order of the group's rates from the first that beats `limit` on.
+    /// The next rate in random order of the group's rates, from the first that is faster than
+    /// `limit` on.
     fn draw(&mut self, table: &Table, limit: Duration) -> Option<RateIndex> {
         let group = table.groups[self.jump_group];
         let first = group.rates().find(|&rate| table.duration(rate) < limit)?;
@@ -152,8 +153,7 @@ impl Sampling {
     }
 }
 
-/// Every number below [`COLUMN_RATES`] once: each thrown to a random place and
-/// on to the next free one.
+/// Every number below [`COLUMN_RATES`] once, each at a random index or the next free one.
 fn random_column(stream: &mut Stream) -> [u8; COLUMN_RATES] {
     let mut column = [None; COLUMN_RATES];
     for number in 0..COLUMN_RATES as u8 {

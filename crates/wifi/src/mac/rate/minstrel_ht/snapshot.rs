@@ -1,5 +1,5 @@
-//! What Minstrel-HT knows and chose, as Linux prints it (`rc_stats`, `rc_stats_csv` in
-//! debugfs): for those who look at it or hold it against the kernel's.
+//! Statistics and choice of Minstrel-HT as Linux prints them (`rc_stats`, `rc_stats_csv` in
+//! debugfs), for comparison with the kernel's.
 
 use super::statistics::ONE;
 use super::{BEST_RATES, MinstrelHt};
@@ -7,39 +7,39 @@ use crate::phy::Rate;
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// Minstrel-HT's statistics and choice, as of the end of the last window.
+/// Minstrel-HT's statistics and choice at the end of the last window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MinstrelStatistics {
     /// All rates, in the order of Linux' groups.
     pub rates: Vec<MinstrelRate>,
     /// The rates of highest throughput, best first: Linux' A, B, C, D.
     pub best: [Rate; BEST_RATES],
-    /// The rate that gets through when those fail: Linux' P.
+    /// The robust rate, used when those fail (P in Linux).
     pub robust: Rate,
     /// Mean number of MPDUs in an A-MPDU, a multiple of 1/4096.
     pub mean_mpdus: f64,
 }
 
-/// What is known of one rate.
+/// Statistics of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MinstrelRate {
-    /// The rate.
+    /// Rate that the statistics are for.
     pub rate: Rate,
     /// Air time of the data of a packet of 1 200 bytes.
     pub airtime: Duration,
     /// Filtered success probability, a multiple of 1/4096; 0 if nothing is known.
     pub probability: f64,
-    /// Packets a second that it promises, in tens; 0 below a probability of 10 %.
+    /// Expected throughput in packets a second, a multiple of ten; 0 below a probability of 10 %.
     pub throughput_pps: u32,
-    /// Transmissions that a stage of the retry chain has at this rate.
+    /// Number of transmissions at this rate in a stage of the retry chain.
     pub tries: u8,
-    /// MPDUs sent in the last window, and
+    /// Number of MPDUs sent in the last window.
     pub last_attempts: u32,
-    /// acknowledged.
+    /// Number of MPDUs acknowledged in the last window.
     pub last_successes: u32,
-    /// MPDUs sent in all windows, and
+    /// Number of MPDUs sent in all windows.
     pub attempts: u64,
-    /// acknowledged.
+    /// Number of MPDUs acknowledged in all windows.
     pub successes: u64,
 }
 

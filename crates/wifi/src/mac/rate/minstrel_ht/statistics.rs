@@ -1,14 +1,12 @@
-//! What is known of one rate: this window's counts and the filtered success
-//! probability.
+//! Statistics of one rate: this window's counts and the filtered success probability.
 //!
-//! Linux replaced the exponentially weighted average of the probability by a
-//! second-order low-pass in 5.8, which follows a change as fast and lets less
-//! noise through: John Ehlers' "super smoother" with a period of 16 windows. Its
-//! arithmetic is Linux', in integers.
+//! In 5.8 Linux replaced the exponentially weighted average of the probability by a second-order
+//! low-pass, which follows a change as fast and suppresses more noise: John Ehlers' "super
+//! smoother" with a period of 16 windows. The arithmetic is that of Linux, in integers.
 
 /// Fractions are in 1/4096 (MINSTREL_SCALE).
 pub(super) const SCALE_BITS: u32 = 12;
-/// One.
+/// The fraction 1 in this scale.
 pub(super) const ONE: u32 = 1 << SCALE_BITS;
 
 /// Coefficients of the low-pass: for the new value, the last average and the
@@ -18,7 +16,7 @@ const FILTER_NEW: i32 = 4_096 - FILTER_LAST - FILTER_BEFORE;
 const FILTER_LAST: i32 = 5_273;
 const FILTER_BEFORE: i32 = -2_350;
 
-/// `numerator / denominator`, cut off (MINSTREL_FRAC).
+/// `numerator / denominator`, truncated (MINSTREL_FRAC).
 pub(super) const fn fraction(numerator: u32, denominator: u32) -> u32 {
     (numerator << SCALE_BITS) / denominator
 }
@@ -28,14 +26,15 @@ pub(super) const fn fraction(numerator: u32, denominator: u32) -> u32 {
 pub(super) struct Statistics {
     /// MPDUs sent in this window.
     pub(super) attempts: u32,
-    /// MPDUs of them acknowledged.
+    /// MPDUs of these that were acknowledged.
     pub(super) successes: u32,
     /// Filtered success probability in 1/4096; zero if nothing is known.
     pub(super) probability: u32,
     probability_before: u32,
     /// MPDUs sent and acknowledged in the last window.
     pub(super) last: (u32, u32),
-    /// MPDUs sent and acknowledged in all windows. If any was sent, the probability is its own.
+    /// MPDUs sent and acknowledged in all windows. If any was sent, the probability comes from the
+    /// rate's own counts.
     pub(super) total: (u64, u64),
 }
 
@@ -46,9 +45,8 @@ impl Statistics {
         self.successes += mpdus_acked;
     }
 
-    /// Ends the window. `faster` is the best probability among the faster
-    /// rates of the group: a rate never tried does no worse than those.
-    /// Returns what the next slower rate may take for granted.
+    /// Ends the window. `faster` is the best probability among the faster rates of the group: a
+    /// rate never tried has at least that. Returns the least probability of the next slower rate.
     pub(super) fn fold(&mut self, faster: u32) -> u32 {
         self.last = (self.attempts, self.successes);
         if self.attempts > 0 {
@@ -82,7 +80,8 @@ impl Statistics {
         self.probability = if filtered < 0 { 1 } else { (filtered as u32).min(ONE) };
     }
 
-    /// "Sudden death": more than 30 attempts in this window and not a quarter succeeded.
+    /// Whether the rate failed suddenly: more than 30 attempts in this window, and less than a
+    /// quarter succeeded.
     pub(super) fn collapsed(&self) -> bool {
         self.attempts > 30 && self.successes < self.attempts / 4
     }
@@ -92,7 +91,7 @@ impl Statistics {
 mod tests {
     use super::*;
 
-    /// The coefficients by their definition, not by their value.
+    /// The coefficients follow from their definition.
     #[test]
     fn the_filter_has_period_sixteen() {
         let pi = core::f64::consts::PI;

@@ -1,11 +1,11 @@
-//! The rates of a pair in groups of equal streams, guard interval and width,
-//! and the time that an average packet takes at each of them, rounded as Linux does.
+//! The rates of a pair in groups of equal streams, guard interval and width, and the time of an
+//! average packet at each of them, rounded as in Linux.
 //!
-//! Order as in Linux: HT 20 MHz before 40 MHz, in each long before short guard
-//! interval, in each by streams; then CCK, then OFDM, then VHT as HT, up to 80 MHz and
-//! four streams. An HT pair does not fall back to OFDM rates, nor a VHT pair to HT or
-//! OFDM rates (minstrel_vht_only). Within a group rates ascend. Linux has no groups for
-//! 160 MHz and for HE: such rates are left out.
+//! The order is that of Linux: HT 20 MHz before 40 MHz, in each long before short guard interval,
+//! in each by streams; then CCK, then OFDM, then VHT like HT, up to 80 MHz and four streams. An HT
+//! pair does not fall back to OFDM rates, nor a VHT pair to HT or OFDM rates (minstrel_vht_only).
+//! Within a group rates ascend. Rates of 160 MHz and of HE are left out, because Linux has no
+//! groups for them.
 
 use super::super::RateSet;
 use crate::phy::{ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
@@ -15,23 +15,24 @@ use lasthop_units::Duration;
 /// Position of a rate in the table.
 pub(super) type RateIndex = u8;
 
-/// Length of the packet that throughputs and retries are computed for.
+/// Length in bytes of the packet for which throughputs and retries are computed.
 const PACKET_BYTES: u64 = 1_200;
-/// Frame check sequence, which only the times of unaggregated packets count.
+/// Length of the frame check sequence, which only the times of unaggregated packets include.
 const FCS_BYTES: u64 = 4;
-/// Packets over which an HT rate's padding to whole symbols is spread.
+/// Number of packets over which an HT rate's padding to whole symbols is spread.
 const PACKETS_PER_PPDU: u64 = 16;
 
-/// Microseconds that an aggregate at an HT rate costs besides its data: an empty frame and
-/// an acknowledgement at 6 Mb/s, 48 + 60 us with SIFS and signal extension.
+/// Overhead in microseconds of an aggregate at an HT rate: an empty frame and an acknowledgement at
+/// 6 Mb/s, 48 + 60 us with SIFS and signal extension.
 const OVERHEAD_HT_US: u32 = 108;
-/// Acknowledgement, with SIFS, of a packet at a CCK rate: at 1 Mb/s, short preamble.
+/// Microseconds of the acknowledgement, with SIFS, of a packet at a CCK rate: at 1 Mb/s, short
+/// preamble.
 const OVERHEAD_CCK_US: u32 = 218;
-/// Acknowledgement, with SIFS and signal extension, at 6 Mb/s.
+/// Microseconds of the acknowledgement, with SIFS and signal extension, at 6 Mb/s.
 const OVERHEAD_OFDM_US: u32 = 60;
 
-/// Positions by [`key`]; 4 streams x 8 MCS x 2 guard intervals x 2 widths, 4 x 2 DSSS, 2 x 8 OFDM,
-/// 4 streams x 10 MCS x 2 guard intervals x 3 widths.
+/// Number of positions by [`key`]: 4 streams x 8 MCS x 2 guard intervals x 2 widths, 4 x 2 DSSS, 2
+/// x 8 OFDM, 4 streams x 10 MCS x 2 guard intervals x 3 widths.
 const KEYS: usize = FIRST_VHT_KEY + STREAMS_MAX * VHT_MCS * 2 * 3;
 const FIRST_VHT_KEY: usize = 128 + 8 + 16;
 /// Streams of the groups (MINSTREL_MAX_STREAMS).
@@ -48,7 +49,7 @@ pub(super) struct Group {
     pub(super) family: Family,
 }
 
-/// What sets the legacy groups apart: they cannot aggregate.
+/// Families of the legacy groups, which cannot aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Family {
     Ht,
@@ -57,7 +58,7 @@ pub(super) enum Family {
     Vht,
 }
 
-/// One rate.
+/// A rate in the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
     pub(super) rate: Rate,
@@ -67,7 +68,7 @@ pub(super) struct Entry {
     pub(super) duration: Duration,
 }
 
-/// All of them.
+/// All rates and groups of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Table {
     pub(super) entries: Vec<Entry>,
@@ -76,7 +77,7 @@ pub(super) struct Table {
 }
 
 impl Group {
-    /// Its rates, slowest first.
+    /// Rates of the group, slowest first.
     pub(super) fn rates(&self) -> core::ops::Range<RateIndex> {
         self.first..self.first + self.len
     }
@@ -85,7 +86,7 @@ impl Group {
         matches!(self.family, Family::Cck | Family::Ofdm)
     }
 
-    /// Microseconds that a PPDU costs besides its data.
+    /// Microseconds of a PPDU besides its data.
     pub(super) fn overhead_us(&self) -> u32 {
         match self.family {
             Family::Ht | Family::Vht => OVERHEAD_HT_US,
@@ -97,7 +98,7 @@ impl Group {
 
 impl Table {
     /// # Panics
-    /// If Linux has no group for any of the rates.
+    /// Panics if Linux has no group for any of the rates.
     pub(super) fn new(set: &RateSet) -> Self {
         let mut rates = set.rates.clone();
         rates.retain(|&rate| family(rate).is_some());
@@ -128,7 +129,7 @@ impl Table {
         table
     }
 
-    /// Where `rate` is, if it is in the set.
+    /// Index of `rate`, if it is in the set.
     pub(super) fn find(&self, rate: Rate) -> Option<RateIndex> {
         let &index = self.by_key.get(key(rate))?;
         // An MCS beyond those of a set would land on another one's key.
@@ -147,7 +148,7 @@ impl Table {
         self.entry(index).duration
     }
 
-    /// The same in nanoseconds; below 2^32.
+    /// Air time of an average packet's data in nanoseconds, below 2^32.
     pub(super) fn duration_ns(&self, index: RateIndex) -> u32 {
         self.duration(index).as_nanos() as u32
     }
@@ -163,7 +164,7 @@ impl Table {
     }
 }
 
-/// `None` of a rate that has no group.
+/// Family of a rate; `None` if it has no group.
 fn family(rate: Rate) -> Option<Family> {
     match rate {
         Rate::Dsss { .. } => Some(Family::Cck),
@@ -177,7 +178,7 @@ fn family(rate: Rate) -> Option<Family> {
     }
 }
 
-/// Of a rate with a group: what the rates of the group have in common.
+/// Properties that the rates of a group share, for a rate that has one.
 fn group_key(rate: Rate) -> (Option<Family>, ChannelWidth, GuardInterval, u8) {
     match rate {
         Rate::Ht { width, guard_interval, .. } | Rate::Vht { width, guard_interval, .. } => {
@@ -187,7 +188,7 @@ fn group_key(rate: Rate) -> (Option<Family>, ChannelWidth, GuardInterval, u8) {
     }
 }
 
-/// A small number for each rate; ascends with the rate within a group.
+/// Key of a rate, a small number that ascends with the rate within a group.
 fn key(rate: Rate) -> usize {
     match rate {
         Rate::Ht { mcs, width, guard_interval } => {
@@ -208,9 +209,9 @@ fn key(rate: Rate) -> usize {
     }
 }
 
-/// Data part of an average packet; legacy rates cannot share their preamble
-/// among several packets, so theirs, and SIFS, is part of it. Linux keeps 16 bits of
-/// those of a group, shifted by as many as its slowest needs.
+/// Duration of the data part of an average packet. Legacy rates cannot share their preamble among
+/// several packets, so their duration includes preamble and SIFS. Linux keeps 16 bits of the
+/// durations of a group, shifted according to its slowest.
 fn duration(rate: Rate) -> Duration {
     let slowest = match rate {
         Rate::Ht { mcs, width, guard_interval } => {
@@ -256,8 +257,8 @@ fn exact_ns(rate: Rate) -> u32 {
     ns as u32
 }
 
-/// Data bits of a symbol as Linux reckons them: whole bits of one stream, times the streams. At
-/// 20 MHz and VHT MCS 9 that is 346 each instead of 346 2/3.
+/// Data bits of a symbol as computed in Linux: whole bits of one stream, times the streams. At 20
+/// MHz and VHT MCS 9 that is 346 for each instead of 346 2/3.
 fn bits_per_symbol(rate: Rate) -> u64 {
     let of_one = match rate {
         Rate::Vht { mcs, width, guard_interval, .. } => {

@@ -1,12 +1,12 @@
-//! Against what Linux prints: `rc_stats` of two kernels since 5.12, posted to
-//! linux-wireless (HT, one stream, A-MPDU length 1.0, nothing learned yet) and
-//! quoted in commit 5c6dd7bd569b (OFDM, `retry` after use).
+//! The judge is Linux' output: `rc_stats` of two kernels since 5.12, posted to linux-wireless (HT,
+//! one stream, A-MPDU length 1.0, nothing learned yet) and quoted in commit 5c6dd7bd569b (OFDM,
+//! `retry` after use).
 
 use super::*;
 use crate::phy::{ChannelWidth, GuardInterval, HeGuardInterval, OfdmRate};
 use lasthop_units::Seed;
 
-/// Per MCS `airtime` in us and `max_tp` in tenths.
+/// Values for each MCS: `airtime` in us and `max_tp` in tenths.
 type Group = [(u64, u32); 8];
 const HT: [(ChannelWidth, GuardInterval, Group); 4] = [
     (
@@ -67,7 +67,7 @@ const HT: [(ChannelWidth, GuardInterval, Group); 4] = [
     ),
 ];
 
-/// `airtime` in us, `max_tp` in tenths and, of those in use, `retry`.
+/// `airtime` in us, `max_tp` in tenths and, for rates in use, `retry`.
 const OFDM: [(u64, u32, Option<u8>); 8] = [
     (1640, 52, Some(3)),
     (1104, 77, Some(4)),
@@ -79,8 +79,8 @@ const OFDM: [(u64, u32, Option<u8>); 8] = [
     (212, 330, None),
 ];
 
-/// Per MCS `airtime` in us of VHT groups, as two users of mt76 posted them (its issues 409 and
-/// 493), with two streams in the second.
+/// `airtime` in us of VHT groups for each MCS, as two users of mt76 posted them (its issues 409 and
+/// 493), the second with two streams.
 const VHT: [(ChannelWidth, GuardInterval, u8, &[u64]); 3] = [
     (ChannelWidth::Mhz20, GuardInterval::Long, 1, &[1477, 738, 492, 369, 246, 185, 164, 148, 123]),
     (ChannelWidth::Mhz40, GuardInterval::Long, 2, &[356, 178, 119, 89, 59, 44, 40, 36, 30, 27]),
@@ -92,7 +92,7 @@ fn minstrel(rates: &RateSet) -> MinstrelHt {
     MinstrelHt::new(rates, Duration::from_millis(50), Duration::from_millis(20), stream)
 }
 
-/// Knows that every rate always works.
+/// An instance for which every rate has always succeeded.
 fn confident(rates: &RateSet) -> MinstrelHt {
     let mut minstrel = minstrel(rates);
     for statistics in &mut minstrel.statistics {
@@ -102,7 +102,7 @@ fn confident(rates: &RateSet) -> MinstrelHt {
     minstrel
 }
 
-/// Linux prints whole microseconds and the throughput as it is.
+/// Compares with whole microseconds and the plain throughput, as Linux prints them.
 fn check(minstrel: &MinstrelHt, rate: Rate, airtime_us: u64, max_tp_tenths: u32) {
     let index = minstrel.table.find(rate).expect("in the set");
     let airtime = (minstrel.table.duration_ns(index) + 500) / 1_000;
@@ -140,8 +140,8 @@ fn air_times_of_vht_are_those_of_linux() {
     }
 }
 
-/// Groups follow each other by width, guard interval and streams; HT and OFDM rates beside VHT,
-/// more than four streams, 160 MHz and HE have none.
+/// Groups are ordered by width, guard interval and streams; HT and OFDM rates beside VHT, more than
+/// four streams, 160 MHz and HE have no group.
 #[test]
 fn what_linux_has_no_group_for_is_left_out() {
     let mut rates = RateSet::vht(8, ChannelWidth::Mhz160, true).rates;
@@ -202,8 +202,8 @@ fn retries_are_those_of_linux() {
     assert_eq!(retry::tries(&ht.table, 0, fraction(90, 100), 16), 2);
 }
 
-/// The rates marked for sampling that do not depend on chance: of each group
-/// the first that is faster than MCS 0 at 20 MHz.
+/// Rates marked for sampling that do not depend on chance: of each group the first that is faster
+/// than MCS 0 at 20 MHz.
 #[test]
 fn the_first_increments_are_those_of_linux() {
     let mut minstrel = minstrel(&RateSet::ht(1, ChannelWidth::Mhz40, true));
@@ -241,7 +241,7 @@ fn a_probe_is_tried_once_before_the_later_stages() {
     assert!(minstrel.chain(later, Db(0.0), 1_500).is_probe());
 }
 
-/// The mean A-MPDU length is that of mac80211: a window weighs a quarter (EWMA level 96 of
+/// The mean A-MPDU length is that of mac80211: a window has a weight of a quarter (EWMA level 96 of
 /// 128); a window without A-MPDUs changes nothing, and none counts twice.
 #[test]
 fn the_mean_ampdu_length_is_folded_every_window() {
@@ -268,7 +268,7 @@ fn the_mean_ampdu_length_is_folded_every_window() {
     assert_eq!((minstrel.window_mpdus, minstrel.window_ppdus), (0, 0));
 }
 
-/// From 10 % on a rate has a throughput, from 90 % on it grows no more (mac80211's
+/// From 10 % on a rate has a throughput, which no longer grows from 90 % on (mac80211's
 /// minstrel_ht_get_tp_avg).
 #[test]
 fn throughput_between_ten_and_ninety_percent() {
@@ -285,8 +285,8 @@ fn throughput_between_ten_and_ninety_percent() {
     assert_eq!(at(ONE), at(PROBABILITY_CAP));
 }
 
-/// More than 30 MPDUs in this window and less than a quarter of them acknowledged: two
-/// streams that die are left for one, not before.
+/// After more than 30 MPDUs in this window with less than a quarter acknowledged, the choice falls
+/// from two streams to one, but not before.
 #[test]
 fn a_rate_that_dies_is_left_at_once() {
     let rates = RateSet::ht(2, ChannelWidth::Mhz20, false);

@@ -1,15 +1,15 @@
-//! Every subfield of the HE, HE-MU, HE-MU-other-user, VHT, U-SIG, EHT, MCS, A-MPDU status,
-//! XChannel and L-SIG fields, one by one: its place, its length and the bit that says whether
-//! it is known, written down from radiotap.org.
+//! Every subfield of the HE, HE-MU, HE-MU-other-user, VHT, U-SIG, EHT, MCS, A-MPDU status, XChannel
+//! and L-SIG fields, one by one: position, length and the bit that marks it as known, written by
+//! hand from radiotap.org.
 //!
-//! Each code is read with every other bit of its word set and with none; it is known if only
-//! its bit is set among those of what is known, and unknown if all the others are.
+//! Each code is read with every other bit of its word set and with none. The subfield is known if
+//! only its known bit is set, and unknown if all the other known bits are.
 
 use super::*;
 use core::fmt::Debug;
 
-/// Checks `read(known, word)`: bit `known` says whether bits `shift` to `shift + len - 1` of
-/// the word are known, which have a `meaning`.
+/// Checks `read(known, word)`: bit `known` marks bits `shift` to `shift + len - 1` of the word as
+/// known, and `meaning` gives their value.
 fn check<T: PartialEq + Debug>(
     name: &str,
     known: u32,
@@ -31,7 +31,7 @@ fn check<T: PartialEq + Debug>(
     }
 }
 
-/// A number that is as large as its code.
+/// A number equal to its code.
 fn number(code: u32) -> Option<u8> {
     Some(code as u8)
 }
@@ -40,7 +40,7 @@ fn bit(code: u32) -> Option<bool> {
     Some(code == 1)
 }
 
-/// 0.8, 1.6 and 3.2 us (HE: IEEE 802.11ax-2021, 27.3.6.11; EHT has the same).
+/// Guard interval of 0.8, 1.6 or 3.2 us (HE: IEEE 802.11ax-2021, 27.3.6.11; EHT has the same).
 fn interval(code: u32) -> Option<Duration> {
     [800, 1600, 3200].get(code as usize).map(|&ns| Duration::from_nanos(ns))
 }
@@ -49,8 +49,8 @@ fn symbols(code: u32) -> Option<u8> {
     [1, 2, 4, 6, 8].get(code as usize).copied()
 }
 
-/// An HE field of which only two words are not zero. Where what is known is in the word itself
-/// (`mask` has the bits of the subfield), both are put together.
+/// An HE field of which only two words are not zero. If the known bit is in the word itself (`mask`
+/// has the bits of the subfield), both are combined.
 fn he(known_in: usize, word_in: usize, mask: u16) -> impl Fn(u32, u32) -> He {
     move |known, word| {
         let mut he = He::default();
@@ -124,7 +124,7 @@ fn subfields_of_he() {
     }
 }
 
-/// Streams in space are those in time unless STBC makes two of one.
+/// Spatial streams equal space-time streams unless STBC makes two of one.
 #[test]
 fn spatial_streams_of_he() {
     for (known, stbc, nsts, streams) in [
@@ -367,7 +367,7 @@ fn subfields_of_eht() {
     assert!(EhtUser(0x80).is_captured() && !EhtUser(!0x80).is_captured());
 }
 
-/// The user that was captured: the only one, or the one that says so.
+/// The captured user: the only one, or the one with that flag.
 #[test]
 fn captured_user_of_eht() {
     let captured = |words: &[u32]| {
@@ -448,7 +448,8 @@ fn flags_and_codes() {
     assert_eq!(AmpduStatus::new(1, false).is_last(), Some(false));
 }
 
-/// IEEE 802.11-2020, 17.3.8.4.3 and 19.3.15: 5 MHz steps, but channel 14.
+/// IEEE 802.11-2020, 17.3.8.4.3 and 19.3.15: channel numbers count steps of 5 MHz, except
+/// channel 14.
 #[test]
 fn channel_numbers() {
     use crate::phy::Band;
