@@ -37,13 +37,13 @@ macro_rules! franc_counters {
             source_sent;
             /// ENC datagrams sent with combinations.
             coded_sent;
-            /// Encoder timeouts.
+            /// Timeouts of the encoder.
             timeouts;
             /// ACK datagrams sent.
             acks_sent;
-            /// ENC datagrams received that told something new.
+            /// Innovative ENC datagrams received: they increased the rank of a block.
             innovative;
-            /// ENC datagrams received that told nothing new.
+            /// Redundant ENC datagrams received: they added nothing to an incomplete block.
             redundant;
             /// ENC datagrams received of blocks that were done.
             stale;
@@ -118,8 +118,8 @@ franc_counters!(stats {
         backlog_packets: u64,
         /// Whether there is one now.
         connected: bool,
-        /// The longest datagram that is sent: what the path is known to carry. 0 if there is no
-        /// session, or if nobody looks for it.
+        /// Bytes of the longest datagram sent: a length that the path is known to carry. 0 without
+        /// a session, or where no node searches for it.
         path_datagram_bytes: u16,
         /// The smoothed round trip, zero if not known.
         round_trip: Duration,
@@ -127,7 +127,7 @@ franc_counters!(stats {
         queue_delay: Duration,
         /// The rate of sending in bits per second, if it is paced.
         pace_bps: u64,
-        /// What is known of each neighbour.
+        /// State of each neighbour.
         neighbours: Vec<NeighbourStats>,
     }
 });
