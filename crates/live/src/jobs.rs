@@ -31,7 +31,7 @@ pub struct JobState {
     pub node_name: String,
     /// The program and its arguments.
     pub command: Vec<CString>,
-    /// Its whole environment.
+    /// Whole environment of the program.
     pub environment: Vec<CString>,
     /// The file for its output; the terminal if `None`.
     pub output: Option<File>,
@@ -39,7 +39,7 @@ pub struct JobState {
     pub start: Instant,
     /// When it is ready; `None`: nothing waits for it.
     pub ready: Option<Ready>,
-    /// How long it may take to be ready.
+    /// Longest time until the program is ready.
     pub ready_timeout: Duration,
     /// Whether it waits, runs or has ended.
     pub life: Life,
@@ -54,11 +54,12 @@ pub struct JobState {
 /// The stages of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It has not been started.
+    /// The program has not been started.
     Waiting,
-    /// It runs.
+    /// The program runs.
     Running,
-    /// It ended with this status; 128 plus the number of a signal that ended it, as in a shell.
+    /// The program ended with this status; 128 plus the number of a signal that ended it, as in a
+    /// shell.
     Ended(i32),
 }
 
@@ -215,8 +216,8 @@ impl JobState {
 const LINES_MAX: usize = 10;
 const LINE_CHARS_MAX: usize = 200;
 
-/// The last lines of what a program wrote, each indented on a line of its own, after a text
-/// that leads to them.
+/// The last lines of a program's output, each indented on a separate line, after a text that leads
+/// to them.
 fn last_lines(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -75,7 +75,7 @@ impl Layout {
         text
     }
 
-    /// What the addresses of the nodes are called.
+    /// Names of the nodes' addresses.
     pub fn names(&self) -> BTreeMap<IpAddr, String> {
         let names = |node: &SupervisorNode| {
             let (name, interface) = (&node.name, &node.interface);

@@ -1,6 +1,6 @@
 //! Real programs and the kernel's real TCP over the modelled hop, in real time.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | [`emulate`](mod@emulate) | one emulation from beginning to end |
 //! | [`hop`] | the network in real time: frames in, frames out |

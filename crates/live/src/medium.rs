@@ -1,6 +1,6 @@
 //! Radios of the kernel's `mac80211_hwsim` on the modelled air: what `lasthop medium` runs.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | `joined` | radios, channels and frames in flight, as the loop's driver |
 //! | [`frame`] | what the model needs to know of an 802.11 frame |
@@ -8,10 +8,10 @@
 //! | [`rates`] | rates as Linux names them |
 //! | [`wire`] | messages of hwsim |
 //!
-//! The kernel's mac80211 does what a MAC's software does: queues, rate control, agreements,
-//! power save, scans, encryption. Each frame that it gives to a radio comes here with the rates
-//! to try; [`lasthop_wifi::medium`] contends, sends, loses and retries it in real time, and the
-//! kernel hears what became of it.
+//! The kernel's mac80211 does the software part of a MAC: queues, rate control, agreements, power
+//! save, scans, encryption. Each frame that it gives to a radio comes here with the rates to try;
+//! [`lasthop_wifi::medium`] contends, sends, loses and retries it in real time, and reports the
+//! outcome to the kernel.
 //!
 //! Left out, because hwsim's interface has no place for it: frames with a bad FCS, frames above
 //! [`wire::FRAME_BYTES_MAX`] bytes, the rate of 802.11n at the receiver, how long an A-MPDU was
@@ -39,33 +39,33 @@ use lasthop_wifi::stats::Levels;
 use std::os::fd::AsFd;
 use std::{fs, io};
 
-/// Where the kernel lists its radios.
+/// Folder in which the kernel lists its radios.
 const RADIOS: &str = "/sys/class/ieee80211";
-/// Where it lists interfaces.
+/// Folder in which the kernel lists interfaces.
 const INTERFACES: &str = "/sys/class/net";
 
-/// Who makes A-MPDUs.
+/// The layer that makes A-MPDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Aggregation {
-    /// The radios, as firmware does: every two have Block Ack agreements of which their kernels
-    /// know nothing, and pass on what they receive in order. Rate control hears of each MPDU.
+    /// The radios, as in firmware: every two have Block Ack agreements that are hidden from their
+    /// kernels, and pass on received frames in order. Rate control gets the outcome of each MPDU.
     #[default]
     Radio,
-    /// The kernels: what they agree on. mac80211's aggregation and reordering take part, but its
-    /// rate control ignores frames under an agreement, because hwsim does not report them as
-    /// such (`IEEE80211_TX_STAT_AMPDU`): it stays where it began.
+    /// The kernels, by their agreements. mac80211's aggregation and reordering take part, but its
+    /// rate control ignores frames under an agreement, because hwsim does not report them as such
+    /// (`IEEE80211_TX_STAT_AMPDU`): the rate stays at its first value.
     Kernel,
-    /// Nobody: each MPDU has a PPDU.
+    /// None: each MPDU has a PPDU.
     None,
 }
 
 /// Options of a medium.
 #[derive(Clone, Debug, Default)]
 pub struct MediumOptions {
-    /// Radios that exist, by node: the name of each, such as `phy0`. A node that is not named
-    /// gets a radio of its own, called like the node, which ends with the medium.
+    /// Existing radios by node: the name of each, such as `phy0`. Each other node gets a new radio
+    /// with the node's name, which ends with the medium.
     pub existing: Vec<(String, String)>,
-    /// Who makes A-MPDUs.
+    /// The layer that makes A-MPDUs.
     pub aggregation: Aggregation,
     /// Ends the medium after this long; a signal does in any case.
     pub duration: Option<Duration>,
@@ -76,20 +76,20 @@ pub struct MediumOptions {
 /// A radio that has joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedRadio {
-    /// Its node in the scenario.
+    /// Node in the scenario.
     pub node: String,
-    /// Its name in the kernel, such as `phy0`.
+    /// Name in the kernel, such as `phy0`.
     pub name: String,
-    /// Its interface, if it has one in this network namespace.
+    /// Interface, if the radio has one in this network namespace.
     pub interface: Option<String>,
-    /// Its MAC address.
+    /// MAC address of the radio.
     pub address: MacAddr,
 }
 
-/// What came of a medium.
+/// Outcome of a medium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediumOutcome {
-    /// How long it lasted.
+    /// Duration of the run.
     pub duration: Duration,
     /// The radios, and the counters of each on every channel that it used, in MHz.
     pub radios: Vec<(JoinedRadio, Vec<(u32, RadioStats)>)>,
@@ -101,7 +101,7 @@ pub struct MediumOutcome {
     pub too_long: u64,
     /// Lateness of what radios received, in nanoseconds; weights are frames.
     pub lateness_ns: Levels,
-    /// How the loop was scheduled.
+    /// Scheduling of the loop.
     pub scheduling: Scheduling,
 }
 
@@ -111,13 +111,13 @@ pub enum MediumError {
     /// A system call was refused.
     #[error("{error}{}", hint(error))]
     Os {
-        /// The call.
+        /// The failed system call.
         error: OsError,
     },
     /// The scenario has no Wi-Fi.
     #[error("the scenario has no access point, and so no air to join")]
     NoCell,
-    /// Nobody would send for the neighbours of the scenario.
+    /// No radio would send for the neighbours of the scenario.
     #[error(
         "the scenario has a [[neighbour]], which only `simulate` and `emulate` play; \
          leave it out, or set its busy to 0"
@@ -144,7 +144,7 @@ pub enum MediumError {
     UnknownRadio {
         /// The name that was given.
         name: String,
-        /// What the system says.
+        /// Reason that the system gives.
         reason: String,
     },
     /// A radio of another driver.
@@ -158,7 +158,7 @@ impl From<OsError> for MediumError {
     }
 }
 
-/// What to do about it.
+/// Advice about the error.
 fn hint(error: &OsError) -> &'static str {
     use nix::errno::Errno;
     let of_hwsim = error.call.starts_with("mac80211_hwsim");

@@ -79,7 +79,7 @@ impl Message {
 /// A message that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received<'a> {
-    /// `nlmsg_type`.
+    /// Type of the message, `nlmsg_type`.
     pub kind: u16,
     /// Of the request that it answers; 0 for none.
     pub sequence: u32,
@@ -98,7 +98,7 @@ impl Received<'_> {
     }
 }
 
-/// The messages of a datagram; what is cut ends it.
+/// The messages of a datagram; a cut message ends them.
 pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Received<'_>> {
     let mut rest = datagram;
     core::iter::from_fn(move || {
@@ -113,7 +113,7 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Received<'_>> {
     })
 }
 
-/// Attributes by type; what is cut ends them.
+/// Attributes by type; a cut attribute ends them.
 pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     core::iter::from_fn(move || {

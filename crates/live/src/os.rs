@@ -1,8 +1,8 @@
 //! Every system call of the crate, and all of its `unsafe`.
 //!
-//! | module | what it wraps |
+//! | module | contents |
 //! |---|---|
-//! | [`supervisor`] | the process that holds the namespaces, and what is asked of it |
+//! | [`supervisor`] | the process that holds the namespaces, and requests to it |
 //! | [`namespace`] | user, PID, mount and network namespaces |
 //! | [`netlink`] | devices, addresses and queueing disciplines over rtnetlink |
 //! | [`device`] | TAP devices, veth pairs and their offloads |
@@ -20,7 +20,7 @@
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
 //! | [`datagram`] | UDP, many datagrams a call, stamped by the kernel |
-//! | [`entropy`] | bytes that nobody can guess |
+//! | [`entropy`] | unpredictable bytes |
 //! | [`batch`] | whole datagrams of any socket, many a call |
 //! | [`hwsim`] | the kernel's simulated radios, over generic netlink |
 //! | [`link`] | frames with an EtherType of our own |
@@ -71,7 +71,7 @@ use std::os::fd::FromRawFd;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{call}: {}{}", self.reason(), hint(.call, *.errno))]
 pub struct OsError {
-    /// The call and what it was for, such as `unshare(CLONE_NEWUSER)`.
+    /// The call and its purpose, such as `unshare(CLONE_NEWUSER)`.
     pub call: String,
     /// The error number.
     pub errno: i32,
@@ -83,7 +83,7 @@ impl OsError {
         Self { call: call.into(), errno: errno as i32 }
     }
 
-    /// What the error number means.
+    /// Returns the meaning of the error number.
     pub fn reason(&self) -> &'static str {
         Errno::from_raw(self.errno).desc()
     }
@@ -130,7 +130,7 @@ pub fn read_output(file: &mut File) -> Vec<u8> {
     read.map_or_else(|_| Vec::new(), |_| output)
 }
 
-/// What to do about the refusals that a user can do something about.
+/// Advice about refusals that a user can avoid.
 fn hint(call: &str, errno: i32) -> &'static str {
     let errno = Errno::from_raw(errno);
     if call.contains("CLONE_NEWUSER") || call.contains("uid_map") {

@@ -19,12 +19,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// What the machine is called inside.
+/// Name of the machine inside the emulation.
 pub const MACHINE_NAME: &str = "host.lasthop";
-/// Its address inside: another one of the node where the outside begins, which no node has.
+/// Address of the machine inside: a second one of the node where the outside begins, which no node
+/// has.
 pub const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 
-/// What the nodes and the machine's own network may reach of each other.
+/// Ways between the nodes and the machine's own network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutsideOptions {
     /// Whether nodes reach the machine's network and its name servers.
@@ -84,7 +85,7 @@ pub struct Way {
 /// The ways of an emulation, before anything is made.
 #[derive(Debug, Default)]
 pub struct Ways {
-    /// What the supervisor is to make; `None`: nothing.
+    /// Plan for the supervisor; `None`: there are no ways.
     pub plan: Option<OutsidePlan>,
     /// The address in the nodes' network at which each of the reached ports is.
     pub listeners: Vec<SocketAddr>,
@@ -258,7 +259,7 @@ impl Counted {
     }
 }
 
-/// The ways while they are open. They close when this is dropped.
+/// The open ways. They close on drop.
 #[derive(Debug)]
 pub struct Open {
     _forwarder: Option<Forwarder>,

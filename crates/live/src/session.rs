@@ -1,6 +1,6 @@
-//! What the event loop of an emulation drives: the network, the programs and the traffic.
-//! Frames, signals, reports of the supervisor, and time wake it. It ends with the run, with
-//! the command, or with a signal, and gives programs [`GRACE`] to end.
+//! The driver of an emulation in the event loop: the network, the programs and the traffic. Frames,
+//! signals, reports of the supervisor, and time wake it. The session ends with the run, with the
+//! command, or with a signal, and gives programs [`GRACE`] to end.
 
 use crate::control::Control;
 use crate::emulate::Say;
@@ -23,23 +23,23 @@ use std::ops::ControlFlow;
 
 /// From one call of `on_tick` to the next.
 pub const TICK: Duration = Duration::from_millis(100);
-/// How long programs may take to end after SIGTERM.
+/// Time that programs may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the command may take to end after a signal that was passed on to it.
+/// Time that the command may take to end after a signal that was passed on to it.
 const COMMAND_GRACE: Duration = Duration::from_secs(5);
 
-/// What wakes the loop beside time and signals.
+/// Events that wake the loop, beside time and signals.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// Reports of the supervisor.
     Supervisor,
     /// Frames, by number of the door.
     Door(usize),
-    /// What somebody changes from outside.
+    /// A change from outside.
     Control,
 }
 
-/// What runs during an emulation.
+/// The running parts of an emulation.
 pub struct Session<'a, S: Sink> {
     /// The network, and the interfaces of its nodes.
     pub hop: Hop<'a, S>,
@@ -51,15 +51,15 @@ pub struct Session<'a, S: Sink> {
     pub terminal: Option<&'a Terminal>,
     /// The flows of the scenario whose endpoints are the kernel's.
     pub traffic: &'a Traffic,
-    /// The programs.
+    /// Programs of the scenario.
     pub jobs: &'a mut Jobs,
-    /// What changes the emulation from outside.
+    /// Changes from outside.
     pub control: Option<&'a Control>,
-    /// What passed the ways to the machine.
+    /// Counters of the ways to the machine.
     pub counted: &'a mut Counted,
-    /// Who is told of it.
+    /// Receiver of messages.
     pub say: &'a Say,
-    /// The room that saturated flows are granted.
+    /// Grants of packets to saturated flows.
     pub saturation: Saturation,
     /// The instant at which the next saturated flow starts.
     pub saturated_start: Option<Instant>,
@@ -67,7 +67,7 @@ pub struct Session<'a, S: Sink> {
     pub on_tick: &'a mut dyn FnMut(Instant, &mut S),
     /// The instant of its next call.
     pub next_tick: Instant,
-    /// The instant at which the run ends by itself.
+    /// The instant at which the run ends without a command or signal.
     pub end: Instant,
     /// Once it is ending: the instant at which programs are no longer waited for.
     pub deadline: Option<Instant>,
@@ -77,7 +77,7 @@ pub struct Session<'a, S: Sink> {
     pub unnamed: VecDeque<Begun>,
     /// Whether it is.
     pub is_asked: bool,
-    /// How long what is due may wait for company ([`EventLoop::moderate`]).
+    /// Time that due work may wait to share a wake-up ([`EventLoop::moderate`]).
     pub rest_max: Duration,
 }
 

@@ -1,10 +1,10 @@
 //! The scenario's flows as real traffic: kernel sockets inside the nodes'
 //! namespaces, all served by the event loop of one thread beside that of the network.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | `tcp` | a bulk transfer, its sender read at an interval |
-//! | `datagrams` | UDP, paced by a [`Source`](lasthop_hosts::Source) or by room in the queue |
+//! | `datagrams` | UDP, paced by a [`Source`](lasthop_hosts::Source) or by free space in the queue |
 //! | `ping` | ICMP echo |
 //!
 //! The network counts what of a flow enters and leaves it; this thread reports only
@@ -37,21 +37,21 @@ pub const FIRST_PORT: u16 = 20_000;
 /// Most flows of a scenario: the number of ports for them.
 pub const FLOWS_MAX: usize = 12_000;
 
-/// What wakes the thread beside time.
+/// Events that wake the thread, beside time.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// The other thread: it granted room, or ends this one.
+    /// A message of the other thread: it granted packets, or ends this thread.
     Wake,
     /// A socket, by position of its flow's generator.
     Socket(usize, Side),
 }
 
-/// Which of a flow's sockets.
+/// One end of a flow, as a name of its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
-    /// Where the flow begins.
+    /// The beginning of the flow.
     Source,
-    /// Where the flow ends.
+    /// The end of the flow.
     Sink,
 }
 
@@ -60,7 +60,7 @@ enum Side {
 pub struct FlowPlan {
     /// Number of the flow in the scenario.
     pub id: FlowId,
-    /// What the flow sends.
+    /// Traffic of the flow.
     pub kind: Kind,
     /// Address of the sender.
     pub from: Ipv4Addr,
@@ -76,7 +76,7 @@ pub struct FlowPlan {
     pub stream: Stream,
 }
 
-/// What a flow sends.
+/// Traffic of a flow.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// A bulk transfer.
@@ -86,7 +86,7 @@ pub enum Kind {
         /// Bytes to be sent; `None`: as many as fit into the time.
         bytes: Option<Bytes>,
     },
-    /// Datagrams.
+    /// Datagrams of a source.
     Datagrams(SourceConfig),
     /// ICMP echo requests.
     Ping {
@@ -151,8 +151,8 @@ struct Shared {
 }
 
 impl Traffic {
-    /// Starts the thread. `flows` come with the sockets of [`FlowPlan::sockets`]; senders of
-    /// TCP are read every `sample_interval`. What is due may wait for up to `rest_max`
+    /// Starts the thread. `flows` come with the sockets of [`FlowPlan::sockets`]; senders of TCP
+    /// are read every `sample_interval`. Due work may wait for up to `rest_max`
     /// ([`EventLoop::moderate`]).
     ///
     /// # Errors
@@ -267,7 +267,7 @@ impl Driver for Server {
     }
 }
 
-/// How a generator has its sockets watched.
+/// Registration of a generator's sockets with the loop.
 struct Sockets<'a> {
     registry: &'a mut Registry<Source>,
     /// The position of the generator.
@@ -344,7 +344,7 @@ impl Generator {
         }
     }
 
-    /// Does what is due at `now`.
+    /// Does the work that is due at `now`.
     fn handle_timeout(
         &mut self,
         now: Instant,

@@ -1,6 +1,5 @@
-//! The near host: drives a client until its survey is done, it fails, or a
-//! signal ends it. It has two sockets, because a queue that separates flows
-//! separates them by port.
+//! The near host: drives a client until its survey is done, it fails, or a signal ends it. The host
+//! has two sockets, because a queue that separates flows separates them by port.
 
 use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
@@ -26,7 +25,7 @@ const SOCKETS: [SocketId; 2] = [SocketId::Control, SocketId::Bulk];
 /// From one [`Update::Tick`] to the next.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What to measure.
+/// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions {
     /// The far host.
@@ -43,7 +42,7 @@ impl Drop for MeasureOptions {
     }
 }
 
-/// What the caller is told during a measurement.
+/// An event for the caller during a measurement.
 #[derive(Clone, Copy, Debug)]
 pub enum Update<'a> {
     /// An event of the client.
@@ -59,14 +58,14 @@ pub struct Measured {
     pub survey: Survey,
     /// The duration of the measurement.
     pub elapsed: Duration,
-    /// What ended it early; `None`: the survey is done.
+    /// Reason of an early end; `None`: the survey is done.
     pub stopped: Option<Stopped>,
     /// The number of datagrams that arrived and were never read, because this host was too
     /// busy: they look as if the access point had dropped them.
     pub overflowed: u64,
 }
 
-/// What ended a measurement early.
+/// Reason of an early end of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The signal of this number.
@@ -173,7 +172,7 @@ impl Driver for Measurement<'_> {
 }
 
 impl Measurement<'_> {
-    /// Does what is due, sends what came of it, and tells the caller.
+    /// Does due work, sends its datagrams, and calls the caller's function.
     fn advance(&mut self, now: Instant) -> Result<ControlFlow<Measured>, ApqError> {
         self.client.handle_timeout(now);
         self.transmit();

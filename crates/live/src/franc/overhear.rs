@@ -1,6 +1,6 @@
-//! What a helper overhears: the monitor interface beside the link's own, its socket and its
-//! reader, and what is wrong with it. Frames are stamped with the clock's time after the batch
-//! that brought them, as those of the link are.
+//! The monitor interface of a helper, beside the link's own: its socket, its reader, and its
+//! problems. Frames are stamped with the clock's time after the batch that brought them, like those
+//! of the link.
 //!
 //! Whatever comes this way is not authentic before the machine has verified it, and may be sent
 //! by anybody on the air. Leaves out the choice of a channel: a monitor interface on the radio of
@@ -30,10 +30,10 @@ const DOWN_CHECK: Duration = Duration::from_secs(1);
 /// Why nothing is heard through a monitor interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deaf {
-    /// It is down.
+    /// The interface is down.
     Down,
-    /// Nothing of the link was readable for some seconds, while this many encrypted data frames
-    /// were heard.
+    /// For some seconds only encrypted data frames were heard, this many, and no datagram of the
+    /// link.
     Protected(u64),
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Overhearing {
     /// The counts at `judge_at` less [`DEAF_AFTER`].
     before: MonitorCounts,
     judge_at: Instant,
-    /// What is wrong, until it is taken.
+    /// Problem of the interface, until it is taken.
     deaf: Option<Deaf>,
 }
 
@@ -80,7 +80,7 @@ impl Overhearing {
         &self.name
     }
 
-    /// What was counted so far; frames that the kernel dropped, too.
+    /// Returns the counts so far, with the frames that the kernel dropped.
     pub fn counts(&mut self) -> (MonitorCounts, u64) {
         (self.monitor.counts(), self.socket.dropped())
     }
@@ -129,7 +129,7 @@ impl Overhearing {
         (self.before, self.judge_at) = (counts, now + DEAF_AFTER);
     }
 
-    /// Returns what is wrong, once.
+    /// Returns a problem of the interface, once.
     ///
     /// # Errors
     /// If the interface was removed: a later one of its name is another one.

@@ -1,6 +1,6 @@
-//! The link of a node: its socket, the addresses of its neighbours, and the datagrams that
-//! wait for room in the socket. Over UDP, or over Ethernet with an EtherType of our own. An
-//! address changes only as the machine says (`is_moved`). Leaves out several links a node.
+//! The link of a node: its socket, the addresses of its neighbours, and the datagrams that wait for
+//! space in the socket. Over UDP, or over Ethernet with a separate EtherType. An address changes
+//! only by the machine's decision (`is_moved`). Leaves out several links a node.
 
 use super::overhear::Overhearing;
 use super::{Counts, FrancError};
@@ -21,10 +21,10 @@ const SEND_BYTES: i32 = 256 << 10;
 /// Batches of datagrams that a turn receives, each of one system call.
 const BATCHES_MAX: usize = 4;
 
-/// What carries the datagrams, and the addresses of neighbours.
+/// Carrier of the datagrams, with the addresses of neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Over UDP.
+    /// Datagrams in UDP.
     Udp {
         /// The own address; any address and [`PORT`](super::PORT) if `None`.
         listen: Option<SocketAddr>,
@@ -33,7 +33,7 @@ pub enum Transport {
     },
     /// As Ethernet frames.
     Ethernet {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
         /// Whether frames between other nodes are received too, as helpers need.
         promiscuous: bool,
@@ -49,9 +49,9 @@ pub enum Transport {
 /// A neighbour and its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// The neighbour.
+    /// Number of the neighbour.
     pub id: NodeId,
-    /// Its address.
+    /// Address of the neighbour.
     pub address: Address,
 }
 
@@ -137,9 +137,9 @@ pub(super) fn interface_error(name: &str, error: crate::os::OsError) -> FrancErr
 /// The broadcast address of Ethernet.
 const EVERYBODY: MacAddr = MacAddr([0xff; 6]);
 
-/// A neighbour that was heard within this time is reachable, and the kernel is told so.
-/// Otherwise the kernel asks for its MAC address again and again, and drops datagrams when a
-/// lossy link loses the answers.
+/// Time for which a neighbour counts as reachable after a datagram, and the kernel gets a
+/// confirmation of that. Otherwise the kernel asks for its MAC address again and again, and drops
+/// datagrams when a lossy link loses the answers.
 const HEARD_LATELY: Duration = Duration::from_secs(3);
 
 /// The address of a neighbour.
@@ -186,7 +186,7 @@ pub(super) struct NodeLink {
     pub counts: Counts,
 }
 
-/// What a datagram that is heard changes.
+/// Changes by a received datagram.
 struct Ear<'a> {
     places: &'a mut BTreeMap<NodeId, Place>,
     link: &'a Link,
@@ -437,9 +437,9 @@ impl NodeLink {
 }
 
 impl NodeLink {
-    /// Sends what waits as a message each, because the kernel refused it as one with `error`.
-    /// `EIO` is about the interface, which cannot complete checksums, and holds for all that
-    /// follow; other errors are about one of the datagrams.
+    /// Sends the waiting datagrams as a message each, because the kernel refused the common message
+    /// with `error`. `EIO` is about the interface, which cannot complete checksums, and holds for
+    /// all later ones; other errors are about one of the datagrams.
     fn go_alone(&mut self, error: Errno) {
         self.alone = self.waiting.len().min(BATCH);
         if error == Errno::EIO {

@@ -1,6 +1,6 @@
-//! The loop's driver: frames from the kernel into the medium of their channel, what comes out
-//! of it back to the kernel. Media are woken at one instant after the other, so that a radio's
-//! refusal is known before anything follows.
+//! The loop's driver: passes frames from the kernel to the medium of their channel, and the
+//! medium's output back to the kernel. Media are woken at one instant after the other, so that a
+//! radio's refusal is known before anything follows.
 
 use super::frame::{FrameFacts, RETRY, agreement_change, declined};
 use super::rates::{self, receive_index};
@@ -31,7 +31,7 @@ const QUEUE_FULL: usize = 200;
 const QUEUE_LEFT: usize = 99;
 /// Below this frequency a channel is of the band at 2.4 GHz.
 const MHZ_2_4_MAX: u32 = 3_000;
-/// Power of an acknowledgement that nobody measured.
+/// Power of an acknowledgement that was not measured.
 const NO_SIGNAL: Dbm = Dbm(-100.0);
 
 /// A series of which nothing was tried.
@@ -89,7 +89,7 @@ pub(super) struct Joined {
     aggregation: Aggregation,
     /// By sender, receiver and TID: what radios put in order that aggregate by themselves.
     reorder: BTreeMap<(StationId, StationId, u8), Reorder<Arriving>>,
-    /// Radios that took what came last.
+    /// Radios that accepted the latest frame.
     listening: Vec<bool>,
     /// Block Ack agreements of kernels: originator, recipient, TID.
     agreements: BTreeSet<(MacAddr, MacAddr, u8)>,
@@ -139,7 +139,7 @@ impl Joined {
         })
     }
 
-    /// What is reported at the end.
+    /// The outcome at the end.
     pub fn finish(self, duration: Duration, scheduling: Scheduling) -> MediumOutcome {
         let Self { radios, media, given_up, rates_replaced, too_long, lateness_ns, .. } = self;
         let of = |index: usize| -> Vec<(u32, RadioStats)> {
@@ -283,7 +283,7 @@ impl Joined {
         }
     }
 
-    /// Passes on what came out of a medium.
+    /// Passes on the output of a medium.
     fn pass_on(&mut self, channel: Channel, now: Instant) {
         while let Some(output) = self.media.get_mut(&channel).and_then(Medium::poll_output) {
             match output {
@@ -363,9 +363,9 @@ impl Joined {
         is_taken
     }
 
-    /// Gives a radio's kernel what is in order. Returns whether the radio takes what it gets:
-    /// for a frame that has to wait, what it did with the last one. `fresh` is not acknowledged
-    /// yet and may come again if it is not taken; the others are.
+    /// Gives a radio's kernel the frames that are in order. Returns whether the radio accepts
+    /// frames: for a frame that has to wait, the answer to the last one. `fresh` is not
+    /// acknowledged yet and may come again after a refusal; the others are.
     fn pass_in_order(
         &mut self,
         from: StationId,

@@ -1,15 +1,15 @@
 //! Rates as Linux' rate control names them (struct ieee80211_tx_rate; hwsim's own table of
 //! legacy rates), and as the model has them.
 //!
-//! The model's PHYs are 802.11b, a, g and n. VHT rates of 20 and 40 MHz with an MCS up to 7 are
-//! HT rates by another name; what has no counterpart (MCS 8 and 9, 80 and 160 MHz, more than
-//! four streams) is sent at the next lower rate that the model has, and counted.
+//! The model's PHYs are 802.11b, a, g and n. VHT rates of 20 and 40 MHz with an MCS up to 7 are HT
+//! rates by another name. Rates without a counterpart (MCS 8 and 9, 80 and 160 MHz, more than four
+//! streams) become the next lower rate of the model, and are counted.
 
 use super::wire::Try;
 use lasthop_wifi::medium::{Series, Stage};
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 
-/// `enum hwsim_tx_rate_flags`.
+/// Flags of `enum hwsim_tx_rate_flags`.
 mod flag {
     pub const RTS_CTS: u16 = 1 << 0;
     pub const SHORT_PREAMBLE: u16 = 1 << 2;
@@ -24,7 +24,7 @@ mod flag {
 /// Streams of the model's highest rate.
 const STREAMS_MAX: u8 = 4;
 
-/// What a series became.
+/// Rates of the model for a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translated {
     /// Stages in the places that they have in the kernel's series.

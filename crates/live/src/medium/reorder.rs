@@ -1,6 +1,6 @@
-//! A reorder buffer for radios that aggregate by themselves: what one radio sends to another
-//! under one TID is passed on in the order in which it was handed over, as hardware does that
-//! keeps Block Ack to itself. The sender is known here, so that what it gives up holds nothing
+//! A reorder buffer for radios that aggregate without the kernel: frames from one radio to another
+//! under one TID are passed on in the order in which the kernel gave them, as by hardware that
+//! keeps Block Ack to itself. The sender is known here, so frames that it gives up hold nothing
 //! back. Pure; waits for no timer.
 
 use std::collections::VecDeque;
@@ -13,11 +13,11 @@ pub struct Reorder<T> {
 
 #[derive(Clone, Debug)]
 enum Entry<T> {
-    /// It may come yet.
+    /// The frame may still come.
     Awaited,
-    /// It came, and waits for those before it.
+    /// The frame came, and waits for those before it.
     Held(T),
-    /// It is passed on, or does not come.
+    /// The frame was passed on, or will not come.
     Over,
 }
 
@@ -87,8 +87,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A receiver that is away refuses a frame; it gets it when it is sent again, before what
-    /// follows.
+    /// A receiver that is away refuses a frame, and gets its retransmission before later frames.
     #[test]
     fn what_is_refused_may_come_again() {
         let mut reorder = Reorder::default();
@@ -104,8 +103,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order in which frames come, come again or are given up: what came is
-        /// passed on once, in order, and as soon as nothing before it may come.
+        /// Frames that come in any order, come again or are given up: each received one is passed
+        /// on once, in order, and as soon as no earlier one may come.
         #[test]
         fn frames_come_out_in_order(
             events in prop::collection::vec((0..20u64, any::<bool>()), 0..100),

@@ -1,6 +1,6 @@
 //! Messages of `mac80211_hwsim` over generic netlink, as its own header lists them
-//! (drivers/net/wireless/virtual/mac80211_hwsim.h of Linux 6.1 to 6.12; linux/genetlink.h).
-//! Pure. Numbers are in the machine's order. What is cut or missing makes a message unreadable.
+//! (drivers/net/wireless/virtual/mac80211_hwsim.h of Linux 6.1 to 6.12; linux/genetlink.h). Pure.
+//! Numbers are in the machine's order. A cut or missing part makes a message unreadable.
 
 use crate::message::{Message, Received, attributes};
 use lasthop_units::{Dbm, MacAddr};
@@ -17,7 +17,7 @@ const FAMILY_NAME: u16 = 2;
 /// Length of `genlmsghdr`: command, version, reserved.
 const GENERIC_HEADER: usize = 4;
 
-/// Commands.
+/// Commands of the family.
 mod command {
     pub const REGISTER: u8 = 1;
     pub const FRAME: u8 = 2;
@@ -27,7 +27,7 @@ mod command {
     pub const DEL_MAC_ADDR: u8 = 8;
 }
 
-/// Attributes.
+/// Attributes of the family.
 mod attribute {
     pub const ADDR_RECEIVER: u16 = 1;
     pub const ADDR_TRANSMITTER: u16 = 2;
@@ -58,9 +58,9 @@ pub const FRAME_BYTES_MAX: usize = 2_304;
 pub struct Try {
     /// Index of a legacy rate of the band, or MCS; negative for none.
     pub index: i8,
-    /// Tries.
+    /// Number of tries.
     pub count: u8,
-    /// `enum hwsim_tx_rate_flags`.
+    /// Flags of `enum hwsim_tx_rate_flags`.
     pub flags: u16,
 }
 
@@ -71,7 +71,7 @@ pub struct Sent<'a> {
     pub radio: MacAddr,
     /// The frame without its FCS.
     pub frame: &'a [u8],
-    /// `enum hwsim_tx_control_flags`.
+    /// Flags of `enum hwsim_tx_control_flags`.
     pub flags: u32,
     /// Centre frequency of the channel in MHz.
     pub mhz: u32,
@@ -81,7 +81,7 @@ pub struct Sent<'a> {
     pub cookie: u64,
 }
 
-/// What the kernel says.
+/// A message from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A radio sends a frame.
@@ -196,13 +196,13 @@ pub struct Delivery<'a> {
     pub frame: &'a [u8],
     /// Index of a legacy rate of the band.
     pub rate_index: u32,
-    /// Received power.
+    /// Received signal power.
     pub signal: Dbm,
     /// Centre frequency of its channel in MHz.
     pub mhz: u32,
 }
 
-/// What became of a frame that a radio sent.
+/// The message about the outcome of a frame that a radio sent.
 pub fn report(family: u16, report: &Report) -> Message {
     let mut message = generic(family, command::TX_INFO_FRAME, 0);
     message.bytes(attribute::ADDR_TRANSMITTER, &report.radio.0);

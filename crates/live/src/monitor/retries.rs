@@ -1,11 +1,11 @@
-//! Retransmissions of MPDUs as somebody hears them who is not the recipient (IEEE 802.11-2020,
-//! 10.3.2.14): the Retry bit says that a frame was sent before, and what was heard with the same
-//! sequence number of that transmitter and TID says whether it was heard. In the order of a
-//! Block Ack agreement or not, since retransmitted MPDUs of an A-MPDU come behind later ones.
+//! Retransmissions of MPDUs at a third station (IEEE 802.11-2020, 10.3.2.14). The Retry bit says
+//! that a frame was sent before. Whether that copy was heard follows from the frames heard with the
+//! same transmitter, TID and sequence number. The order need not be that of a Block Ack agreement,
+//! since retransmitted MPDUs of an A-MPDU come behind later ones.
 //!
 //! Memory is bounded: [`TRANSMITTERS_MAX`] windows of [`WINDOW`] sequence numbers, of which the
-//! one that was not used for longest makes way for a new one. Headers are not authentic, so
-//! somebody on the air can have a retransmission left out; he could as well jam it.
+//! least recently used makes way for a new one. Headers are not authentic, so an attacker on the
+//! air can have a retransmission left out, but could as well jam it.
 
 use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
 
@@ -20,11 +20,11 @@ const WINDOW: u16 = 1_024;
 /// Retransmissions follow within some ten milliseconds.
 const FORGET_AFTER: Duration = Duration::from_millis(500);
 
-/// A transmitter (TA), and the TID of its QoS frames; `None` for frames without QoS, which have
-/// a counter of their own.
+/// A transmitter (TA), and the TID of its QoS frames; `None` for frames without QoS, which have a
+/// separate counter.
 pub type Origin = (MacAddr, Option<u8>);
 
-/// What was heard lately.
+/// Recently heard frames of all origins.
 #[derive(Clone, Debug, Default)]
 pub struct Retries {
     windows: Vec<Window>,
@@ -32,7 +32,7 @@ pub struct Retries {
     uses: u64,
 }
 
-/// What was heard of one origin.
+/// Recently heard frames of one origin.
 #[derive(Clone, Debug)]
 struct Window {
     origin: Origin,
@@ -42,7 +42,7 @@ struct Window {
     /// modulo the window.
     heard: [u64; WORDS],
     heard_at: Instant,
-    /// Which frame was its last one, of those of all origins.
+    /// Position of its last frame among those of all origins.
     used: u64,
 }
 
@@ -196,7 +196,7 @@ mod tests {
         assert!(retries.is_again(at(late), ORIGIN, SeqNo12::new(101), true));
     }
 
-    /// As many transmitters as somebody cares to make up.
+    /// A flood of invented transmitters.
     #[test]
     fn memory_is_bounded_and_those_who_send_are_kept() {
         let mut retries = Retries::default();

@@ -30,7 +30,7 @@ const BLOCK_MS: u32 = 50;
 pub mod hardware {
     /// `ARPHRD_ETHER`: Ethernet, also a wireless interface that is no monitor.
     pub const ETHERNET: u16 = 1;
-    /// `ARPHRD_RAWIP`: IP.
+    /// Hardware type of raw IP packets, `ARPHRD_RAWIP`.
     pub const RAW_IP: u16 = 519;
     /// `ARPHRD_LOOPBACK`: Ethernet, each packet as it is sent and as it is received.
     pub const LOOPBACK: u16 = 772;
@@ -59,7 +59,7 @@ pub struct Captured<'a> {
     pub at_ns: u64,
     /// The packet, from the header that its hardware has.
     pub bytes: &'a [u8],
-    /// Its length in bytes, of which the end may have been left out.
+    /// Length of the packet in bytes; the copy may be shorter.
     pub length: u32,
 }
 
@@ -108,7 +108,7 @@ impl PacketCapture {
         Ok(capture)
     }
 
-    /// What packets begin with: one of [`hardware`], or another kind that Linux has.
+    /// Type of the header that packets begin with: one of [`hardware`], or another type of Linux.
     pub const fn hardware(&self) -> u16 {
         self.hardware
     }
@@ -203,7 +203,7 @@ struct Blocks {
 #[expect(unsafe_code, reason = "a raw pointer to a mapping is not Send by itself")]
 unsafe impl Send for Blocks {}
 
-/// Where the kernel puts the address: behind the header, aligned to TPACKET_ALIGNMENT.
+/// Offset of the kernel's address structure: behind the header, aligned to TPACKET_ALIGNMENT.
 const ADDRESS_OFFSET: usize =
     size_of::<libc::tpacket3_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 

@@ -39,9 +39,9 @@ pub struct DatagramSocket {
 pub struct Outgoing<'a> {
     /// The recipient; `None`: that of a connected socket.
     pub to: Option<SocketAddr>,
-    /// Its first bytes.
+    /// First bytes of the datagram.
     pub head: &'a [u8],
-    /// Its length in bytes, at least that of the head; zeros follow the head.
+    /// Length in bytes, at least that of the head; zeros follow the head.
     pub length: u16,
 }
 
@@ -62,7 +62,7 @@ impl DatagramSocket {
         Ok(result)
     }
 
-    /// Opens a socket that sends to `peer` and receives from nobody else.
+    /// Opens a socket that sends to `peer` and receives only from it.
     ///
     /// # Errors
     /// If the kernel refuses it, or there is no route.
@@ -79,7 +79,7 @@ impl DatagramSocket {
     /// Returns its own address.
     ///
     /// # Errors
-    /// Those of getsockname(2).
+    /// Errors of getsockname(2).
     pub fn address(&self) -> Result<SocketAddr, OsError> {
         self.socket.local_addr().call("getsockname")
     }
@@ -153,11 +153,11 @@ pub struct Inbox {
 /// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// The sender.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// Its first bytes.
+    /// First bytes of the datagram.
     pub head: &'a [u8],
-    /// Its whole length in bytes.
+    /// Whole length in bytes.
     pub length: u16,
     /// The time since the kernel received it.
     pub age: Duration,
@@ -181,11 +181,11 @@ impl Inbox {
         }
     }
 
-    /// Receives what waits in `socket`, [`BATCH`] datagrams at most; returns their number.
+    /// Receives the waiting datagrams of `socket`, [`BATCH`] at most; returns their number.
     ///
     /// # Errors
-    /// What the network reports of an earlier datagram, such as `ECONNREFUSED`. That nothing
-    /// waits is no error.
+    /// Errors that the network reports of an earlier datagram, such as `ECONNREFUSED`. An empty
+    /// socket is no error.
     #[expect(unsafe_code, reason = "recvmmsg")]
     pub fn receive(&mut self, socket: &DatagramSocket) -> nix::Result<usize> {
         (self.count, self.overflowed) = (0, None);

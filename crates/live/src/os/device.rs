@@ -33,22 +33,22 @@ pub enum DeviceChoice {
     Automatic,
     /// TAP; an error if `/dev/net/tun` does not open.
     Tap,
-    /// veth pairs.
+    /// Pairs of veth devices.
     Veth,
 }
 
 /// The properties of a node's interface.
 #[derive(Clone, Debug)]
 pub struct Interface {
-    /// Its name: `wlan0` or `eth0`.
+    /// Name of the interface: `wlan0` or `eth0`.
     pub name: &'static str,
-    /// Its MAC address.
+    /// MAC address of the interface.
     pub address: MacAddr,
-    /// Its address in 10.77.0.0/16.
+    /// Address in 10.77.0.0/16.
     pub ipv4: Ipv4Addr,
-    /// Its address in fd77::/64.
+    /// Address in fd77::/64.
     pub ipv6: Ipv6Addr,
-    /// Its MTU: the longest network-layer packet, in bytes.
+    /// MTU: the longest network-layer packet, in bytes.
     pub mtu: u16,
 }
 
@@ -302,7 +302,7 @@ pub fn add_neighbours(
     Ok(())
 }
 
-/// Has a node send what is for no node to `gateway`.
+/// Makes `gateway` the default route of a node.
 pub fn add_default_route(interface: &str, gateway: Ipv4Addr) -> Result<(), OsError> {
     let index = interface_index(interface)?;
     let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
@@ -362,7 +362,7 @@ mod ioctls {
     use nix::errno::Errno;
     use std::os::fd::{AsRawFd, BorrowedFd};
 
-    /// struct ifreq.
+    /// The C structure `struct ifreq`.
     #[repr(C)]
     pub struct InterfaceRequest {
         name: [u8; libc::IFNAMSIZ],
@@ -378,7 +378,7 @@ mod ioctls {
         whole: [u64; 3],
     }
 
-    /// struct ethtool_value.
+    /// The C structure `struct ethtool_value`.
     #[repr(C)]
     pub struct EthtoolValue {
         pub command: u32,

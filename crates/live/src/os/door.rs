@@ -1,11 +1,11 @@
-//! Where a running emulation is asked from outside: UNIX sockets with abstract names (unix(7)),
-//! which no file system has and which are gone with the process. One is in the network
-//! namespace of the emulator, one in that of each node. Only processes of the same user are
-//! answered, and root's. Anybody may take an abstract name: who asks looks whose socket it is
-//! before it says anything, and an emulation whose name is taken has one that cannot be guessed.
+//! Sockets for commands to a running emulation: UNIX sockets with abstract names (unix(7)), which
+//! no file system has and which end with the process. One is in the network namespace of the
+//! emulator, one in that of each node. Only processes of the same user, and root's, get answers.
+//! Any user may take an abstract name first. Clients therefore check the owner of the socket before
+//! they send, and an emulation whose name is taken chooses one that cannot be guessed.
 //!
-//! A question is what is to be set, each `path=value` up to a NUL, and ends with the writing
-//! side of the stream; without any it asks what can be set. The answer is `+` or `-` and a text.
+//! A question has the settings, each `path=value` up to a NUL, and ends with the writing side of
+//! the stream; without settings it asks for the possible ones. The answer is `+` or `-` and a text.
 
 use super::entropy::secret;
 use super::wake::Wake;
@@ -33,9 +33,9 @@ const SOCKETS: &str = "/proc/net/unix";
 /// Longest question, and longest answer, in bytes.
 const QUESTION_BYTES_MAX: u64 = 64 << 10;
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
-/// How long somebody who asks may take to say it, and to hear the answer.
+/// Time that a client may take to send its question, and to read the answer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
-/// How long an answer may take.
+/// Time that an answer may take.
 const ANSWER_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// The name of the door of the emulation that the process `pid` runs.
@@ -71,7 +71,7 @@ pub fn listen_for_own() -> Result<OwnedFd, OsError> {
     }
 }
 
-/// What answers: the text, or what is wrong.
+/// Function that answers: returns the text, or the error.
 pub type Answer = Box<dyn Fn(&[String]) -> Result<String, String> + Send>;
 
 /// Doors that are open until this is dropped.
@@ -82,7 +82,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Answers who asks at `listeners`, one after the other, in a thread of its own.
+    /// Answers questions at `listeners`, one after the other, in a separate thread.
     ///
     /// # Errors
     /// If the system has no descriptors or threads left.
@@ -157,10 +157,10 @@ fn converse(mut stream: UnixStream, answer: &Answer) -> io::Result<()> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// No emulation answers under this number.
-    #[error("the process {0} runs no emulation that answers here")]
+    #[error("process {0} runs no emulation that answers here")]
     Nobody(Pid),
     /// Another user has the name.
-    #[error("what answers for the process {pid} belongs to another user, {uid}: it was not asked")]
+    #[error("the socket of process {pid} belongs to another user, {uid}: the request was not sent")]
     Stranger {
         /// The process that was to be asked.
         pid: Pid,

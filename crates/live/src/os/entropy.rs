@@ -1,6 +1,5 @@
-//! Bytes that nobody can guess, from the kernel's generator (getrandom(2)) and nowhere else:
-//! keys, nonces and the seeds of what must not be predicted. Early at boot the call waits
-//! until the generator is ready.
+//! Unpredictable bytes from the kernel's generator only (getrandom(2)): for keys, nonces and seeds
+//! that must not be predicted. Early at boot the call waits until the generator is ready.
 
 use super::{Call, OsError};
 use nix::errno::Errno;
@@ -8,7 +7,7 @@ use nix::errno::Errno;
 /// Bytes of a secret. Up to 256 come at once (getrandom(2)), whatever signal comes.
 const SECRET_BYTES: usize = 32;
 
-/// 32 bytes that nobody can guess.
+/// Returns 32 unpredictable bytes.
 ///
 /// # Errors
 /// If the system has none, or fewer; nothing takes their place.

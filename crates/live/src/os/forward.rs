@@ -35,14 +35,15 @@ use tally::Count;
 pub const CONNECTIONS_MAX: usize = 256;
 /// Connections that wait in the backlog of a listener.
 const BACKLOG: i32 = 128;
-/// Bytes under way in each direction of a connection, beside those in the sockets.
+/// Bytes in flight in each direction of a connection, beside those in the sockets.
 const BUFFER_BYTES: usize = 32 * 1024;
-/// How long none is accepted after the system had no room for one, in milliseconds.
+/// Time for which no connection is accepted after the system had no descriptors or memory, in
+/// milliseconds.
 const FULL_MS: u8 = 100;
 /// Reads of a connection in a turn, so that the others have theirs.
 const TURN_READS: usize = 8;
 
-/// How often clients without datagrams are looked for, in milliseconds.
+/// Interval of the search for clients without datagrams, in milliseconds.
 const LOOK_MS: u16 = 10_000;
 
 /// Sockets of a port, and where their connections and datagrams lead.
@@ -74,7 +75,7 @@ pub fn listen_at(address: SocketAddr) -> Result<OwnedFd, OsError> {
 /// A thread that passes connections on until it is dropped, which ends them all.
 #[derive(Debug)]
 pub struct Forwarder {
-    /// Its closing stops the thread.
+    /// Descriptor whose closing stops the thread.
     stop: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
@@ -83,7 +84,7 @@ impl Forwarder {
     /// Starts it in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// If the system has no room for another thread or descriptor.
+    /// If the system refuses another thread or descriptor.
     pub fn start(routes: Vec<Route>, tally: Arc<Tally>) -> Result<Self, OsError> {
         let (stopped, stop) = pipe2(OFlag::O_CLOEXEC).call("pipe")?;
         let thread = std::thread::Builder::new()
@@ -181,7 +182,7 @@ pub fn forward(routes: &[&Route], tally: &Tally, stop: Option<&OwnedFd>) {
     }
 }
 
-/// What a descriptor that is waited for belongs to.
+/// The owner of a descriptor that is waited for.
 #[derive(Clone, Copy, Debug)]
 enum Waits {
     Stop,
@@ -198,21 +199,21 @@ enum Waits {
 struct Connection<'a> {
     way: usize,
     ends: [OwnedFd; 2],
-    /// What is under way from each end to the other.
+    /// Bytes in flight from each end to the other.
     ways: [Way; 2],
     /// The addresses to be tried if the target refuses; `None` once it has accepted.
     connecting: Option<&'a [SocketAddr]>,
     is_reset: bool,
 }
 
-/// The bytes under way in one direction.
+/// The bytes in flight in one direction.
 #[derive(Debug)]
 struct Way {
     buffer: Vec<u8>,
     sent: usize,
     /// No more bytes come.
     is_ended: bool,
-    /// The other end was told so.
+    /// Whether the other end was shut down for writing.
     is_shut: bool,
 }
 
@@ -238,7 +239,7 @@ impl<'a> Connection<'a> {
         self.is_reset || self.ways.iter().all(|way| way.is_shut)
     }
 
-    /// What `end` is to be waited for.
+    /// The events to wait for at `end`.
     fn interest(&self, end: usize) -> PollFlags {
         let mut interest = PollFlags::empty();
         if self.connecting.is_some() {
@@ -293,7 +294,7 @@ impl Way {
         self.sent == self.buffer.len()
     }
 
-    /// Copies what waits, as far as the other end takes it.
+    /// Copies waiting bytes, as far as the other end accepts them.
     fn copy(&mut self, from: &OwnedFd, to: &OwnedFd) -> nix::Result<()> {
         for _ in 0..TURN_READS {
             while !self.is_empty() {
@@ -349,7 +350,7 @@ fn stream(address: SocketAddr) -> nix::Result<OwnedFd> {
     socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)
 }
 
-/// What comes in pieces goes on in pieces.
+/// Passes small pieces on at once.
 fn set_no_delay(socket: &OwnedFd) {
     let _ = set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32.to_ne_bytes());
 }
@@ -381,7 +382,7 @@ mod tests {
         (Forwarder::start(vec![route], tally).unwrap(), address)
     }
 
-    /// An address where nobody listens.
+    /// An address without a listener.
     fn nobody() -> SocketAddr {
         TcpListener::bind(any()).unwrap().local_addr().unwrap()
     }

@@ -85,16 +85,16 @@ impl HwsimSocket {
         if verdict { self.ask(message).is_ok() } else { self.send(message).is_ok() }
     }
 
-    /// Says what became of a frame; one that the kernel has given up meanwhile is ignored.
+    /// Reports the outcome of a frame; the kernel ignores one that it has given up meanwhile.
     pub fn report(&mut self, report: &wire::Report) {
         let message = wire::report(self.family, report);
         let _ = self.send(message);
     }
 
-    /// The next message, if one waits. Answers to what was not asked for are passed as well.
+    /// The next message, if one waits. Unrequested answers are passed as well.
     ///
     /// # Errors
-    /// What recv(2) says, but for `EAGAIN`.
+    /// Errors of recv(2), except `EAGAIN`.
     pub fn receive(&mut self) -> Result<Option<Vec<u8>>, OsError> {
         if let Some(message) = self.backlog.pop_front() {
             return Ok(Some(message));

@@ -1,18 +1,18 @@
-//! How late the kernel wakes a thread that sleeps until an instant: what an emulation's packets
-//! are late by at least (timerfd_create(2), on CLOCK_MONOTONIC, as
-//! [`event_loop`](super::event_loop) has it). Times are in nanoseconds.
+//! The lateness with which the kernel wakes a thread that sleeps until an instant: the least
+//! lateness of an emulation's packets (timerfd_create(2), on CLOCK_MONOTONIC, as in
+//! [`event_loop`](super::event_loop)). Times are in nanoseconds.
 
 use super::clock::{Clock, Priority, Scheduling};
 use super::{Call, OsError};
 use lasthop_units::{Duration, Instant};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-/// What was measured.
+/// Result of the measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// How the thread was scheduled meanwhile.
+    /// Scheduling of the thread meanwhile.
     pub scheduling: Scheduling,
-    /// How much later than asked for each wake-up was, ascending.
+    /// Lateness of each wake-up, ascending.
     pub late_ns: Vec<u64>,
 }
 

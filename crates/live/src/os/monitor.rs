@@ -1,7 +1,7 @@
-//! Data frames of a monitor interface, as they come: a packet socket (packet(7)) that delivers
-//! each at once, where the ring of [`capture`](super::capture) waits up to 50 ms. A filter in the
-//! kernel passes data frames that have a body and no others (radiotap.org; IEEE 802.11-2020,
-//! table 9-1), so that beacons and acknowledgements wake nobody up.
+//! Data frames of a monitor interface, as they come: a packet socket (packet(7)) that delivers each
+//! at once, where the ring of [`capture`](super::capture) waits up to 50 ms. A filter in the kernel
+//! passes only data frames with a body (radiotap.org; IEEE 802.11-2020, table 9-1), so that beacons
+//! and acknowledgements cause no wake-ups.
 //!
 //! Needs CAP_NET_RAW in the network namespace of the interface. Memory is that of the socket's
 //! buffer; what finds it full is counted. Leaves out sending.
@@ -29,8 +29,8 @@ pub struct MonitorSocket {
 }
 
 impl MonitorSocket {
-    /// Starts to receive the data frames of the interface called `interface`. If it is no monitor
-    /// interface, what comes of the filter means nothing: see [`hardware`](Self::hardware).
+    /// Starts to receive the data frames of the interface called `interface`. On other interfaces
+    /// than monitors the filter's output is meaningless: see [`hardware`](Self::hardware).
     ///
     /// # Errors
     /// If there is no such interface, it is down, or the kernel refuses a packet socket.
@@ -56,8 +56,7 @@ impl MonitorSocket {
         self.hardware
     }
 
-    /// Receives what waits into `inbox`, as much as it has space for. Returns whether more may
-    /// wait.
+    /// Receives waiting frames into `inbox`, as many as fit. Returns whether more may wait.
     ///
     /// # Errors
     /// `ENETDOWN`, once, if the interface has gone down; frames come again when it is up.
@@ -113,8 +112,8 @@ const COMPARED: u32 = 0x7f;
 /// More bytes than any frame has: all of it is passed.
 const WHOLE: u32 = 1 << 18;
 
-/// The filter: the frame begins where the radiotap header's length says, octets 2 and 3,
-/// little-endian. What is beyond the end of a packet makes the filter drop it (Documentation/
+/// The filter: the frame begins after the radiotap header, whose length is in octets 2 and 3,
+/// little-endian. An access beyond the end of a packet makes the filter drop it (Documentation/
 /// networking/filter.rst).
 fn filter() -> [sock_filter; 11] {
     let step = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };

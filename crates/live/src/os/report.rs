@@ -96,7 +96,7 @@ pub enum Order {
         node: u16,
         /// Protocol above IP.
         protocol: u8,
-        /// Its local port.
+        /// Local port of the socket.
         port: u16,
     },
     /// Have the node in which the outside begins pass packets on to the interface

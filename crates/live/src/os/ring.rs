@@ -220,7 +220,7 @@ pub(super) fn take_drops(socket: BorrowedFd<'_>) -> u64 {
     if result == 0 { u64::from(stats.tp_drops) } else { 0 }
 }
 
-/// Where the kernel puts the address: behind the header, aligned to TPACKET_ALIGNMENT.
+/// Offset of the kernel's address structure: behind the header, aligned to TPACKET_ALIGNMENT.
 const ADDRESS_OFFSET: usize =
     size_of::<libc::tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 

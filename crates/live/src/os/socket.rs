@@ -16,7 +16,7 @@ const TCP_INFO_BYTES: usize = 128;
 
 /// Numbers of a socket's memory (asm-generic/socket.h), which libc lacks.
 const SO_MEMINFO: libc::c_int = 55;
-/// Where the drops are among them (linux/sock_diag.h).
+/// Index of the drops among these values (linux/sock_diag.h).
 const RECEIVE_DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
 
 /// Chooses the congestion control of a TCP socket.
@@ -101,8 +101,8 @@ pub fn accept(listener: &impl AsFd) -> nix::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Discards what waits in a TCP socket, without a copy (tcp(7), `MSG_TRUNC`). Returns `false`
-/// at the end of the stream, and after an error.
+/// Discards the waiting bytes of a TCP socket, without a copy (tcp(7), `MSG_TRUNC`). Returns
+/// `false` at the end of the stream, and after an error.
 #[expect(unsafe_code, reason = "recv without a buffer")]
 pub fn discard_received(socket: &impl AsFd) -> bool {
     let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;

@@ -1,6 +1,6 @@
-//! The supervisor: a child process, first of its own PID namespace, that holds the
-//! nodes' network namespaces, makes devices and sockets in them, and runs the
-//! programs. The emulator stays in its own namespaces and receives the descriptors.
+//! The supervisor: a child process, first of a new PID namespace, that holds the nodes' network
+//! namespaces, makes devices and sockets in them, and runs the programs. The emulator stays in its
+//! own namespaces and receives the descriptors.
 //!
 //! Between them is a guard, because a PID namespace begins with the next child of a
 //! process. Each is killed when its parent dies (`PR_SET_PDEATHSIG`), and the kernel
@@ -44,10 +44,10 @@ pub use super::report::Report as SupervisorReport;
 /// From one look to the next whether a job is ready, in milliseconds.
 const PROBE_MS: u8 = 20;
 
-/// What the supervisor is to make.
+/// Namespaces, devices and programs that the supervisor makes.
 #[derive(Debug)]
 pub struct Plan {
-    /// The nodes.
+    /// Nodes of the emulation.
     pub nodes: Vec<Node>,
     /// The kind of their devices.
     pub device: DeviceChoice,
@@ -57,7 +57,7 @@ pub struct Plan {
     pub jobs: Vec<Job>,
     /// The files of `/etc` that the programs see in place of the system's, by name.
     pub files: Vec<(&'static str, String)>,
-    /// How the nodes and the machine's own network can reach each other; `None`: not at all.
+    /// Ways between the nodes and the machine's own network; `None`: there are none.
     pub outside: Option<Outside>,
 }
 
@@ -68,7 +68,7 @@ pub struct Outside {
     pub gateway: Option<Gateway>,
     /// Sockets of the machine, and where in the network of the nodes they lead.
     pub published: Vec<Published>,
-    /// What passes the ways.
+    /// Counters of the ways' traffic.
     pub tally: Arc<Tally>,
 }
 
@@ -79,7 +79,7 @@ pub struct Gateway {
     pub node: usize,
     /// Another address of the node, which stands for the machine.
     pub machine: Ipv4Addr,
-    /// Whether the node passes on what is for no node, and all others send it to it.
+    /// Whether the node forwards packets with an unknown destination, which all others send to it.
     pub is_router: bool,
 }
 
@@ -95,9 +95,9 @@ pub struct Published {
 /// A node with an interface.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its host name.
+    /// Host name of the node.
     pub name: String,
-    /// Its interface.
+    /// Interface of the node.
     pub interface: Interface,
 }
 
@@ -119,10 +119,10 @@ pub enum SocketKind {
     Datagrams(SocketAddr),
     /// TCP, with a congestion control or the system's default.
     Tcp {
-        /// Its name as in `tcp_available_congestion_control`; `None`: the default.
+        /// Name as in `tcp_available_congestion_control`; `None`: the default.
         congestion_control: Option<String>,
     },
-    /// UDP.
+    /// A UDP socket.
     Udp,
     /// ICMP echo (icmp(7)).
     Ping,
@@ -137,13 +137,14 @@ pub struct Job {
     pub node: usize,
     /// The program and its arguments.
     pub command: Vec<CString>,
-    /// Its whole environment, each as `NAME=value`.
+    /// Whole environment of the program, each variable as `NAME=value`.
     pub environment: Vec<CString>,
     /// The file for its output; `None`: it has the emulator's standard input, output and error.
     pub output: Option<OwnedFd>,
     /// Whether it runs in the foreground of the terminal.
     pub foreground: bool,
-    /// When it is ready. It is reported, unless that is a matter of time alone.
+    /// Condition under which the program is ready. Readiness is reported, unless it is only a
+    /// matter of time.
     pub ready: Option<Ready>,
 }
 
@@ -326,7 +327,8 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
 /// The process ID of the supervisor, for the guard's signal handler.
 static KEEPER: AtomicI32 = AtomicI32::new(0);
 
-/// SIGTERM kills `supervisor` from now on. Its end is reaped when all of its namespace are dead.
+/// Makes SIGTERM kill `supervisor` from now on. The supervisor is reaped once all processes of its
+/// namespace are dead.
 #[expect(unsafe_code, reason = "installs a signal handler")]
 fn end_before(supervisor: Pid) -> nix::Result<()> {
     KEEPER.store(supervisor.as_raw(), Ordering::Relaxed);
@@ -648,8 +650,8 @@ fn open_outside(
     Ok(())
 }
 
-/// Starts the process that connects what comes from the machine, and enters the network at the
-/// node `entry`, to the nodes. It is in the supervisor's PID namespace and ends with it.
+/// Starts the process that carries connections from the machine to the nodes; they enter the
+/// network at the node `entry`. The process is in the supervisor's PID namespace and ends with it.
 #[expect(unsafe_code, reason = "fork")]
 fn publish(outside: &Outside, entry: usize, namespace: &NetNamespace) -> Result<(), OsError> {
     // SAFETY: this process has a single thread.

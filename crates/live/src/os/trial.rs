@@ -1,8 +1,8 @@
-//! What the kernel lets this process do, tried: the namespaces, device and way out of an
-//! emulation, a TUN device, a packet socket, real-time priority. What a trial makes ends with it,
-//! and no packet of it leaves the machine. Leaves out modules: it loads none of its own accord, but the kernel
-//! loads one where a device of it is opened or made for the first time, so whoever calls looks
-//! first.
+//! Trials of the rights that the kernel gives this process: the namespaces, device and way out of
+//! an emulation, a TUN device, a packet socket, real-time priority. Everything that a trial makes
+//! ends with it, and none of its packets leaves the machine. A trial loads no modules, but the
+//! kernel loads one when a device of it is opened or made for the first time, so callers check for
+//! the module first.
 
 use super::clock::{Priority, Scheduling};
 use super::device::{self, DeviceChoice, Interface};
@@ -78,7 +78,8 @@ pub fn packet() -> Result<(), OsError> {
     packet_socket().map(drop).call("socket(AF_PACKET, SOCK_RAW)")
 }
 
-/// The best scheduling that this thread may have. It has its own again afterwards.
+/// The best scheduling that this thread may have. Afterwards the thread has its former scheduling
+/// again.
 pub fn scheduling() -> Scheduling {
     Priority::raise().scheduling()
 }
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(interfaces(), before);
     }
 
-    /// Root may, an ordinary user may not; nobody gets a device.
+    /// Root may, an ordinary user may not; no device is made.
     #[test]
     #[cfg_attr(miri, ignore = "an ioctl")]
     fn a_permission_is_asked_for_without_a_device() {

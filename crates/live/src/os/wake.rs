@@ -31,7 +31,7 @@ impl Wake {
         let _ = self.event.read();
     }
 
-    /// The descriptor.
+    /// Descriptor of the event.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }

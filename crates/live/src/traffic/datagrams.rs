@@ -1,4 +1,4 @@
-//! UDP datagrams, paced by a source machine, or (saturated flows) by the room in the
+//! UDP datagrams, paced by a source machine, or (saturated flows) by the free packets of the
 //! sender's queue, which the network's loop grants.
 //!
 //! Each carries its sequence number and its departure in nanoseconds of the run (8

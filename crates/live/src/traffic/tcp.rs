@@ -1,7 +1,7 @@
-//! A bulk transfer between two TCP sockets of the kernel, and the sender's state
-//! (`TCP_INFO`) at a regular interval. What arrives is discarded unread
-//! (`MSG_TRUNC`), so the receiver costs little and its window stays open; where the
-//! kernel allows it, the receiver acknowledges without waiting to be read.
+//! A bulk transfer between two TCP sockets of the kernel, and the sender's state (`TCP_INFO`) at a
+//! regular interval. Arriving bytes are discarded unread (`MSG_TRUNC`), so the receiver costs
+//! little and its window stays open; if the kernel allows it, the receiver acknowledges without
+//! waiting to be read.
 
 use super::{FlowPlan, Note, Side, Sockets};
 use crate::frame::type_of_service;
