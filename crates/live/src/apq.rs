@@ -24,8 +24,7 @@ use lasthop_units::Duration;
 use nix::errno::Errno;
 use std::net::SocketAddr;
 
-/// UDP port of a server that was not given another: no service is registered
-/// for it with IANA (RFC 6335).
+/// Default UDP port of a server; no service is registered for it with IANA (RFC 6335).
 pub const PORT: u16 = 4796;
 
 /// Longest time after a signal for which the hosts wait until the other side has acknowledged the

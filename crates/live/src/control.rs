@@ -24,7 +24,7 @@ const LEAD_MAX: Duration = Duration::from_secs(5);
 /// Instants are recorded in these units.
 const RESOLUTION: Duration = Duration::from_millis(1);
 
-/// Why nothing was changed.
+/// Reason why no change was made.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The emulation has not begun yet.
@@ -36,10 +36,10 @@ pub enum ControlError {
     /// A setting is wrong, or cannot change while the emulation runs.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The network cannot be changed so.
+    /// The network does not allow the change.
     #[error(transparent)]
     Refused(#[from] AdjustError),
-    /// The scenario has no network that can be run.
+    /// The scenario has no network that can run.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The system has no descriptors left.
@@ -59,7 +59,7 @@ impl ControlError {
     }
 }
 
-/// Changes an emulation from outside. Clones change the same one.
+/// A handle that changes an emulation from outside. Clones change the same emulation.
 #[derive(Clone, Debug)]
 pub struct Control {
     shared: Arc<Shared>,
@@ -67,7 +67,7 @@ pub struct Control {
 
 #[derive(Debug)]
 struct Shared {
-    /// Held while a change is worked out, so that they come one after the other.
+    /// Held during the computation of a change, so that changes come one after the other.
     state: Mutex<State>,
     phase: Mutex<Phase>,
     orders: Mutex<Vec<Order>>,
@@ -77,7 +77,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     evolving: Evolving,
-    /// The network, to try changes on: nothing is on its way in it.
+    /// A network without packets, to try changes on.
     tried: Network,
     /// Planned changes after the last one, in ascending order.
     planned: Vec<(Instant, Change)>,
@@ -98,8 +98,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Control {
-    /// Changes the emulation of `scenario`, which is its run `run`; `file` is what messages call
-    /// it.
+    /// Returns the handle of the emulation of `scenario`, which is its run `run`; messages call the
+    /// scenario `file`.
     ///
     /// # Errors
     /// If the scenario does not keep the text that it was read from or has no network that can be
@@ -120,7 +120,7 @@ impl Control {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Sets keys (`path=value`), some milliseconds from now; returns when, and what.
+    /// Sets keys (`path=value`), some milliseconds from now; returns the instant and the settings.
     ///
     /// # Errors
     /// See [`ControlError`]; nothing is changed then.
@@ -194,17 +194,17 @@ impl Control {
         Ok(format!("at {} s\n{}", recorded.at.as_secs_f64(), lines.collect::<String>()))
     }
 
-    /// The emulation begins.
+    /// Notes the beginning of the emulation.
     pub(crate) fn begin(&self, clock: Clock) {
         *lock(&self.shared.phase) = Phase::Running(clock);
     }
 
-    /// The emulation is over.
+    /// Notes the end of the emulation.
     pub(crate) fn end(&self) {
         *lock(&self.shared.phase) = Phase::After;
     }
 
-    /// The descriptor that is readable while the loop has something to take.
+    /// The descriptor that is readable while changes wait for the loop.
     pub(crate) fn wake(&self) -> BorrowedFd<'_> {
         self.shared.wake.as_fd()
     }

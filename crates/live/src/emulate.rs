@@ -44,7 +44,7 @@ pub struct EmulateOptions {
     /// Duration of the emulation, from its start or that of its command. Without it, the scenario's
     /// duration or the command ends it.
     pub duration: Option<Duration>,
-    /// A program to run behind the hop, on our terminal, once the scenario's warm-up is over; the
+    /// A program to run behind the hop, on this terminal, after the scenario's warm-up; the
     /// emulation ends with it.
     pub command: Option<Vec<OsString>>,
     /// The node to run it in; the first station if `None`.
@@ -92,7 +92,7 @@ pub struct EmulateOutcome {
     /// Exit status of the command, as a shell gives it: 128 and the number of a signal. `None`
     /// if the end of the emulation ended it.
     pub exit_status: Option<i32>,
-    /// The number of the signal that ended it, if one did.
+    /// The number of the signal that ended the emulation, if one did.
     pub interrupted: Option<i32>,
     /// The duration of the emulation.
     pub duration: Duration,
@@ -159,7 +159,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// SIGTERM, SIGHUP and SIGQUIT while it runs.
 ///
 /// # Errors
-/// Why the emulation could not be run; nothing is left behind then either.
+/// If the emulation cannot run; everything that it had set up is removed.
 pub fn emulate<S: Sink>(
     scenario: &Scenario,
     options: &EmulateOptions,
@@ -365,7 +365,7 @@ fn flow_plans(
     Ok(flows.filter(|(_, flow)| flow.endpoints == Endpoints::Kernel).map(plan).collect())
 }
 
-/// A door in each node where a program runs.
+/// A [`door`](crate::os::door) in each node with a program.
 fn doors(jobs: &Jobs) -> Vec<Socket> {
     let nodes: BTreeSet<usize> = jobs.list.iter().map(|job| usize::from(job.port)).collect();
     let kind = SocketKind::Door(door::name(std::process::id()));

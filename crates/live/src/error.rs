@@ -1,4 +1,4 @@
-//! Why an emulation could not be run.
+//! Errors of an emulation that cannot run.
 
 use crate::os::OsError;
 use lasthop_hosts::HostsError;
@@ -54,12 +54,12 @@ pub enum EmulateError {
         /// The names of the nodes, separated by commas.
         known: String,
     },
-    /// A program that the way to the network takes is not installed.
+    /// A program that the way to the network requires is not installed.
     #[error("--outside requires the program {program}: install the package {package}")]
     NoHelper {
         /// Name of the program.
         program: &'static str,
-        /// The package that has it.
+        /// Package of the program.
         package: &'static str,
     },
     /// The program does not start.
@@ -88,7 +88,7 @@ pub enum EmulateError {
         published: String,
         /// Name of the node.
         node: String,
-        /// The node where they enter by default.
+        /// Node where connections enter by default.
         other: String,
     },
     /// A program of the scenario is not ready, and others wait for it.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `daemon` | the driver: packets, datagrams, time, questions |
 //! | `transport` | the link: addresses of neighbours, datagrams that wait |
-//! | `overhear` | what a helper hears through a monitor interface |
+//! | `overhear` | the monitor interface of a helper |
 //! | `metrics` | the port for Prometheus |
 //!
 //! The address of a neighbour changes only with a datagram that the machine has verified. A full
@@ -29,8 +29,7 @@ use lasthop_franc::{Config, ConfigError, NodeId};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// UDP port of a node that was not given another: no service is registered for it with
-/// IANA (RFC 6335).
+/// Default UDP port of a node; no service is registered for it with IANA (RFC 6335).
 pub const PORT: u16 = 4797;
 
 /// The options of a daemon.
@@ -71,7 +70,7 @@ pub struct Counts {
     pub monitor_drops: u64,
 }
 
-/// Why a daemon does not start, or ended.
+/// Reason why a daemon does not start, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrancError {
     /// The configuration of the node is not valid.

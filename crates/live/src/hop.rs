@@ -1,5 +1,5 @@
 //! Network and hosts in real time: frames enter when they are read, and are delivered at the
-//! instants that the machines say. Flows and coded links of the model run beside them.
+//! instants of the machines. Flows and coded links of the model run beside them.
 //!
 //! Events that fall due between two wake-ups are computed at their own instants, in order, however
 //! late the wake-up is. The lateness of a delivery is the difference between its due instant and
@@ -20,7 +20,7 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
 use std::collections::VecDeque;
 
-/// Most deliveries that wait to be handed over while the machines catch up.
+/// Most deliveries that wait while the machines catch up.
 const WRITE_BATCH: usize = 64;
 /// The longest that the rest of an A-MPDU is on the air after one of its packets was
 /// delivered, whose bytes its event still needs (aPPDUMaxTime; IEEE 802.11-2020, table 19-25).
@@ -49,7 +49,7 @@ pub struct Ends {
 pub struct Counts {
     /// Frames that entered the network.
     pub entered: u64,
-    /// Frames handed over to nodes.
+    /// Frames delivered to nodes.
     pub delivered: u64,
     /// Frames to an address that no node has, or that are no Ethernet frames.
     pub unaddressed: u64,
@@ -100,7 +100,7 @@ pub struct Begun {
     pub source_port: u16,
 }
 
-/// A frame to be handed over to a node.
+/// A frame to be delivered to a node.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     due: Instant,
@@ -139,7 +139,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         }
     }
 
-    /// The ports, whose doors are to be waited for.
+    /// The ports, whose doors the loop waits for.
     pub fn ports(&self) -> &Ports {
         &self.ports
     }

@@ -35,19 +35,19 @@ pub struct JobState {
     pub environment: Vec<CString>,
     /// The file for its output; the terminal if `None`.
     pub output: Option<File>,
-    /// The earliest instant at which it is started.
+    /// The earliest instant at which the program starts.
     pub start: Instant,
-    /// When it is ready; `None`: nothing waits for it.
+    /// Condition under which the program is ready; `None`: no program waits for it.
     pub ready: Option<Ready>,
     /// Longest time until the program is ready.
     pub ready_timeout: Duration,
     /// Whether it waits, runs or has ended.
     pub life: Life,
-    /// The instant at which it was started.
+    /// The instant at which the program started.
     pub started: Option<Instant>,
     /// Whether the programs after it may be started.
     pub is_ready: bool,
-    /// Whether the emulation has asked it to end.
+    /// Whether the emulation has asked the program to end.
     pub is_asked_to_end: bool,
 }
 
@@ -120,7 +120,7 @@ impl Jobs {
         }
     }
 
-    /// The instant at which one of them is ready, or has taken too long.
+    /// The instant at which one of them is ready, or exceeds its time.
     pub fn next_ready(&self) -> Option<Instant> {
         let waited = self.list.iter().filter(|job| !job.is_ready && job.life == Life::Running);
         let instant = |job: &JobState| match job.ready {
@@ -130,7 +130,7 @@ impl Jobs {
         waited.filter_map(instant).min()
     }
 
-    /// A program that has taken too long to be ready.
+    /// A program that has exceeded its time to be ready.
     pub fn too_slow(&mut self, now: Instant) -> Option<&mut JobState> {
         let is_late = |job: &&mut JobState| {
             let started = job.started.filter(|_| !job.is_ready && job.life == Life::Running);

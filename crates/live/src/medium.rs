@@ -1,9 +1,9 @@
-//! Radios of the kernel's `mac80211_hwsim` on the modelled air: what `lasthop medium` runs.
+//! Radios of the kernel's `mac80211_hwsim` on the modelled air, for `lasthop medium`.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `joined` | radios, channels and frames in flight, as the loop's driver |
-//! | [`frame`] | what the model needs to know of an 802.11 frame |
+//! | [`frame`] | the facts that the model needs of an 802.11 frame |
 //! | [`reorder`] | frames in order, where radios aggregate |
 //! | [`rates`] | rates as Linux names them |
 //! | [`wire`] | messages of hwsim |
@@ -67,7 +67,7 @@ pub struct MediumOptions {
     pub existing: Vec<(String, String)>,
     /// The layer that makes A-MPDUs.
     pub aggregation: Aggregation,
-    /// Ends the medium after this long; a signal does in any case.
+    /// Duration of the medium; a signal ends it in any case.
     pub duration: Option<Duration>,
     /// Number of the run under the scenario's seed.
     pub run: u64,
@@ -97,15 +97,15 @@ pub struct MediumOutcome {
     pub given_up: u64,
     /// Frames whose rate the model does not have.
     pub rates_replaced: u64,
-    /// Frames that hwsim cannot take back, because they are too long.
+    /// Frames that are too long for hwsim to take back.
     pub too_long: u64,
-    /// Lateness of what radios received, in nanoseconds; weights are frames.
+    /// Lateness of frames to radios, in nanoseconds; weights are frames.
     pub lateness_ns: Levels,
     /// Scheduling of the loop.
     pub scheduling: Scheduling,
 }
 
-/// Why a medium cannot be.
+/// Reason why a medium cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MediumError {
     /// A system call was refused.
@@ -123,10 +123,10 @@ pub enum MediumError {
          leave it out, or set its busy to 0"
     )]
     Neighbours,
-    /// The cell of the scenario cannot be.
+    /// The cell of the scenario cannot be built.
     #[error("cannot model this: {0}")]
     Cell(#[from] CellError),
-    /// A node that is not there, or not on the air.
+    /// A node that does not exist, or is not on the air.
     #[error("there is no node {name:?} on the air; there are: {known}")]
     UnknownNode {
         /// The name that was given.
@@ -185,11 +185,11 @@ fn hint(error: &OsError) -> &'static str {
 /// Joins radios to the air of `scenario` until a signal comes. `ready` is called once they have
 /// joined, and before any frame is sent.
 ///
-/// Of the scenario it takes what [`lasthop_wifi::medium`] takes of a cell; nodes that are not on
-/// the air, wires and flows have no part.
+/// The scenario's cell is used as by [`lasthop_wifi::medium`]; nodes that are not on the air, wires
+/// and flows have no part.
 ///
 /// # Errors
-/// Why there is no medium. Radios that were made are gone then.
+/// If the medium cannot run. Radios that it made are removed.
 pub fn medium(
     scenario: &Scenario,
     options: &MediumOptions,
@@ -245,7 +245,7 @@ pub fn medium(
     Ok(joined.finish(clock.now() - Instant::ZERO, scheduling))
 }
 
-/// Whether radios are asked for by nodes that are there, each once.
+/// Checks that each requested radio belongs to an existing node, each once.
 fn check(nodes: &[String], existing: &[(String, String)]) -> Result<(), MediumError> {
     for (n, (node, radio)) in existing.iter().enumerate() {
         if !nodes.contains(node) {
@@ -264,7 +264,7 @@ fn check(nodes: &[String], existing: &[(String, String)]) -> Result<(), MediumEr
     Ok(())
 }
 
-/// A radio that exists: its addresses are those that the kernel lists.
+/// An existing radio, with the addresses that the kernel lists.
 fn find(node: &str, name: &str) -> Result<Radio, MediumError> {
     let unknown =
         |why: io::Error| MediumError::UnknownRadio { name: name.into(), reason: why.to_string() };

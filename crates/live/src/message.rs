@@ -1,6 +1,6 @@
-//! Netlink messages as bytes: writing requests, reading messages and their attributes
-//! (netlink(7); linux/netlink.h). Numbers are in the machine's order. Pure; says nothing about
-//! what a family means by its attributes.
+//! Netlink messages as bytes: writing requests, reading messages and their attributes (netlink(7);
+//! linux/netlink.h). Numbers are in the machine's order. Pure; leaves out the meaning of a family's
+//! attributes.
 
 /// Length of `nlmsghdr`.
 pub const HEADER: usize = 16;
@@ -54,7 +54,7 @@ impl Message {
         self.bytes(kind, &bytes);
     }
 
-    /// Appends an attribute whose value is what `inside` appends.
+    /// Appends an attribute whose value `inside` appends.
     pub fn nest(&mut self, kind: u16, inside: impl FnOnce(&mut Self)) {
         let start = self.data.len();
         self.bytes(kind, &[]);
@@ -81,7 +81,7 @@ impl Message {
 pub struct Received<'a> {
     /// Type of the message, `nlmsg_type`.
     pub kind: u16,
-    /// Of the request that it answers; 0 for none.
+    /// Sequence number of the request; 0 for none.
     pub sequence: u32,
     /// Everything behind the header.
     pub payload: &'a [u8],

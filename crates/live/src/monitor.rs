@@ -128,7 +128,7 @@ impl Monitor {
     }
 }
 
-/// Why nothing, or nothing more, of a frame is taken.
+/// Reason why nothing, or nothing more, of a frame is read.
 enum Unread {
     BadFcs,
     Protected,

@@ -53,9 +53,9 @@ pub enum OffloadError {
     /// The packet ends within a header.
     #[error("{bytes} bytes, but the headers have {needed}")]
     Short {
-        /// The bytes that there are.
+        /// Bytes present.
         bytes: usize,
-        /// The bytes that the headers have.
+        /// Bytes of the headers.
         needed: usize,
     },
     /// The packet has segments of a kind that was not offered to the kernel.

@@ -15,7 +15,7 @@
 //! | `ready` | whether a program is ready: its socket, its file |
 //! | [`forward`](mod@forward) | TCP connections passed on between namespaces |
 //! | [`slirp`] | the way out by slirp4netns |
-//! | `sender` | which program has a socket |
+//! | `sender` | the program that has a socket |
 //! | [`signal`] | signals as a readable file descriptor |
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
@@ -24,11 +24,11 @@
 //! | [`batch`] | whole datagrams of any socket, many a call |
 //! | [`hwsim`] | the kernel's simulated radios, over generic netlink |
 //! | [`link`] | frames with an EtherType of our own |
-//! | [`listener`] | who may ask the daemon: a Unix socket, a TCP port |
-//! | [`confine`] | what a daemon gives up once it is set up |
-//! | [`trial`] | what this process may do, tried |
-//! | [`lateness`] | how late the kernel wakes a thread |
-//! | [`dump`] | netlink, whole answers |
+//! | [`listener`] | sockets for questions to a daemon: Unix, and TCP |
+//! | [`confine`] | the rights that a daemon gives up after set-up |
+//! | [`trial`] | trials of the rights of this process |
+//! | [`lateness`] | lateness of wake-ups by the kernel |
+//! | [`dump`] | netlink requests with whole answers |
 
 pub mod batch;
 pub mod capture;
@@ -123,7 +123,7 @@ pub fn output_file() -> Result<File, OsError> {
     Ok(file)
 }
 
-/// All that was written to it.
+/// Returns the whole content of the file.
 pub fn read_output(file: &mut File) -> Vec<u8> {
     let mut output = Vec::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut output));

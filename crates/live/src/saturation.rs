@@ -10,7 +10,7 @@ use lasthop_hosts::{Backlog, Endpoints, FlowKind, SourceConfig};
 use lasthop_packet::FlowId;
 use lasthop_units::Instant;
 
-/// Room is granted once it is more than the target divided by this: waking the sender for
+/// Packets are granted once their number exceeds the target divided by this: waking the sender for
 /// every packet would cost more than the packet.
 const GRANT_SHARE: u32 = 8;
 /// The number of packets granted before the first has entered: the kernel keeps no more while
@@ -34,7 +34,7 @@ struct Flow {
 }
 
 impl Saturation {
-    /// Returns those among `flows`, which are in the order of their numbers.
+    /// Returns the saturated ones of `flows`, which are in the order of their numbers.
     pub fn new(flows: &[lasthop_hosts::Flow]) -> Self {
         let is_saturated = |flow: &lasthop_hosts::Flow| {
             flow.endpoints == Endpoints::Kernel

@@ -21,7 +21,7 @@ use nix::sys::signal::Signal;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-/// From one call of `on_tick` to the next.
+/// Interval of the calls of `on_tick`.
 pub const TICK: Duration = Duration::from_millis(100);
 /// Time that programs may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
@@ -69,20 +69,20 @@ pub struct Session<'a, S: Sink> {
     pub next_tick: Instant,
     /// The instant at which the run ends without a command or signal.
     pub end: Instant,
-    /// Once it is ending: the instant at which programs are no longer waited for.
+    /// During the end: the instant at which the wait for programs stops.
     pub deadline: Option<Instant>,
     /// The first signal that came.
     pub interrupted: Option<Signal>,
-    /// The flows of programs whose program is not known; the supervisor is asked for the first.
+    /// Flows whose program is not known yet; the supervisor is asked for the first one.
     pub unnamed: VecDeque<Begun>,
-    /// Whether it is.
+    /// Whether a question to the supervisor is open.
     pub is_asked: bool,
     /// Time that due work may wait to share a wake-up ([`EventLoop::moderate`]).
     pub rest_max: Duration,
 }
 
 impl<S: Sink> Session<'_, S> {
-    /// Runs until the end, whatever brings it about.
+    /// Runs until the end, for any of its causes.
     pub fn run(&mut self, clock: Clock) -> Result<(), EmulateError> {
         let mut events = EventLoop::new(clock)?;
         events.moderate(self.rest_max);

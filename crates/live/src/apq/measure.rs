@@ -18,19 +18,19 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// A server that sends nothing for this long is given up.
+/// Time without a message after which the client gives up on the server.
 const PROOF_TIMEOUT: Duration = Duration::from_secs(8);
 /// The sockets in the order of their positions.
 const SOCKETS: [SocketId; 2] = [SocketId::Control, SocketId::Bulk];
-/// From one [`Update::Tick`] to the next.
+/// Interval of [`Update::Tick`].
 const TICK: Duration = Duration::from_millis(100);
 
 /// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions {
-    /// The far host.
+    /// Address of the far host.
     pub server: SocketAddr,
-    /// The key that both hosts have; `None`: there is none.
+    /// Key that both hosts share; `None`: no key.
     pub key: Option<[u8; 32]>,
     /// The survey to be made.
     pub survey: SurveyConfig,
@@ -120,7 +120,7 @@ pub fn measure(
 /// The function that is called with updates.
 type Watch<'a> = &'a mut dyn FnMut(Update<'_>, &Client, Duration) -> ControlFlow<()>;
 
-/// A measurement that runs.
+/// A running measurement.
 struct Measurement<'a> {
     io: Io,
     client: Client,
@@ -128,7 +128,7 @@ struct Measurement<'a> {
     begin: Instant,
     next_tick: Instant,
     stopped: Option<Stopped>,
-    /// Once it is stopped: the instant at which the server is no longer waited for.
+    /// After a stop: the instant at which the wait for the server ends.
     give_up: Option<Instant>,
 }
 
@@ -202,7 +202,7 @@ impl Measurement<'_> {
         }
     }
 
-    /// Tells the caller, unless the measurement is stopped.
+    /// Calls the caller's function, unless the measurement is stopped.
     fn report(&mut self, update: Update<'_>, elapsed: Duration) {
         if self.stopped.is_none() && (self.watch)(update, &self.client, elapsed).is_break() {
             self.stopped = Some(Stopped::Caller);

@@ -20,7 +20,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// From one report of datagrams lost in this host to the next, at least.
+/// Least interval of reports of datagrams lost in this host.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The address of a server and its limits.
@@ -122,7 +122,7 @@ pub fn serve(
     events.run(&mut serving, Some(&signals))
 }
 
-/// A server that runs.
+/// A running server.
 struct Serving<'a> {
     io: Io,
     server: Server,
@@ -137,7 +137,7 @@ struct Serving<'a> {
     priority: Option<Priority>,
     /// The signal that ended it, 0 if the caller did; `None` while it serves.
     ended: Option<i32>,
-    /// Once it is ended: the instant at which clients are no longer waited for.
+    /// After the end: the instant at which the wait for clients ends.
     give_up: Option<Instant>,
 }
 
@@ -215,7 +215,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Tells the caller, who may want it to end.
+    /// Calls the caller's function, which may end the server.
     fn report(&mut self, report: ServerReport<'_>) {
         if (self.report_to)(report).is_break() {
             self.ended = self.ended.or(Some(0));

@@ -31,11 +31,11 @@ pub(super) enum Source {
     Link,
     /// Frames of the monitor interface.
     Monitor,
-    /// Room in the link, while it is full.
+    /// Space in the link, while it is full.
     Room,
     /// A question at the control socket.
     Control,
-    /// Somebody at the port for metrics.
+    /// A connection to the port for metrics.
     Metrics,
     /// A guest of that port, by position.
     Guest(usize),
@@ -45,8 +45,8 @@ pub(super) enum Source {
 const READ_BYTES_MAX: usize = offload::HEADER_BYTES + offload::PACKET_BYTES_MAX;
 /// Interval at which an overdue machine is called while the link is full.
 const FULL_RETRY: Duration = Duration::from_millis(1);
-/// Datagrams that the rate lets go within this time leave together, as Linux's TCP sends what
-/// its rate allows in a millisecond: a wake-up for each would cost more than the datagram.
+/// Datagrams that the rate allows within this time leave together, as Linux's TCP sends a
+/// millisecond's worth at once: a wake-up for each would cost more than the datagram.
 const PACE_GRAIN: Duration = Duration::from_micros(250);
 /// Reports of one kind are this many at short intervals, then rare.
 const TOLD_OFTEN: u32 = 5;
@@ -65,11 +65,11 @@ pub enum DaemonReport<'a> {
     },
     /// The parts of the confinement that the kernel refused; the daemon runs without them.
     Unconfined(&'a [OsError]),
-    /// Offloads that the kernel refused; the daemon runs all the same, but slower.
+    /// Offloads that the kernel refused; the daemon runs more slowly without them.
     Slower(&'a [OsError]),
     /// An event of the machine.
     Event(Event),
-    /// There is no session for some seconds.
+    /// No session has existed for some seconds.
     Unanswered {
         /// The other end; between the ends, a neighbour.
         peer: NodeId,

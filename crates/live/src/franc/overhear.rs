@@ -2,9 +2,9 @@
 //! problems. Frames are stamped with the clock's time after the batch that brought them, like those
 //! of the link.
 //!
-//! Whatever comes this way is not authentic before the machine has verified it, and may be sent
-//! by anybody on the air. Leaves out the choice of a channel: a monitor interface on the radio of
-//! a managed one follows that one's.
+//! Datagrams of this interface may come from any station, and are not authentic before the machine
+//! has verified them. Leaves out the choice of a channel: a monitor interface on the radio of a
+//! managed one follows that one's.
 
 use super::FrancError;
 use crate::monitor::{Monitor, MonitorCounts};
@@ -21,13 +21,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 const FRAME_BYTES_MAX: usize = 11_454 + 546;
 /// Batches of frames that a turn receives, each of one system call.
 const BATCHES_MAX: usize = 4;
-/// The time in which ends of a link that are there send something: HELLOs, or four pulses a
-/// second. Without a datagram for so long, encrypted frames may be why.
+/// Time in which the present ends of a link send at least one datagram: HELLOs, or four pulses a
+/// second. If none comes in this time, encrypted frames may be the reason.
 const DEAF_AFTER: Duration = Duration::from_secs(5);
 /// Interval at which an interface that is down is looked at: it may have been removed.
 const DOWN_CHECK: Duration = Duration::from_secs(1);
 
-/// Why nothing is heard through a monitor interface.
+/// Reason why a monitor interface delivers no datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deaf {
     /// The interface is down.
@@ -43,7 +43,7 @@ pub(super) struct Overhearing {
     socket: MonitorSocket,
     inbox: Inbox,
     monitor: Monitor,
-    /// When it was seen to be down; `None` while it is up.
+    /// When the interface was seen to be down; `None` while it is up.
     down_check_at: Option<Instant>,
     /// The counts at `judge_at` less [`DEAF_AFTER`].
     before: MonitorCounts,
@@ -116,7 +116,7 @@ impl Overhearing {
         self.judge(clock.now());
     }
 
-    /// Whether anything of the link was readable lately.
+    /// Judges whether any datagram of the link was readable lately.
     fn judge(&mut self, now: Instant) {
         if now < self.judge_at {
             return;

@@ -26,19 +26,19 @@ const BATCHES_MAX: usize = 4;
 pub enum Transport {
     /// Datagrams in UDP.
     Udp {
-        /// The own address; any address and [`PORT`](super::PORT) if `None`.
+        /// Address of this socket; any address and [`PORT`](super::PORT) if `None`.
         listen: Option<SocketAddr>,
         /// Addresses of neighbours; one that is missing has to send the first datagram.
         neighbours: Vec<(NodeId, SocketAddr)>,
     },
-    /// As Ethernet frames.
+    /// Datagrams in Ethernet frames.
     Ethernet {
         /// Name of the interface.
         interface: String,
         /// Whether frames between other nodes are received too, as helpers need.
         promiscuous: bool,
         /// A monitor interface through which frames between other nodes are received: a Wi-Fi
-        /// interface in managed mode is not promiscuous, whatever it is asked for.
+        /// interface in managed mode delivers none of them, not even in promiscuous mode.
         monitor: Option<String>,
         /// Addresses of neighbours; one that is missing is reached by broadcast until it
         /// has been heard.
@@ -56,7 +56,7 @@ pub struct Reach {
 }
 
 impl Transport {
-    /// Whether it is UDP over IPv6.
+    /// Whether the transport is UDP over IPv6.
     fn is_v6(&self) -> bool {
         match self {
             Self::Udp { listen, neighbours } => listen
@@ -86,11 +86,11 @@ impl Transport {
     }
 }
 
-/// The largest MTU, in bytes, that is taken over from an interface: a larger one is that of a
-/// loopback interface, and symbols of 64 KiB would only take memory.
+/// The largest MTU, in bytes, that is accepted from an interface: larger ones are those of loopback
+/// interfaces, and symbols of 64 KiB would only waste memory.
 const MTU_FOUND_MAX: u32 = 9_000;
 
-/// The MTU, in bytes, that is assumed towards a neighbour whose address is not known.
+/// The MTU, in bytes, that is assumed towards a neighbour without a known address.
 const ETHERNET_MTU: u32 = 1_500;
 
 /// Returns the length in bytes of the longest datagram that the link carries. `mtu` is that of
@@ -194,7 +194,7 @@ struct Ear<'a> {
 }
 
 impl Ear<'_> {
-    /// Gives a datagram to `node`, and takes note of where its sender is.
+    /// Gives a datagram to `node`, and notes the address of its sender.
     fn hear(&mut self, node: &mut Node, now: Instant, from: Address, datagram: &[u8]) {
         let heard = node.handle_datagram(now, of_link(from), datagram);
         let Some(Heard { sender, is_moved }) = heard else { return };
@@ -219,7 +219,7 @@ impl Ear<'_> {
     }
 }
 
-/// Whether the link takes datagrams.
+/// Whether the link accepts datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     /// Everything was sent.

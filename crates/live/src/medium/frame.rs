@@ -23,11 +23,11 @@ const DECLINED: u16 = 37;
 pub struct FrameFacts {
     /// Receiver address (RA).
     pub receiver: MacAddr,
-    /// TA; Ack and CTS have none.
+    /// Transmitter address (TA); Ack and CTS have none.
     pub transmitter: Option<MacAddr>,
     /// Length on the air in bytes, FCS included.
     pub bytes: u32,
-    /// `None` for beacons.
+    /// Access category; `None` for beacons.
     pub category: Option<AccessCategory>,
     /// TID and sequence number of QoS data with a body.
     pub data: Option<(u8, SeqNo12)>,
@@ -36,7 +36,7 @@ pub struct FrameFacts {
 }
 
 impl FrameFacts {
-    /// Looks at a frame; `None` if it is too short for its header.
+    /// Reads a frame; `None` if it is too short for its header.
     pub fn of(frame: &[u8]) -> Option<Self> {
         let view = View::new(frame, Layout::default()).ok()?;
         let kind = view.kind();
@@ -75,7 +75,7 @@ pub struct AgreementChange {
     pub recipient: MacAddr,
     /// TID of the data.
     pub tid: u8,
-    /// The agreement is made; it ends otherwise.
+    /// Whether the agreement is made; otherwise it ends.
     pub established: bool,
 }
 
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(FrameFacts::of(&qos_data[..20]), None);
     }
 
-    /// 9.6.4.3 and 9.6.4.4: who sends the data is who asked, or who says so.
+    /// 9.6.4.3 and 9.6.4.4: the originator is the station that asked, or that the frame names.
     #[test]
     fn agreements_are_made_and_ended() {
         let change = |body: &[u8]| agreement_change(&frame([0xd0, 0], A, B, body));

@@ -28,13 +28,13 @@ impl<T> Default for Reorder<T> {
 }
 
 impl<T> Reorder<T> {
-    /// A frame called `tag` is handed over to be sent, after all before it.
+    /// Adds the frame called `tag`, which is about to be sent, behind all earlier ones.
     pub fn expect(&mut self, tag: u64) {
         self.entries.push_back((tag, Entry::Awaited));
     }
 
-    /// The frame came. Returns whether it is its first time; it is passed on by
-    /// [`Reorder::pop_ready`].
+    /// Takes a received frame. Returns whether it came for the first time; [`Reorder::pop_ready`]
+    /// passes it on.
     pub fn receive(&mut self, tag: u64, frame: T) -> bool {
         let known = self.entries.iter_mut().find(|(known, _)| *known == tag);
         match known {
@@ -46,7 +46,7 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// The frame does not come any more; one that came does not matter here.
+    /// Gives up a frame that will not come; no effect on one that came.
     pub fn give_up(&mut self, tag: u64) {
         if let Some((_, entry @ Entry::Awaited)) =
             self.entries.iter_mut().find(|(known, _)| *known == tag)
@@ -55,12 +55,13 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// A frame that was just [passed on](Reorder::pop_ready) was not taken: it may come again.
+    /// Takes back a frame that [`Reorder::pop_ready`] passed on and the radio refused: it may come
+    /// again.
     pub fn put_back(&mut self, tag: u64) {
         self.entries.push_front((tag, Entry::Awaited));
     }
 
-    /// The next frame that waits for no other, and its tag.
+    /// Returns the next frame that waits for no other, and its tag.
     pub fn pop_ready(&mut self) -> Option<(u64, T)> {
         while let Some((tag, entry)) = self.entries.front_mut() {
             let tag = *tag;

@@ -16,8 +16,8 @@ const TRANSMITTERS_MAX: usize = 64;
 /// 802.11be (64 in 802.11n, 256 in 802.11ax).
 const WINDOW: u16 = 1_024;
 
-/// A transmitter that was silent for this time has sent other frames meanwhile, or begun anew.
-/// Retransmissions follow within some ten milliseconds.
+/// Time of silence after which a transmitter is forgotten: it has sent other frames meanwhile, or
+/// begun anew. Retransmissions follow within some ten milliseconds.
 const FORGET_AFTER: Duration = Duration::from_millis(500);
 
 /// A transmitter (TA), and the TID of its QoS frames; `None` for frames without QoS, which have a
@@ -49,8 +49,8 @@ struct Window {
 const WORDS: usize = WINDOW as usize / 64;
 
 impl Retries {
-    /// Takes note of a frame that was heard at `now`. Returns whether it was heard before: it
-    /// says that it is a retransmission (`is_retry`), and its number was heard lately.
+    /// Notes a frame that was heard at `now`. Returns whether it was heard before: its Retry bit is
+    /// set (`is_retry`), and its number was heard lately.
     pub fn is_again(
         &mut self,
         now: Instant,
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// A transmitter with a Block Ack window, of whose transmissions each is heard or not: every
-    /// number counts once if it is heard at all.
+    /// number that is heard at all counts once.
     fn transmissions() -> impl Strategy<Value = (u16, Vec<(u16, bool, bool)>)> {
         let step = (any::<bool>(), any::<bool>(), 0..64u16);
         (0..4096u16, prop::collection::vec(step, 1..600)).prop_map(|(start, steps)| {

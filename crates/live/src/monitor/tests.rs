@@ -1,4 +1,4 @@
-//! Frames written down octet by octet from the tables of IEEE 802.11-2020, and changed at random.
+//! Frames written octet by octet from the tables of IEEE 802.11-2020, and changed at random.
 
 use super::*;
 use lasthop_wifi::wire::fcs;
@@ -126,7 +126,7 @@ fn every_kind_of_header_gives_sender_and_datagram() {
     }
 }
 
-/// ath9k and others pad the header to four octets, and say so.
+/// ath9k and others pad the header to four octets, with a flag for it.
 #[test]
 fn a_padded_header_is_read() {
     let frame = Frame { subtype: 8, more: &[0, 0], ..to_ds() };
@@ -286,7 +286,7 @@ fn frames_of_other_protocols_are_no_transmissions_of_the_link() {
 }
 
 proptest! {
-    /// Whatever comes: no panic, no datagram that is not in the bytes, one count a frame.
+    /// Any bytes: no panic, no datagram that is not in the bytes, one count a frame.
     #[test]
     fn anything_is_read(captured in prop::collection::vec(any::<u8>(), 0..200)) {
         let (taken, counts) = take(&captured);

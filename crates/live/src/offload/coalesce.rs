@@ -1,5 +1,6 @@
 //! Merges consecutive segments of a flow under one header, as the kernel's receive offload does
-//! (net/core/gro.c): only those that the kernel's segmentation makes the same bytes of again.
+//! (net/core/gro.c). It merges only segments that the kernel's segmentation reproduces byte for
+//! byte.
 //!
 //! A segment joins the one before it if all of its headers are the same but for lengths and
 //! checksums, which are right, if its sequence number and its identification (IPv4) follow, and if
@@ -32,7 +33,7 @@ pub struct Coalescer {
     spare: Vec<Vec<u8>>,
 }
 
-/// Segments of a flow, and what the next one has to be.
+/// Segments of a flow, and the expected next one.
 #[derive(Debug)]
 struct Open {
     /// The packet so far, after buffer space for its header.

@@ -212,8 +212,8 @@ proptest! {
         }
     }
 
-    /// Whatever comes in whatever order: each flow's packets are the same bytes in the same
-    /// order behind the coalescer and a segmentation.
+    /// Any packets in any order: behind the coalescer and a segmentation, each flow has the same
+    /// bytes in the same order.
     #[test]
     fn what_is_coalesced_is_the_same_when_segmented(
         base in samples(),
@@ -255,7 +255,7 @@ proptest! {
         }
     }
 
-    /// Rubbish is refused, or something comes of it.
+    /// Any bytes are refused, or produce packets.
     #[test]
     fn any_bytes_are_taken(mut bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0..6u8) {
         if bytes.len() > 11 {

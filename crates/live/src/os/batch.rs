@@ -24,7 +24,7 @@ const CONTROL_WORDS: usize = 3;
 const TOLD_WORDS: usize = CONTROL_WORDS + 4 + 3;
 const NOTHING: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 
-/// An address of any family, and its length, as the kernel takes it.
+/// An address of any family, with its length, in the kernel's form.
 #[derive(Clone, Copy)]
 pub struct Name {
     pub(super) storage: libc::sockaddr_storage,

@@ -76,7 +76,7 @@ impl DatagramSocket {
         Ok(result)
     }
 
-    /// Returns its own address.
+    /// Returns the address of this socket.
     ///
     /// # Errors
     /// Errors of getsockname(2).
@@ -312,8 +312,7 @@ pub fn send(
     }
 }
 
-/// Reads a clock that is never set and not slewed: nanoseconds since an instant of the host's
-/// own.
+/// Reads a clock that is never set and not slewed: nanoseconds since an arbitrary instant.
 pub fn host_clock_ns() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC_RAW).expect("every Linux has this clock");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64

@@ -38,7 +38,7 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
 /// Time that an answer may take.
 const ANSWER_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// The name of the door of the emulation that the process `pid` runs.
+/// The name of the socket of the emulation that the process `pid` runs.
 pub fn name(pid: u32) -> String {
     format!("{NAME}{pid}")
 }
@@ -54,8 +54,8 @@ pub fn listen(name: &str) -> Result<OwnedFd, OsError> {
     Ok(listener.into())
 }
 
-/// A socket that listens for the emulation of this process, in the network namespace of the
-/// caller. If its name is taken, which anybody can do, it has one that cannot be guessed.
+/// A socket that listens for the emulation of this process, in the network namespace of the caller.
+/// If its name is taken, as any user can do, the name gets a suffix that cannot be guessed.
 ///
 /// # Errors
 /// If the system has no descriptors left.
@@ -74,7 +74,7 @@ pub fn listen_for_own() -> Result<OwnedFd, OsError> {
 /// Function that answers: returns the text, or the error.
 pub type Answer = Box<dyn Fn(&[String]) -> Result<String, String> + Send>;
 
-/// Doors that are open until this is dropped.
+/// The listening sockets, which close on drop.
 #[derive(Debug)]
 pub struct Door {
     stop: Arc<Wake>,
@@ -153,7 +153,7 @@ fn converse(mut stream: UnixStream, answer: &Answer) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// No emulation answers under this number.
@@ -162,7 +162,7 @@ pub enum AskError {
     /// Another user has the name.
     #[error("the socket of process {pid} belongs to another user, {uid}: the request was not sent")]
     Stranger {
-        /// The process that was to be asked.
+        /// The process of the question.
         pid: Pid,
         /// The owner of the socket.
         uid: Uid,
@@ -172,7 +172,7 @@ pub enum AskError {
     Os(#[from] OsError),
 }
 
-/// The processes with emulations of this user that can be asked from here, in ascending order.
+/// The processes with emulations of this user that answer here, in ascending order.
 pub fn known() -> Vec<Pid> {
     let own = |(_, name): &(Pid, String)| {
         visit(name).is_ok_and(|visited| visited.is_some_and(|(_, uid)| uid == geteuid()))
@@ -208,18 +208,18 @@ fn visit(name: &str) -> Result<Option<(UnixStream, Uid)>, OsError> {
     Ok(Some((stream.into(), Uid::from_raw(uid))))
 }
 
-/// Whether what answers as the emulation of the process `pid` is believed: it is this user's or
-/// root's, or root asks for a process of that user's.
+/// Whether the socket of the emulation of process `pid` is trusted: its owner is this user or root,
+/// or root asks for a process of its owner.
 fn is_trusted(uid: Uid, pid: Pid) -> bool {
     let own = geteuid();
     let owner = || fs::metadata(format!("/proc/{pid}")).ok().map(|about| about.st_uid());
     uid == own || uid.is_root() || own.is_root() && owner() == Some(uid.as_raw())
 }
 
-/// Asks the emulation of the process `pid`; returns its answer, in which nothing is escaped.
+/// Asks the emulation of the process `pid`; returns its answer, with nothing escaped.
 ///
 /// # Errors
-/// If there is none, it does not answer, or what answers is another user's.
+/// If there is no emulation, it does not answer, or the socket belongs to another user.
 pub fn ask(pid: Pid, sets: &[String]) -> Result<Result<String, String>, AskError> {
     let mut all: Vec<String> =
         names().into_iter().filter(|(of, _)| *of == pid).map(|(_, name)| name).collect();
@@ -263,7 +263,8 @@ fn converse_with(
 mod tests {
     use super::*;
 
-    /// A name that is taken leads to another one, which is found by the number of the process.
+    /// If a name is taken, the emulation gets another one, which is found by the number of the
+    /// process.
     #[test]
     #[cfg_attr(miri, ignore = "sockets")]
     fn a_name_that_is_taken_is_no_obstacle() {

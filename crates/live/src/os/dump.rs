@@ -54,11 +54,11 @@ impl DumpSocket {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Sends a request, which has `NLM_F_DUMP` or `NLM_F_ACK`, and returns what answers it: the
-    /// payloads of the messages, without the one that ends them.
+    /// Sends a request, which has `NLM_F_DUMP` or `NLM_F_ACK`, and returns the answer: the payloads
+    /// of the messages, without the final one.
     ///
     /// # Errors
-    /// The kernel's; `EAGAIN` if it took too long.
+    /// Errors of the kernel; `EAGAIN` after the timeout.
     pub fn ask(&mut self, request: Message) -> nix::Result<Vec<Vec<u8>>> {
         // Zero is that of messages that answer nothing.
         self.sequence = self.sequence.wrapping_add(1).max(1);

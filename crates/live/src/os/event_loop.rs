@@ -55,7 +55,7 @@ pub trait Driver {
     /// the driver must finish its work before it returns that.
     ///
     /// # Errors
-    /// Whatever ends the loop.
+    /// The error that ends the loop.
     fn handle_timeout(
         &mut self,
         now: Instant,
@@ -73,17 +73,17 @@ pub trait Driver {
     /// no stamp may be earlier than the packet.
     ///
     /// # Errors
-    /// Whatever ends the loop.
+    /// The error that ends the loop.
     fn handle_ready(
         &mut self,
         source: Self::Source,
         registry: &mut Registry<Self::Source>,
     ) -> Result<(), Self::Error>;
 
-    /// Signals came, together and at least one. [`ControlFlow::Break`] ends the loop at once.
+    /// Handles signals, at least one. [`ControlFlow::Break`] ends the loop at once.
     ///
     /// # Errors
-    /// Whatever ends the loop.
+    /// The error that ends the loop.
     fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self>;
 }
 
@@ -97,7 +97,7 @@ pub struct EventLoop<S> {
 }
 
 impl<S: Copy> EventLoop<S> {
-    /// A loop without sources, whose instants are those of `clock`.
+    /// Returns a loop without sources, with the instants of `clock`.
     ///
     /// # Errors
     /// If the system has no descriptors left.
@@ -194,14 +194,14 @@ struct Moderation {
     /// Recent time of the due work. The value fades: a round that a descriptor began does not
     /// measure the time of the wake-up.
     took: Duration,
-    /// The instant at which nothing will be owed, if nothing is due until then.
+    /// The instant at which the debt will be zero, if no work is due until then.
     settled_at: Instant,
     /// The end of the rest.
     rest_until: Instant,
 }
 
 impl Moderation {
-    /// At `done` all was done that had been due since `due`, in a round that began at `now`.
+    /// Notes a round that began at `now` and had finished at `done` all work due since `due`.
     fn note(&mut self, due: Instant, now: Instant, done: Instant) {
         // To wake up is part of what it took, the rest before is not.
         let begun = due.max(self.rest_until).min(now);
@@ -226,7 +226,7 @@ enum Token<S> {
 #[derive(Debug)]
 pub struct Registry<S> {
     epoll: Epoll,
-    /// By number of the descriptor.
+    /// Tokens by number of the descriptor.
     tokens: Vec<Option<Token<S>>>,
 }
 
@@ -298,7 +298,7 @@ struct Timer {
 }
 
 impl Timer {
-    /// One that is not armed.
+    /// Returns a timer that is not armed.
     fn new() -> Result<Self, OsError> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).call("timerfd_create")?;
@@ -322,7 +322,7 @@ impl Timer {
         .call("timerfd_settime")
     }
 
-    /// To be called once it was readable.
+    /// Call this once the timer was readable.
     fn expired(&mut self) {
         self.is_expired = true;
     }
@@ -356,7 +356,7 @@ mod tests {
         assert!(!is_readable(&timer));
     }
 
-    /// Reads a byte a round, and ends at the second instant that it wanted.
+    /// A driver that reads a byte a round, and ends at the second instant that it wanted.
     struct Reader {
         clock: Clock,
         pipe: OwnedFd,

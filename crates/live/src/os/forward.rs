@@ -1,8 +1,8 @@
-//! TCP and UDP passed on from one network namespace to another: connections accepted at a
-//! listener of the one are connected in the other, that of the calling thread, and the bytes
-//! are copied both ways. An end of data goes over as one, a reset as one; a connection that is
-//! refused there is reset here, since it was accepted already. Datagrams are in `datagrams`,
-//! counters in `tally`.
+//! Passes TCP and UDP on from one network namespace to another. Connections accepted at a listener
+//! of the one are connected in the other, that of the calling thread, and the bytes are copied both
+//! ways. An end of data is passed on as one, a reset as a reset; a connection that the far side
+//! refuses is reset here, since it was accepted already. Datagrams are in `datagrams`, counters in
+//! `tally`.
 //!
 //! One thread with poll(2), no more than [`CONNECTIONS_MAX`] connections at a time: others
 //! wait in the listeners' backlogs.
@@ -46,10 +46,10 @@ const TURN_READS: usize = 8;
 /// Interval of the search for clients without datagrams, in milliseconds.
 const LOOK_MS: u16 = 10_000;
 
-/// Sockets of a port, and where their connections and datagrams lead.
+/// Sockets of a port, and the targets of their connections and datagrams.
 #[derive(Debug)]
 pub struct Route {
-    /// The way that it is in the counters.
+    /// Index of the way in the counters.
     pub way: usize,
     /// The TCP socket that listens; it never blocks.
     pub listener: OwnedFd,
@@ -81,7 +81,7 @@ pub struct Forwarder {
 }
 
 impl Forwarder {
-    /// Starts it in the network namespace of the calling thread.
+    /// Starts the thread in the network namespace of the caller.
     ///
     /// # Errors
     /// If the system refuses another thread or descriptor.
@@ -104,8 +104,8 @@ impl Drop for Forwarder {
     }
 }
 
-/// Passes connections and datagrams on, without end, or until the other end of the pipe `stop`
-/// is closed.
+/// Passes connections and datagrams on until the other end of the pipe `stop` is closed; without
+/// `stop`, for ever.
 pub fn forward(routes: &[&Route], tally: &Tally, stop: Option<&OwnedFd>) {
     let mut connections: Vec<Connection<'_>> = Vec::new();
     let mut clients = Clients::new(routes, tally);
@@ -211,7 +211,7 @@ struct Connection<'a> {
 struct Way {
     buffer: Vec<u8>,
     sent: usize,
-    /// No more bytes come.
+    /// Whether the end of the data has been read.
     is_ended: bool,
     /// Whether the other end was shut down for writing.
     is_shut: bool,
@@ -230,7 +230,7 @@ impl<'a> Connection<'a> {
         Some(Self { way: of, ends, ways, connecting: Some(rest), is_reset: false })
     }
 
-    /// Whether it was reset because no target accepted it.
+    /// Whether the connection was reset because no target accepted it.
     fn is_refused(&self) -> bool {
         self.is_reset && self.connecting.is_some()
     }
@@ -258,7 +258,7 @@ impl<'a> Connection<'a> {
         interest
     }
 
-    /// Connects, or copies what there is.
+    /// Connects, or copies waiting bytes.
     fn turn(&mut self) {
         if self.is_reset {
             return;
@@ -372,7 +372,7 @@ mod tests {
         (Ipv4Addr::LOCALHOST, 0).into()
     }
 
-    /// A forwarder to `targets`, and where it listens.
+    /// A forwarder to `targets`, and the address of its listener.
     fn forwarder(targets: Vec<SocketAddr>) -> (Forwarder, SocketAddr) {
         let listener = TcpListener::from(listen_at(any()).unwrap());
         let address = listener.local_addr().unwrap();

@@ -26,8 +26,8 @@ impl Lateness {
     }
 }
 
-/// Sleeps `wakeups` times until the next multiple of `period`, with the scheduling that an
-/// emulation takes. A wake-up that is later than the next one was to be leaves that one out.
+/// Sleeps `wakeups` times until the next multiple of `period`, with the scheduling of an emulation.
+/// A wake-up that is late by more than a period skips the next one.
 ///
 /// # Errors
 /// If there is no timer.
@@ -56,7 +56,7 @@ pub fn measure(wakeups: usize, period: Duration) -> Result<Lateness, OsError> {
 /// The resolution of timers (clock_getres(2)): 1 ns with high-resolution timers, else a jiffy.
 ///
 /// # Errors
-/// That of the call.
+/// The error of the call.
 pub fn resolution_ns() -> Result<u64, OsError> {
     let time = nix::time::clock_getres(nix::time::ClockId::CLOCK_MONOTONIC).call("clock_getres")?;
     Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)

@@ -137,8 +137,8 @@ impl Link {
         }
     }
 
-    /// Lets messages have several datagrams. Returns which may, and what the kernel refused;
-    /// frames never have several.
+    /// Allows messages with several datagrams. Returns the directions in which they are possible,
+    /// and the kernel's refusals; frames never have several.
     pub fn merge(&self) -> (Merged, Vec<OsError>) {
         let Self::Udp(socket) = self else { return Default::default() };
         let (zero, one) = (0i32.to_ne_bytes(), 1i32.to_ne_bytes());
@@ -287,7 +287,7 @@ mod tests {
         (one, other, to)
     }
 
-    /// All that comes in one call.
+    /// All datagrams that one call receives.
     fn heard(link: &Link, inbox: &mut Inbox) -> Vec<Vec<u8>> {
         let mut heard = Vec::new();
         assert_eq!(link.receive(inbox), Ok(false));

@@ -4,7 +4,7 @@
 //! and acknowledgements cause no wake-ups.
 //!
 //! Needs CAP_NET_RAW in the network namespace of the interface. Memory is that of the socket's
-//! buffer; what finds it full is counted. Leaves out sending.
+//! buffer; frames that find it full are counted. Leaves out sending.
 
 use super::batch::Inbox;
 use super::capture::{bind, check};
@@ -50,8 +50,8 @@ impl MonitorSocket {
         Ok(Self { socket, hardware, dropped: 0 })
     }
 
-    /// The kind of hardware, one of [`hardware`](super::capture::hardware): what packets begin
-    /// with.
+    /// The hardware type, one of [`hardware`](super::capture::hardware), which determines the first
+    /// header.
     pub const fn hardware(&self) -> u16 {
         self.hardware
     }
@@ -76,7 +76,7 @@ impl MonitorSocket {
         }
     }
 
-    /// Whether the interface is still there; a later one of its name is another one.
+    /// Whether the interface still exists; a later one of the same name is another one.
     #[expect(unsafe_code, reason = "getsockname with a struct sockaddr_ll")]
     pub fn is_attached(&self) -> bool {
         let mut address = EMPTY_ADDRESS;
@@ -102,14 +102,14 @@ impl AsFd for MonitorSocket {
     }
 }
 
-/// The type Data in the first octet of Frame Control, without the protocol version and the bits
-/// of the subtype that do not matter: bit 7 is QoS.
+/// The type Data in the first octet of Frame Control, without the protocol version and the
+/// irrelevant bit 7 of the subtype (QoS).
 const DATA: u32 = 0x08;
 /// The bits that are compared: version, type, and those of the subtypes with CF-Ack, CF-Poll and
 /// without a body.
 const COMPARED: u32 = 0x7f;
 
-/// More bytes than any frame has: all of it is passed.
+/// A bound above the bytes of any frame: the filter passes frames whole.
 const WHOLE: u32 = 1 << 18;
 
 /// The filter: the frame begins after the radiotap header, whose length is in octets 2 and 3,

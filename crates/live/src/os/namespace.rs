@@ -122,13 +122,13 @@ pub fn is_own_user(user: &OwnedFd) -> bool {
 pub struct NetNamespace(OwnedFd);
 
 impl NetNamespace {
-    /// Returns that of the calling thread.
+    /// Returns the namespace of the calling thread.
     pub fn current() -> Result<Self, OsError> {
         let file = File::open("/proc/thread-self/ns/net").call("open(/proc/thread-self/ns/net)")?;
         Ok(Self(file.into()))
     }
 
-    /// Makes a namespace, in which the calling thread is afterwards.
+    /// Makes a namespace and moves the calling thread into it.
     pub fn create() -> Result<Self, OsError> {
         unshare(CloneFlags::CLONE_NEWNET).call("unshare(CLONE_NEWNET)")?;
         Self::current()
@@ -168,8 +168,8 @@ pub fn quieten() {
     }
 }
 
-/// Has the calling thread's network namespace pass packets on. At `interface` it answers ARP
-/// requests for addresses that are behind others, without the usual random delay (`proxy_arp`,
+/// Makes the calling thread's network namespace forward packets. At `interface` it answers ARP
+/// requests for addresses behind other interfaces, without the usual random delay (`proxy_arp`,
 /// `proxy_delay`; Linux' ip-sysctl).
 pub fn become_router(interface: &str) -> Result<(), OsError> {
     for (name, value) in [

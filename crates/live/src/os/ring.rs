@@ -263,8 +263,8 @@ mod tests {
     struct Slots([u8; 2 * SLOT_BYTES]);
     const SLOT_BYTES: usize = 256;
 
-    /// The ring over memory of our own, filled as the kernel fills it: also for miri, to which
-    /// a pointer to the first byte of a buffer is one to no other.
+    /// The ring over this test's memory, filled as the kernel fills it: also for miri, to which a
+    /// pointer to the first byte of a buffer is one to no other.
     #[test]
     #[expect(unsafe_code, reason = "plays the kernel's part")]
     fn a_frame_is_copied_whole_and_its_slot_given_back() {

@@ -142,7 +142,8 @@ impl Drop for Slirp {
     }
 }
 
-/// In the child: `kept` are descriptors of the new program, too, and it dies with its parent.
+/// In the child: keeps the descriptors `kept` open for the new program, and ends the child with its
+/// parent.
 #[expect(unsafe_code, reason = "prctl, and descriptors by their numbers")]
 fn keep(kept: &[i32]) -> io::Result<()> {
     // SAFETY: sets a property of the calling process.

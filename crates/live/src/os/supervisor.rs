@@ -41,7 +41,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use super::report::Report as SupervisorReport;
 
-/// From one look to the next whether a job is ready, in milliseconds.
+/// Interval of the checks whether a job is ready, in milliseconds.
 const PROBE_MS: u8 = 20;
 
 /// Namespaces, devices and programs that the supervisor makes.
@@ -49,7 +49,7 @@ const PROBE_MS: u8 = 20;
 pub struct Plan {
     /// Nodes of the emulation.
     pub nodes: Vec<Node>,
-    /// The kind of their devices.
+    /// Kind of the nodes' devices.
     pub device: DeviceChoice,
     /// The sockets to make in their namespaces.
     pub sockets: Vec<Socket>,
@@ -64,9 +64,9 @@ pub struct Plan {
 /// The ways between the nodes and the machine.
 #[derive(Debug)]
 pub struct Outside {
-    /// The node in which the outside begins for what the nodes send.
+    /// The node in which the outside begins, for packets from the nodes.
     pub gateway: Option<Gateway>,
-    /// Sockets of the machine, and where in the network of the nodes they lead.
+    /// Sockets of the machine, and the nodes that they lead to.
     pub published: Vec<Published>,
     /// Counters of the ways' traffic.
     pub tally: Arc<Tally>,
@@ -148,22 +148,21 @@ pub struct Job {
     pub ready: Option<Ready>,
 }
 
-/// The supervisor as the emulator has it. All that is in its namespaces ends when this is
-/// dropped.
+/// The emulator's side of the supervisor. On drop, all processes of its namespaces end.
 #[derive(Debug)]
 pub struct Supervisor {
     control: Option<OwnedFd>,
     guard: Pid,
-    /// Of the node in which the outside begins, if it is a router.
+    /// Namespaces of the node in which the outside begins, if it is a router.
     outside: Option<Namespaces>,
 }
 
 impl Supervisor {
-    /// Makes the namespaces, and in them what `plan` says. Returns the devices by node, and the
+    /// Makes the namespaces, and the nodes of `plan` in them. Returns the devices by node, and the
     /// sockets in the order of the plan.
     ///
     /// # Errors
-    /// The system call that was refused, with what to do about it.
+    /// The refused system call, with advice.
     #[expect(unsafe_code, reason = "fork")]
     pub fn start(plan: &Plan) -> Result<(Self, Devices, Vec<OwnedFd>), OsError> {
         let kind = SockType::SeqPacket;
@@ -229,7 +228,7 @@ impl Supervisor {
         self.outside.as_ref()
     }
 
-    /// Has the node in which the outside begins pass packets on to slirp4netns, whose interface
+    /// Makes the node in which the outside begins forward packets to slirp4netns, whose interface
     /// is there.
     pub fn route(&self) -> Result<(), OsError> {
         self.order(Order::Route)?;
@@ -366,12 +365,12 @@ struct Inside<'a> {
     plan: &'a Plan,
     namespaces: Vec<NetNamespace>,
     processes: Vec<Option<Pid>>,
-    /// Of the jobs that were started and are not ready.
+    /// Probes of the jobs that were started and are not ready.
     probes: Vec<Option<Probe>>,
 }
 
 impl<'a> Inside<'a> {
-    /// Makes what the plan says, and sends the descriptors to the emulator.
+    /// Makes the devices and sockets of the plan, and sends their descriptors to the emulator.
     fn prepare(control: &'a OwnedFd, plan: &'a Plan) -> Result<Self, OsError> {
         let send = |report: Report, fd: Option<&OwnedFd>| {
             send_report(control, &report, fd).call("send(emulator)")
@@ -605,8 +604,8 @@ impl<'a> Inside<'a> {
 }
 
 /// Makes nodes with programs and all others known to each other. A program in a real network meets
-/// a router that its machine has known for long; here the first packet would wait for an answer to
-/// ARP from a server behind wires.
+/// a router that its machine already knows; without this the first packet would wait for an ARP
+/// reply from a server behind wires.
 fn introduce(plan: &Plan, namespaces: &[NetNamespace]) -> Result<(), OsError> {
     let with_jobs: BTreeSet<usize> = plan.jobs.iter().map(|job| job.node).collect();
     let gateway = plan.outside.as_ref().and_then(|outside| outside.gateway);
@@ -702,15 +701,15 @@ fn default_signals() {
     let _ = SigSet::empty().thread_set_mask();
 }
 
-/// Has the kernel kill the calling process when its parent dies.
+/// Makes the kernel kill the calling process when its parent dies.
 #[expect(unsafe_code, reason = "prctl, for a feature of nix less")]
 fn die_with_parent() {
     // SAFETY: sets a property of the calling process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
-/// Closes what other parts of the program hold open: above all their ends of
-/// other supervisors' sockets, whose closing is what ends those supervisors.
+/// Closes descriptors that other parts of the program hold open: above all their ends of other
+/// supervisors' sockets, whose closing ends those supervisors.
 fn close_others(control: &OwnedFd, plan: &Plan) {
     let outputs = plan.jobs.iter().filter_map(|job| job.output.as_ref());
     let published = plan.outside.iter().flat_map(|outside| &outside.published);

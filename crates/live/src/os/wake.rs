@@ -11,7 +11,7 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// One that has not rung.
+    /// Returns a descriptor that has not rung.
     ///
     /// # Errors
     /// If the system has no descriptors left.

@@ -1,5 +1,5 @@
-//! The ring over memory of our own, and captures of real interfaces in a network namespace: a
-//! veth pair, and a TAP device that says it was a monitor interface (`TUNSETLINK`).
+//! The ring over this test's memory, and captures of real interfaces in a network namespace: a veth
+//! pair, and a TAP device that claims to be a monitor interface (`TUNSETLINK`).
 
 #![expect(clippy::disallowed_methods, reason = "packets take real time")]
 

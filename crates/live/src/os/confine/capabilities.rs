@@ -15,7 +15,7 @@ pub const SYS_NICE: u64 = 1 << 23;
 
 /// Version of the interface, `_LINUX_CAPABILITY_VERSION_3`.
 const VERSION: u32 = 0x2008_0522;
-/// More than there are.
+/// A bound above the number of capabilities.
 const LAST: libc::c_ulong = 63;
 
 /// Keeps those of `kept` that the thread has in its effective and permitted sets, and drops all
@@ -25,7 +25,7 @@ const LAST: libc::c_ulong = 63;
 /// gains capabilities by execve(2), which [`super::confine`] forbids.
 ///
 /// # Errors
-/// If the kernel refuses, for which it has no reason.
+/// If the kernel refuses, which is not expected.
 pub fn keep(kept: u64) -> Result<(), OsError> {
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong)
         .or_else(ignore(Errno::EINVAL))
@@ -46,7 +46,7 @@ pub fn keep(kept: u64) -> Result<(), OsError> {
 /// Whether the effective set has all of `what`.
 ///
 /// # Errors
-/// If the kernel refuses the query, for which it has no reason.
+/// If the kernel refuses the query, which is not expected.
 pub fn has(what: u64) -> Result<bool, OsError> {
     Ok(get()?.effective & what == what)
 }
