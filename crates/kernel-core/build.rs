@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-/// Where the C files are, from this crate.
+/// Path of the C files, from this crate.
 const SOURCES: &str = "../../kernel/lasthop_retryout/src";
 
 fn main() {

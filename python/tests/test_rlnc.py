@@ -158,14 +158,14 @@ def test_what_is_wrong() -> None:
         encoder.coded(1)
     with pytest.raises(ValueError, match="do not fit"):
         encoder.push(b"12345")
-    with pytest.raises(ValueError, match="room for 2"):
+    with pytest.raises(ValueError, match="holds 2 symbols"):
         encoder.extend(b"123456789")
     assert len(encoder) == 0, "all or none"
     assert encoder.extend(b"12345") == 2
     assert encoder.source(1) == (rlnc.Vector.source(1), b"5\0\0\0")
     with pytest.raises(IndexError):
         encoder.source(2)
-    with pytest.raises(ValueError, match="room for 2"):
+    with pytest.raises(ValueError, match="holds 2 symbols"):
         encoder.push(b"6")
     vector, payload = encoder.coded(1)
     with pytest.raises(ValueError, match="3 bytes instead of 4"):

@@ -1,14 +1,12 @@
-//! Authentication: proof that a client receives what is sent to its address, and
-//! that both hosts have the same key. HMAC-SHA-256 (RFC 2104, RFC 6234), truncated
-//! to 16 bytes.
+//! Authentication: proof that a client receives datagrams to its address, and that both hosts have
+//! the same key. HMAC-SHA-256 (RFC 2104, RFC 6234), truncated to 16 bytes.
 //!
-//! A token is stateless: the server derives it from its secret, the client's
-//! address and the time, and recognises it when it is returned, so nothing is
-//! stored for an unproven address. Control messages carry a MAC tag under a key of
-//! their session, and a number that is used once; without a shared key the MAC tag
-//! protects against accidents and against strangers who cannot read the traffic.
-//! Codes are compared in constant time. Keys are wiped where they are stored, but
-//! not on the stack.
+//! A token is stateless: the server derives it from its secret, the client's address and the time,
+//! and recognises it when the client returns it. So an unproven address costs no memory. Control
+//! messages carry a MAC tag under a key of their session, and a number that is used once. Without a
+//! shared key, the MAC tag protects against accidents and against strangers who cannot read the
+//! traffic. Codes are compared in constant time. Keys are wiped where they are stored, but not on
+//! the stack.
 
 use core::net::{IpAddr, SocketAddr};
 use hmac::{Hmac, KeyInit, Mac};

@@ -1,12 +1,12 @@
-//! Limits on what a server sends: token buckets for each session, for each address
-//! and for the server, in bits of IP packets, headers included; and a limit on
-//! answers to unproven addresses. An address here is one of IPv4 or a 64-bit prefix
-//! of IPv6, because whoever has one address of a prefix can use all of them.
+//! Limits on the traffic of a server: token buckets for each session, for each address and for the
+//! server, in bits of IP packets, headers included; and a limit on answers to unproven addresses.
+//! An address here is one of IPv4 or a 64-bit prefix of IPv6, because a host with one address of a
+//! prefix can use all of them.
 //!
-//! A bucket holds what passes in [`BURST`], or one packet: in any second the rate
-//! is exceeded by at most 1 %, or by that packet. Unproven addresses share
-//! [`CLASSES`] buckets by a keyed hash, so nothing is stored per address, and
-//! nobody can choose whose bucket to drain.
+//! A bucket holds the bits of [`BURST`] at its rate, or one packet: in any second the rate is
+//! exceeded by at most 1 %, or by that packet. Unproven addresses share [`CLASSES`] buckets by a
+//! keyed hash, so memory does not grow with addresses, and a stranger cannot choose whose bucket to
+//! drain.
 
 use crate::auth::{Key, unguessable};
 use alloc::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub(crate) fn packet_bytes_max(rate_bps: u64) -> u64 {
     bucket(rate_bps, Instant::ZERO).burst() / 8
 }
 
-/// The limits on what is sent to clients.
+/// Limits on the traffic to clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     rate_max_bps: u64,
@@ -77,8 +77,8 @@ impl Budget {
     /// Takes an IP packet of `bytes` to `to` out of all three buckets.
     ///
     /// # Errors
-    /// The earliest instant, after `now`, at which all of them may hold enough.
-    /// Nothing is taken.
+    /// The earliest instant, after `now`, at which all of them may hold enough. No tokens are
+    /// taken.
     pub fn spend(
         &mut self,
         now: Instant,
@@ -178,8 +178,7 @@ mod tests {
         assert_eq!(send(now + BURST, all), Ok(()));
     }
 
-    /// However many addresses there are, few have a bucket, and that of one that
-    /// is sent to is not forgotten.
+    /// Few of many addresses have a bucket, and the bucket of an address in use is kept.
     #[test]
     fn addresses_are_forgotten_when_they_may_be() {
         let mut budget = Budget::new(1_000_000, u64::MAX);

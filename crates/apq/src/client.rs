@@ -33,10 +33,10 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 /// Time that a server that is being started needs until it listens, also on a busy
 /// host.
 const STARTING: Duration = Duration::from_secs(3);
-/// Number of times that the end is sent to a server that does not answer.
+/// Number of `Stop` messages to a server that does not answer.
 const STOP_TRIES: u32 = 4;
-/// Interval of keep-alive messages, which also show what was received: eight of
-/// them per second, the time for which a server sends without one.
+/// Interval of keep-alive messages, which also show the received values: eight of them in the
+/// second for which a server sends without one.
 const ALIVE_INTERVAL: Duration = Duration::from_millis(125);
 /// Number of chunks per request.
 const WINDOW: u32 = 16;
@@ -52,7 +52,7 @@ pub struct ClientConfig {
     pub secret: [u8; 32],
     /// The clock that stamps packets.
     pub clock: HostClock,
-    /// The client gives up after so long without a message of the server.
+    /// Time without a message of the server after which the client gives up.
     pub idle_timeout: Duration,
 }
 
@@ -172,7 +172,7 @@ enum State {
     Handshake { socket: SocketId, nonce: Nonce, step: Step, retry: Retry },
     /// The server was asked to run a phase.
     Preparing { phase: Phase, retry: Retry },
-    /// The server sends. The phase ends after it has reported what it sent.
+    /// The server sends. The phase ends after the server's report of the packets sent.
     Receiving { phase: Phase, receiver: Receiver, sent: Option<Sent>, alive: Instant },
     /// The client sends.
     Sending { phase: Phase, sender: Sender },
@@ -181,7 +181,7 @@ enum State {
     Finishing { phase: Phase, sender: Sender, retry: Retry },
     /// The record of the server is fetched chunk by chunk.
     Fetching(Box<Fetching>),
-    /// The server was told that the session ends.
+    /// The client has sent the end of the session.
     Stopping { done: bool, retry: Retry },
     /// The measurement has ended.
     Ended,
@@ -196,7 +196,7 @@ enum Step {
     Proving(Token),
 }
 
-/// What the server reports that it sent.
+/// The server's report of the packets that it sent.
 #[derive(Clone, Debug, PartialEq)]
 struct Sent {
     heard: Instant,

@@ -13,8 +13,8 @@
 //! | [`wire`] | the datagrams as bytes |
 //! | [`auth`] | tokens and message authentication |
 //! | `link` | an authenticated session |
-//! | `proof` | proof that a client receives what it is sent |
-//! | `budget` | limits on what a server sends, and to whom |
+//! | `proof` | proof that a client receives datagrams to its address |
+//! | `budget` | limits on the rate and the recipients of a server |
 //! | `sender`, `receiver` | the two sides of a phase |
 //! | [`client`] | the host that measures, as a machine |
 //! | [`server`] | the host that answers, as a machine |
@@ -110,8 +110,8 @@ pub struct Received<'a> {
 /// packets of flows have only padding from there on.
 pub const HEAD_BYTES_MAX: usize = 1_232;
 
-/// The clock with which a host stamps packets. It may be far from that of the other
-/// host, and run slightly faster or slower.
+/// The clock with which a host stamps packets. Its offset from the other host's clock may be large,
+/// and it may run slightly faster or slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct HostClock {
     /// Reading at [`Instant::ZERO`] in nanoseconds.

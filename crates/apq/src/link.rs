@@ -9,7 +9,7 @@ use crate::wire::{self, Message, Sealed};
 use alloc::vec::Vec;
 use zeroize::Zeroize;
 
-/// One side of a session. Its keys are wiped when it is dropped.
+/// One side of a session. The session's keys are wiped on drop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     session: u64,

@@ -4,25 +4,24 @@
 //! send to a socket only while it is shown newer values: the keys of a session
 //! alone do not make it send to a victim.
 //!
-//! What counts is that values become newer, not how old they are: a packet may wait
-//! for seconds in the queue that is measured, but while that queue is served
-//! packets arrive all the time. Times are milliseconds of the session.
+//! Values must become newer, and may be old: a packet may wait for seconds in the queue that is
+//! measured, but while that queue is served packets arrive all the time. Times are milliseconds of
+//! the session.
 
 use crate::SocketId;
 use crate::auth::{Key, unguessable};
 use core::net::{IpAddr, SocketAddr};
 use lasthop_units::{Duration, Instant};
 
-/// Time for which a socket is sent to without a newer proof: eight keep-alive
-/// messages.
+/// Time for which the server sends to a socket without a newer proof: eight keep-alive messages.
 pub(crate) const PROOF_TIMEOUT: Duration = Duration::from_secs(1);
 /// Addition to [`PROOF_TIMEOUT`] for each of the client's messages that was lost.
 const PROOF_TIMEOUT_PER_LOSS: Duration = Duration::from_millis(250);
 /// Largest number of lost messages for which time is added: with 30 % of losses
 /// all of the first eight keep-alive messages are lost once in 15 000 times.
 const LOSSES_MAX: u32 = 8;
-/// Upper bound of another addition: the age of the last value when it was shown. It
-/// is about a round-trip time, and clients that hoard values gain little by it.
+/// Upper bound of another addition: the age of the last value when it was shown, which is about a
+/// round-trip time. The bound limits the gain of clients that hoard values.
 const PROOF_TIMEOUT_PER_AGE_MAX: Duration = Duration::from_secs(1);
 /// Packets that are sent without a newer proof in any case: the baseline flow of
 /// ten packets per second may lose most of them.

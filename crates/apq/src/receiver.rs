@@ -1,6 +1,6 @@
-//! The receiver of a phase: one sample per packet; copies are counted and left out.
-//! It stores at most as many samples as the plan has packets. Times are those of
-//! the driver. Leaves out the evaluation of samples.
+//! The receiver of a phase: one sample per packet; copies are counted and left out. The receiver
+//! stores at most as many samples as the plan has packets. Times are those of the driver. Leaves
+//! out the evaluation of samples.
 
 use crate::plan::{PhasePlan, StreamKind};
 use crate::record::Sample;
@@ -8,8 +8,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use lasthop_units::{Duration, Instant};
 
-/// After so long without a packet none is in flight any more: longer than the
-/// interval of the baseline flow.
+/// Time without a packet after which none is in flight: longer than the interval of the baseline
+/// flow.
 const QUIET: Duration = Duration::from_millis(300);
 /// Longest wait for the last packets of a phase.
 const QUIET_MAX: Duration = Duration::from_secs(6);

@@ -44,7 +44,7 @@ pub struct StreamCount {
 pub struct PhaseRecord {
     /// Direction of the packets.
     pub direction: Direction,
-    /// What was to be sent.
+    /// Packets to send, and their times.
     pub plan: PhasePlan,
     /// Reading of the sender's clock at the start of the phase, in ns.
     pub started_ns: u64,

@@ -22,7 +22,7 @@ pub struct DirectionReport {
     pub direction: Direction,
     /// Results per packet length, in the order of measurement.
     pub sizes: Vec<SizeReport>,
-    /// What the limit of the queue counts; `None` with a single packet length.
+    /// Unit of the queue's limit; `None` with a single packet length.
     pub limit_unit: Option<Judgement<Unit>>,
     /// The discipline of the queue; `None` if it was not asked for.
     pub discipline: Option<Judgement<Discipline>>,
@@ -104,13 +104,13 @@ pub struct Estimate {
 /// A verdict and its confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement<T> {
-    /// The decision.
+    /// The verdict itself.
     pub verdict: T,
     /// Confidence, 0 to 1; for "cannot tell": that of the likeliest verdict.
     pub confidence: f64,
 }
 
-/// What the bound of a queue counts.
+/// Unit of the limit of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// The limit is in packets.
@@ -121,7 +121,7 @@ pub enum Unit {
     CannotTell,
 }
 
-/// How a queue selects packets to drop and to send.
+/// Discipline by which a queue selects packets to drop and to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
     /// One queue with a limit; packets that arrive at a full queue are dropped.

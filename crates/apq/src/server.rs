@@ -31,9 +31,8 @@ use zeroize::{Zeroize, Zeroizing};
 /// Time after which a session that its client has not used is closed: the client
 /// did not get the answer, nor any of some fifteen repetitions.
 const CONFIRM: Duration = Duration::from_secs(15);
-/// Time after which a client that is sent to has vanished, if it is not heard or
-/// proves no reception: 96 keep-alive messages, one of which arrives if four of
-/// five are lost.
+/// Time without a message, or without a proof of reception, after which a client in a downlink
+/// phase has vanished: 96 keep-alive messages, one of which arrives if four of five are lost.
 const SILENCE_WHILE_SENDING: Duration = Duration::from_secs(12);
 /// Time after which a client that is not sent to has vanished, if it is not heard.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -41,8 +40,8 @@ const SILENCE: Duration = Duration::from_secs(30);
 const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval of reports that a phase is finished.
 const RETRY: Duration = Duration::from_millis(200);
-/// Most sessions that were not used yet: the oldest is closed for a new one. They
-/// do not count for [`ServerConfig::sessions_max`].
+/// Most sessions that were not used yet: the oldest is closed for a new one. Unused sessions do not
+/// count for [`ServerConfig::sessions_max`].
 const UNCONFIRMED_MAX: usize = 64;
 /// Most events that wait for a driver; further events are discarded.
 const EVENTS_MAX: usize = 1_024;
@@ -101,8 +100,8 @@ pub enum ServerEvent {
     Closed(SocketAddr, Ending),
     /// A client that proved its address was refused, for this reason.
     Refused(SocketAddr, &'static str),
-    /// A peer uses this version of the protocol, not [`wire::VERSION`]. Its address
-    /// is not proven.
+    /// A peer uses this version of the protocol, not [`wire::VERSION`]. The peer's address is not
+    /// proven.
     OtherVersion(SocketAddr, u8),
 }
 
@@ -124,7 +123,7 @@ pub enum Ending {
 pub enum Reason {
     /// A packet of a flow is due.
     Departure,
-    /// The rate limits allow what waits.
+    /// The rate limits allow the waiting packet.
     Allowance,
     /// A report was not acknowledged.
     Retry,
@@ -196,7 +195,7 @@ struct Session {
     /// Whether the client has used the session's key.
     confirmed: bool,
     budget: TokenBucket,
-    /// Nothing more may be sent before this instant.
+    /// Earliest instant at which the limits allow another packet.
     blocked: Instant,
     /// Number of the last phase that was started; none is started twice.
     phase: Option<u32>,
@@ -283,7 +282,7 @@ impl Server {
         }
     }
 
-    /// Ends all sessions, and tells the clients.
+    /// Ends all sessions with a message to each client.
     pub fn stop(&mut self, now: Instant) {
         self.outbox.clear();
         for index in 0..self.sessions.len() {
@@ -843,7 +842,7 @@ impl Machine for Server {
 }
 
 impl Server {
-    /// Does what is due in a session.
+    /// Handles the due events of a session.
     fn handle_session(&mut self, now: Instant, index: usize) {
         let session = &mut self.sessions[index];
         if session.next_wakeup().is_none_or(|(at, _)| at > now) {

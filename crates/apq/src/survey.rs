@@ -26,7 +26,7 @@ pub struct SurveyConfig {
     /// Lengths of IP packets, at least one; with two the unit of the limit is
     /// found.
     pub packet_bytes: Vec<u16>,
-    /// The method.
+    /// Method of the survey.
     pub method: Method,
     /// Whether to find the discipline, too (the fast method always does).
     pub discipline: bool,
@@ -34,7 +34,7 @@ pub struct SurveyConfig {
     pub rate_max_pps: f64,
 }
 
-/// How a queue is measured.
+/// Method by which a queue is measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Method {
     /// The paper's algorithms, exactly.
@@ -319,7 +319,7 @@ impl Survey {
         })
     }
 
-    /// Upper bounds of what is sent in one direction.
+    /// Upper bounds of the traffic in each direction.
     fn each_max(&self) -> Volume {
         match &self.config.method {
             Method::Exact(config) => exact::volume_max(&self.config, config),

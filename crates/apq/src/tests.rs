@@ -1,6 +1,5 @@
-//! Tests of client and server over a network that loses, delays and repeats
-//! datagrams: what must hold for any network. Attacks are in a file of their own.
-//! Times are virtual.
+//! Tests of client and server over a network that loses, delays and repeats datagrams: properties
+//! that hold over any network. Attacks are in a file of their own. Times are virtual.
 
 use crate::client::{Client, ClientConfig, ClientError, ClientEvent};
 use crate::plan::{Direction, PhasePlan, StreamKind};
@@ -285,7 +284,7 @@ fn a_stopped_client_stops_the_server() {
     assert!(world.server_probe_last <= now + FAIR.delay, "{}", world.server_probe_last);
 }
 
-/// A client that dies without notice is sent to for a few seconds at most.
+/// A client that dies without notice receives packets for a few seconds at most.
 #[test]
 fn a_silent_client_is_not_sent_to() {
     let mut world = World::new(Direction::Down, FAIR);
@@ -368,7 +367,7 @@ fn a_server_keeps_to_its_bounds() {
     }
 }
 
-/// A peer of another version is told the version that is used here.
+/// A peer of another version receives the version used here.
 #[test]
 fn versions_tell_each_other_apart() {
     let mut server = Server::new(server_config());
@@ -432,8 +431,8 @@ fn strangers_get_challenges_only_and_not_many() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A bad network costs time and packets of flows, nothing else: the record has
-    /// what was sent, no sample twice, and none that was not sent.
+    /// A bad network costs only time and packets of flows: the record has the packets sent, no
+    /// sample twice, and none of a packet that was not sent.
     #[test]
     fn a_bad_way_ends_well(
         loss in 0.0..0.3f64,

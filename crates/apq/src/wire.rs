@@ -17,10 +17,10 @@
 //!                  in messages the control socket's comes first
 //! ```
 //!
-//! The version, the type of `Hello` and the position of its nonce are the same in
-//! every version, so that versions can recognise each other. Everything that a
-//! server sends to an unproven address is shorter than what it answers, as is the
-//! answer to an `Open`. Leaves out fragmentation: a datagram fits into a packet.
+//! The version, the type of `Hello` and the position of its nonce are the same in every version, so
+//! that versions can recognise each other. Every answer to an unproven address, and the answer to
+//! an `Open`, is shorter than the question. Leaves out fragmentation: a datagram fits into a
+//! packet.
 
 use crate::auth::{self, Key, MAC_TAG_BYTES, MacTag, NONCE_BYTES, Nonce, TOKEN_BYTES, Token};
 use crate::plan::{Direction, PhasePlan, STREAMS_MAX, StreamKind, StreamPlan};
@@ -69,16 +69,16 @@ const REFUSED: u8 = 28;
 /// Why a datagram cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// It ends inside a field.
+    /// The datagram ends inside a field.
     #[error("the datagram ends at byte {0}, inside a field")]
     Short(usize),
-    /// It does not start with the magic number.
+    /// The datagram does not start with the magic number.
     #[error("the datagram does not begin as one of APQ")]
     Magic,
-    /// It has another version.
+    /// The datagram has another version.
     #[error("version {0}; this program speaks version {VERSION}")]
     Version(u8),
-    /// Its type is unknown.
+    /// The datagram's type is unknown.
     #[error("byte 5: there is no type {0}")]
     Type(u8),
     /// A field has a value that is not allowed.
@@ -139,7 +139,7 @@ pub enum Datagram<'a> {
     Turned {
         /// The client's nonce.
         nonce: Nonce,
-        /// The reason.
+        /// Reason of the refusal.
         reason: Refusal,
     },
     /// A packet of a flow.
@@ -200,7 +200,7 @@ impl Probe {
 pub enum Refusal {
     /// The MAC tag is wrong: the keys differ.
     WrongKey,
-    /// It has as many sessions as it allows.
+    /// The server has as many sessions as it allows.
     Busy,
     /// A phase is faster than it allows.
     TooFast,
@@ -212,7 +212,7 @@ pub enum Refusal {
     Senseless,
     /// The server is being stopped.
     Ending,
-    /// It stores as many packets of uplink phases as it allows.
+    /// The server stores as many packets of uplink phases as it allows.
     Full,
 }
 
@@ -317,7 +317,7 @@ pub enum Message {
         /// Number of the chunk: its first sample is this number times
         /// [`CHUNK_SAMPLES`].
         index: u32,
-        /// The samples.
+        /// Samples of the chunk.
         samples: Vec<Sample>,
     },
     /// A keep-alive message.
@@ -331,7 +331,7 @@ pub enum Message {
     Stopped,
     /// The server refuses a phase.
     Refused {
-        /// The reason.
+        /// Reason of the refusal.
         reason: Refusal,
     },
 }

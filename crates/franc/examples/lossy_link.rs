@@ -1,10 +1,11 @@
-//! Two nodes of a coded link, and a path between them that loses datagrams: what comes out, and
-//! what it costs.
+//! Two nodes of a coded link over a path that loses datagrams: packets delivered, and the cost in
+//! datagrams.
 //!
-//! Packets of 1000 bytes enter one node at 4 Mb/s. The path carries 10 Mb/s with a delay of
-//! 10 ms each way and loses datagrams of both directions, redundancy and acknowledgements
-//! included. Redundancy takes what the packets leave of the path's rate, so that it is more than
-//! the losses need where the path has capacity to spare. The loop in `Path::run` is all that a driver of the machines has to do.
+//! Packets of 1000 bytes enter one node at 4 Mb/s. The path carries 10 Mb/s with a delay of 10 ms
+//! each way and loses datagrams of both directions, redundancy and acknowledgements included.
+//! Redundancy uses the capacity that the packets leave free, so it exceeds the need of the losses
+//! where the path has capacity to spare. The loop in `Path::run` is a complete driver of the
+//! machines.
 //!
 //! `cargo run -p lasthop-franc --example lossy_link`
 
@@ -24,7 +25,7 @@ const INTERVAL: Duration = Duration::from_millis(2);
 const START: Instant = Instant::from_nanos(500_000_000);
 const RATE: Bitrate = Bitrate::from_mbps(10);
 const DELAY: Duration = Duration::from_millis(10);
-/// Payload of UDP over an MTU of 1500 bytes, and what is around it on the wire.
+/// Payload of UDP over an MTU of 1500 bytes, and the headers around it on the wire.
 const DATAGRAM_BYTES_MAX: u16 = 1_472;
 const AROUND_BYTES: u64 = 28;
 

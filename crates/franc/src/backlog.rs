@@ -86,8 +86,8 @@ impl Waiting {
     }
 }
 
-/// What fragments of a packet have in common: protocol and identification. All
-/// fragments between two hosts have the same bucket.
+/// The key that all fragments of a packet share: protocol and identification. All fragments between
+/// two hosts have the same bucket.
 type Whole = (u8, u32);
 
 fn whole_of(packet: &[u8]) -> Option<Whole> {
@@ -358,8 +358,8 @@ impl Packet for Waiting {
     }
 }
 
-/// The hash of the flow of `packet`; everything that is not IP is one flow. Whoever
-/// knows the keys can choose flows that collide.
+/// The hash of the flow of `packet`; all packets that are not IP form one flow. Colliding flows can
+/// be chosen only with knowledge of the keys.
 fn flow_hash(keys: [u64; 2], packet: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new_with_keys(keys[0], keys[1]);
     match View::new(packet).map(View::flow) {

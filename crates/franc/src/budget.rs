@@ -34,10 +34,10 @@ pub struct Plan {
     /// Whether the helper is used as published, also if it costs more airtime than
     /// it saves.
     pub published: bool,
-    /// `None`: what is sent suffices on average, as published, and so is too little
-    /// for about every other block. `Some(z)`: it suffices unless losses are worse
-    /// by `z` standard deviations. The budget is then that of a block that is
-    /// longer by the packets that the field wastes ([`overhead`]) and by `z` times
+    /// `None`: the budget suffices on average, as published, and therefore falls short for about
+    /// every other block. `Some(z)`: it suffices unless losses are worse by `z` standard
+    /// deviations. The budget is then that of a block that is longer by the packets that the field
+    /// wastes ([`overhead`]) and by `z` times
     ///
     /// ```text
     /// sqrt(max(Bs e (1 - e), Bs e3 (1 - e3) + Bh e2 (1 - e2)))    e = e1 e3
@@ -56,14 +56,14 @@ pub struct Budget {
     pub source: f64,
     /// Packets of the source per symbol that is added, at least 1.
     pub source_credit: f64,
-    /// What each helper sends; `None`: helpers stay silent.
+    /// The budget of each helper; `None`: helpers stay silent.
     pub helper: Option<HelperBudget>,
 }
 
 /// The number of packets that a helper sends for a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HelperBudget {
-    /// It starts when it has received more independent packets than this.
+    /// The helper starts when it has received more independent packets than this.
     pub threshold: f64,
     /// Packets per block.
     pub packets: f64,
@@ -165,12 +165,11 @@ pub struct PlayNCool {
 impl PlayNCool {
     /// Computes the budgets for a block of `symbols`.
     ///
-    /// Source and helper alternate, so `r (1 - e3) + (Bs - r) (1 - e3) + Bh (1 -
-    /// e2) = g` with `Bh = Bs - r`. Everything that only the helper has received
-    /// must be delivered: `Bs (1 - e1) e3 = Bh (1 - e2)`. Both equations give `r`.
-    /// If the helper's link is so bad that it never finishes, `r` is the number of
-    /// packets until the helper has one new packet, or until the destination has
-    /// the block.
+    /// Source and helper alternate, so `r (1 - e3) + (Bs - r) (1 - e3) + Bh (1 - e2) = g` with `Bh
+    /// = Bs - r`. All packets that only the helper has received must be delivered: `Bs (1 - e1) e3
+    /// = Bh (1 - e2)`. Both equations give `r`. If the helper's link is so bad that it never
+    /// finishes, `r` is the number of packets until the helper has one new packet, or until the
+    /// destination has the block.
     pub fn new(symbols: f64, losses: Losses) -> Self {
         let (e1, e2, e3) = (bounded(losses.e1), bounded(losses.e2), bounded(losses.e3));
         let news = (1.0 - e1) * e3;
@@ -332,9 +331,9 @@ mod tests {
         }
     }
 
-    /// The deviation in the margin explains what expectation falls short of. What is
-    /// missing when budgets are spent is the worse of both cuts, if any is short; with
-    /// both normal and independent its mean is an integral, and the source sends it alone.
+    /// The deviation in the margin explains the shortage of budgets made from expectations. The
+    /// packets missing when budgets are spent are the worse of both cuts, if any is short; with
+    /// both normal and independent the mean is an integral, and the source sends it alone.
     #[test]
     fn the_shortage_of_expectation_is_that_of_chance() {
         for Row { losses, case_b, values } in rows() {

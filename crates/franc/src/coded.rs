@@ -27,7 +27,7 @@ pub enum CodedVector {
     Source(u16),
     /// Dense coefficients drawn from a seed.
     Seeded {
-        /// The seed.
+        /// Seed of the coefficients.
         seed: u32,
         /// Number of the first symbol in the combination.
         first: u16,

@@ -31,7 +31,7 @@ pub enum Role {
         /// Number of helpers on that hop, 0 to 2.
         helpers: u8,
     },
-    /// Overhears both ends of a hop and sends combinations of what it received.
+    /// A node that overhears both ends of a hop and sends combinations of the packets it received.
     Helper {
         /// The ends of the hop.
         between: [NodeId; 2],
@@ -40,7 +40,7 @@ pub enum Role {
     },
     /// Part of a longer path: reliable on both sides; recodes.
     Recoder {
-        /// Its neighbours on the path.
+        /// The two neighbours on the path.
         between: [NodeId; 2],
     },
     /// Forwards datagrams unchanged.
@@ -59,7 +59,7 @@ pub enum Keys {
     /// The hop key only, for nodes that must not decrypt packets
     /// ([`crate::hop_key`]).
     Hop(Key),
-    /// A public constant: detects accidental corruption, protects against nobody.
+    /// A public constant: detects accidental corruption, protects against no attacker.
     Insecure,
 }
 
@@ -82,7 +82,7 @@ impl core::fmt::Debug for Keys {
     }
 }
 
-/// What happens to packets that are much shorter than a symbol.
+/// Handling of packets that are much shorter than a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Small {
     /// Packets that wait together share a symbol.
@@ -104,7 +104,7 @@ pub enum AckRules {
     March,
 }
 
-/// How the paper's encoder takes the packets that wait.
+/// The way in which the paper's encoder reads waiting packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Reading {
     /// One by one: the budget of a packet is spent before the next one is taken
@@ -123,7 +123,7 @@ pub enum Reading {
 pub struct PaperRules {
     /// When the decoder acknowledges.
     pub acknowledge: AckRules,
-    /// How the encoder takes packets.
+    /// The way in which the encoder reads packets.
     pub read: Reading,
     /// Packets that a timeout grants, at least 1; `None`: the credit of a symbol,
     /// as in the text.
@@ -208,12 +208,12 @@ pub struct Config {
     pub datagram_bytes_max: u16,
     /// The scheme by which it sends.
     pub mode: Mode,
-    /// How long an end waits for an acknowledgement in addition to a round trip (in
-    /// the paper's mode: altogether).
+    /// Time that an end waits for an acknowledgement in addition to a round trip; in the paper's
+    /// mode the whole time.
     pub encoder_timeout: Duration,
     /// Loss probabilities as seen from this node; `None`: they are estimated.
     pub losses: Option<Losses>,
-    /// What happens to small packets.
+    /// Handling of small packets.
     pub small: Small,
     /// Parameters of the backlog.
     pub backlog: BacklogConfig,
@@ -274,7 +274,7 @@ pub enum ConfigError {
         mtu: usize,
     },
     /// Two nodes have the same number.
-    #[error("node {0} is named twice; every node of a link has a number of its own")]
+    #[error("node {0} is named twice; each node of a link needs a different number")]
     Twice(NodeId),
     /// An end needs the shared key, not only the hop key.
     #[error("an end needs the shared key; the hop key is for helpers, recoders and forwarders")]
@@ -325,8 +325,8 @@ impl Config {
         config
     }
 
-    /// Length of the longest symbol that fits in a datagram. Where helpers or
-    /// recoders recode, there is space for the coefficients of a block.
+    /// Length in bytes of the longest symbol that fits in a datagram. Where helpers or recoders
+    /// recode, the datagram also has space for the coefficients of a block.
     pub fn symbol_bytes_max(&self) -> u16 {
         self.fitting(self.datagram_bytes_max)
     }

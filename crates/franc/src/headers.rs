@@ -23,20 +23,18 @@
 //! Leaves out all other protocols and segments with other options: these are sent
 //! whole.
 //!
-//! Fields are not compressed one by one, because an observer of lengths for whom
-//! someone forges segments into the tunnel would learn which bytes of a guess are
-//! right (as CRIME did with TLS). Here all wrong guesses have the same length. A
-//! right guess needs both numbers at once, 62 bits, in addition to ports and
-//! identification. The same holds in reverse, where the forged segment becomes the
-//! previous one of its bucket and the flow's next segment is compared with it: that
-//! is short only if the forged one leads to its sequence *and* its acknowledgement
-//! number. UDP and ICMP have too little that cannot be guessed. TOS, flags, window
-//! and timestamps may have any value; those that did not change are left out of a
-//! short segment, which only somebody who guessed both numbers can observe. What
-//! remains visible: a packet of another flow in the bucket, or a forged one of this
-//! flow, makes the next segment whole, and moves the next whole one forward. That
-//! reveals that two flows share a bucket, 8 bits under a secret key
-//! ([`crate::backlog`]), as their common queue does.
+//! Fields are not compressed one by one: an observer of lengths, for whom someone forges segments
+//! into the tunnel, would learn which bytes of a guess are right (as CRIME did with TLS). Here all
+//! wrong guesses have the same length. A right guess needs both numbers at once, 62 bits, in
+//! addition to ports and identification. The same holds in reverse, where the forged segment
+//! becomes the previous one of its bucket and the flow's next segment is compared with it: that
+//! segment is short only if the forged one leads to its sequence *and* its acknowledgement number.
+//! UDP and ICMP have too few bits that cannot be guessed. TOS, flags, window and timestamps may
+//! have any value. Unchanged ones are left out of a short segment, and only an attacker who guessed
+//! both numbers can observe that. One thing remains visible: a packet of another flow in the
+//! bucket, or a forged one of this flow, makes the next segment whole, and moves the next whole one
+//! forward. An observer can see that two flows share a bucket, 8 bits under a secret key
+//! ([`crate::backlog`]), as their common queue shows as well.
 //!
 //! The packets of a bucket are restored in their order. Every [`WHOLE_EVERY`]th one
 //! is sent whole and does not depend on earlier ones, so that an end that misses
@@ -460,8 +458,8 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     bytes[at..at + value.len()].copy_from_slice(value);
 }
 
-/// A sum that equals that of the 16-bit words modulo 2^16 - 1, which is all that
-/// the checksum depends on; an odd last byte stands alone.
+/// A sum that equals that of the 16-bit words modulo 2^16 - 1, on which alone the checksum depends;
+/// an odd last byte stands alone.
 fn sum(bytes: &[u8]) -> u64 {
     let (longs, rest) = bytes.as_chunks::<4>();
     let mut last = [0; 4];

@@ -219,7 +219,7 @@ impl Secrets {
     }
 }
 
-/// Seals pulses, each with a counter of its own.
+/// Seals pulses, each with its counter as the nonce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PulseSeal {
     key: Secret,
@@ -235,7 +235,7 @@ pub(crate) struct Vital {
     pub received: u64,
     /// Number of symbols that arrived.
     pub arrived: u64,
-    /// Nothing more will be sent of blocks below this one.
+    /// Oldest block of which symbols may still be sent.
     pub oldest: u32,
     /// Length of the longest datagram that arrived recently, in bytes; 0 if none
     /// did.
@@ -383,7 +383,7 @@ pub(crate) struct ReplayWindow {
 
 impl ReplayWindow {
     const WORDS: usize = 16;
-    /// How far below the highest a number may be.
+    /// Width of the window of accepted numbers below the highest.
     pub const WIDTH: u32 = Self::WORDS as u32 * 64;
 
     pub const fn new() -> Self {

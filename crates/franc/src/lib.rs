@@ -1,5 +1,5 @@
-//! FRANC: a reliable link for IP packets with network coding (paper `franc`), as
-//! state machines: they are told the time, draw from random streams and do no I/O.
+//! FRANC: a reliable link for IP packets with network coding (paper `franc`), as state machines.
+//! Their arguments are the time and random streams; they do no I/O.
 //!
 //! | module | contents |
 //! |---|---|

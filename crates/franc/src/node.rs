@@ -93,7 +93,7 @@ pub enum Event {
     Unanswered {
         /// The other end; between the ends, a neighbour.
         peer: NodeId,
-        /// What is known of it.
+        /// The likely reason.
         why: Unanswered,
     },
     /// Datagrams of the session do not arrive: another session is requested.
@@ -126,7 +126,7 @@ pub enum Reason {
     Pulse,
     /// A probe of longer datagrams is due.
     Probe,
-    /// Something expires.
+    /// A deadline, such as that of a neighbour's silence.
     Expiry,
 }
 
@@ -147,7 +147,7 @@ pub struct Node {
     part: Part,
 }
 
-/// What all roles use.
+/// State and configuration that all roles use.
 #[derive(Clone, Debug, PartialEq)]
 struct Shared {
     config: Config,
@@ -284,8 +284,8 @@ impl Node {
         Ok(Self { shared, part })
     }
 
-    /// Takes an IP packet from the tunnel. It may be dropped at once or later, if
-    /// there are more than the link carries. Nodes between the ends have no tunnel.
+    /// Takes an IP packet from the tunnel. The packet may be dropped at once or later if the link
+    /// carries less than is offered. Nodes between the ends have no tunnel.
     pub fn handle_packet(&mut self, now: Instant, packet: &[u8]) {
         match &mut self.part {
             Part::End(end) => end.handle_packet(&mut self.shared, now, packet),
@@ -523,7 +523,7 @@ impl Part {
         }
     }
 
-    /// What a HELLO or a CALL explains, if there is no session.
+    /// The likely reason that a HELLO or a CALL gives for a missing session.
     fn explains(
         &self,
         me: NodeId,

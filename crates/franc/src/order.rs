@@ -3,10 +3,9 @@
 //! buckets, packets numbered within their bucket (16 bits, modulo 2^16). Headers
 //! are restored in that order ([`crate::headers`]).
 //!
-//! The packets held are limited in bytes: above the limit, the bucket that holds
-//! most gives up its missing packets. Packets that are ready are not limited: the
-//! driver takes them after each datagram, and they are at most what was held, with
-//! headers. Leaves out retransmission.
+//! The packets held are limited in bytes: above the limit, the bucket that holds most gives up its
+//! missing packets. Packets that are ready are not limited: the driver takes them after each
+//! datagram, and they never exceed the packets held, with headers. Leaves out retransmission.
 
 use crate::headers::Headers;
 use crate::symbol::{self, Piece};
@@ -277,7 +276,7 @@ mod tests {
             prop_assert!(order.begun.len() <= 1);
         }
 
-        /// What is in flight at once, in whatever order it comes, loses nothing.
+        /// Packets in flight together are delivered without loss, whatever their order.
         #[test]
         fn within_the_bound_nothing_is_given_up(
             keys in prop::collection::vec((0..4u8, 64..200usize, any::<u32>()), 1..300),

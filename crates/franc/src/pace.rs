@@ -7,26 +7,23 @@
 //! *least* delay, which is that of a standing queue (RFC 8289's argument), and
 //! their losses.
 //!
-//! - **Capacity** is the rate that the path can carry. It is measured while the
-//!   standing queue grows or drains, because the path is busy then: what was sent,
-//!   over the time in which it arrived. While the queue does neither, the rate sent
-//!   is a lower bound. So neither delays that vary nor other causes of delay reduce
-//!   the rate.
-//! - **Queue.** The rate is the capacity, slightly more while the standing queue is
-//!   below its target and less above. The target in bytes grows with the square
-//!   root of the rate, so that two links that share a queue converge to the same
-//!   rate (as with FAST TCP's constant number of packets), and with the spread of
-//!   delays.
+//! - **Capacity** is the rate that the path can carry. It is measured while the standing queue
+//!   grows or drains, because the path is busy then: bytes sent, over the time in which they
+//!   arrived. While the queue does neither, the rate sent is a lower bound. So neither varying
+//!   delays nor other causes of delay reduce the rate.
+//! - **Queue.** The rate is the capacity, slightly more while the standing queue is below its
+//!   target and less above. The target in bytes grows with the spread of delays and with the square
+//!   root of the rate. Two links that share a queue therefore converge to the same rate, as with
+//!   FAST TCP's constant number of packets.
 //! - **Losses** by themselves say nothing. Losses at full rate in excess of those
 //!   at a lower rate occurred in a queue that is too short to be seen in delays,
 //!   and count as queue. From time to time a window is sent at a lower rate to
 //!   measure this.
-//! - **Others.** A queue that stands although less is sent is caused by others, or
-//!   is none: half the rate for two round trips decides ([`Drain`]). If the queue
-//!   disappears, it was this link's. If it does not change, it is no queue but part
-//!   of the path. If it falls a little, others fill it, and a short queue is not
-//!   possible: the link then takes its share as CUBIC (RFC 9438) does, until
-//!   another test shows that the queue is its own.
+//! - **Others.** A queue that stands although this link sends less is caused by others, or is none:
+//!   half the rate for two round trips decides ([`Drain`]). If the queue disappears, it was this
+//!   link's. If it does not change, it is no queue but part of the path. If it falls a little,
+//!   others fill it, and a short queue is not possible: the link then takes its share as CUBIC (RFC
+//!   9438) does, until another test shows that the queue is its own.
 //!
 //! Clocks need not agree; a drift of 100 ppm is 3 to 6 ms in the 30 to 60 s for
 //! which the least delay is remembered.
@@ -161,7 +158,7 @@ struct Drain {
     queue_us: f64,
     /// The shortest queue since then.
     least_us: f64,
-    /// What was sent before the test, and since.
+    /// Bytes sent before the test, and since.
     before: Tally,
     since: Tally,
     /// The window to continue with, if the link was competing.
@@ -179,7 +176,7 @@ pub(crate) struct Heard {
     pub bytes: u64,
     /// Bytes sent up to and including it.
     pub bytes_up_to: u64,
-    /// Its number, and the count of numbers received up to it.
+    /// Number of the datagram, and the count of numbers received up to it.
     pub number: u32,
     pub received: u32,
     /// When no data was last waiting, at the time of its transmission.
@@ -267,8 +264,7 @@ impl Pace {
         self.next_at = from + Duration::from_secs_f64(bytes as f64 / self.rate(now));
     }
 
-    /// Nothing was reported for long: the path may have become much slower, or be
-    /// broken.
+    /// Handles a long time without reports: the path may have become much slower, or be broken.
     pub fn silence(&mut self, now: Instant) {
         self.capacity = (self.capacity * 0.5).max(RATE_SILENT.min(self.capacity));
         self.phase = Phase::Startup { delivered: 0.0, since: now };
@@ -315,7 +311,7 @@ impl Pace {
         self.handle_window(now, &window, &heard);
     }
 
-    /// Measures delays anew. What follows from them is void.
+    /// Measures delays anew. Results of earlier delays are void.
     fn forget_delays(&mut self, now: Instant) {
         (self.delays, self.window) = (Delays::new(now), None);
         (self.standing, self.phantom_at, self.competed) = (0, None, None);
@@ -497,7 +493,7 @@ impl Pace {
         }
     }
 
-    /// What was sent since the shortest queue of a window will add to the queue, in
+    /// The queue that the bytes sent since the shortest queue of a window will add, in
     /// microseconds.
     fn under_way_us(&self, now: Instant, window: &Window) -> f64 {
         let relative = window.sent_rate() / self.capacity - 1.0;

@@ -37,7 +37,7 @@ const ANSWER_BEYOND: Duration = Duration::from_millis(100);
 const WATCH: Duration = Duration::from_millis(600);
 /// Least number of pulses for that comparison.
 const WATCH_PULSES: u32 = 4;
-/// Time after which a receiver forgets what it reports: once to twice this.
+/// Time after which a receiver forgets a reported length: once to twice this.
 const LATELY: Duration = Duration::from_millis(300);
 
 /// The conditions under which answers arrive.

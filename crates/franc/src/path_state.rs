@@ -1,7 +1,7 @@
-//! The state of the path to one neighbour: its datagrams in flight, round-trip time
-//! (RFC 6298), losses and rate; and of the path back: which numbers were received,
-//! for the reports in acknowledgements. Lengths are in bytes, losses 0 to 1. Leaves
-//! out what datagrams carry and what is retransmitted, which the sender decides.
+//! The state of the path to one neighbour: its datagrams in flight, round-trip time (RFC 6298),
+//! losses and rate; and of the path back: the numbers received, for the reports in
+//! acknowledgements. Lengths are in bytes, losses 0 to 1. Leaves out the content of datagrams and
+//! retransmission, which the sender decides.
 
 use crate::config::PaceConfig;
 use crate::keys::ReplayWindow;
@@ -19,9 +19,8 @@ const TIMEOUT_MAX: Duration = Duration::from_secs(1);
 const TIMEOUTS_PATIENT: u32 = 3;
 /// The rate falls if nothing is heard for this long.
 const SILENCE: Duration = Duration::from_millis(200);
-/// Time without a new number, while old ones arrive, after which the neighbour is
-/// told which numbers were received: it restarted, or somebody with the hop key
-/// sent in its name.
+/// Time without a new number, while old ones arrive, after which a report to the neighbour lists
+/// the numbers received. The neighbour restarted, or a holder of the hop key sent in its name.
 const STARVED: Duration = Duration::from_millis(600);
 /// That message may be lost, and is repeated after this time.
 const STARVED_AGAIN: Duration = Duration::from_millis(150);
@@ -55,7 +54,7 @@ const UNLADEN_KEPT: Duration = Duration::from_secs(6);
 /// Number of answers over which the lateness of such datagrams decays.
 const LATE_KEPT: u64 = 32;
 
-/// What a datagram carried, for the sender.
+/// Content of a datagram, for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cargo {
     /// An uncoded symbol.
@@ -82,18 +81,18 @@ struct Flight {
     bytes_up_to: u64,
     /// When no new data was last waiting.
     free_at: Instant,
-    /// Its cargo was taken for lost because nothing was reported of it.
+    /// Whether its cargo was taken for lost because no report of it arrived.
     is_timed_out: bool,
 }
 
-/// What the number of a datagram says about it.
+/// The meaning of the number of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hearing {
-    /// It was received before.
+    /// The number was received before.
     Before,
-    /// It is new.
+    /// The number is new.
     New,
-    /// It is new, and numbers before it were not received, or not yet.
+    /// The number is new, and some numbers before it are missing, so far or for good.
     AfterGap,
 }
 
@@ -114,8 +113,7 @@ pub(crate) struct PathState {
     encoder_timeout: Duration,
     timeouts: u32,
     last_timeout: Instant,
-    /// How much later than expected datagrams that were taken for lost were
-    /// reported recently.
+    /// Recent lateness of reports of datagrams that were already taken for lost.
     late: Duration,
     /// When a report last covered new datagrams.
     progress_at: Instant,
@@ -127,7 +125,7 @@ pub(crate) struct PathState {
     /// When numbers were reported that this node had not sent; `None` once it
     /// measures anew.
     jumped_at: Option<Instant>,
-    /// When the neighbour was last told that only old numbers arrive.
+    /// Time of the latest report to the neighbour that only old numbers arrive.
     starved_at: Instant,
 }
 
@@ -346,17 +344,17 @@ impl PathState {
         true
     }
 
-    /// How many standard deviations of additional losses to allow for
-    /// ([`crate::sender::Outlook::caution`]): a loss that is not repaired in
-    /// advance takes a round trip, and a needless repair takes airtime from others.
+    /// Number of standard deviations of additional losses to allow for
+    /// ([`crate::sender::Outlook::caution`]): a loss that is not repaired in advance takes a round
+    /// trip, and a needless repair takes airtime from others.
     pub fn caution(&self) -> f64 {
         let round_trip = self.round_trip.least().as_secs_f64();
         (round_trip / CAUTION_ROUND_TRIP.as_secs_f64()).clamp(CAUTION.0, CAUTION.1)
     }
 
-    /// How long symbols wait for others that the next combination covers, too
-    /// ([`crate::sender::Outlook::gather`]): a small part of the round trip that
-    /// the combination saves.
+    /// Time that symbols wait for others that the next combination covers, too
+    /// ([`crate::sender::Outlook::gather`]): a small part of the round trip that the combination
+    /// saves.
     pub fn gather(&self) -> Duration {
         self.round_trip.least() / GATHER_SHARE
     }
@@ -379,7 +377,7 @@ impl PathState {
         self.late = late;
     }
 
-    /// How long answers take, late ones included.
+    /// Time that answers need, late ones included.
     pub fn lateness(&self) -> Duration {
         self.round_trip.smoothed() + self.late
     }
@@ -426,8 +424,8 @@ impl PathState {
         self.heard.loss.known()
     }
 
-    /// Whether only old numbers arrive for long, and the neighbour was not told
-    /// recently.
+    /// Whether only old numbers have arrived for a while, and the neighbour has no recent
+    /// report of it.
     pub fn is_starved(&mut self, now: Instant) -> bool {
         let is_starved =
             now >= self.heard.highest_at + STARVED && now >= self.starved_at + STARVED_AGAIN;
@@ -437,8 +435,7 @@ impl PathState {
         is_starved
     }
 
-    /// Whether nothing new arrived for longer than it takes to tell a neighbour
-    /// which numbers were received.
+    /// Whether the time without new numbers exceeds the time that a report to the neighbour needs.
     pub fn is_silent(&self, now: Instant) -> bool {
         now >= self.heard.highest_at.max(self.began) + STARVED * 2
     }
@@ -453,8 +450,8 @@ impl PathState {
         self.heard.highest()
     }
 
-    /// The neighbour received numbers up to `highest`: continues after them. If
-    /// this node did not send them, it restarted, or somebody sent in its name.
+    /// Continues after `highest`, up to which the neighbour received numbers. If this node did not
+    /// send them, it restarted, or a holder of the hop key sent in its name.
     pub fn go_on_behind(&mut self, now: Instant, highest: u32) {
         if highest >= self.next_number {
             self.next_number = highest.saturating_add(1);
@@ -567,8 +564,8 @@ impl Ear {
     }
 }
 
-/// How much later datagrams arrive than ones sent after them: for that long they
-/// are not reported as lost (as in RFC 8985, with the receiver's knowledge).
+/// Lateness of datagrams behind ones sent after them: for that time they are not reported as lost
+/// (as in RFC 8985, with the receiver's knowledge).
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Lateness {
     /// Numbers that were the highest when they arrived, and when that was, the
@@ -580,12 +577,12 @@ struct Lateness {
 }
 
 impl Lateness {
-    /// What is later than this counts as lost; also bounds the memory.
+    /// Lateness above which a datagram counts as lost; also bounds the memory.
     const MAX: Duration = Duration::from_millis(60);
     /// The largest lateness is remembered for one to two periods.
     const PERIOD: Duration = Duration::from_secs(5);
 
-    /// How long to wait for an overtaken datagram.
+    /// Time to wait for an overtaken datagram.
     fn tolerance(&self) -> Duration {
         let most = self.most[0].max(self.most[1]);
         (most + most / 4).min(Self::MAX)
@@ -728,7 +725,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// How many of fifty datagrams are taken for lost at a time if nothing is heard of them,
+    /// The number of datagrams, of fifty, that are taken for lost at a time when no report arrives,
     /// after round trips of these milliseconds.
     fn lost_at_a_time(round_trips_ms: &[u64]) -> Vec<usize> {
         let mut now = Instant::ZERO;

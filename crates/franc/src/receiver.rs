@@ -1,6 +1,6 @@
-//! The receiver of a neighbour's blocks: decodes them, reports each symbol once, as
-//! soon as it is known, and lists in its acknowledgements what it has. A block in which
-//! something was forged begins anew, and the acknowledgements count that.
+//! The receiver of a neighbour's blocks: decodes them, reports each symbol once, as soon as it is
+//! known, and lists the state of its blocks in acknowledgements. A block with a forged symbol
+//! begins anew, and the acknowledgements count these restarts.
 //!
 //! Memory is limited: it accepts blocks from the oldest incomplete one up to a
 //! fixed number of blocks ahead, and refuses others. Leaves out seals: the caller
@@ -35,7 +35,7 @@ pub(crate) struct Receiver {
     pub symbols_lost: u64,
 }
 
-/// A block.
+/// A block being received.
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Slot {
     /// The decoder of an incomplete block of which something arrived.
@@ -61,11 +61,11 @@ impl Slot {
 /// The result of an ENC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It increased the rank of its block.
+    /// The combination increased the rank of its block.
     Innovative,
-    /// It had nothing new for a block that is not complete.
+    /// The combination had nothing new for an incomplete block.
     Redundant,
-    /// Its block is complete.
+    /// The combination's block is complete.
     Stale,
     /// No sender of this link would send it.
     Refused,

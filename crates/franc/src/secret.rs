@@ -84,8 +84,8 @@ pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
 pub struct Entropy(Secret);
 
 impl Entropy {
-    /// A source that starts with 32 bytes that nobody can guess and that are never
-    /// used twice: on a real network, from the operating system.
+    /// A source that starts with 32 bytes that cannot be guessed and are never used twice: on a
+    /// real network, from the operating system.
     pub const fn new(seed: [u8; SECRET_BYTES]) -> Self {
         Self(Secret::new(seed))
     }
@@ -132,8 +132,8 @@ impl Ephemeral {
         &self.public
     }
 
-    /// The secret shared with the holder of the other key; `None` if `theirs` is a
-    /// point that would make it known to everybody (RFC 7748, section 6.1).
+    /// The secret shared with the holder of the other key; `None` if `theirs` is a point of low
+    /// order, with which the secret would be public (RFC 7748, section 6.1).
     pub fn agree(&self, theirs: &PublicKey) -> Option<Secret> {
         let shared = Secret(x25519_dalek::x25519(self.secret.0, *theirs));
         (!is_same(&shared.0, &[0; SECRET_BYTES])).then_some(shared)

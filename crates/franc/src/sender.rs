@@ -1,6 +1,5 @@
-//! Selects the next combination for a neighbour that reports what it has (lasthop's
-//! scheme; the paper's encoder is [`crate::paper`]). Counts are symbols, losses 0
-//! to 1.
+//! Selects the next combination for a neighbour by its reports (lasthop's scheme; the paper's
+//! encoder is [`crate::paper`]). Counts are symbols, losses 0 to 1.
 //!
 //! Symbols are sent uncoded, in order, once each. Symbols known to be lost are sent
 //! again before anything new. For every block the sender also estimates the deficit
@@ -58,7 +57,7 @@ pub(crate) struct Sender {
     latency: Option<Duration>,
     /// When symbols are old enough for a combination.
     mend_at: Option<Instant>,
-    /// The counters.
+    /// Counters of the sender.
     pub counts: Counts,
 }
 
@@ -81,7 +80,7 @@ pub(crate) struct Outlook {
     /// Share of the datagrams lost at the receiver that no helper received either;
     /// 1 without helpers.
     pub unhelped: f64,
-    /// How long helpers are waited for.
+    /// Time to wait for the helpers' repairs.
     pub helper_timeout: Duration,
     /// Standard deviations of additional losses to allow for, while airtime is
     /// free.
@@ -206,8 +205,8 @@ impl Sender {
         }
     }
 
-    /// Takes a symbol for the place of [`Sender::room`]. It is sent `copies` times,
-    /// with time in between, because losses come in bursts.
+    /// Takes a symbol for the place of [`Sender::room`]. It is sent `copies` times, with time in
+    /// between, because losses come in bursts.
     pub fn push(&mut self, now: Instant, symbol: &[u8], copies: u8) {
         let Some((block, index)) = self.room() else { return };
         if index == 0 {
@@ -265,7 +264,7 @@ impl Sender {
         block.checked_sub(self.first).is_none_or(|at| (at as usize) < self.blocks_max)
     }
 
-    /// A recoder received a combination. Its block starts if it can be stored.
+    /// Takes a combination that the recoder received. Its block starts if it can be stored.
     pub fn overhear(&mut self, enc: &Enc<'_>, payload: &[u8]) -> Result<Received, PacketError> {
         let Some(at) = enc.block.checked_sub(self.first) else { return Ok(Received::Redundant) };
         if at as usize >= self.blocks_max {
@@ -349,8 +348,8 @@ impl Sender {
         core::mem::take(&mut self.restarted)
     }
 
-    /// Takes the receiver's acknowledgement, of the datagram `number`. It says what
-    /// the receiver has now: an earlier one may have been forged.
+    /// Takes the receiver's acknowledgement from the datagram `number`. An acknowledgement holds
+    /// the receiver's present state and replaces earlier ones, which may have been forged.
     pub fn handle_ack(&mut self, now: Instant, number: u32, ack: &Ack) {
         for block in self.blocks.iter_mut().take(ack.done.saturating_sub(self.first) as usize) {
             block.symbols.iter_mut().for_each(|symbol| symbol.is_known |= symbol.is_sent);
@@ -700,9 +699,8 @@ impl Block {
             && (outlook.unhelped >= 1.0 || now >= self.helped_until(symbol, outlook, true))
     }
 
-    /// The lost symbol to send, if combinations received or in flight do not repair
-    /// all of them. Combinations cover what was sent before them, so they repair
-    /// the older ones.
+    /// The lost symbol to send, if combinations received or in flight do not repair all lost ones.
+    /// Combinations cover symbols sent before them, so they repair the older ones.
     fn unmended(&self, is_lost: &dyn Fn(&Symbol) -> bool) -> Option<u16> {
         let mut lost = (0..).zip(&self.symbols).filter(|(_, s)| is_lost(s)).map(|(i, _)| i);
         let mending = self.rank.saturating_sub(self.known) + self.coded_under_way;

@@ -27,25 +27,25 @@ macro_rules! franc_counters {
             bytes_out;
             /// Packets that the backlog dropped.
             backlog_drops;
-            /// Packets that were no IP packets or too long.
+            /// Packets refused because they were not IP, or too long.
             refused;
             /// Blocks begun as encoder.
             blocks_begun;
-            /// Blocks that the other end has.
+            /// Blocks that the other end has completed.
             blocks_done;
-            /// ENC datagrams sent with a symbol as it is.
+            /// ENC datagrams sent with an uncoded symbol.
             source_sent;
             /// ENC datagrams sent with combinations.
             coded_sent;
-            /// Encoder timeouts.
+            /// Timeouts of the encoder.
             timeouts;
             /// ACK datagrams sent.
             acks_sent;
-            /// ENC datagrams received that told something new.
+            /// Innovative ENC datagrams received: they increased the rank of a block.
             innovative;
-            /// ENC datagrams received that told nothing new.
+            /// Redundant ENC datagrams received: they added nothing to an incomplete block.
             redundant;
-            /// ENC datagrams received of blocks that were done.
+            /// Stale ENC datagrams received: their block was complete.
             stale;
             /// ACK datagrams received.
             acks_received;
@@ -57,19 +57,19 @@ macro_rules! franc_counters {
             malformed;
             /// Datagrams received whose authentication failed.
             unauthentic;
-            /// Datagrams received that came before.
+            /// Datagrams received with a number that was received before.
             replayed;
-            /// HELLOs and CALLs that do not prove where they come from: questions, and recordings.
+            /// HELLOs and CALLs without a proof of their address: questions, and recordings.
             unproven;
             /// Datagrams lost by injection.
             injected_losses;
-            /// Symbols that were not what their sender sealed; nothing of them was delivered.
+            /// Symbols with an invalid seal; none of their content was delivered.
             corrupt;
             /// Symbols given up because their sender restarted or vanished.
             symbols_lost;
             /// Sessions that began.
             sessions;
-            /// Times that another session was asked for because nothing arrived in the one there was.
+            /// Sessions that were replaced because nothing arrived in them.
             stalls;
         }
     };
@@ -118,8 +118,8 @@ franc_counters!(stats {
         backlog_packets: u64,
         /// Whether there is one now.
         connected: bool,
-        /// The longest datagram that is sent: what the path is known to carry. 0 if there is no
-        /// session, or if nobody looks for it.
+        /// Bytes of the longest datagram sent: a length that the path is known to carry. 0 without
+        /// a session, or where no node searches for it.
         path_datagram_bytes: u16,
         /// The smoothed round trip, zero if not known.
         round_trip: Duration,
@@ -127,7 +127,7 @@ franc_counters!(stats {
         queue_delay: Duration,
         /// The rate of sending in bits per second, if it is paced.
         pace_bps: u64,
-        /// What is known of each neighbour.
+        /// State of each neighbour.
         neighbours: Vec<NeighbourStats>,
     }
 });

@@ -1,10 +1,9 @@
-//! The content of a symbol: its length (2 bytes), and, sealed end to end, one
-//! record after the other: the bucket of a flow (1), the number of a packet in it
-//! (2), and the packet, whole or compressed as in [`crate::headers`]. A whole
-//! packet has its length in its own header (IPv4, RFC 791; IPv6, RFC 8200). If the
-//! path carries less than the longest packet needs, a packet can be sent in pieces,
-//! each with a number of its own: which ends of the packet it has (1), its length
-//! (2), its bytes. Leaves out sealing (`keys`).
+//! The content of a symbol: its length (2 bytes), and, sealed end to end, one record after the
+//! other: the bucket of a flow (1), the number of a packet in it (2), and the packet, whole or
+//! compressed as in [`crate::headers`]. A whole packet has its length in its header (IPv4, RFC 791;
+//! IPv6, RFC 8200). If the path carries less than the longest packet needs, a packet can be sent in
+//! pieces. Each piece has its number, flags for the first and last piece of the packet (1), its
+//! length (2) and its bytes. Leaves out sealing (`keys`).
 
 use crate::headers;
 use alloc::vec::Vec;

@@ -107,7 +107,7 @@ pub const BLOCK_MAX: u32 = u32::MAX - 1_024;
 
 /// Length of the vector of a combination whose seed is the datagram's number.
 pub const NUMBERED_BYTES: usize = 4;
-/// Length of the vector of a combination with a seed of its own.
+/// Length of a combination's vector that is given by a seed.
 pub const SEEDED_BYTES: usize = 8;
 
 /// Length of a vector that is transmitted in full in `packed` bytes.
@@ -139,7 +139,7 @@ pub struct Header {
 pub enum Body<'a> {
     /// A combination of a block's symbols.
     Enc(Enc<'a>),
-    /// What the receiver has.
+    /// An acknowledgement: the receiver's state.
     Ack(Ack),
     /// An acknowledgement and a combination.
     Both(Ack, Enc<'a>),
@@ -189,7 +189,7 @@ impl Enc<'_> {
     }
 }
 
-/// What a decoder, recoder or helper has received.
+/// State of a decoder, recoder or helper, as it reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Ack {
     /// All blocks below this one are complete, or were given up.
@@ -275,7 +275,7 @@ pub struct LinkReport {
     pub delay_4us: u16,
 }
 
-/// What a node has of a block.
+/// A node's report of one block.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct BlockReport {
     /// Number of the block.
@@ -363,7 +363,7 @@ pub struct Pulse<'a> {
 /// Why a datagram cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// It ends inside a field.
+    /// The datagram ends inside a field.
     #[error("at byte {offset}: {field} is cut off")]
     Short {
         /// Name of the field.
@@ -371,10 +371,10 @@ pub enum WireError {
         /// Offset of the field in bytes.
         offset: usize,
     },
-    /// Its kind is unknown.
+    /// The datagram's kind is unknown.
     #[error("at byte 0: there is no kind {0:#03x}")]
     Kind(u8),
-    /// Its version is unknown.
+    /// The datagram's version is unknown.
     #[error("at byte 0: version {theirs}; this program speaks version {VERSION}")]
     Version {
         /// The sender's version.

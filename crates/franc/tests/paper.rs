@@ -14,13 +14,13 @@ use lasthop_rlnc::{Code, Decoder, Field, Received};
 use lasthop_units::{Duration, Instant, Machine, Probability, Seed, Stream};
 use proptest::prelude::*;
 
-/// What a transmission takes.
+/// Duration of a transmission.
 const SLOT: Duration = Duration::from_millis(1);
 
-/// How the hop treats packets beyond losing them.
+/// Impairments of the hop beside losses.
 #[derive(Clone, Copy, Debug, Default)]
 struct Impairments {
-    /// They come this many slots late at most.
+    /// Most slots by which packets come late.
     slots_late_max: u32,
     /// So many come twice.
     twice: f64,
@@ -28,7 +28,7 @@ struct Impairments {
     ack_loss: f64,
 }
 
-/// What is in flight, and to whom.
+/// Datagrams in flight, and their recipients.
 #[derive(Clone, Debug)]
 enum Item {
     ToHelper(usize, Coded),
@@ -168,7 +168,7 @@ impl Hop {
         }
     }
 
-    /// Hands over what came, and what is answered at once.
+    /// Delivers arrived datagrams, and their immediate answers.
     fn arrive(&mut self) {
         while let Some(at) = self.under_way.iter().position(|(at, _)| *at <= self.now) {
             match self.under_way.remove(at).1 {

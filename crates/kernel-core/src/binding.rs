@@ -6,7 +6,7 @@
 
 use std::mem::MaybeUninit;
 
-/// `struct ro_step`.
+/// Mirror of the C structure `struct ro_step`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
@@ -16,7 +16,7 @@ pub struct Step {
     pub retransmissions: u8,
 }
 
-/// `struct ro_table`.
+/// Mirror of the C structure `struct ro_table`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
@@ -58,11 +58,11 @@ struct Verdict {
     retransmissions: u8,
 }
 
-/// `struct ro_core`.
+/// Mirror of the C structure `struct ro_core`.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Core {
-    /// Table I.
+    /// The retry limits by rate: Table I of the paper.
     pub table: Table,
     /// Smoothed data rate in kb/s times 256.
     pub kbps_256: u32,
@@ -78,7 +78,7 @@ pub struct Core {
     pub errors: [u8; 1024],
 }
 
-/// `struct ro_reorder`.
+/// Mirror of the C structure `struct ro_reorder`.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reorder {
@@ -91,7 +91,7 @@ pub struct Reorder {
     owed: bool,
 }
 
-/// `struct ro_frame`.
+/// Mirror of the C structure `struct ro_frame`.
 #[repr(C)]
 struct RawFrame {
     kind: u32,
@@ -104,7 +104,7 @@ struct RawFrame {
     transmitter: [u8; 6],
 }
 
-/// `enum ro_kind`.
+/// Mirror of the C enumeration `enum ro_kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Of no concern to an agreement.
@@ -115,10 +115,10 @@ pub enum Kind {
     BlockAckRequest,
 }
 
-/// What was read of a frame.
+/// The fields that the module reads of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Which kind.
+    /// Kind of the frame.
     pub kind: Kind,
     /// Whether a TCP segment is inside; `None` if that cannot be read.
     pub carries_tcp: Option<bool>,
@@ -126,13 +126,13 @@ pub struct Frame {
     pub encrypted: bool,
     /// TID, 0 to 7.
     pub tid: u8,
-    /// Sequence number.
+    /// Sequence number of the MPDU.
     pub sequence: u16,
     /// Bytes behind the MAC header.
     pub body: u32,
-    /// Address 1.
+    /// Address 1, the receiver.
     pub receiver: [u8; 6],
-    /// Address 2.
+    /// Address 2, the transmitter.
     pub transmitter: [u8; 6],
 }
 
@@ -176,7 +176,7 @@ impl Table {
 }
 
 impl Core {
-    /// `ro_core_init`.
+    /// Calls the C function `ro_core_init`.
     pub fn new(table: Table, start: u16, window: u16) -> Self {
         let mut core = MaybeUninit::uninit();
         unsafe {
@@ -185,35 +185,35 @@ impl Core {
         }
     }
 
-    /// `ro_core_received`.
+    /// Calls the C function `ro_core_received`.
     pub fn received(&mut self, sequence: u16, head: u16, kbps: u32) -> Decision {
         Decision::from_c(unsafe { ro_core_received(self, sequence, head, kbps) }, 0)
     }
 
-    /// `ro_core_errored`.
+    /// Calls the C function `ro_core_errored`.
     pub fn errored(&mut self, sequence: u16, head: u16, kbps: u32, carries_tcp: bool) -> Decision {
         let verdict = unsafe { ro_core_errored(self, sequence, head, kbps, carries_tcp) };
         Decision::from_c(verdict.decision, verdict.retransmissions)
     }
 
-    /// `ro_core_request`.
+    /// Calls the C function `ro_core_request`.
     pub fn request(&mut self, start: u16) {
         unsafe { ro_core_request(self, start) }
     }
 
-    /// `ro_core_is_lost`.
+    /// Calls the C function `ro_core_is_lost`.
     pub fn is_lost(&self, sequence: u16) -> bool {
         unsafe { ro_core_is_lost(self, sequence) }
     }
 
-    /// `ro_core_kbps`.
+    /// Calls the C function `ro_core_kbps`.
     pub fn kbps(&self) -> u32 {
         unsafe { ro_core_kbps(self) }
     }
 }
 
 impl Reorder {
-    /// `ro_reorder_init`.
+    /// Calls the C function `ro_reorder_init`.
     pub fn new(start: u16, size: u16) -> Self {
         let mut reorder = MaybeUninit::uninit();
         unsafe {
@@ -227,27 +227,27 @@ impl Reorder {
         self.head
     }
 
-    /// `ro_reorder_receive`.
+    /// Calls the C function `ro_reorder_receive`.
     pub fn receive(&mut self, sequence: u16, now: u32) {
         unsafe { ro_reorder_receive(self, sequence, now) }
     }
 
-    /// `ro_reorder_skip`.
+    /// Calls the C function `ro_reorder_skip`.
     pub fn skip(&mut self, sequence: u16) {
         unsafe { ro_reorder_skip(self, sequence) }
     }
 
-    /// `ro_reorder_request`.
+    /// Calls the C function `ro_reorder_request`.
     pub fn request(&mut self, start: u16) {
         unsafe { ro_reorder_request(self, start) }
     }
 
-    /// `ro_reorder_timeout`.
+    /// Calls the C function `ro_reorder_timeout`.
     pub fn timeout(&mut self, now: u32, timeout: u32) {
         unsafe { ro_reorder_timeout(self, now, timeout) }
     }
 
-    /// `ro_reorder_owed`.
+    /// Calls the C function `ro_reorder_owed`.
     pub fn owed(&mut self) -> Option<u16> {
         let mut start = 0;
         unsafe { ro_reorder_owed(self, &mut start) }.then_some(start)

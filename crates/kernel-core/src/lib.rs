@@ -1,6 +1,6 @@
-//! The C files with which kernel modules decide, bound for tests: `core.c`, `reorder.c` and
-//! `frame.c` of `kernel/lasthop_retryout`, compiled unchanged. Nothing that ships depends on
-//! this crate. The structures are those of the C headers, field by field.
+//! Bindings, for tests, of the C files that hold the decisions of kernel modules: `core.c`,
+//! `reorder.c` and `frame.c` of `kernel/lasthop_retryout`, compiled unchanged. No shipped crate
+//! depends on this one. The structures are those of the C headers, field by field.
 //!
 //! Empty if there was no C compiler. Left out: all of the modules that needs the kernel.
 

@@ -15,7 +15,7 @@ mod with_a_compiler {
     use lasthop_wifi::mac::retry_out::{self, PseudoRetryOut, RateStep, RateTable};
     use proptest::prelude::*;
 
-    /// What the model is inside, under its own names, so that `Debug` prints the same text.
+    /// The fields of the model, under its own names, so that `Debug` prints the same text.
     mod inside {
         use super::*;
 

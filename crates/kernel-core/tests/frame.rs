@@ -1,6 +1,6 @@
-//! What `kernel/lasthop_retryout` reads of frames against `wifi::wire`, which writes them (and is
-//! judged by tshark): every form of data frame and Block Ack Request, cut anywhere. Skipped without
-//! a C compiler.
+//! The reader of frames in `kernel/lasthop_retryout` against `wifi::wire`, which writes them (and
+//! is judged by tshark): every form of data frame and Block Ack Request, cut anywhere. Skipped
+//! without a C compiler.
 
 #[cfg(not(c_core))]
 #[test]

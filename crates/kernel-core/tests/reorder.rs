@@ -85,8 +85,8 @@ mod with_a_compiler {
             }
         }
 
-        /// A reorder buffer that knows nothing of skips, and is moved to what is owed, has the
-        /// same head: what the module asks of mac80211 is enough, and nothing more.
+        /// A reorder buffer without skips, moved by the owed requests, has the same head: the
+        /// module's requests to mac80211 suffice, and none is needless.
         #[test]
         fn what_is_owed_moves_a_plain_buffer_along(
             start in 0u16..4_096,

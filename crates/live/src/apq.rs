@@ -1,7 +1,7 @@
 //! APQ on real networks: the machines of `apq` between UDP sockets and the
 //! clock of the host, one thread a host.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | [`serve`](mod@serve) | the far host: answers until a signal ends it |
 //! | [`measure`](mod@measure) | the near host: one measurement |
@@ -24,11 +24,11 @@ use lasthop_units::Duration;
 use nix::errno::Errno;
 use std::net::SocketAddr;
 
-/// UDP port of a server that was not given another: no service is registered
-/// for it with IANA (RFC 6335).
+/// Default UDP port of a server; no service is registered for it with IANA (RFC 6335).
 pub const PORT: u16 = 4796;
 
-/// How long after a signal the hosts wait until the other side was told of the end.
+/// Longest time after a signal for which the hosts wait until the other side has acknowledged the
+/// end.
 const FAREWELL_MAX: Duration = Duration::from_secs(1);
 
 /// Why a host could not take part, or not until the end.
@@ -38,25 +38,25 @@ pub enum ApqError {
     #[error(transparent)]
     Client(#[from] ClientError),
     /// There is no route to the server.
-    #[error("there is no way to {to}: {}", .error.reason())]
+    #[error("there is no route to {to}: {}", .error.reason())]
     NoRoute {
-        /// The server.
+        /// Address of the server.
         to: SocketAddr,
-        /// What the system says.
+        /// Reason that the system gives.
         error: OsError,
     },
     /// The server cannot be bound to an address.
     #[error("cannot serve at {address}: {}{}", .error.reason(), bind_hint(.error))]
     Address {
-        /// The address.
+        /// Address to listen at.
         address: SocketAddr,
-        /// What the system says.
+        /// Reason that the system gives.
         error: OsError,
     },
     /// The packets are longer than the MTU of the route.
-    #[error("packets of {packet_bytes} bytes do not fit: the way to {to} takes up to {mtu}")]
+    #[error("packets of {packet_bytes} bytes do not fit: the path to {to} takes up to {mtu}")]
     TooLong {
-        /// The server.
+        /// Address of the server.
         to: SocketAddr,
         /// Length of the longest packets that were asked for, in bytes.
         packet_bytes: u16,

@@ -1,7 +1,7 @@
-//! What changes an emulation from outside while it runs: keys of its scenario, as a `[[change]]`
-//! would set them. Whoever asks does the work, in a thread of its own: the scenario is read
-//! anew, held against what it is, and tried; the loop of the emulation gets instants and
-//! changes. So they are made when they were meant to be made, and recorded so.
+//! Changes of a running emulation from outside: keys of its scenario, as a `[[change]]` would set
+//! them. A separate thread does the work: it reads the scenario anew, compares it with the present
+//! one, and tries it. The emulation's loop receives instants and changes. Changes therefore happen,
+//! and are recorded, at their planned instants.
 
 use crate::os::OsError;
 use crate::os::clock::Clock;
@@ -13,31 +13,33 @@ use lasthop_wifi::cell::AdjustError;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// From the question to the instant of the change: time to work it out and to tell the loop.
+/// Time from the question to the instant of the change: for the computation and the message to the
+/// loop.
 const LEAD: Duration = Duration::from_millis(20);
-/// What is left of that when the loop is told, at least; otherwise there is a longer one.
+/// Least part of that time that must remain when the loop gets the message; otherwise a longer lead
+/// is tried.
 const LEAD_LEFT: Duration = Duration::from_millis(2);
 /// The longest lead; a scenario that takes longer is changed late.
 const LEAD_MAX: Duration = Duration::from_secs(5);
 /// Instants are recorded in these units.
 const RESOLUTION: Duration = Duration::from_millis(1);
 
-/// Why nothing was changed.
+/// Reason why no change was made.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// It has not begun yet.
+    /// The emulation has not begun yet.
     #[error("the emulation has not begun yet")]
     NotBegun,
-    /// It is over.
+    /// The emulation is over.
     #[error("the emulation is over")]
     Over,
-    /// What is to be set is wrong, or cannot change while it runs.
+    /// A setting is wrong, or cannot change while the emulation runs.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The network cannot be changed so.
+    /// The network does not allow the change.
     #[error(transparent)]
     Refused(#[from] AdjustError),
-    /// The scenario has no network that can be run.
+    /// The scenario has no network that can run.
     #[error(transparent)]
     Network(#[from] NetworkError),
     /// The system has no descriptors left.
@@ -46,7 +48,7 @@ pub enum ControlError {
 }
 
 impl ControlError {
-    /// What to tell who set something: the keys and what is wrong with each, a line each.
+    /// Returns the answer for the client: the keys and their errors, a line each.
     pub fn to_text(&self) -> String {
         let Self::Scenario(error) = self else { return self.to_string() };
         let told = error.problems().iter().map(|problem| match &problem.key[..] {
@@ -57,7 +59,7 @@ impl ControlError {
     }
 }
 
-/// Changes an emulation from outside. Clones change the same one.
+/// A handle that changes an emulation from outside. Clones change the same emulation.
 #[derive(Clone, Debug)]
 pub struct Control {
     shared: Arc<Shared>,
@@ -65,7 +67,7 @@ pub struct Control {
 
 #[derive(Debug)]
 struct Shared {
-    /// Held while a change is worked out, so that they come one after the other.
+    /// Held during the computation of a change, so that changes come one after the other.
     state: Mutex<State>,
     phase: Mutex<Phase>,
     orders: Mutex<Vec<Order>>,
@@ -75,9 +77,9 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     evolving: Evolving,
-    /// The network, to try changes on: nothing is on its way in it.
+    /// A network without packets, to try changes on.
     tried: Network,
-    /// What is to change after the last change, in ascending order.
+    /// Planned changes after the last one, in ascending order.
     planned: Vec<(Instant, Change)>,
 }
 
@@ -88,7 +90,7 @@ enum Phase {
     After,
 }
 
-/// From an instant on, what is to change.
+/// Planned changes from an instant on.
 type Order = (Instant, Vec<(Instant, Change)>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -96,8 +98,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Control {
-    /// Changes the emulation of `scenario`, which is its run `run`; `file` is what messages call
-    /// it.
+    /// Returns the handle of the emulation of `scenario`, which is its run `run`; messages call the
+    /// scenario `file`.
     ///
     /// # Errors
     /// If the scenario does not keep the text that it was read from or has no network that can be
@@ -118,7 +120,7 @@ impl Control {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Sets keys (`path=value`), some milliseconds from now; returns when, and what.
+    /// Sets keys (`path=value`), some milliseconds from now; returns the instant and the settings.
     ///
     /// # Errors
     /// See [`ControlError`]; nothing is changed then.
@@ -161,7 +163,7 @@ impl Control {
         }
     }
 
-    /// What can be turned by hand, and how it stands.
+    /// Returns the settings that can be changed, with their present values.
     pub fn knobs(&self) -> Vec<Knob> {
         let now = match *lock(&self.shared.phase) {
             Phase::Running(clock) => clock.now() - Instant::ZERO,
@@ -170,18 +172,19 @@ impl Control {
         lock(&self.shared.state).evolving.knobs(now)
     }
 
-    /// What was set so far.
+    /// Returns the settings made so far.
     pub fn recorded(&self) -> Vec<Recorded> {
         lock(&self.shared.state).evolving.recorded().to_vec()
     }
 
-    /// The scenario as a file with what was set, as long as the emulation was.
+    /// Returns the scenario as a file with the settings made, and with the emulation's duration.
     pub fn source_text(&self, duration: Duration) -> String {
         let whole = rounded(Instant::ZERO + duration) - Instant::ZERO;
         lock(&self.shared.state).evolving.source_text(whole)
     }
 
-    /// The answer to who asks at a [door](crate::os::door): sets keys, or lists what can be set.
+    /// Returns the answer to a question at a [door](crate::os::door): sets keys, or lists the
+    /// possible ones.
     pub(crate) fn answer(&self, sets: &[String]) -> Result<String, String> {
         if sets.is_empty() || sets == [ALL] {
             return Ok(listed(&self.knobs(), !sets.is_empty()));
@@ -191,32 +194,32 @@ impl Control {
         Ok(format!("at {} s\n{}", recorded.at.as_secs_f64(), lines.collect::<String>()))
     }
 
-    /// The emulation begins.
+    /// Notes the beginning of the emulation.
     pub(crate) fn begin(&self, clock: Clock) {
         *lock(&self.shared.phase) = Phase::Running(clock);
     }
 
-    /// The emulation is over.
+    /// Notes the end of the emulation.
     pub(crate) fn end(&self) {
         *lock(&self.shared.phase) = Phase::After;
     }
 
-    /// The descriptor that is readable while the loop has something to take.
+    /// The descriptor that is readable while changes wait for the loop.
     pub(crate) fn wake(&self) -> BorrowedFd<'_> {
         self.shared.wake.as_fd()
     }
 
-    /// What the loop has to plan.
+    /// Takes the changes that the loop has to plan.
     pub(crate) fn take(&self) -> Vec<Order> {
         self.shared.wake.clear();
         std::mem::take(&mut *lock(&self.shared.orders))
     }
 }
 
-/// What asks for the knobs of all nodes, in place of keys and values.
+/// Question for the knobs of all nodes, in place of keys and values.
 pub const ALL: &str = "*";
 
-/// Most groups whose names are told where their knobs are not.
+/// Most groups whose names are listed where their knobs are not.
 const NAMES_MAX: usize = 3;
 
 /// The knobs, a line each; without `all` those of nodes that come later are only counted.
@@ -237,7 +240,7 @@ fn listed(knobs: &[Knob], all: bool) -> String {
     text
 }
 
-/// What can be set, how it stands, and what else it can be.
+/// One line about a setting: its key, its present value and the allowed ones.
 fn line(knob: &Knob) -> String {
     let Knob { path, label, kind, .. } = knob;
     match kind {

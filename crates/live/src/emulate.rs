@@ -33,18 +33,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of a frame beside the packet: the Ethernet header.
 const FRAME_OVERHEAD_BYTES: usize = crate::frame::HEADER_BYTES;
-/// The part of the lateness that a scenario allows for which what is due may wait, so that it
-/// shares wake-ups, as a divisor; and the longest wait.
+/// Longest time that due work may wait to share a wake-up, as a divisor of the lateness that a
+/// scenario allows; and the longest wait.
 const REST_SHARE: u64 = 5;
 const REST_MAX: Duration = Duration::from_micros(200);
 
 /// The options of an emulation.
 #[derive(Clone, Debug, Default)]
 pub struct EmulateOptions {
-    /// Ends the emulation so long after it, or its command, began, instead of after the
-    /// scenario's duration or with the command.
+    /// Duration of the emulation, from its start or that of its command. Without it, the scenario's
+    /// duration or the command ends it.
     pub duration: Option<Duration>,
-    /// A program to run behind the hop, on our terminal, once the scenario's warm-up is over; the
+    /// A program to run behind the hop, on this terminal, after the scenario's warm-up; the
     /// emulation ends with it.
     pub command: Option<Vec<OsString>>,
     /// The node to run it in; the first station if `None`.
@@ -53,13 +53,13 @@ pub struct EmulateOptions {
     pub run: u64,
     /// The kind of devices to use.
     pub device: DeviceChoice,
-    /// What nodes and the machine reach of each other.
+    /// Ways between the nodes and the machine.
     pub outside: OutsideOptions,
-    /// What changes it from outside while it runs.
+    /// Changes from outside during the run.
     pub control: Option<Control>,
-    /// Who is told what the emulation has to say while it runs.
+    /// Receiver of the emulation's messages during the run.
     pub say: Say,
-    /// Where a handler of the caller's notes the number of a signal, 0 for none: one that came
+    /// Cell in which a handler of the caller stores the number of a signal, 0 for none: one that came
     /// before the emulation catches its own ends it as well.
     pub signal_noted: Arc<AtomicUsize>,
 }
@@ -67,7 +67,7 @@ pub struct EmulateOptions {
 /// A function that takes a line of text.
 pub type TakesLine = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What is called with a line for the user: a way to the outside that leads nowhere.
+/// Function that receives a line for the user, such as a way to the outside that leads nowhere.
 #[derive(Clone, Default)]
 pub struct Say(pub Option<TakesLine>);
 
@@ -92,7 +92,7 @@ pub struct EmulateOutcome {
     /// Exit status of the command, as a shell gives it: 128 and the number of a signal. `None`
     /// if the end of the emulation ended it.
     pub exit_status: Option<i32>,
-    /// The number of the signal that ended it, if one did.
+    /// The number of the signal that ended the emulation, if one did.
     pub interrupted: Option<i32>,
     /// The duration of the emulation.
     pub duration: Duration,
@@ -112,9 +112,9 @@ pub struct EmulateOutcome {
     /// Frames lost outside the model: those that the emulator did not read in time, and those
     /// that an interface refused. Zero in a valid run.
     pub frames_lost_outside: u64,
-    /// What passed the ways between the nodes and the machine's loopback, in their order.
+    /// Counters of the ways between the nodes and the machine's loopback, in their order.
     pub ways: Vec<Way>,
-    /// How the loop was scheduled.
+    /// Scheduling of the loop.
     pub scheduling: Scheduling,
     /// Whether TAP devices were used; veth pairs otherwise.
     pub tap: bool,
@@ -129,18 +129,18 @@ pub struct ProgramOutcome {
     pub node: NodeId,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// How it ended.
+    /// End of the program.
     pub end: ProgramEnd,
-    /// What it wrote to standard output and standard error.
+    /// Standard output and standard error of the program.
     pub output: Vec<u8>,
 }
 
-/// How a `[[run]]` program ended.
+/// The end of a `[[run]]` program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramEnd {
     /// The emulation was over before it was started.
     NotStarted,
-    /// It ended by itself, with this exit status as in a shell.
+    /// The program exited with this status, as in a shell.
     Itself(i32),
     /// The end of the emulation ended it, whatever its exit status was then.
     Emulation,
@@ -150,7 +150,7 @@ pub enum ProgramEnd {
 /// foreground belong to the process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Runs `scenario` in real time; `sink` is told what happens.
+/// Runs `scenario` in real time, and reports its events to `sink`.
 ///
 /// `on_tick` is called every [`TICK`] from the loop itself, so it must return within
 /// microseconds: pass a copy to another thread rather than draw.
@@ -159,7 +159,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// SIGTERM, SIGHUP and SIGQUIT while it runs.
 ///
 /// # Errors
-/// Why the emulation could not be run; nothing is left behind then either.
+/// If the emulation cannot run; everything that it had set up is removed.
 pub fn emulate<S: Sink>(
     scenario: &Scenario,
     options: &EmulateOptions,
@@ -324,7 +324,7 @@ pub fn emulate<S: Sink>(
     })
 }
 
-/// What addresses are called in an emulation of `scenario`: NAME is the IPv4 address of a node,
+/// Names of the addresses in an emulation of `scenario`: NAME is the IPv4 address of a node,
 /// `ip6-NAME` the IPv6 one; the machine is [`MACHINE_NAME`].
 pub fn host_names(scenario: &Scenario) -> BTreeMap<IpAddr, String> {
     let mut names = Layout::new(&scenario.nodes, &scenario.network.nodes, u16::MAX).names();
@@ -365,7 +365,7 @@ fn flow_plans(
     Ok(flows.filter(|(_, flow)| flow.endpoints == Endpoints::Kernel).map(plan).collect())
 }
 
-/// A door in each node where a program runs.
+/// A [`door`](crate::os::door) in each node with a program.
 fn doors(jobs: &Jobs) -> Vec<Socket> {
     let nodes: BTreeSet<usize> = jobs.list.iter().map(|job| usize::from(job.port)).collect();
     let kind = SocketKind::Door(door::name(std::process::id()));

@@ -1,9 +1,9 @@
-//! Why an emulation could not be run.
+//! Errors of an emulation that cannot run.
 
 use crate::os::OsError;
 use lasthop_hosts::HostsError;
 
-/// Why an emulation could not be run. Nothing of it is left behind.
+/// Why an emulation could not run. Everything that it had set up is removed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum EmulateError {
     /// A system call was refused.
@@ -23,15 +23,15 @@ pub enum EmulateError {
     /// There is no station to run the command in.
     #[error("the scenario has no station to run the command in; name a node: {known}")]
     NoStation {
-        /// What there is, separated by commas.
+        /// Existing names, separated by commas.
         known: String,
     },
     /// A program could not be started.
     #[error("cannot run {command:?} in node {node:?}: {reason}")]
     NotStarted {
-        /// The program.
+        /// Name of the program.
         command: String,
-        /// The node.
+        /// Name of the node.
         node: String,
         /// The error of execve(2).
         reason: String,
@@ -54,22 +54,22 @@ pub enum EmulateError {
         /// The names of the nodes, separated by commas.
         known: String,
     },
-    /// A program that the way to the network takes is not installed.
-    #[error("--outside takes the program {program}: install the package {package}")]
+    /// A program that the way to the network requires is not installed.
+    #[error("--outside requires the program {program}: install the package {package}")]
     NoHelper {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
-        /// The package that has it.
+        /// Package of the program.
         package: &'static str,
     },
-    /// It does not start.
+    /// The program does not start.
     #[error("--outside: {program} does not start: {reason}{remedy}")]
     HelperFailed {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
-        /// What it said.
+        /// Message of the program.
         reason: String,
-        /// What helps, after a text that leads to it; empty if that is not known.
+        /// Advice, after a text that leads to it; empty if none is known.
         remedy: &'static str,
     },
     /// A port of the machine cannot lead to two places.
@@ -78,17 +78,17 @@ pub enum EmulateError {
         /// The port of the machine.
         port: u16,
     },
-    /// Nothing of the model is between a published port and its node.
+    /// The model has no hop between a published port and its node.
     #[error(
         "--publish {published}: --outside-at {node} is that node itself, so nothing of the model \
          is crossed; without --outside-at connections enter at {other}"
     )]
     NothingCrossed {
-        /// What is published.
+        /// Published port, as the user gave it.
         published: String,
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// The node where they enter by default.
+        /// Node where connections enter by default.
         other: String,
     },
     /// A program of the scenario is not ready, and others wait for it.
@@ -96,11 +96,11 @@ pub enum EmulateError {
     NotReady {
         /// The program and its arguments.
         command: String,
-        /// The node.
+        /// Name of the node.
         node: String,
-        /// What happened instead.
+        /// Event that happened instead.
         what: String,
-        /// What was waited for.
+        /// Condition that was waited for.
         ready: String,
         /// The last lines of its output, after a text that leads to them.
         output: String,
@@ -108,7 +108,7 @@ pub enum EmulateError {
     /// A word of a command has a zero byte in it.
     #[error("{word:?} cannot be part of a command: it has a zero byte in it")]
     ZeroByte {
-        /// The word.
+        /// Word that cannot be read.
         word: String,
     },
     /// The kernel has no such congestion control.
@@ -119,7 +119,7 @@ pub enum EmulateError {
     CongestionControl {
         /// The name of the flow.
         flow: String,
-        /// What was asked for.
+        /// Requested name.
         name: String,
         /// The error of the kernel.
         reason: String,

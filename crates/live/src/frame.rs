@@ -1,5 +1,5 @@
-//! What the machines need to know of a real Ethernet frame: its addresses, access
-//! category and flow, and whether it may be marked.
+//! The facts that the machines need of a real Ethernet frame: its addresses, access category and
+//! flow, and whether it may be marked.
 //!
 //! Reads the headers of IP, TCP, UDP and ICMP echo. User priority from DSCP after RFC 8325,
 //! section 4, as in Linux's mac80211; ECN after RFC 3168. Leaves out VLAN tags and the ports of
@@ -22,9 +22,9 @@ const ICMP_ECHO_REQUEST: u8 = 8;
 /// The headers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Destination address.
+    /// Destination MAC address.
     pub destination: MacAddr,
-    /// Source address.
+    /// Source MAC address.
     pub source: MacAddr,
     /// Length of the network-layer packet in bytes.
     pub packet_bytes: u16,
@@ -45,7 +45,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the headers; `None` for what is no Ethernet frame.
+    /// Reads the headers; `None` for bytes that are no Ethernet frame.
     pub fn parse(frame: &[u8]) -> Option<Self> {
         let (head, packet) = frame.split_at_checked(HEADER_BYTES)?;
         let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1] = *head else { return None };
@@ -74,7 +74,7 @@ impl Header {
         Some(header)
     }
 
-    /// What an IP packet says.
+    /// Reads the headers of an IP packet.
     fn read(&mut self, packet: View<'_>) {
         self.access_category = AccessCategory::from_dscp(packet.dscp());
         self.ecn_capable = packet.ecn().is_capable();

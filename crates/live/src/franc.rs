@@ -1,18 +1,18 @@
 //! FRANC on real networks: the machine of `franc` between a TUN device and a link (UDP or
 //! Ethernet), on the clock of the host. One thread, no spinning.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | `daemon` | the driver: packets, datagrams, time, questions |
 //! | `transport` | the link: addresses of neighbours, datagrams that wait |
-//! | `overhear` | what a helper hears through a monitor interface |
+//! | `overhear` | the monitor interface of a helper |
 //! | `metrics` | the port for Prometheus |
 //!
-//! The address of a neighbour changes only with a datagram that the machine has verified. A
-//! full socket stops the machine until there is room: so a slow interface limits its rate. The
-//! TUN device passes segments of a flow together ([`crate::offload`]), a UDP socket datagrams
-//! of equal length to one neighbour (`os::batch`); the machine takes and returns them one by
-//! one. Leaves out several threads.
+//! The address of a neighbour changes only with a datagram that the machine has verified. A full
+//! socket stops the machine until it has space, so a slow interface limits the machine's rate. The
+//! TUN device passes segments of a flow together ([`crate::offload`]), a UDP socket datagrams of
+//! equal length to one neighbour (`os::batch`); the machine takes and returns them one by one.
+//! Leaves out several threads.
 
 mod daemon;
 mod metrics;
@@ -29,8 +29,7 @@ use lasthop_franc::{Config, ConfigError, NodeId};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// UDP port of a node that was not given another: no service is registered for it with
-/// IANA (RFC 6335).
+/// Default UDP port of a node; no service is registered for it with IANA (RFC 6335).
 pub const PORT: u16 = 4797;
 
 /// The options of a daemon.
@@ -44,7 +43,7 @@ pub struct Options {
     pub copies_to: Vec<NodeId>,
     /// Name of an end's TUN device.
     pub name: String,
-    /// Its addresses, with the lengths of their prefixes.
+    /// Addresses of the interface, with the lengths of their prefixes.
     pub addresses: Vec<(IpAddr, u8)>,
     /// Path of the control socket.
     pub control: PathBuf,
@@ -65,13 +64,13 @@ pub struct Counts {
     pub full: u64,
     /// Packets that the TUN device refused.
     pub undelivered: u64,
-    /// What was read from the monitor interface.
+    /// Counts of the monitor interface's frames.
     pub monitor: MonitorCounts,
     /// Frames that the kernel dropped there, because the daemon did not take them in time.
     pub monitor_drops: u64,
 }
 
-/// Why a daemon does not start, or ended.
+/// Reason why a daemon does not start, or ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrancError {
     /// The configuration of the node is not valid.
@@ -92,39 +91,39 @@ pub enum FrancError {
     NotMonitor {
         /// The name that was given.
         name: String,
-        /// Its kind of hardware (`ARPHRD_..`, linux/if_arp.h).
+        /// Hardware type (`ARPHRD_..`, linux/if_arp.h).
         kind: u16,
     },
     /// There is no route to a neighbour.
-    #[error("there is no way to neighbour {id} at {address}: {}", .error.reason())]
+    #[error("there is no route to neighbour {id} at {address}: {}", .error.reason())]
     NoRoute {
-        /// The neighbour.
+        /// Number of the neighbour.
         id: NodeId,
-        /// Its address.
+        /// Address of the neighbour.
         address: SocketAddr,
         /// The error of the kernel.
         error: OsError,
     },
     /// The given MTU is larger than that of the own interface.
-    #[error("mtu {mtu} is more than {name} takes: give {own} or less")]
+    #[error("mtu {mtu} is longer than that of {name}: give {own} or less")]
     TooWide {
         /// The MTU that was given, in bytes.
         mtu: u32,
         /// The MTU of the interface, in bytes.
         own: u32,
-        /// The interface.
+        /// Name of the interface.
         name: String,
     },
     /// A daemon of that name runs already.
-    #[error("a daemon answers at {} already: give this one another name", .path.display())]
+    #[error("a daemon answers at {} already: choose another name", .path.display())]
     Running {
-        /// Its control socket.
+        /// Path of the control socket.
         path: PathBuf,
     },
     /// The TUN device, or the link's interface, was removed.
-    #[error("the interface {name:?} was taken away")]
+    #[error("the interface {name:?} was removed")]
     InterfaceGone {
-        /// Its name.
+        /// Name of the node.
         name: String,
     },
     /// An MTU below 1280 carries no IPv6 (RFC 8200, section 5).

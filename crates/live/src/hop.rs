@@ -1,10 +1,10 @@
 //! Network and hosts in real time: frames enter when they are read, and are delivered at the
-//! instants that the machines say. Flows and coded links of the model run beside them.
+//! instants of the machines. Flows and coded links of the model run beside them.
 //!
-//! What falls due between two wake-ups is computed at its own instant, in order, however
-//! late the wake-up is. The difference between the instant at which a delivery was due and
-//! that at which it was handed over is its lateness. So the model never drifts: a late
-//! wake-up delays deliveries and nothing else.
+//! Events that fall due between two wake-ups are computed at their own instants, in order, however
+//! late the wake-up is. The lateness of a delivery is the difference between its due instant and
+//! the instant at which the driver gets it. So the model never drifts: a late wake-up delays only
+//! deliveries.
 
 use crate::frame::{self, Header};
 use crate::frames::Frames;
@@ -20,7 +20,7 @@ use lasthop_units::{Duration, Instant, MacAddr};
 use lasthop_wifi::stats::Levels;
 use std::collections::VecDeque;
 
-/// Most deliveries that wait to be handed over while the machines catch up.
+/// Most deliveries that wait while the machines catch up.
 const WRITE_BATCH: usize = 64;
 /// The longest that the rest of an A-MPDU is on the air after one of its packets was
 /// delivered, whose bytes its event still needs (aPPDUMaxTime; IEEE 802.11-2020, table 19-25).
@@ -49,7 +49,7 @@ pub struct Ends {
 pub struct Counts {
     /// Frames that entered the network.
     pub entered: u64,
-    /// Frames handed over to nodes.
+    /// Frames delivered to nodes.
     pub delivered: u64,
     /// Frames to an address that no node has, or that are no Ethernet frames.
     pub unaddressed: u64,
@@ -61,14 +61,14 @@ pub struct Counts {
 
 /// The machines, and the interfaces through which frames enter and leave.
 pub struct Hop<'a, S: Sink> {
-    /// The network and what begins and ends at its nodes.
+    /// The network, with the flows and links of its nodes.
     hosts: Hosts,
     /// Counters of frames.
     pub counts: Counts,
-    /// The sink that is told what happens.
+    /// The sink of events.
     pub sink: &'a mut S,
     clock: Clock,
-    /// The latest `now` that the machines were told.
+    /// The latest `now` of the machines.
     last: Instant,
     ports: Ports,
     doors: Doors,
@@ -81,16 +81,16 @@ pub struct Hop<'a, S: Sink> {
     kept: VecDeque<(Instant, u64)>,
     /// The flows of programs.
     programs: Programs,
-    /// What is to change and when, in ascending order.
+    /// Planned changes with their instants, in ascending order.
     planned: VecDeque<(Instant, Change)>,
-    /// Those that have begun since the last call of [`Hop::take_begun`].
+    /// Changes that have begun since the last call of [`Hop::take_begun`].
     begun: Vec<Begun>,
 }
 
 /// A flow that a program of a node has begun to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Its number.
+    /// Number of the flow.
     pub flow: FlowId,
     /// The port of the node.
     pub port: u16,
@@ -100,7 +100,7 @@ pub struct Begun {
     pub source_port: u16,
 }
 
-/// A frame to be handed over to a node.
+/// A frame to be delivered to a node.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     due: Instant,
@@ -139,7 +139,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         }
     }
 
-    /// The ports, whose doors are to be waited for.
+    /// The ports, whose doors the loop waits for.
     pub fn ports(&self) -> &Ports {
         &self.ports
     }
@@ -149,8 +149,8 @@ impl<'a, S: Sink> Hop<'a, S> {
         self.hosts.backlog(now, flow)
     }
 
-    /// From `at` on, what is to change is `changes`, in ascending order: what was planned for later
-    /// instants is not made. All of it must be possible, as for [`Hosts::change`].
+    /// Replaces the plan from `at` on by `changes`, in ascending order; earlier plans for later
+    /// instants are dropped. Every change must be possible, as for [`Hosts::change`].
     pub fn plan_changes(&mut self, at: Instant, changes: Vec<(Instant, Change)>) {
         self.planned.retain(|(due, _)| *due <= at);
         self.planned.extend(changes);
@@ -172,7 +172,7 @@ impl<'a, S: Sink> Hop<'a, S> {
         of_hosts.into_iter().chain(self.planned.front().map(|(at, _)| *at)).min()
     }
 
-    /// Does all that is due by `now`, and hands over the deliveries.
+    /// Does the work that is due by `now`, and passes on the deliveries.
     pub fn advance(&mut self, now: Instant) {
         self.catch_up(now);
         self.hand_over();

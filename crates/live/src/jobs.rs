@@ -31,34 +31,35 @@ pub struct JobState {
     pub node_name: String,
     /// The program and its arguments.
     pub command: Vec<CString>,
-    /// Its whole environment.
+    /// Whole environment of the program.
     pub environment: Vec<CString>,
     /// The file for its output; the terminal if `None`.
     pub output: Option<File>,
-    /// The earliest instant at which it is started.
+    /// The earliest instant at which the program starts.
     pub start: Instant,
-    /// When it is ready; `None`: nothing waits for it.
+    /// Condition under which the program is ready; `None`: no program waits for it.
     pub ready: Option<Ready>,
-    /// How long it may take to be ready.
+    /// Longest time until the program is ready.
     pub ready_timeout: Duration,
     /// Whether it waits, runs or has ended.
     pub life: Life,
-    /// The instant at which it was started.
+    /// The instant at which the program started.
     pub started: Option<Instant>,
     /// Whether the programs after it may be started.
     pub is_ready: bool,
-    /// Whether the emulation has asked it to end.
+    /// Whether the emulation has asked the program to end.
     pub is_asked_to_end: bool,
 }
 
 /// The stages of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It has not been started.
+    /// The program has not been started.
     Waiting,
-    /// It runs.
+    /// The program runs.
     Running,
-    /// It ended with this status; 128 plus the number of a signal that ended it, as in a shell.
+    /// The program ended with this status; 128 plus the number of a signal that ended it, as in a
+    /// shell.
     Ended(i32),
 }
 
@@ -119,7 +120,7 @@ impl Jobs {
         }
     }
 
-    /// The instant at which one of them is ready, or has taken too long.
+    /// The instant at which one of them is ready, or exceeds its time.
     pub fn next_ready(&self) -> Option<Instant> {
         let waited = self.list.iter().filter(|job| !job.is_ready && job.life == Life::Running);
         let instant = |job: &JobState| match job.ready {
@@ -129,7 +130,7 @@ impl Jobs {
         waited.filter_map(instant).min()
     }
 
-    /// A program that has taken too long to be ready.
+    /// A program that has exceeded its time to be ready.
     pub fn too_slow(&mut self, now: Instant) -> Option<&mut JobState> {
         let is_late = |job: &&mut JobState| {
             let started = job.started.filter(|_| !job.is_ready && job.life == Life::Running);
@@ -215,8 +216,8 @@ impl JobState {
 const LINES_MAX: usize = 10;
 const LINE_CHARS_MAX: usize = 200;
 
-/// The last lines of what a program wrote, each indented on a line of its own, after a text
-/// that leads to them.
+/// The last lines of a program's output, each indented on a separate line, after a text that leads
+/// to them.
 fn last_lines(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,9 +1,9 @@
 //! The names and addresses of nodes inside an emulation.
 //!
-//! Node `n` is 10.77.0.(n+1)/16 and fd77::(n+1)/64; its interface is `wlan0` on
-//! a station, `eth0` on a host and on the access point, whose wired side it is.
-//! A relay only passes packets on and has none; nor have neighbours on the channel. Inside, `NAME` is the IPv4
-//! address and `ip6-NAME` the IPv6 one.
+//! Node `n` is 10.77.0.(n+1)/16 and fd77::(n+1)/64; its interface is `wlan0` on a station, `eth0`
+//! on a host and on the access point, whose wired side it is. A relay only forwards packets and has
+//! no interface, nor have neighbours on the channel. Inside, `NAME` is the IPv4 address and
+//! `ip6-NAME` the IPv6 one.
 
 use crate::hop::Doors;
 use crate::os::device::Interface;
@@ -19,7 +19,7 @@ use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::ffi::OsStringExt;
 
-/// The names and addresses of all nodes, and what programs see of them.
+/// The names and addresses of all nodes, and the files and variables by which programs see them.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// The ports: the nodes that have an interface.
@@ -75,7 +75,7 @@ impl Layout {
         text
     }
 
-    /// What the addresses of the nodes are called.
+    /// Names of the nodes' addresses.
     pub fn names(&self) -> BTreeMap<IpAddr, String> {
         let names = |node: &SupervisorNode| {
             let (name, interface) = (&node.name, &node.interface);
@@ -85,7 +85,7 @@ impl Layout {
         self.nodes.iter().flat_map(names).collect()
     }
 
-    /// Returns that of the system, except for where names of hosts are looked up.
+    /// Returns the system's file, except for the line about names of hosts.
     fn nsswitch(&self, has_name_server: bool) -> String {
         let system = std::fs::read_to_string("/etc/nsswitch.conf").unwrap_or_default();
         let others = system.lines().filter(|line| !line.trim_start().starts_with("hosts:"));

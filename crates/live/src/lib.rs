@@ -1,28 +1,28 @@
 //! Real programs and the kernel's real TCP over the modelled hop, in real time.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | [`emulate`](mod@emulate) | one emulation from beginning to end |
 //! | [`hop`] | the network in real time: frames in, frames out |
-//! | `session` | what the loop of an emulation drives |
+//! | `session` | the driver of an emulation's loop |
 //! | `jobs` | the programs that run in the nodes |
-//! | `layout` | what the nodes are called and how they are addressed |
+//! | `layout` | names and addresses of the nodes |
 //! | `outside` | the ways between the nodes and the machine |
 //! | `programs` | the flows of programs, numbered |
-//! | `saturation` | how much saturated flows may send |
+//! | `saturation` | the packets that saturated flows may send |
 //! | `traffic` | the scenario's flows as real traffic |
 //! | [`apq`] | a queue measured on real networks: both hosts |
 //! | [`franc`] | a coded link on real networks: the daemon of every node |
-//! | [`frame`] | what the machines need to know of an Ethernet frame |
+//! | [`frame`] | the facts that the machines need of an Ethernet frame |
 //! | `frames` | the frames in flight |
 //! | [`medium`](mod@medium) | the kernel's simulated radios on the modelled air |
 //! | [`message`] | netlink messages as bytes |
-//! | [`monitor`] | datagrams of a coded link in what a monitor interface has heard |
+//! | [`monitor`] | datagrams of a coded link in the frames of a monitor interface |
 //! | [`offload`] | packets that a TUN device passes together: segmented, coalesced |
 //! | [`os`] | every system call |
 //!
-//! The machines are those that `sim` runs; nothing of them is in this crate. Each loop is
-//! a driver of [`os::event_loop`].
+//! The machines are those of `sim`; this crate adds none. Each loop is a driver of
+//! [`os::event_loop`].
 
 #![cfg(target_os = "linux")]
 

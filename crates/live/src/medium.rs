@@ -1,17 +1,17 @@
-//! Radios of the kernel's `mac80211_hwsim` on the modelled air: what `lasthop medium` runs.
+//! Radios of the kernel's `mac80211_hwsim` on the modelled air, for `lasthop medium`.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | `joined` | radios, channels and frames in flight, as the loop's driver |
-//! | [`frame`] | what the model needs to know of an 802.11 frame |
+//! | [`frame`] | the facts that the model needs of an 802.11 frame |
 //! | [`reorder`] | frames in order, where radios aggregate |
 //! | [`rates`] | rates as Linux names them |
 //! | [`wire`] | messages of hwsim |
 //!
-//! The kernel's mac80211 does what a MAC's software does: queues, rate control, agreements,
-//! power save, scans, encryption. Each frame that it gives to a radio comes here with the rates
-//! to try; [`lasthop_wifi::medium`] contends, sends, loses and retries it in real time, and the
-//! kernel hears what became of it.
+//! The kernel's mac80211 does the software part of a MAC: queues, rate control, agreements, power
+//! save, scans, encryption. Each frame that it gives to a radio comes here with the rates to try;
+//! [`lasthop_wifi::medium`] contends, sends, loses and retries it in real time, and reports the
+//! outcome to the kernel.
 //!
 //! Left out, because hwsim's interface has no place for it: frames with a bad FCS, frames above
 //! [`wire::FRAME_BYTES_MAX`] bytes, the rate of 802.11n at the receiver, how long an A-MPDU was
@@ -39,35 +39,35 @@ use lasthop_wifi::stats::Levels;
 use std::os::fd::AsFd;
 use std::{fs, io};
 
-/// Where the kernel lists its radios.
+/// Folder in which the kernel lists its radios.
 const RADIOS: &str = "/sys/class/ieee80211";
-/// Where it lists interfaces.
+/// Folder in which the kernel lists interfaces.
 const INTERFACES: &str = "/sys/class/net";
 
-/// Who makes A-MPDUs.
+/// The layer that makes A-MPDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Aggregation {
-    /// The radios, as firmware does: every two have Block Ack agreements of which their kernels
-    /// know nothing, and pass on what they receive in order. Rate control hears of each MPDU.
+    /// The radios, as in firmware: every two have Block Ack agreements that are hidden from their
+    /// kernels, and pass on received frames in order. Rate control gets the outcome of each MPDU.
     #[default]
     Radio,
-    /// The kernels: what they agree on. mac80211's aggregation and reordering take part, but its
-    /// rate control ignores frames under an agreement, because hwsim does not report them as
-    /// such (`IEEE80211_TX_STAT_AMPDU`): it stays where it began.
+    /// The kernels, by their agreements. mac80211's aggregation and reordering take part, but its
+    /// rate control ignores frames under an agreement, because hwsim does not report them as such
+    /// (`IEEE80211_TX_STAT_AMPDU`): the rate stays at its first value.
     Kernel,
-    /// Nobody: each MPDU has a PPDU.
+    /// None: each MPDU has a PPDU.
     None,
 }
 
 /// Options of a medium.
 #[derive(Clone, Debug, Default)]
 pub struct MediumOptions {
-    /// Radios that exist, by node: the name of each, such as `phy0`. A node that is not named
-    /// gets a radio of its own, called like the node, which ends with the medium.
+    /// Existing radios by node: the name of each, such as `phy0`. Each other node gets a new radio
+    /// with the node's name, which ends with the medium.
     pub existing: Vec<(String, String)>,
-    /// Who makes A-MPDUs.
+    /// The layer that makes A-MPDUs.
     pub aggregation: Aggregation,
-    /// Ends the medium after this long; a signal does in any case.
+    /// Duration of the medium; a signal ends it in any case.
     pub duration: Option<Duration>,
     /// Number of the run under the scenario's seed.
     pub run: u64,
@@ -76,20 +76,20 @@ pub struct MediumOptions {
 /// A radio that has joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedRadio {
-    /// Its node in the scenario.
+    /// Node in the scenario.
     pub node: String,
-    /// Its name in the kernel, such as `phy0`.
+    /// Name in the kernel, such as `phy0`.
     pub name: String,
-    /// Its interface, if it has one in this network namespace.
+    /// Interface, if the radio has one in this network namespace.
     pub interface: Option<String>,
-    /// Its MAC address.
+    /// MAC address of the radio.
     pub address: MacAddr,
 }
 
-/// What came of a medium.
+/// Outcome of a medium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MediumOutcome {
-    /// How long it lasted.
+    /// Duration of the run.
     pub duration: Duration,
     /// The radios, and the counters of each on every channel that it used, in MHz.
     pub radios: Vec<(JoinedRadio, Vec<(u32, RadioStats)>)>,
@@ -97,36 +97,36 @@ pub struct MediumOutcome {
     pub given_up: u64,
     /// Frames whose rate the model does not have.
     pub rates_replaced: u64,
-    /// Frames that hwsim cannot take back, because they are too long.
+    /// Frames that are too long for hwsim to take back.
     pub too_long: u64,
-    /// Lateness of what radios received, in nanoseconds; weights are frames.
+    /// Lateness of frames to radios, in nanoseconds; weights are frames.
     pub lateness_ns: Levels,
-    /// How the loop was scheduled.
+    /// Scheduling of the loop.
     pub scheduling: Scheduling,
 }
 
-/// Why a medium cannot be.
+/// Reason why a medium cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MediumError {
     /// A system call was refused.
     #[error("{error}{}", hint(error))]
     Os {
-        /// The call.
+        /// The failed system call.
         error: OsError,
     },
     /// The scenario has no Wi-Fi.
     #[error("the scenario has no access point, and so no air to join")]
     NoCell,
-    /// Nobody would send for the neighbours of the scenario.
+    /// No radio would send for the neighbours of the scenario.
     #[error(
         "the scenario has a [[neighbour]], which only `simulate` and `emulate` play; \
          leave it out, or set its busy to 0"
     )]
     Neighbours,
-    /// The cell of the scenario cannot be.
+    /// The cell of the scenario cannot be built.
     #[error("cannot model this: {0}")]
     Cell(#[from] CellError),
-    /// A node that is not there, or not on the air.
+    /// A node that does not exist, or is not on the air.
     #[error("there is no node {name:?} on the air; there are: {known}")]
     UnknownNode {
         /// The name that was given.
@@ -144,7 +144,7 @@ pub enum MediumError {
     UnknownRadio {
         /// The name that was given.
         name: String,
-        /// What the system says.
+        /// Reason that the system gives.
         reason: String,
     },
     /// A radio of another driver.
@@ -158,7 +158,7 @@ impl From<OsError> for MediumError {
     }
 }
 
-/// What to do about it.
+/// Advice about the error.
 fn hint(error: &OsError) -> &'static str {
     use nix::errno::Errno;
     let of_hwsim = error.call.starts_with("mac80211_hwsim");
@@ -185,11 +185,11 @@ fn hint(error: &OsError) -> &'static str {
 /// Joins radios to the air of `scenario` until a signal comes. `ready` is called once they have
 /// joined, and before any frame is sent.
 ///
-/// Of the scenario it takes what [`lasthop_wifi::medium`] takes of a cell; nodes that are not on
-/// the air, wires and flows have no part.
+/// The scenario's cell is used as by [`lasthop_wifi::medium`]; nodes that are not on the air, wires
+/// and flows have no part.
 ///
 /// # Errors
-/// Why there is no medium. Radios that were made are gone then.
+/// If the medium cannot run. Radios that it made are removed.
 pub fn medium(
     scenario: &Scenario,
     options: &MediumOptions,
@@ -245,7 +245,7 @@ pub fn medium(
     Ok(joined.finish(clock.now() - Instant::ZERO, scheduling))
 }
 
-/// Whether radios are asked for by nodes that are there, each once.
+/// Checks that each requested radio belongs to an existing node, each once.
 fn check(nodes: &[String], existing: &[(String, String)]) -> Result<(), MediumError> {
     for (n, (node, radio)) in existing.iter().enumerate() {
         if !nodes.contains(node) {
@@ -264,7 +264,7 @@ fn check(nodes: &[String], existing: &[(String, String)]) -> Result<(), MediumEr
     Ok(())
 }
 
-/// A radio that exists: its addresses are those that the kernel lists.
+/// An existing radio, with the addresses that the kernel lists.
 fn find(node: &str, name: &str) -> Result<Radio, MediumError> {
     let unknown =
         |why: io::Error| MediumError::UnknownRadio { name: name.into(), reason: why.to_string() };

@@ -1,6 +1,6 @@
-//! Netlink messages as bytes: writing requests, reading messages and their attributes
-//! (netlink(7); linux/netlink.h). Numbers are in the machine's order. Pure; says nothing about
-//! what a family means by its attributes.
+//! Netlink messages as bytes: writing requests, reading messages and their attributes (netlink(7);
+//! linux/netlink.h). Numbers are in the machine's order. Pure; leaves out the meaning of a family's
+//! attributes.
 
 /// Length of `nlmsghdr`.
 pub const HEADER: usize = 16;
@@ -54,7 +54,7 @@ impl Message {
         self.bytes(kind, &bytes);
     }
 
-    /// Appends an attribute whose value is what `inside` appends.
+    /// Appends an attribute whose value `inside` appends.
     pub fn nest(&mut self, kind: u16, inside: impl FnOnce(&mut Self)) {
         let start = self.data.len();
         self.bytes(kind, &[]);
@@ -79,9 +79,9 @@ impl Message {
 /// A message that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received<'a> {
-    /// `nlmsg_type`.
+    /// Type of the message, `nlmsg_type`.
     pub kind: u16,
-    /// Of the request that it answers; 0 for none.
+    /// Sequence number of the request; 0 for none.
     pub sequence: u32,
     /// Everything behind the header.
     pub payload: &'a [u8],
@@ -98,7 +98,7 @@ impl Received<'_> {
     }
 }
 
-/// The messages of a datagram; what is cut ends it.
+/// The messages of a datagram; a cut message ends them.
 pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Received<'_>> {
     let mut rest = datagram;
     core::iter::from_fn(move || {
@@ -113,7 +113,7 @@ pub fn messages(datagram: &[u8]) -> impl Iterator<Item = Received<'_>> {
     })
 }
 
-/// Attributes by type; what is cut ends them.
+/// Attributes by type; a cut attribute ends them.
 pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;
     core::iter::from_fn(move || {

@@ -1,10 +1,10 @@
-//! What a helper overhears through a monitor interface: the datagrams of a coded link in data
-//! frames (IEEE 802.11-2020, 9.3.2) behind radiotap headers, each as a managed interface would
-//! deliver it to the packet socket of [`os::link`](crate::os::link): sender's address (SA) and
-//! datagram. To and from the DS, between stations, and with four addresses; A-MSDUs split;
-//! retransmissions left out ([`Retries`]). Reads bytes only: no socket, no clock. Left out: what
-//! is encrypted, fragments, which are not put together, frames of an 802.11s mesh, whose bodies
-//! begin with a Mesh Control field, and whatever is not of [`ETHERTYPE`] under RFC 1042's OUI.
+//! Datagrams of a coded link that a helper overhears through a monitor interface: data frames (IEEE
+//! 802.11-2020, 9.3.2) behind radiotap headers, each as a managed interface would deliver it to the
+//! packet socket of [`os::link`](crate::os::link): sender's address (SA) and datagram. To and from
+//! the DS, between stations, and with four addresses; A-MSDUs split; retransmissions left out
+//! ([`Retries`]). Reads bytes only: no socket, no clock. Left out: encrypted frames, fragments,
+//! frames of an 802.11s mesh, whose bodies begin with a Mesh Control field, and frames that are not
+//! of [`ETHERTYPE`] under RFC 1042's OUI.
 
 mod retries;
 
@@ -14,8 +14,7 @@ use lasthop_wifi::wire::amsdu::Subframes;
 use lasthop_wifi::wire::{self, Kind, data, frame, llc, radiotap};
 pub use retries::Retries;
 
-/// What was counted of captured frames. Frames that are of another kind or for another protocol
-/// are in none of these.
+/// Counts of captured frames. Frames of other kinds or protocols are in none of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MonitorCounts {
     /// Datagrams of the link that were taken.
@@ -40,7 +39,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// What was counted so far.
+    /// Returns the counts so far.
     pub const fn counts(&self) -> MonitorCounts {
         self.counts
     }
@@ -129,7 +128,7 @@ impl Monitor {
     }
 }
 
-/// Why nothing, or nothing more, of a frame is taken.
+/// Reason why nothing, or nothing more, of a frame is read.
 enum Unread {
     BadFcs,
     Protected,

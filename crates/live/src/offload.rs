@@ -2,7 +2,7 @@
 //! bytes in the byte order of the host) before an IP packet whose checksum may be incomplete,
 //! and which may be many segments of TCP or UDP under one header.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | `segment` | one such packet into packets of at most the MTU |
 //! | `coalesce` | consecutive segments of a flow into such a packet |
@@ -26,9 +26,9 @@ pub const HEADER_BYTES: usize = 10;
 /// Most bytes of the packet after it (the length of IPv4 has 16 bits, RFC 791).
 pub const PACKET_BYTES_MAX: usize = 65_535;
 
-/// `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
+/// Flag of an incomplete checksum, `VIRTIO_NET_HDR_F_NEEDS_CSUM`.
 const NEEDS_CHECKSUM: u8 = 1;
-/// `VIRTIO_NET_HDR_GSO_*`.
+/// Kinds of segments, `VIRTIO_NET_HDR_GSO_*`.
 const GSO_NONE: u8 = 0;
 const GSO_TCP4: u8 = 1;
 const GSO_TCP6: u8 = 4;
@@ -50,28 +50,28 @@ const CWR: u8 = 0x80;
 /// Why bytes that were read are not a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OffloadError {
-    /// It ends within a header.
+    /// The packet ends within a header.
     #[error("{bytes} bytes, but the headers have {needed}")]
     Short {
-        /// The bytes that there are.
+        /// Bytes present.
         bytes: usize,
-        /// The bytes that the headers have.
+        /// Bytes of the headers.
         needed: usize,
     },
-    /// It has segments of a kind that was not offered to the kernel.
+    /// The packet has segments of a kind that was not offered to the kernel.
     #[error(
         "segments of kind {0:#04x}, but only 1 (TCP, IPv4), 4 (TCP, IPv6) and 5 (UDP) are known"
     )]
     Kind(u8),
     /// The packet is not of the kind that the header says.
-    #[error("the packet is no segment of what its header says")]
+    #[error("the packet is not of the kind that its header says")]
     Mismatch,
-    /// Its segments have no data.
+    /// The packet's segments have no data.
     #[error("segments of 0 bytes")]
     Empty,
 }
 
-/// `struct virtio_net_hdr`.
+/// The C structure `struct virtio_net_hdr`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Header {
     flags: u8,

@@ -1,8 +1,8 @@
 //! Every system call of the crate, and all of its `unsafe`.
 //!
-//! | module | what it wraps |
+//! | module | contents |
 //! |---|---|
-//! | [`supervisor`] | the process that holds the namespaces, and what is asked of it |
+//! | [`supervisor`] | the process that holds the namespaces, and requests to it |
 //! | [`namespace`] | user, PID, mount and network namespaces |
 //! | [`netlink`] | devices, addresses and queueing disciplines over rtnetlink |
 //! | [`device`] | TAP devices, veth pairs and their offloads |
@@ -15,20 +15,20 @@
 //! | `ready` | whether a program is ready: its socket, its file |
 //! | [`forward`](mod@forward) | TCP connections passed on between namespaces |
 //! | [`slirp`] | the way out by slirp4netns |
-//! | `sender` | which program has a socket |
+//! | `sender` | the program that has a socket |
 //! | [`signal`] | signals as a readable file descriptor |
 //! | [`terminal`] | the foreground process group |
 //! | [`socket`] | socket options that the standard library lacks |
 //! | [`datagram`] | UDP, many datagrams a call, stamped by the kernel |
-//! | [`entropy`] | bytes that nobody can guess |
+//! | [`entropy`] | unpredictable bytes |
 //! | [`batch`] | whole datagrams of any socket, many a call |
 //! | [`hwsim`] | the kernel's simulated radios, over generic netlink |
 //! | [`link`] | frames with an EtherType of our own |
-//! | [`listener`] | who may ask the daemon: a Unix socket, a TCP port |
-//! | [`confine`] | what a daemon gives up once it is set up |
-//! | [`trial`] | what this process may do, tried |
-//! | [`lateness`] | how late the kernel wakes a thread |
-//! | [`dump`] | netlink, whole answers |
+//! | [`listener`] | sockets for questions to a daemon: Unix, and TCP |
+//! | [`confine`] | the rights that a daemon gives up after set-up |
+//! | [`trial`] | trials of the rights of this process |
+//! | [`lateness`] | lateness of wake-ups by the kernel |
+//! | [`dump`] | netlink requests with whole answers |
 
 pub mod batch;
 pub mod capture;
@@ -71,7 +71,7 @@ use std::os::fd::FromRawFd;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{call}: {}{}", self.reason(), hint(.call, *.errno))]
 pub struct OsError {
-    /// The call and what it was for, such as `unshare(CLONE_NEWUSER)`.
+    /// The call and its purpose, such as `unshare(CLONE_NEWUSER)`.
     pub call: String,
     /// The error number.
     pub errno: i32,
@@ -83,7 +83,7 @@ impl OsError {
         Self { call: call.into(), errno: errno as i32 }
     }
 
-    /// What the error number means.
+    /// Returns the meaning of the error number.
     pub fn reason(&self) -> &'static str {
         Errno::from_raw(self.errno).desc()
     }
@@ -123,14 +123,14 @@ pub fn output_file() -> Result<File, OsError> {
     Ok(file)
 }
 
-/// All that was written to it.
+/// Returns the whole content of the file.
 pub fn read_output(file: &mut File) -> Vec<u8> {
     let mut output = Vec::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut output));
     read.map_or_else(|_| Vec::new(), |_| output)
 }
 
-/// What to do about the refusals that a user can do something about.
+/// Advice about refusals that a user can avoid.
 fn hint(call: &str, errno: i32) -> &'static str {
     let errno = Errno::from_raw(errno);
     if call.contains("CLONE_NEWUSER") || call.contains("uid_map") {

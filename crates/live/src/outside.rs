@@ -1,6 +1,6 @@
 //! The ways between the nodes and the machine that emulates them: its network, services of its
 //! loopback that the nodes reach, and ports of its loopback that lead to a node. Each begins at a
-//! node from which the air has to be crossed, if there is one.
+//! node that is separated from the far side by the air, if there is one.
 
 use crate::emulate::EmulateOptions;
 use crate::error::EmulateError;
@@ -19,12 +19,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// What the machine is called inside.
+/// Name of the machine inside the emulation.
 pub const MACHINE_NAME: &str = "host.lasthop";
-/// Its address inside: another one of the node where the outside begins, which no node has.
+/// Address of the machine inside: a second one of the node where the outside begins, which no node
+/// has.
 pub const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 
-/// What the nodes and the machine's own network may reach of each other.
+/// Ways between the nodes and the machine's own network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutsideOptions {
     /// Whether nodes reach the machine's network and its name servers.
@@ -33,8 +34,8 @@ pub struct OutsideOptions {
     pub reach: Vec<u16>,
     /// Ports of the machine's loopback that lead to a node.
     pub publish: Vec<Published>,
-    /// The node where the outside begins. `None`: for what the command sends, the first host from
-    /// which it is separated by the air, else such an access point, else such a station; for each
+    /// The node where the outside begins. `None`: for packets of the command, the first host that
+    /// the air separates from it, else such an access point, else such a station; for each
     /// published port the same as its node sees it, and of stations first that of the command.
     pub at: Option<String>,
 }
@@ -44,7 +45,7 @@ pub struct OutsideOptions {
 pub struct Published {
     /// The port of the machine.
     pub port: u16,
-    /// The node; `None`: that in which the command runs, else the first station.
+    /// Node of the port; `None`: that of the command, else the first station.
     pub node: Option<String>,
     /// The port of the node.
     pub node_port: u16,
@@ -70,10 +71,10 @@ impl fmt::Display for Published {
     }
 }
 
-/// A way that counts what passes.
+/// A way with its counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// The option and its value.
+    /// Option of the command line, with its value.
     pub option: String,
     /// The far side, to which connections lead.
     pub far_side: String,
@@ -84,9 +85,9 @@ pub struct Way {
 /// The ways of an emulation, before anything is made.
 #[derive(Debug, Default)]
 pub struct Ways {
-    /// What the supervisor is to make; `None`: nothing.
+    /// Plan for the supervisor; `None`: there are no ways.
     pub plan: Option<OutsidePlan>,
-    /// The address in the nodes' network at which each of the reached ports is.
+    /// Addresses in the nodes' network of the reached ports.
     pub listeners: Vec<SocketAddr>,
     /// Whether there is a way to the network.
     pub has_network: bool,
@@ -191,7 +192,7 @@ impl Ways {
         Ok(ways)
     }
 
-    /// The machine's name and address inside, if something of it can be reached there.
+    /// The machine's name and address inside, if a port or network of it can be reached there.
     pub fn machine(&self) -> Option<(&'static str, Ipv4Addr)> {
         (!self.listeners.is_empty()).then_some((MACHINE_NAME, MACHINE))
     }
@@ -212,7 +213,7 @@ impl Ways {
 pub struct Counted {
     tally: Option<Arc<Tally>>,
     named: Vec<(String, String)>,
-    /// Whether the user knows of refused connections and datagrams, for each way.
+    /// Whether the user has been informed of refused connections and datagrams, for each way.
     told: Vec<(bool, bool)>,
 }
 
@@ -258,7 +259,7 @@ impl Counted {
     }
 }
 
-/// The ways while they are open. They close when this is dropped.
+/// The open ways. They close on drop.
 #[derive(Debug)]
 pub struct Open {
     _forwarder: Option<Forwarder>,
@@ -317,11 +318,11 @@ fn remedy(reason: &str) -> &'static str {
     }
 }
 
-/// The nodes, and which of them are separated by the air: those that no wires join.
+/// The nodes, with the separation by the air: nodes that no wires join are separated.
 struct Map<'a> {
     scenario: &'a Scenario,
     layout: &'a Layout,
-    /// For each node one that it is joined to by wires, the same for all of them.
+    /// One representative for each group of nodes joined by wires, by node.
     joined: Vec<usize>,
 }
 

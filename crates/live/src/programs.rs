@@ -30,7 +30,8 @@ impl Programs {
     }
 
     /// Returns the number of the flow of a packet with this header, and the flow if it is new:
-    /// [`FlowId::NONE`] for what is not IP, [`FlowId::UNNUMBERED`] after [`FLOWS_KEPT`] flows.
+    /// [`FlowId::NONE`] for packets that are not IP, [`FlowId::UNNUMBERED`] after [`FLOWS_KEPT`]
+    /// flows.
     pub fn number(
         &mut self,
         header: &Header,

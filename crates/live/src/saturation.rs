@@ -10,7 +10,7 @@ use lasthop_hosts::{Backlog, Endpoints, FlowKind, SourceConfig};
 use lasthop_packet::FlowId;
 use lasthop_units::Instant;
 
-/// Room is granted once it is more than the target divided by this: waking the sender for
+/// Packets are granted once their number exceeds the target divided by this: waking the sender for
 /// every packet would cost more than the packet.
 const GRANT_SHARE: u32 = 8;
 /// The number of packets granted before the first has entered: the kernel keeps no more while
@@ -34,7 +34,7 @@ struct Flow {
 }
 
 impl Saturation {
-    /// Returns those among `flows`, which are in the order of their numbers.
+    /// Returns the saturated ones of `flows`, which are in the order of their numbers.
     pub fn new(flows: &[lasthop_hosts::Flow]) -> Self {
         let is_saturated = |flow: &lasthop_hosts::Flow| {
             flow.endpoints == Endpoints::Kernel
@@ -53,8 +53,8 @@ impl Saturation {
         self.flows.iter().map(|flow| flow.start).filter(|start| *start > now).min()
     }
 
-    /// Calls `allow` with the packets that each flow has room for; `backlog` returns the state
-    /// of its queue.
+    /// Calls `allow` with the packets that each flow may add; `backlog` returns the state of its
+    /// queue.
     pub fn grant(
         &mut self,
         mut backlog: impl FnMut(FlowId) -> Option<Backlog>,
@@ -80,8 +80,8 @@ impl Saturation {
     }
 
     /// Takes packets for lost that were granted before the last call and have not entered (for
-    /// instance because nobody answered ARP), so that they are granted again. The interval must
-    /// be longer than a datagram takes to enter.
+    /// instance because ARP got no answer), so that they are granted again. The interval must be
+    /// longer than a datagram takes to enter.
     pub fn forget_lost(&mut self, mut backlog: impl FnMut(FlowId) -> Option<Backlog>) {
         for flow in &mut self.flows {
             let Some(Backlog { entered, .. }) = backlog(flow.id) else { continue };
@@ -136,8 +136,8 @@ start = "1s"
         Saturation::new(&scenario.flows)
     }
 
-    /// What each of the two flows is granted while it should have `targets` in its queue and
-    /// has `held`, and all that was granted has entered.
+    /// The packets that each of two flows is granted while it should have `targets` in its queue
+    /// and has `held`, and all granted packets have entered.
     fn granted(saturation: &mut Saturation, targets: [u32; 2], held: [u32; 2]) -> [u32; 2] {
         let mut granted = [0; 2];
         let backlog = |flow: FlowId| {

@@ -1,6 +1,6 @@
-//! What the event loop of an emulation drives: the network, the programs and the traffic.
-//! Frames, signals, reports of the supervisor, and time wake it. It ends with the run, with
-//! the command, or with a signal, and gives programs [`GRACE`] to end.
+//! The driver of an emulation in the event loop: the network, the programs and the traffic. Frames,
+//! signals, reports of the supervisor, and time wake it. The session ends with the run, with the
+//! command, or with a signal, and gives programs [`GRACE`] to end.
 
 use crate::control::Control;
 use crate::emulate::Say;
@@ -21,25 +21,25 @@ use nix::sys::signal::Signal;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-/// From one call of `on_tick` to the next.
+/// Interval of the calls of `on_tick`.
 pub const TICK: Duration = Duration::from_millis(100);
-/// How long programs may take to end after SIGTERM.
+/// Time that programs may take to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the command may take to end after a signal that was passed on to it.
+/// Time that the command may take to end after a signal that was passed on to it.
 const COMMAND_GRACE: Duration = Duration::from_secs(5);
 
-/// What wakes the loop beside time and signals.
+/// Events that wake the loop, beside time and signals.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// Reports of the supervisor.
     Supervisor,
     /// Frames, by number of the door.
     Door(usize),
-    /// What somebody changes from outside.
+    /// A change from outside.
     Control,
 }
 
-/// What runs during an emulation.
+/// The running parts of an emulation.
 pub struct Session<'a, S: Sink> {
     /// The network, and the interfaces of its nodes.
     pub hop: Hop<'a, S>,
@@ -51,15 +51,15 @@ pub struct Session<'a, S: Sink> {
     pub terminal: Option<&'a Terminal>,
     /// The flows of the scenario whose endpoints are the kernel's.
     pub traffic: &'a Traffic,
-    /// The programs.
+    /// Programs of the scenario.
     pub jobs: &'a mut Jobs,
-    /// What changes the emulation from outside.
+    /// Changes from outside.
     pub control: Option<&'a Control>,
-    /// What passed the ways to the machine.
+    /// Counters of the ways to the machine.
     pub counted: &'a mut Counted,
-    /// Who is told of it.
+    /// Receiver of messages.
     pub say: &'a Say,
-    /// The room that saturated flows are granted.
+    /// Grants of packets to saturated flows.
     pub saturation: Saturation,
     /// The instant at which the next saturated flow starts.
     pub saturated_start: Option<Instant>,
@@ -67,22 +67,22 @@ pub struct Session<'a, S: Sink> {
     pub on_tick: &'a mut dyn FnMut(Instant, &mut S),
     /// The instant of its next call.
     pub next_tick: Instant,
-    /// The instant at which the run ends by itself.
+    /// The instant at which the run ends without a command or signal.
     pub end: Instant,
-    /// Once it is ending: the instant at which programs are no longer waited for.
+    /// During the end: the instant at which the wait for programs stops.
     pub deadline: Option<Instant>,
     /// The first signal that came.
     pub interrupted: Option<Signal>,
-    /// The flows of programs whose program is not known; the supervisor is asked for the first.
+    /// Flows whose program is not known yet; the supervisor is asked for the first one.
     pub unnamed: VecDeque<Begun>,
-    /// Whether it is.
+    /// Whether a question to the supervisor is open.
     pub is_asked: bool,
-    /// How long what is due may wait for company ([`EventLoop::moderate`]).
+    /// Time that due work may wait to share a wake-up ([`EventLoop::moderate`]).
     pub rest_max: Duration,
 }
 
 impl<S: Sink> Session<'_, S> {
-    /// Runs until the end, whatever brings it about.
+    /// Runs until the end, for any of its causes.
     pub fn run(&mut self, clock: Clock) -> Result<(), EmulateError> {
         let mut events = EventLoop::new(clock)?;
         events.moderate(self.rest_max);

@@ -1,5 +1,5 @@
-//! What a confined thread may still do. The kernel is the judge: a child of the test confines
-//! itself and tries.
+//! Rights of a confined thread. The kernel is the judge: a child of the test confines itself and
+//! tries.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![expect(clippy::disallowed_methods, reason = "a timer that is real")]
@@ -49,7 +49,7 @@ fn a_confined_thread_can_do_little() {
     assert!(kept, "{text}");
 }
 
-/// Not a test of its own: what the other one starts.
+/// Not a separate test: the thread that the other test starts.
 #[test]
 #[ignore = "run by the other test"]
 fn a_confined_thread() {

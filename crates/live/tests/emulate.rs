@@ -1,6 +1,5 @@
-//! Whole emulations, judged by the kernel and by programs that we did not
-//! write: ping, iperf3, curl where they are installed. Where user namespaces are
-//! refused, or a program is missing, a test says that it is skipped.
+//! Whole emulations, judged by the kernel and by independent programs: ping, iperf3, curl, if
+//! installed. Without user namespaces or a program, a test says that it is skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 
@@ -28,7 +27,7 @@ fn wifi_hop() -> String {
     "duration = \"2s\"\n".to_owned() + &hop("laptop", laptop, "5ms")
 }
 
-/// What the tests look at.
+/// Counts that the tests read.
 #[derive(Default)]
 struct Tally {
     /// Packets and bytes that arrived, by flow and source.

@@ -20,7 +20,7 @@ const MARK: &str = "LASTHOP_TEST_MARK";
 const COMMAND: &str = "LASTHOP_TEST_COMMAND";
 /// Whether the emulation has ways to the machine and its network.
 const OUTSIDE: &str = "LASTHOP_TEST_OUTSIDE";
-/// The user and group nobody.
+/// User and group `nobody`.
 const NOBODY: u32 = 65534;
 
 fn scenario() -> String {
@@ -38,7 +38,7 @@ command = ["sh", "-c", "trap '' TERM INT HUP; setsid sleep 1000 & sleep 1000"]
     .concat()
 }
 
-/// Not a test of its own: what the others kill.
+/// Not a separate test: the emulation that the others kill.
 #[test]
 #[ignore = "run by the other tests"]
 fn an_emulation() {
@@ -70,7 +70,7 @@ fn an_emulation() {
     }
 }
 
-/// A TCP port of the loopback that nobody has.
+/// A free TCP port of the loopback.
 #[expect(clippy::disallowed_types, reason = "asks the kernel for one")]
 fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()

@@ -1,6 +1,6 @@
-//! Segmentation and coalescing as the kernel's own TCP and UDP see them: both ends of a
-//! connection are this host's, and everything between them crosses a TUN device twice. Its
-//! other side swaps the addresses, so that what went out to 10.9.9.2 comes back as from there.
+//! Segmentation and coalescing as the kernel's own TCP and UDP see them: both ends of a connection
+//! are this host's, and everything between them crosses a TUN device twice. The other side of the
+//! device swaps the addresses, so that packets to 10.9.9.2 return as if from there.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_types, reason = "the kernel's sockets are the judges")]
@@ -18,7 +18,7 @@ const MTU: u32 = 1_400;
 const HERE: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 1);
 const THERE: Ipv4Addr = Ipv4Addr::new(10, 9, 9, 2);
 
-/// What crossed the device.
+/// Packets that crossed the device.
 #[derive(Debug, Default)]
 struct Crossed {
     packets: usize,
@@ -26,7 +26,7 @@ struct Crossed {
     writes: usize,
 }
 
-/// Moves packets until `is_over`. What goes out is at most the MTU.
+/// Moves packets until `is_over`. Outgoing packets are at most the MTU.
 fn reflect(tun: &Tun, is_over: &AtomicBool) -> Crossed {
     let mut crossed = Crossed::default();
     let mut coalescer = Coalescer::new(tun.kinds());
@@ -63,8 +63,8 @@ fn reflect(tun: &Tun, is_over: &AtomicBool) -> Crossed {
     crossed
 }
 
-/// Runs `traffic` in a network namespace of its own while packets are reflected. `None` if the
-/// system refuses.
+/// Runs `traffic` in a new network namespace while packets are reflected. `None` if the system
+/// refuses.
 fn reflected(traffic: fn()) -> Option<(Crossed, Tun)> {
     std::thread::spawn(move || {
         if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {

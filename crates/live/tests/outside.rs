@@ -1,6 +1,6 @@
-//! The ways between the nodes and the machine: what is reached through them, and that it has
-//! crossed the modelled network. Judged by curl. Where user namespaces are refused, or a program
-//! is missing, a test says that it is skipped.
+//! The ways between the nodes and the machine: connections through them, and their passage of the
+//! modelled network. Judged by curl. Without user namespaces or a program, a test says that it is
+//! skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test that unwraps fails, which is its job")]
 #![expect(clippy::disallowed_types, reason = "servers and clients on the machine itself")]
@@ -136,7 +136,7 @@ fn curl_twice(url: &str, written: &Written) -> String {
     format!("{curl}; {curl}")
 }
 
-/// The time in which the second connection was made, and what was transferred.
+/// The duration of the second connection, and the bytes transferred.
 fn second(written: &Written) -> (f64, u64) {
     let lines = written.lines();
     let last = lines.last().unwrap();
@@ -371,7 +371,7 @@ fn what_is_published_enters_on_the_other_side_of_the_air() {
     }
 }
 
-/// Where it is said that the outside begins at the very node, nothing would be crossed.
+/// An outside that begins at the node itself would cross no hop: that is refused, or reported.
 #[test]
 fn what_crosses_nothing_is_refused_or_said() {
     let said = Arc::new(Mutex::new(Vec::new()));
@@ -413,7 +413,7 @@ fn what_crosses_nothing_is_refused_or_said() {
     assert!(said[1].contains("begins at laptop itself"), "{said:?}");
 }
 
-/// Datagrams of several clients, as of name lookups, of media, and of what nobody answers.
+/// Datagrams of several clients, as of name lookups, of media, and to services without an answer.
 #[test]
 fn datagrams_reach_a_service_of_the_machine() {
     if !installed("python3") {

@@ -129,7 +129,7 @@ fn isal() -> Result<(), String> {
     Ok(())
 }
 
-/// What a command writes, or the first line of why it failed.
+/// The output of a command, or the first line of its error.
 fn output(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

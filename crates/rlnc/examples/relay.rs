@@ -1,10 +1,9 @@
-//! Blocks of packets over two lossy hops: a node between them that recodes, and one that
-//! forwards what it hears.
+//! Blocks of packets over two lossy hops: a recoder between them, compared with a forwarder.
 //!
 //! In each slot the source sends one packet and the node between sends one. A hop loses 20 % of
-//! them. A forwarder loses what either hop loses, so 1 / (0.8 * 0.8) slots are needed for each
-//! symbol. A recoder sends a new combination of all that it has, so that the hops' losses do
-//! not multiply: the slots come near 1 / 0.8, the capacity of the path.
+//! them. A forwarder suffers the losses of both hops, so 1 / (0.8 * 0.8) slots are needed for each
+//! symbol. A recoder sends a new combination of all its packets, so that the hops' losses do not
+//! multiply: the slots come near 1 / 0.8, the capacity of the path.
 //!
 //! `cargo run -p lasthop-rlnc --example relay`
 
@@ -20,7 +19,7 @@ const SYMBOL_BYTES: usize = 1_024;
 const BLOCKS: u32 = 50;
 const LOSS: f64 = 0.2;
 
-/// What it took to bring the blocks to the destination.
+/// Cost of bringing the blocks to the destination.
 #[derive(Default)]
 struct Taken {
     slots: u32,

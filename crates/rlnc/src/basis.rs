@@ -1,8 +1,8 @@
 //! The span of the coding vectors received so far, in reduced form, and for each
 //! row the combination of packets that it is: Gauss-Jordan elimination in place.
 //!
-//! Columns are the symbols of a block. A column is *free*, *given* (its symbol was
-//! received uncoded) or a *pivot*. Each pivot has a row. It holds
+//! Columns are the symbols of a block. A column is *free*, *given* (its symbol was received
+//! uncoded) or a *pivot*. Each pivot has a row. The row holds
 //!
 //! - in a free column, the coefficient of that unknown symbol;
 //! - in a given column, the factor of that known symbol;
@@ -25,11 +25,11 @@ use alloc::vec::Vec;
 /// The state of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Column {
-    /// No symbol and no row of its own.
+    /// The column has neither a symbol nor a row.
     Free,
-    /// Its symbol was received uncoded.
+    /// The column's symbol was received uncoded.
     Given,
-    /// It has a row.
+    /// The column has a row.
     Pivot,
 }
 
@@ -38,10 +38,9 @@ pub(crate) enum Column {
 pub(crate) enum Taken {
     /// The symbol was already known.
     Known,
-    /// Its column was free.
+    /// The column was free.
     Placed,
-    /// Its column was a pivot: the payload received for it now belongs to this
-    /// column.
+    /// The column was a pivot: the payload received for it now belongs to this column.
     Moved(usize),
 }
 

@@ -90,19 +90,19 @@ impl Code {
 /// Whether a received packet was useful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// It increased the rank by one.
+    /// The packet increased the rank by one.
     Innovative,
-    /// It is a combination of packets received before.
+    /// The packet is a combination of packets received before.
     Redundant,
 }
 
 /// Why a code cannot be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum CodeError {
-    /// It has no symbols, or symbols without bytes.
+    /// The code has no symbols, or symbols without bytes.
     #[error("a code needs at least one symbol of at least one byte")]
     Empty,
-    /// It needs too much memory.
+    /// The code needs too much memory.
     #[error("symbols with their coefficients must not take more than {allowed} bytes")]
     TooLarge {
         /// The limit in bytes.
@@ -123,13 +123,12 @@ pub enum PacketError {
     },
     /// There are no coefficients, or their number of bytes does not match their
     /// count.
-    #[error("the coefficients are none, or not as many as they say")]
+    #[error("the coefficients are missing, or their number is wrong")]
     Coefficients,
-    /// It combines symbols outside of the block, or more symbols than a window
-    /// holds.
+    /// The packet combines symbols outside of the block, or more symbols than a window holds.
     #[error("the combination reaches beyond the block or the window")]
     Range,
-    /// It needs symbols that are no longer in the window.
+    /// The packet needs symbols that are no longer in the window.
     #[error("the combination has symbols that the window has left behind")]
     Stale,
 }
@@ -138,7 +137,7 @@ pub enum PacketError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SymbolError {
     /// The block or the window is full.
-    #[error("there is room for {symbols} symbols")]
+    #[error("the block or window holds {symbols} symbols at most")]
     Full {
         /// The capacity in symbols.
         symbols: usize,

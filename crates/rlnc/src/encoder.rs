@@ -16,7 +16,7 @@ pub struct Encoder {
     symbols: Symbols,
     taken: u16,
     coefficients: Symbols,
-    /// Payload of a packet that is encoded by itself.
+    /// Payload of a packet that is encoded alone.
     payload: Symbols,
     /// The pairs `(0, 0)`, `(1, 1)` and so on: the rows of a packet's vector and
     /// payload.
@@ -153,10 +153,9 @@ impl Encoder {
         self.payload.row(0)
     }
 
-    /// Writes one combination of all symbols so far per seed into the first rows of
-    /// `payloads`: much faster than one by one. Their vectors are those of
-    /// [`Encoder::vector`]. Panics if `payloads` has too few rows or rows of
-    /// another length.
+    /// Writes one combination of all symbols so far per seed into the first rows of `payloads`:
+    /// much faster than one by one. The vectors are those of [`Encoder::vector`]. Panics if
+    /// `payloads` has too few rows or rows of another length.
     ///
     /// # Errors
     ///

@@ -1,7 +1,6 @@
-//! A node between sender and receiver: stores the independent packets of a block,
-//! and returns new combinations of them without decoding. The vectors of these are
-//! transmitted in full, because no seed yields them. Leaves out windows, and the
-//! integrity of what it combines.
+//! A node between sender and receiver: stores the independent packets of a block, and returns new
+//! combinations of them without decoding. The vectors of these are transmitted in full, because no
+//! seed yields them. Leaves out windows, and the integrity of packets.
 
 use crate::basis::Basis;
 use crate::code::{Code, PacketError, Received, SymbolError};

@@ -1,6 +1,6 @@
-//! The slow decoder against which the others are tested: Gaussian elimination of
-//! whole packets, one coefficient at a time, with nothing but [`Field::multiply`].
-//! It has one byte per coefficient and no limit of size.
+//! The slow decoder against which the others are tested: Gaussian elimination of whole packets, one
+//! coefficient at a time, with nothing but [`Field::multiply`]. Coefficients are one byte each, and
+//! sizes have no limit.
 
 use crate::field::Field;
 use alloc::vec::Vec;

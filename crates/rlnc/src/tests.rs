@@ -57,8 +57,8 @@ fn symbols(count: usize, bytes: usize, seed: u64) -> Vec<Vec<u8>> {
     (0..count).map(|_| symbol()).collect()
 }
 
-/// What is sent next. Packets that are not listed are lost; one may arrive twice
-/// and late.
+/// The next packet of the sender. Packets that are not listed are lost; one may arrive twice and
+/// late.
 #[derive(Clone, Debug)]
 enum Action {
     Source(u16),
@@ -416,8 +416,8 @@ fn a_range_is_combined_if_the_block_has_it() {
     }
 }
 
-/// Shorter symbols are padded with zeros, longer ones and too many are refused, by blocks
-/// and windows alike; what is refused changes nothing.
+/// Shorter symbols are padded with zeros, longer ones and too many are refused, by blocks and
+/// windows alike; a refusal changes nothing.
 #[test]
 fn symbols_that_do_not_fit_are_refused() {
     let code = Code::new(Field::Gf256, 3, 4).unwrap();

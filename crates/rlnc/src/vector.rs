@@ -39,7 +39,7 @@ pub enum Vector<'a> {
     Source(u64),
     /// Coefficients drawn from a seed; at least one of them is not zero.
     Seeded {
-        /// The seed.
+        /// Seed of the vector.
         seed: u64,
         /// Number of the first symbol in the combination.
         first: u64,
@@ -340,8 +340,8 @@ mod tests {
     }
 
     proptest! {
-        /// Where a window stands in its ring changes nothing, and neither do the
-        /// columns that it does not use.
+        /// Coefficients do not depend on the window's place in its ring, nor on the columns that it
+        /// does not use.
         #[test]
         fn a_ring_turns_the_same_coefficients(
             field in prop::sample::select(&Field::ALL),

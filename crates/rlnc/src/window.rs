@@ -137,9 +137,8 @@ enum State {
 }
 
 impl Decoder {
-    /// A window of [`Code::symbols`] symbols from number 0 on, with the fastest
-    /// kernel. It should cover the encoder's window and the packets that may arrive
-    /// late.
+    /// A window of [`Code::symbols`] symbols from number 0 on, with the fastest kernel. The window
+    /// should cover the encoder's window and the packets that may arrive late.
     pub fn new(code: Code) -> Self {
         Self::with_kernel(code, Kernel::best())
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What mac80211 drivers are known to do with MPDUs longer than mac80211 makes them. */
+/* Limits of mac80211 drivers for MPDUs longer than mac80211 makes them. */
 #ifndef LASTHOP_JUMBO_DRIVERS_H
 #define LASTHOP_JUMBO_DRIVERS_H
 
@@ -11,7 +11,7 @@ struct jumbo_driver {
 	const char *why;	/* for the log: what bounds it */
 };
 
-/* What is known of a driver; never NULL, JUMBO_DRIVER_UNKNOWN if it is nothing. */
+/* The entry of a driver; never NULL, JUMBO_DRIVER_UNKNOWN without an entry. */
 const struct jumbo_driver *jumbo_driver_find(const char *name);
 
 #endif

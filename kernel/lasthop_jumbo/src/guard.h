@@ -5,11 +5,11 @@
 
 #include <linux/types.h>
 
-/* Starts it; 0, or an error of the kernel if it cannot run here. */
+/* Starts the guard; returns 0, or an error of the kernel if it cannot run here. */
 int jumbo_guard_start(void);
-/* Ends it, if it runs; afterwards no frame is looked at. */
+/* Stops the guard, if it runs; afterwards no frame is read. */
 void jumbo_guard_stop(void);
-/* Whether it runs. */
+/* Whether the guard runs. */
 bool jumbo_guard_runs(void);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Interfaces whose limit was raised, or was not and why; and how they get it back. */
+/* Interfaces whose limit was raised, or refused with a reason; and its restoration. */
 #ifndef LASTHOP_JUMBO_IFACE_H
 #define LASTHOP_JUMBO_IFACE_H
 
 #include <linux/netdevice.h>
 
-/* What is wanted, from the parameters. */
+/* Limits from the parameters. */
 struct jumbo_wish {
 	u32 mtu;
 	bool force;
@@ -13,7 +13,7 @@ struct jumbo_wish {
 	bool named;		/* the allow-list names the PHY */
 };
 
-/* How many interfaces are raised and how many were refused. */
+/* Numbers of raised and refused interfaces. */
 struct jumbo_count {
 	unsigned int raised;
 	unsigned int refused;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * How long packets on an 802.11 interface may become: pure arithmetic and one
- * decision, compiled into the module and into a program that tests it. Lengths
- * are bytes; "packet" is what the MTU counts, "MPDU" what is on the air, FCS
- * included (IEEE 802.11-2020, 9.2 to 9.7). Nothing here knows the kernel.
+ * The longest packets of an 802.11 interface: pure arithmetic and one decision,
+ * compiled into the module and into a program that tests it. Lengths are bytes;
+ * a packet is the unit of the MTU, an MPDU the unit on the air, FCS included
+ * (IEEE 802.11-2020, 9.2 to 9.7). Independent of the kernel.
  */
 #ifndef LASTHOP_JUMBO_LIMITS_H
 #define LASTHOP_JUMBO_LIMITS_H
@@ -17,7 +17,7 @@ typedef unsigned int u32;
 
 /* Longest MSDU of its own, and mac80211's limit (table 9-25). */
 #define JUMBO_MSDU_BYTES_MAX 2304u
-/* What the parameter mtu may be: above stock, up to the longest A-MSDU (table 9-25). */
+/* Range of the parameter mtu: above stock, up to the longest A-MSDU (table 9-25). */
 #define JUMBO_MTU_MIN (JUMBO_MSDU_BYTES_MAX + 1)
 #define JUMBO_MTU_MAX 7935u
 /* Longest MPDU in an A-MPDU of HT stations: the delimiter's 12 bits (9.7.1). */
@@ -31,19 +31,19 @@ typedef unsigned int u32;
 #define JUMBO_SECURITY_BYTES (8u + 16u)
 #define JUMBO_FCS_BYTES 4u
 /*
- * The most that an MPDU has beside its packet: QoS Data header 26, fourth address 6,
+ * Most bytes of an MPDU beside its packet: QoS Data header 26, fourth address 6,
  * mesh control 18, security 24, LLC and SNAP 8, FCS 4. HT Control is not sent by Linux.
  */
 #define JUMBO_MPDU_OVERHEAD_BYTES (26u + 6u + 18u + JUMBO_SECURITY_BYTES + 8u + JUMBO_FCS_BYTES)
 /* Longest packet whose MPDU fits into an A-MPDU of HT stations, whatever its header. */
 #define JUMBO_AMPDU_PACKET_BYTES_MAX (JUMBO_HT_AMPDU_MPDU_BYTES_MAX - JUMBO_MPDU_OVERHEAD_BYTES)
 
-/* Longest MPDU that a driver moves, where it is no number. */
+/* Longest MPDU of a driver, where it is not a number. */
 #define JUMBO_DRIVER_UNKNOWN 0u
 #define JUMBO_DRIVER_REFUSES 1u
 #define JUMBO_DRIVER_ANY 0xffffffffu
 
-/* What of a PHY the decision depends on. */
+/* Facts about a PHY for the decision. */
 struct jumbo_phy {
 	bool ht;			/* HT in some band: longer units than MSDUs exist */
 	bool aggregates;		/* it sends A-MPDUs */
@@ -72,7 +72,7 @@ struct jumbo_decision {
 
 /*
  * The largest MTU for an interface of phy whose largest is limit_bytes, where mtu is
- * wanted. force overrides what is known or not known of the driver, never the standard.
+ * wanted. force overrides the limit of the driver, known or not, never the standard.
  */
 struct jumbo_decision jumbo_decide(u32 mtu, bool force, u32 limit_bytes,
 				   const struct jumbo_phy *phy);

@@ -40,7 +40,7 @@ MODULE_PARM_DESC(phys, "only the interfaces of these PHYs: phy0,phy1,.. (default
 
 static bool force;
 module_param(force, bool, 0444);
-MODULE_PARM_DESC(force, "also where the driver is known not to take longer packets");
+MODULE_PARM_DESC(force, "exceed the known limit of the driver");
 
 /* Under RTNL: a bit for each of phys, whether an interface of it was there. */
 static unsigned long phys_seen;

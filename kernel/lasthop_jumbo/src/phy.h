@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which interfaces are mac80211's, and what their PHY can do. */
+/* The interfaces of mac80211, and the abilities of their PHYs. */
 #ifndef LASTHOP_JUMBO_PHY_H
 #define LASTHOP_JUMBO_PHY_H
 
@@ -14,8 +14,8 @@ struct ieee80211_hw *jumbo_phy_of(const struct net_device *dev);
 const char *jumbo_phy_driver(struct ieee80211_hw *hw);
 
 /*
- * What the decision needs: named and guarding say whether the allow-list names the PHY
- * and whether the guard runs.
+ * The facts for the decision: named says whether the allow-list names the PHY, guarding
+ * whether the guard runs.
  */
 struct jumbo_phy jumbo_phy_facts(struct ieee80211_hw *hw, bool named, bool guarding);
 

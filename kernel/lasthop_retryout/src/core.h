@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Pseudo retry-out: when a receiver gives an erroneous MPDU up (M. Nomoto et
+ * Pseudo retry-out: a receiver's rule to give an erroneous MPDU up (M. Nomoto et
  * al., "A Solution for Bufferbloat Problem in Upload TCP Communication over
  * IEEE 802.11n WLAN Only by Modifying Access Point", section III).
  *
@@ -30,8 +30,8 @@ struct ro_step {
 };
 
 /**
- * struct ro_table - which number of retransmissions belongs to which rate
- * @steps: ascending; above the last one the table says nothing
+ * struct ro_table - numbers of retransmissions by rate
+ * @steps: ascending; above the last one no MPDU is given up
  * @weight_256: weight of a new MPDU's data rate in the smoothed one, in
  *	256ths, 1 to 256
  */
@@ -44,10 +44,9 @@ struct ro_table {
 extern const struct ro_table ro_table_paper;
 
 /**
- * enum ro_decision - what is to be done with an MPDU, or with the report of
- *	an erroneous one
- * @RO_DELIVER: in sequence: it is delivered, and what waits behind it
- * @RO_BUFFER: waits in the reorder buffer for what is before it
+ * enum ro_decision - handling of an MPDU, or of the report of an erroneous one
+ * @RO_DELIVER: in sequence: delivered, with the MPDUs that wait behind it
+ * @RO_BUFFER: waits in the reorder buffer for earlier MPDUs
  * @RO_OLD: behind the head of the reorder buffer
  * @RO_IGNORE: marked as lost before: not delivered, although acknowledged
  * @RO_COUNT_ONLY: erroneous, and counted
@@ -76,8 +75,8 @@ struct ro_verdict {
  * struct ro_core - decides for the MPDUs of one Block Ack agreement
  * @table: Table I
  * @kbps_256: smoothed data rate in kb/s times 256; zero before the first MPDU
- * @slots: sequence numbers that are remembered; divides 4096
- * @newest: the greatest sequence number heard of
+ * @slots: number of remembered sequence numbers; divides 4096
+ * @newest: the greatest sequence number so far
  * @received: by slot: received without error
  * @lost: by slot: marked as lost
  * @errors: by slot: erroneous receptions
@@ -113,7 +112,7 @@ bool ro_core_is_lost(const struct ro_core *core, u16 sequence);
 /* The smoothed data rate in kb/s; zero before the first MPDU. */
 u32 ro_core_kbps(const struct ro_core *core);
 
-/* Whether @table is one that ro_core takes: ascending, in range. */
+/* Whether @table is valid: ascending, in range. */
 bool ro_table_is_valid(const struct ro_table *table);
 
 #endif

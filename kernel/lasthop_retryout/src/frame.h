@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What pseudo retry-out reads of a received frame (IEEE 802.11-2020, 9.2.4,
- * 9.3.1.7, 9.3.2): addresses, TID, sequence number, and whether a TCP segment
- * is inside. Any bytes may come: those of an erroneous frame are as the air
- * left them. Not read: mesh headers, fragments of MSDUs, extension headers of
- * IPv6, which makes such content something else than TCP.
+ * Reads the fields of a received frame for pseudo retry-out (IEEE 802.11-2020,
+ * 9.2.4, 9.3.1.7, 9.3.2): addresses, TID, sequence number, and whether a TCP
+ * segment is inside. Any bytes may come: an erroneous frame has arbitrary ones.
+ * Not read: mesh headers, fragments of MSDUs, extension headers of IPv6; such
+ * content does not count as TCP.
  */
 #ifndef LASTHOP_RETRYOUT_FRAME_H
 #define LASTHOP_RETRYOUT_FRAME_H
 
 #include "shim.h"
 
-/* So much of a frame is enough: headers up to the protocol of IP. */
+/* Bytes of a frame that suffice: headers up to the protocol of IP. */
 #define RO_FRAME_BYTES 96
 
-/* And so much for all but what is inside: the longest header of MAC. */
+/* Bytes that suffice without the content: the longest MAC header. */
 #define RO_FRAME_HEADER 36
 
 /**
@@ -30,7 +30,7 @@ enum ro_kind {
 };
 
 /**
- * enum ro_content - what is inside
+ * enum ro_content - content of the frame
  * @RO_CONTENT_UNKNOWN: cannot be read: encrypted, or cut off before
  * @RO_CONTENT_TCP: a TCP segment
  * @RO_CONTENT_OTHER: something else
@@ -42,8 +42,8 @@ enum ro_content {
 };
 
 /**
- * enum ro_cipher - how the frame body is to be read
- * @RO_BODY_AS_SAID: as the frame's Protected bit says
+ * enum ro_cipher - encryption of the frame body
+ * @RO_BODY_AS_SAID: by the frame's Protected bit
  * @RO_BODY_DECRYPTED: decrypted; the header of the cipher is still there
  * @RO_BODY_STRIPPED: decrypted; the header of the cipher is gone
  */

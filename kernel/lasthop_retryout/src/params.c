@@ -99,7 +99,7 @@ static const struct kernel_param_ops table_ops = {
 };
 module_param_cb(table, &table_ops, NULL, 0644);
 MODULE_PARM_DESC(table,
-		 "Steps BELOW_KBPS:RETRANSMISSIONS: below this smoothed data rate in kb/s an MPDU is given up after so many retransmissions (default: 25000:2,50000:5,100000:8, the paper's Table I)");
+		 "Steps BELOW_KBPS:RETRANSMISSIONS: below this smoothed data rate in kb/s an MPDU is given up after this number of retransmissions (default: 25000:2,50000:5,100000:8, the paper's Table I)");
 
 /* A whole number between @min and @max, or a line in the log. */
 static int parse_range(const char *value, const struct kernel_param *kp,
@@ -151,7 +151,7 @@ static const struct kernel_param_ops stations_max_ops = {
 };
 module_param_cb(stations_max, &stations_max_ops, &ro_params.stations_max, 0444);
 MODULE_PARM_DESC(stations_max,
-		 "Stations that are followed at a time, 1 to 1024 (default: 64)");
+		 "Most stations that are followed at a time, 1 to 1024 (default: 64)");
 
 static int set_tcp_share(const char *value, const struct kernel_param *kp)
 {
@@ -169,11 +169,11 @@ static const struct kernel_param_ops tcp_share_ops = {
 };
 module_param_cb(tcp_share, &tcp_share_ops, &ro_params.tcp_share, 0644);
 MODULE_PARM_DESC(tcp_share,
-		 "An encrypted MPDU counts as TCP if of what was delivered of its station, TID and size at least so many percent were, 50 to 100; 101: never (default: 90)");
+		 "Least share of TCP, in percent, in the delivered packets of a station, TID and size for which an encrypted MPDU counts as TCP, 50 to 100; 101: never (default: 90)");
 
 module_param_named(dry_run, ro_params.dry_run, bool, 0644);
 MODULE_PARM_DESC(dry_run,
-		 "Only count what would be marked and ignored (default: N)");
+		 "Only count MPDUs that would be marked or ignored (default: N)");
 
 module_param_named(restart, ro_params.restart, bool, 0444);
 MODULE_PARM_DESC(restart,

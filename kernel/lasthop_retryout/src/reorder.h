@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * A mirror of mac80211's reorder buffer (IEEE 802.11-2020, 10.25.6.6), which
- * mac80211 shows nobody: only numbers, for an agreement over 1 to 64 MPDUs.
- * Its head is that of mac80211, or behind it for the moment in which a
- * timeout has passed there and not yet here: what is asked of mac80211 by
- * this mirror never skips an MPDU for which mac80211 still waits.
+ * modules cannot read: only numbers, for an agreement over 1 to 64 MPDUs. The
+ * mirror's head is that of mac80211, or behind it for the moment in which a
+ * timeout has passed there and not yet here. A request to mac80211 therefore
+ * never skips an MPDU for which mac80211 still waits.
  *
- * The clock counts ticks of the caller's (jiffies) and may wrap.
+ * The clock counts the caller's ticks (jiffies) and may wrap.
  */
 #ifndef LASTHOP_RETRYOUT_REORDER_H
 #define LASTHOP_RETRYOUT_REORDER_H
@@ -18,12 +18,12 @@
 /**
  * struct ro_reorder - numbers that wait behind a gap
  * @held: by number modulo 64: received, waits
- * @skipped: by number modulo 64: nothing waits for it
+ * @skipped: by number modulo 64: given up
  * @since: by number modulo 64: when it was received
  * @head: WinStartB, the number that is delivered next
  * @size: the window
- * @owed_to: to where mac80211 has to be moved
- * @owed: whether it has to be
+ * @owed_to: the start to which mac80211's window has to move
+ * @owed: whether it has to move
  */
 struct ro_reorder {
 	u64 held;
@@ -41,7 +41,7 @@ void ro_reorder_init(struct ro_reorder *reorder, u16 start, u16 size);
 /* @sequence was received without error at @now. */
 void ro_reorder_receive(struct ro_reorder *reorder, u16 sequence, u32 now);
 
-/* Nothing waits for @sequence any more. */
+/* Gives up @sequence. */
 void ro_reorder_skip(struct ro_reorder *reorder, u16 sequence);
 
 /* A Block Ack Request moves the window to @start. */
@@ -51,8 +51,8 @@ void ro_reorder_request(struct ro_reorder *reorder, u16 start);
 void ro_reorder_timeout(struct ro_reorder *reorder, u32 now, u32 timeout);
 
 /*
- * Whether a number that was skipped was passed since the last call; @start is
- * then to where a buffer that knows nothing of it has to be moved.
+ * Whether the window passed a skipped number since the last call; @start is then
+ * the start to which a buffer without skips has to move.
  */
 bool ro_reorder_owed(struct ro_reorder *reorder, u16 *start);
 

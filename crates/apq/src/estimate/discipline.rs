@@ -91,7 +91,7 @@ const UNMANAGED_DELAY_S: f64 = 0.05;
 /// Largest difference of two measurements of one limit, in packets and relative to
 /// the larger.
 const SAME_PACKETS: f64 = 4.0;
-/// See [`SAME_PACKETS`].
+/// The relative part of the bound above ([`SAME_PACKETS`]).
 const SAME: f64 = 0.15;
 
 /// See [`UNMANAGED_DELAY_S`]; ten intervals, in seconds.
@@ -111,7 +111,7 @@ const CLUMP: f64 = 0.985;
 /// length.
 const PARTS: usize = 24;
 
-/// What a phase of constant overload showed.
+/// Evidence from a phase of constant overload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
     /// Share of the packets before one of the sparse flow that it overtakes: 0 if
@@ -276,7 +276,7 @@ pub fn held(
         .collect()
 }
 
-/// Computes [`Evidence::at_bound`].
+/// Computes the value of [`Evidence::at_bound`].
 fn at_bound(occupancy: &Occupancy, refusals: &[Refusal]) -> f64 {
     let before = |refusal: &Refusal| occupancy.at(refusal.entered);
     let all = sorted(refusals.iter().map(before));
@@ -314,8 +314,8 @@ fn place(value: f64, range: (f64, f64)) -> f64 {
     ((value - range.0) / (range.1 - range.0)).clamp(0.0, 1.0)
 }
 
-/// The verdict. Its confidence is that of the less certain of the two answers,
-/// which is the distance of its value from undecided.
+/// The verdict. Its confidence is that of the less certain of the two answers, which is the
+/// distance of its value from undecided.
 pub fn judge(evidence: &Evidence) -> Judgement<Discipline> {
     let cannot_tell = |confidence| Judgement { verdict: Discipline::CannotTell, confidence };
     let Some(shared) = shared(evidence) else { return cannot_tell(0.0) };
@@ -341,8 +341,7 @@ pub fn is_same_bound(slight: f64, heavy: f64) -> bool {
     libm::fabs(slight - heavy) <= SAME_PACKETS.max(SAME * slight.max(heavy))
 }
 
-/// How strongly the evidence is for one queue shared by all flows (1) or for one
-/// per flow (0).
+/// Strength of the evidence for one queue shared by all flows (1) or for one per flow (0).
 fn shared(evidence: &Evidence) -> Option<f64> {
     let by_order = 1.0 - place(evidence.overtaken?, OVERTAKEN);
     if by_order < 0.5 || evidence.aggregate < AGGREGATE_MAX {
@@ -352,8 +351,7 @@ fn shared(evidence: &Evidence) -> Option<f64> {
     evidence.sparse_loss.map(|loss| place(loss, LOSS_SHARED))
 }
 
-/// How strongly the evidence is for a limit (1) or for CoDel (0); `None` if it is
-/// for neither.
+/// Strength of the evidence for a limit (1) or for CoDel (0); `None` if it is for neither.
 fn bound(evidence: &Evidence) -> Option<f64> {
     let Some(at_bound) = evidence.at_bound else {
         return (evidence.standing > STANDING_S).then_some(0.9);

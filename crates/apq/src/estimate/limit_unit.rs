@@ -1,13 +1,12 @@
-//! What the limit of a queue counts, packets or bytes, from the capacities measured
-//! with two packet lengths. Lengths are in bytes of IP packets, capacities in
-//! packets. Leaves out limits on time.
+//! The unit of a queue's limit, packets or bytes, from the capacities measured with two packet
+//! lengths. Lengths are in bytes of IP packets, capacities in packets. Leaves out limits on time.
 
 use super::discipline::{CONFIDENCE_MAX, CONFIDENCE_MIN};
 use super::statistics::{deviation, mean};
 use crate::report::{Judgement, Unit};
 
-/// What the limit counts, from the capacities in packets that sessions with two
-/// packet lengths gave. `None` if there are none for one length.
+/// The unit of the limit, from the capacities in packets of sessions with two packet lengths.
+/// `None` if one length has no capacities.
 pub fn limit_unit(first: (u16, &[f64]), second: (u16, &[f64])) -> Option<Judgement<Unit>> {
     /// Error of an estimate in addition to its scatter: one packet, or a share of
     /// it.

@@ -190,7 +190,7 @@ impl Occupancy {
 }
 
 /// Moves sorted arrivals to the end of their aggregate, where there are aggregates whose packets
-/// arrive one by one: each has room in the queue until all are acknowledged.
+/// arrive one by one: each occupies the queue until all are acknowledged.
 fn leave_together(arrivals: &mut [f64]) {
     let gaps = sorted(arrivals.windows(2).map(|pair| pair[1] - pair[0]));
     let Some(pause) = pause(&gaps) else { return };

@@ -72,8 +72,8 @@ const PART_S: (f64, f64) = (0.25, 1.0);
 pub struct Symptoms {
     /// Deviation of the throughput from second to second, relative to its mean.
     pub unsteady: Option<f64>,
-    /// How far the occupancy of the full queue fell below its highest, for a second
-    /// or more, relative to that.
+    /// Largest fall of the full queue's occupancy below its highest, for a second or more, relative
+    /// to the highest.
     pub others: Option<f64>,
     /// Share of the time used by packets between those of this measurement; `None`
     /// if these leave in clumps.

@@ -11,8 +11,8 @@ use crate::plan::{PhasePlan, StreamKind};
 use crate::record::{PhaseRecord, Sample};
 use alloc::vec::Vec;
 
-/// How long before or after its phase a packet may be sent, in seconds; others are
-/// not part of it.
+/// Longest time before or after its phase at which a packet may be sent, in seconds; later packets
+/// are not part of the phase.
 const STRAY_S: f64 = 30.0;
 
 /// Largest difference of a delay from the median delay, in seconds.
@@ -28,13 +28,13 @@ const JITTER_S: f64 = 0.001;
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
-    /// Its flow.
+    /// Flow of the packet.
     pub kind: StreamKind,
-    /// Its sequence number in the flow.
+    /// Sequence number in the flow.
     pub sequence: u32,
     /// When it was sent, in seconds from the start of the phase.
     pub sent: f64,
-    /// Its delay less [`Timeline::delay_ns`], in seconds.
+    /// Delay less [`Timeline::delay_ns`], in seconds.
     pub delay: f64,
 }
 
@@ -57,7 +57,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Puts `record` in order. `plan` says what was to be sent.
+    /// Puts `record` in order. `plan` lists the packets to send.
     pub fn new(plan: &PhasePlan, record: &PhaseRecord) -> Self {
         let delay_ns = record.samples.first().map_or(0, Sample::delay_ns);
         let end = plan.duration().as_secs_f64() + STRAY_S;

@@ -13,8 +13,7 @@ use crate::report::{
 use alloc::vec::Vec;
 use lasthop_units::Duration;
 
-/// The report. `search` returns the state of the search with the packet length of
-/// an index.
+/// The report. `search` returns the state of the search with the packet length of an index.
 pub(super) fn report(
     known: &Direct,
     config: &SurveyConfig,

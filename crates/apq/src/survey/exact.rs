@@ -117,7 +117,7 @@ fn session(size: usize, of: &Sized, rate_pps: f64, scale: f64) -> Step {
     }
 }
 
-/// Upper bounds of what is sent in one direction.
+/// Upper bounds of the traffic in one direction.
 pub(super) fn volume_max(config: &SurveyConfig, exact: &ExactConfig) -> Volume {
     let mut volume = Volume::default();
     for &packet_bytes in &config.packet_bytes {

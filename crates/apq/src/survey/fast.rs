@@ -225,7 +225,7 @@ fn burst(known: &Direct, index: usize, rate_max_pps: f64) -> Option<Step> {
     })
 }
 
-/// Upper bounds of what is sent in one direction.
+/// Upper bounds of the traffic in one direction.
 pub(super) fn volume_max(config: &SurveyConfig, fast: &FastConfig) -> Volume {
     let longest = config.packet_bytes.iter().copied().max().unwrap_or(0);
     let seconds = fast.duration_max.as_secs_f64();

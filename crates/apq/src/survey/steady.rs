@@ -52,9 +52,9 @@ pub(super) fn longest_s() -> f64 {
     SETTLE_MAX_S + 2.0 * EMPTY_S + LENGTH_S.1 * (1.0 + overload) + LATE_S
 }
 
-/// The step. `rate_pps` is the capacity, `tries` the number of such phases before,
-/// `settle` the time until the queue is empty, in seconds. The saturation flow is
-/// sent at no more than `rate_max_pps`.
+/// The step of slight overload. `rate_pps` is the capacity, `tries` the number of such phases
+/// before, `settle` the time until the queue is empty, in seconds. The saturation flow is sent at
+/// no more than `rate_max_pps`.
 pub(super) fn steady(
     size: usize,
     packet_bytes: u16,

@@ -1,8 +1,7 @@
-//! A bottleneck that runs phases, for the tests of surveys. Packets cross a wire of
-//! fixed delay and enter one queue, which a Wi-Fi link with random service times
-//! empties; timestamps are those of two clocks that are far apart. It is not the
-//! model of `wifi`, but has only what the shape of records depends on. Rates are in
-//! packets per second.
+//! A bottleneck that runs phases, for the tests of surveys. Packets cross a wire of fixed delay and
+//! enter one queue, which a Wi-Fi link with random service times empties; timestamps are those of
+//! two clocks that are far apart. The bottleneck is simpler than the model of `wifi`: it has only
+//! the properties that shape records. Rates are in packets per second.
 
 use crate::plan::StreamKind;
 use crate::record::{PhaseRecord, Sample, StreamCount};

@@ -1,6 +1,5 @@
-//! Tests of the exact method against the bottleneck of `testbed`, and of the ranges
-//! of configurations. The fast method, and records without meaning, are tested in
-//! files of their own.
+//! Tests of the exact method against the bottleneck of `testbed`, and of the ranges of
+//! configurations. The fast method, and records without meaning, have their own test files.
 
 mod fast;
 mod garbage;

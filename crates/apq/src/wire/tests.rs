@@ -1,6 +1,5 @@
-//! Tests of the encoding of datagrams: what is written is read back; truncated,
-//! padded and arbitrary bytes are refused or read without a panic; and the layout
-//! is the documented one.
+//! Tests of the encoding of datagrams: written datagrams are read back; truncated, padded and
+//! arbitrary bytes are refused or read without a panic; and the layout is the documented one.
 
 use super::*;
 use crate::link::Link;

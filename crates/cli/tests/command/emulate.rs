@@ -191,7 +191,7 @@ fn a_missing_helper_is_named_with_its_package() {
     let output = command.env("PATH", "/nowhere").output().expect("the binary can be run");
     assert_eq!(output.status.code(), Some(2));
     let expected =
-        "error: --outside takes the program slirp4netns: install the package slirp4netns\n";
+        "error: --outside requires the program slirp4netns: install the package slirp4netns\n";
     assert_eq!(text(&output.stderr), expected);
 }
 

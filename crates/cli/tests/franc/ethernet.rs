@@ -119,7 +119,7 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     );
     let Some(()) = stage.bridge(false, &ends(["", ""]), &script) else { return };
     let wide = stage.text("wide.txt");
-    assert!(wide.contains("mtu 1501 is more than eth0 takes: give 1500 or less"), "{wide}");
+    assert!(wide.contains("mtu 1501 is longer than that of eth0: give 1500 or less"), "{wide}");
     assert_eq!(stage.text("wide.code").trim(), "2");
     // b sends long frames, so its own interface reports it; a reports it for its pings.
     assert!(

@@ -119,7 +119,7 @@ fn a_monitor_interface_that_goes_is_reported() {
     }
     assert_eq!(stage.text("w.code"), "2\n2\n2\n2\n");
     assert!(log.contains("the monitor interface mon0 is down"), "{log}");
-    assert!(log.contains("the interface \"mon0\" was taken away"), "{log}");
+    assert!(log.contains("the interface \"mon0\" was removed"), "{log}");
     let count = |name: &str| stage.stats(name)["counters"]["overheard"].as_u64().expect("one");
     assert!(count("h.json") > count("before.json") + 2_000, "{log}");
 }

@@ -162,7 +162,7 @@ fn what_cannot_be_is_told_and_leaves_nothing() {
         ),
         (&["--address", "10.9.0.2"], "10.9.0.2 lacks its prefix length", "such as /24"),
         (&["--listen", "192.0.2.9:5000"], "bind(192.0.2.9:5000)", "`ip address` shows them"),
-        (&["--via", "1"], "node 1 is named twice", "a number of its own"),
+        (&["--via", "1"], "node 1 is named twice", "a different number"),
         (&["--socket", "nowhere/here.sock"], "bind(nowhere/here.sock)", "there is no such folder"),
         (&["--metrics", "192.0.2.9:80"], "bind(192.0.2.9:80)", "`ip address` shows them"),
     ];

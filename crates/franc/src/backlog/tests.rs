@@ -76,7 +76,7 @@ fn flows_are_told_apart() {
     assert_ne!(flow_hash(KEYS, &plain), flow_hash(KEYS, &ipv6(17, &[1, 2, 3, 5, 0, 8, 0, 0])));
 }
 
-/// Which flows share a bucket at one machine says nothing of another.
+/// Two machines put the same flows into different buckets.
 #[test]
 fn other_keys_put_flows_into_other_buckets() {
     let buckets = |keys| {

@@ -1,5 +1,6 @@
-//! Segments as Linux sends them, and packets of all kinds, held against what comes back;
-//! and what an observer of lengths learns of a flow from segments that a stranger forges.
+//! Segments as Linux sends them, and packets of all kinds, held against the decompressed ones; and
+//! the knowledge that an observer of lengths gains about a flow from segments that a stranger
+//! forges.
 
 extern crate std;
 
@@ -14,9 +15,9 @@ struct Segment {
     is_ipv6: bool,
     addresses: [u8; 8],
     ports: [u16; 2],
-    /// Of IPv4.
+    /// Identification of IPv4.
     identification: u16,
-    /// Of IPv6.
+    /// Flow label of IPv6.
     flow_label: u32,
     hops: u8,
     traffic_class: u8,
@@ -154,8 +155,8 @@ fn kinds() -> impl Iterator<Item = Segment> {
     })
 }
 
-/// Traffic class, flags, window and timestamps tell something only to who has the sequence
-/// and the acknowledgement number.
+/// Traffic class, flags, window and timestamps reveal nothing without the sequence and the
+/// acknowledgement number.
 #[test]
 fn what_may_be_anything_is_left_out_behind_right_numbers_only() {
     for last in kinds() {
@@ -237,7 +238,7 @@ fn bytes_of_a_sequence_number_cannot_be_searched_one_by_one() {
     assert_eq!(guesses, [4, 52, 52, 52, 52]);
 }
 
-/// Which fields of a flow an attacker has wrong, and by how much.
+/// Fields of a flow that an attacker guesses wrong, and the errors.
 fn wrong_guess() -> impl Strategy<Value = (u32, u32, [u16; 2])> {
     // Single bits and bytes as well as all.
     let word = || prop_oneof![Just(0u32), (0..32u32).prop_map(|bit| 1 << bit), any::<u32>()];
@@ -355,7 +356,7 @@ proptest! {
     }
 }
 
-/// What travels, on average, of the headers of a flow whose packets are alone in a symbol.
+/// Average bytes of headers that travel, for a flow whose packets are alone in a symbol.
 fn average_bytes(flow: impl Iterator<Item = Segment>) -> f64 {
     let (mut here, mut there) = (Headers::new(), Headers::new());
     let (mut bytes, mut count) = (0, 0);
@@ -451,8 +452,7 @@ fn packet() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// Whatever packets they are, and in whatever order: what is restored is what was
-    /// there, and it was never longer.
+    /// Packets of any kind in any order are restored unchanged, and never grow.
     #[test]
     fn packets_come_back_as_they_were(packets in proptest::collection::vec(packet(), 1..40)) {
         let (mut here, mut there) = (Headers::new(), Headers::new());
@@ -469,8 +469,8 @@ proptest! {
         }
     }
 
-    /// If packets are missing, those behind them come back as they were or not at all; a
-    /// step that only one end knows makes none that nobody sent.
+    /// If packets are missing, those behind them are restored unchanged or not at all. A step that
+    /// only one end knows produces no packet that was not sent.
     #[test]
     fn what_follows_a_gap_is_right_or_refused(
         steps in prop::collection::vec((0..4u32, prop::bool::weighted(0.1)), 100),

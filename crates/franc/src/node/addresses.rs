@@ -1,12 +1,11 @@
 //! The addresses of neighbours, and the rules by which questions are answered.
 //!
-//! A node that sends to an address includes a cookie: a code of the address, the
-//! neighbour expected there, and the time, under a secret of its own. An address is
-//! accepted as a neighbour's once a HELLO or a CALL with that cookie came from it.
-//! So no recording changes an address, and nothing is stored for a node that only
-//! asks (after RFC 9147, section 5.1, and QUIC's path validation, RFC 9000,
-//! section 8.2). A cookie is valid for 10 to 20 s; once a neighbour has moved,
-//! earlier cookies for it are void.
+//! A node that sends to an address includes a cookie: a code of the address, the neighbour expected
+//! there, and the time, under a secret of the node. An address is accepted as a neighbour's once a
+//! HELLO or a CALL with that cookie came from it. So no recording changes an address, and an asking
+//! node costs no memory (after RFC 9147, section 5.1, and QUIC's path validation, RFC 9000, section
+//! 8.2). A cookie is valid for 10 to 20 s; once a neighbour has moved, earlier cookies for it are
+//! void.
 //!
 //! A message that proves nothing is answered at its origin, with no more bytes than
 //! it has, within rate limits. HELLOs and CALLs have counts, and the counts
@@ -50,10 +49,10 @@ pub(super) struct Reply {
     pub echo: Cookie,
 }
 
-/// What a HELLO or a CALL proves.
+/// Proof that a HELLO or a CALL gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
-    /// Nothing: it may be a recording.
+    /// No proof: the datagram may be a recording.
     Nothing,
     /// The neighbour is at its known address.
     Same,
@@ -151,7 +150,7 @@ impl Addresses {
         self.cookie_of(now.as_nanos() / COOKIE_PERIOD.as_nanos(), id, address)
     }
 
-    /// What `hop`, which came from `from` in the name of neighbour `id`, proves.
+    /// The proof that `hop` gives, which came from `from` in the name of neighbour `id`.
     pub fn prove(&mut self, now: Instant, id: NodeId, from: Address, hop: &Hop) -> Proof {
         let period = now.as_nanos() / COOKIE_PERIOD.as_nanos();
         let periods = [Some(period), period.checked_sub(1)];
@@ -267,7 +266,7 @@ mod tests {
         Addresses::new(&mut Entropy::new([1; 32]), Instant::ZERO)
     }
 
-    /// What a neighbour says that got the cookie for `to` at `now`.
+    /// The HELLO of a neighbour that got the cookie for `to` at `now`.
     fn said(addresses: &mut Addresses, now: Instant, to: Address) -> Hop {
         let reply = Reply { to, echo: [7; COOKIE_BYTES] };
         let echo = addresses.hop(now, NEIGHBOUR, Some(&reply), (0, 0)).cookie;
@@ -292,7 +291,7 @@ mod tests {
         assert_eq!(addresses.hop(at(95_001), NEIGHBOUR, None, (5, 6)).echo, [9; COOKIE_BYTES]);
     }
 
-    /// What proved the address before it changed does not change it back.
+    /// A proof of an address from before it changed does not change it back.
     #[test]
     fn what_was_recorded_before_a_move_proves_nothing_after_it() {
         let mut addresses = addresses();
@@ -309,7 +308,7 @@ mod tests {
         assert!(addresses.is_at(NEIGHBOUR, &address(3)));
     }
 
-    /// Who floods from some addresses leaves the others their answers.
+    /// A flood from some addresses leaves the others their answers.
     #[test]
     fn answers_are_few_and_shared_among_addresses() {
         let mut addresses = addresses();

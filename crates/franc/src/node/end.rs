@@ -1,7 +1,7 @@
-//! An end of a link: takes packets, codes them, and decodes what the other end
-//! sends. It keeps a current session, a candidate that may replace it, and the
-//! backlog. The handshake is in `handshake`, what one session sends and receives in
-//! `session`. Leaves out recoding: see `recoder`.
+//! An end of a link: takes packets, codes them, and decodes the other end's combinations. It keeps
+//! a current session, a candidate that may replace it, and the backlog. The handshake is in
+//! `handshake`, sending and receiving within a session in `session`. Leaves out recoding: see
+//! `recoder`.
 
 mod packer;
 mod session;
@@ -145,7 +145,7 @@ impl End {
         header.to == me && header.sender != self.via && self.helpers == 0
     }
 
-    /// What a HELLO explains, if there is no session.
+    /// The likely reason that a HELLO gives for a missing session.
     pub fn explains(
         &self,
         me: NodeId,
@@ -408,8 +408,8 @@ impl End {
         Some(Heard { sender: header.sender, is_moved: false })
     }
 
-    /// A number of the neighbour arrived that is old. If only such arrive, the
-    /// neighbour is told, and if that does not help, another session is requested.
+    /// Handles an old number of the neighbour. If only such arrive, a report to the neighbour is
+    /// sent; if that does not help, another session is requested.
     fn handle_old_number(&mut self, shared: &mut Shared, now: Instant) {
         let Some(session) = &mut self.current else { return };
         if session.path.is_starved(now) {

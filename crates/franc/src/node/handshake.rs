@@ -1,5 +1,4 @@
-//! How a session begins: each end sends a public key until the other one returns
-//! it.
+//! Beginning of a session: each end sends a public key until the other one returns it.
 //!
 //! ```text
 //! a: HELLO key A, echo -         b: HELLO key B, echo A     an answer; b keeps nothing
@@ -7,14 +6,14 @@
 //! a: HELLO key A, echo B         b: has it too
 //! ```
 //!
-//! A key pair is used for one session and erased. A question with a key of the other
-//! end that is of a session already, because our answer was lost or the question was
-//! late, is answered with the keys of that session: with a new one both ends would
-//! begin another. A HELLO that returns none of our keys proves nothing, whoever made
-//! it: it is answered, without spending state or computation on it. A new session is a
-//! candidate until a pulse or a symbol of it arrives, which nobody could make before
-//! both ends had it. Only then it replaces the current session, whose keys are erased.
-//! Leaves out the keys themselves (`keys`) and when HELLOs are sent (`end`).
+//! A key pair is used for one session and erased. A question may carry the other end's key of a
+//! session that exists already, because our answer was lost or the question was late. It is
+//! answered with the keys of that session: with a new key both ends would begin another session. A
+//! HELLO that returns none of our keys proves nothing, whoever made it; the answer to it costs
+//! neither state nor key computation. A new session is a candidate until a pulse or a symbol of it
+//! arrives, which cannot exist before both ends have the session. Only then it replaces the current
+//! session, whose keys are erased. Leaves out the keys themselves (`keys`) and the times of HELLOs
+//! (`end`).
 
 use crate::keys::Pair;
 use crate::secret::{Entropy, Ephemeral, PublicKey};

@@ -1,8 +1,7 @@
-//! A helper: overhears both ends of a hop and sends combinations of what it
-//! received, in the amounts of PlayNCool's budgets ([`crate::paper::Helper`]),
-//! separately for each direction. It reports how well it receives every
-//! [`ACK_INTERVAL`]. Losses are 0 to 1. Leaves out decoding: a helper has only the
-//! hop key.
+//! A helper: overhears both ends of a hop and sends combinations of the packets it received, in the
+//! amounts of PlayNCool's budgets ([`crate::paper::Helper`]), separately for each direction.
+//! Reports of its reception are sent every [`ACK_INTERVAL`]. Losses are 0 to 1. Leaves out
+//! decoding: a helper has only the hop key.
 
 use super::sessions::{Heard as Followed, Sessions};
 use super::{Came, Heard, Question, Reason, Shared, Transmit, earliest};
@@ -21,13 +20,12 @@ const SILENT: Losses = Losses { e1: Probability::ONE, e2: Probability::ONE, e3: 
 /// Interval of a helper's reports.
 const ACK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Number of useless combinations in a row after which the source is not where
-/// somebody with the hop key claimed.
+/// Number of useless combinations in a row after which the source is not at the block that a holder
+/// of the hop key claimed.
 const USELESS_MAX: u32 = 128;
 
-/// A stream's helper is silent unless it saves at least this share of the airtime:
-/// it must contend for the channel like the source, and what it sends may already
-/// be known.
+/// Least share of the airtime that the helper of a stream must save to send: it contends for the
+/// channel like the source, and its combinations may be redundant.
 const SAVING_MIN: f64 = 0.1;
 
 /// Whether helpers of a stream help; its source waits for them only if they do.

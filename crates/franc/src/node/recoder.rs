@@ -1,10 +1,9 @@
-//! A recoder: reliable on both of its sides. It decodes what one neighbour sends
-//! and recodes it for the other; combinations also include what it has not decoded
-//! yet.
+//! A recoder: reliable on both of its sides. It decodes one neighbour's combinations and recodes
+//! them for the other; its combinations also include packets that it has not decoded yet.
 //!
-//! It reports a block as done once the next node has: the source keeps everything
-//! that is not at the other end, so a recoder may vanish and return. Leaves out
-//! end-to-end keys: it cannot read packets.
+//! A recoder reports a block as done once the next node has it: the source keeps all symbols that
+//! are not at the other end, so a recoder may vanish and return. Leaves out end-to-end keys: it
+//! cannot read packets.
 
 use super::addresses::{Proof, Reply};
 use super::sessions::{Heard as Followed, News, Sessions};

@@ -1,5 +1,5 @@
-//! Whole links: ends, helpers, recoders and forwarders over ways with a rate, a queue, a
-//! delay and losses. What comes out is held against what went in.
+//! Whole links: ends, helpers, recoders and forwarders over ways with a rate, a queue, a delay and
+//! losses. Packets delivered are held against packets sent.
 
 mod attacks;
 mod forged;
@@ -77,7 +77,7 @@ const STREAM: Mode = Mode::Stream {
 
 const PAPER: Mode = Mode::Paper { overshoot: 1.05, systematic: false, rules: PaperRules::TEXT };
 
-/// Packets both ways between ends 1 and 2, a flow each, so many a second.
+/// Packets both ways between ends 1 and 2, one flow each way, at a given rate a second.
 fn chat(net: &mut Net, from: Instant, until: Instant, sent: &mut BTreeMap<(u8, u32), Vec<u8>>) {
     let mut next = sent.len() as u32;
     net.run(until, |net| {

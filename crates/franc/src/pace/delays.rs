@@ -30,7 +30,7 @@ pub(super) struct Delays {
     period_ends: Instant,
     /// The shortest queue of the last window, in microseconds.
     standing_us: f64,
-    /// How much longer the mean queue of a window is, in microseconds.
+    /// Excess of the mean queue of a window over its shortest, in microseconds.
     spread_us: f64,
 }
 

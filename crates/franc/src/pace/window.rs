@@ -203,7 +203,7 @@ impl Ratio {
         self.lost += lost;
     }
 
-    /// Reduces the weight of what is known.
+    /// Reduces the weight of past measurements.
     pub fn forget(&mut self, keep: f64) {
         self.sent *= keep;
         self.lost *= keep;
@@ -213,8 +213,8 @@ impl Ratio {
         if self.sent > 0.0 { (self.lost / self.sent).min(0.95) } else { 0.0 }
     }
 
-    /// The rate is now `factor` of what it was: if a queue overflowed, the same
-    /// number arrives of fewer datagrams.
+    /// Adapts to a rate that is now `factor` of the former: if a queue overflowed, the same number
+    /// of datagrams arrives of fewer sent.
     pub fn slower(&mut self, factor: f64) {
         let came = (self.sent - self.lost) / factor;
         self.lost = (self.sent - came).max(0.0);
@@ -237,8 +237,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// A busy way serves what comes in order: of what is sent at `S`, beside others at
-        /// `O`, `C S / (S + O)` comes.
+        /// A busy way serves datagrams in order: of a rate `S`, beside others at `O`, `C S / (S +
+        /// O)` arrives.
         #[test]
         fn two_rates_tell_what_others_send(
             own in 0.5f64..2.0,

@@ -27,13 +27,13 @@ const LATE: u32 = 5;
 /// Whether an ENC was useful to the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It increased the rank of its block, which is not full yet.
+    /// The packet increased the rank of its block, which is not full yet.
     Innovative,
-    /// It completed its block.
+    /// The packet completed its block.
     Last,
-    /// It did not increase the rank.
+    /// The packet did not increase the rank.
     Redundant,
-    /// Its block was already complete.
+    /// The packet's block was already complete.
     Stale,
 }
 

@@ -1,12 +1,11 @@
 //! The encoder (figure 4). Each symbol that is added increases the packets owed by
 //! a credit, as does each timeout; packets that are owed are sent.
 //!
-//! In addition to the text: when a block is full, what is owed is increased to the
-//! block's budget and to whole packets (credits alone are too little if the helper
-//! starts at once). A timeout grants one credit, as in the text and in the authors'
-//! program of January 2014 (netmix 902fc60); the program of March 2014 sends five
-//! packets (94897df), which [`PaperParameters::timeout_packets`] can do. Leaves out
-//! several blocks in flight.
+//! In addition to the text: when a block is full, the debt is increased to the block's budget and
+//! to whole packets (credits alone are too little if the helper starts at once). A timeout grants
+//! one credit, as in the text and in the authors' program of January 2014 (netmix 902fc60); the
+//! program of March 2014 sends five packets (94897df), which [`PaperParameters::timeout_packets`]
+//! can do. Leaves out several blocks in flight.
 
 use super::PaperParameters;
 use crate::budget::Budget;

@@ -1,7 +1,6 @@
-//! The helper (figure 5). It stores what it overhears of a block; above the
-//! threshold, each packet increases what it owes by a credit. It sends new
-//! combinations of what it received, without decoding. Counts are packets and may
-//! be fractions.
+//! The helper (figure 5). It stores the overheard packets of a block; above the threshold, each
+//! packet adds a credit to its debt. It sends new combinations of received packets, without
+//! decoding. Counts are packets and may be fractions.
 //!
 //! As published ([`HelperParameters::published`]) it stays idle for the rest of the
 //! block when its budget is spent, and helps at any cost; packets that the source
@@ -11,9 +10,9 @@
 //! something for each packet received above the threshold: a helper with a good
 //! link has the whole block before it has sent its share.
 //!
-//! One helper serves one direction of a hop. It stores the last few blocks, so its
-//! memory is limited. Pass it packets of the source only: packets of another helper
-//! would increase its credit needlessly.
+//! One helper serves one direction of a hop. It stores the last few blocks, so its memory is
+//! limited. Pass it packets of the source only: packets of another helper would increase its credit
+//! needlessly.
 
 use crate::budget::{Budget, HelperBudget, Plan};
 use crate::coded::Coded;
@@ -44,13 +43,13 @@ pub struct HelperParameters {
 /// The state of the helper for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelperState {
-    /// It listens.
+    /// The helper listens.
     Idle,
-    /// It sends.
+    /// The helper sends.
     Enc,
 }
 
-/// Overhears one direction of a hop and sends combinations of what it received.
+/// Overhears one direction of a hop and sends combinations of received packets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Helper {
     code: Code,
@@ -81,7 +80,7 @@ struct Block {
     restarts: u8,
 }
 
-/// How far the sender's oldest block may be below a packet's block, on the air.
+/// Largest distance on the air of a packet's block above the sender's oldest block.
 const OLDEST_BEHIND_MAX: u32 = 255;
 
 impl Helper {
@@ -236,7 +235,7 @@ impl Block {
         }
     }
 
-    /// Nothing more is owed, now and later.
+    /// Clears the debt; none can arise later.
     fn stop(&mut self) {
         self.state = HelperState::Idle;
         self.owed = 0.0;

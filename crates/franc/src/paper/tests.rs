@@ -12,7 +12,7 @@ use core::fmt::Write;
 use lasthop_rlnc::{Field, Vector};
 use lasthop_units::{Instant, Machine, Probability, Seed};
 
-/// What happens to a machine.
+/// An event at a machine.
 type Handle<M> = fn(&mut M, Instant);
 
 const TIMEOUT: Duration = Duration::from_millis(20);
@@ -37,7 +37,7 @@ fn encoder(systematic: bool) -> Encoder {
     Encoder::new(code, &parameters, Seed::new(1, 0).stream("encoder"))
 }
 
-/// What the decoder says: it has `rank` of `block`.
+/// The decoder's acknowledgement: it has `rank` of `block`.
 fn ack(block: u32, rank: u16) -> Ack {
     match rank {
         3.. => Ack { done: block + 1, ..Ack::default() },
@@ -52,7 +52,7 @@ fn drain(encoder: &mut Encoder, now: Instant) -> Vec<Coded> {
     core::iter::from_fn(|| encoder.poll_transmit(now)).collect()
 }
 
-/// The states in which an encoder can be found, by what was done to it before.
+/// All states of an encoder, each by the events that lead to it.
 fn states() -> Vec<(&'static str, Encoder)> {
     let now = Instant::ZERO;
     let idle = encoder(false);

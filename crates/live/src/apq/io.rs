@@ -46,7 +46,7 @@ impl Io {
         sockets.try_for_each(|(index, socket)| registry.add_readable(socket.as_fd(), index))
     }
 
-    /// Returns the host's clock for stamps, which nobody sets while it runs.
+    /// Returns the host's clock for stamps, a clock that cannot be set.
     pub fn host_clock(&self) -> HostClock {
         let elapsed_ns = self.clock.now().as_nanos();
         let offset_ns = datagram::host_clock_ns().wrapping_sub(elapsed_ns);
@@ -57,7 +57,7 @@ impl Io {
     /// that are due by no more than that.
     ///
     /// # Errors
-    /// What the network reports of earlier datagrams, such as `ECONNREFUSED`.
+    /// Errors that the network reports of earlier datagrams, such as `ECONNREFUSED`.
     pub fn receive(
         &mut self,
         index: usize,
@@ -76,9 +76,9 @@ impl Io {
         self.overflowed.iter().copied().map(u64::from).sum()
     }
 
-    /// Sends what `next` returns until it returns nothing. `place` returns the position of the
-    /// socket; `is_connected` says that all sockets are. Returns the packets of measurements
-    /// that the kernel refused, and whether the network reports that nobody listens.
+    /// Sends the datagrams of `next` until it returns none. `place` returns the position of the
+    /// socket; `is_connected` says that all sockets are. Returns the packets of measurements that
+    /// the kernel refused, and whether the network reports that no process listens.
     pub fn send(
         &mut self,
         next: &mut dyn FnMut(Instant) -> Option<Transmit>,

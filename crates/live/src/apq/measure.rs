@@ -1,6 +1,5 @@
-//! The near host: drives a client until its survey is done, it fails, or a
-//! signal ends it. It has two sockets, because a queue that separates flows
-//! separates them by port.
+//! The near host: drives a client until its survey is done, it fails, or a signal ends it. The host
+//! has two sockets, because a queue that separates flows separates them by port.
 
 use super::io::Io;
 use super::{ApqError, FAREWELL_MAX};
@@ -19,19 +18,19 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// A server that sends nothing for this long is given up.
+/// Time without a message after which the client gives up on the server.
 const PROOF_TIMEOUT: Duration = Duration::from_secs(8);
 /// The sockets in the order of their positions.
 const SOCKETS: [SocketId; 2] = [SocketId::Control, SocketId::Bulk];
-/// From one [`Update::Tick`] to the next.
+/// Interval of [`Update::Tick`].
 const TICK: Duration = Duration::from_millis(100);
 
-/// What to measure.
+/// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct MeasureOptions {
-    /// The far host.
+    /// Address of the far host.
     pub server: SocketAddr,
-    /// The key that both hosts have; `None`: there is none.
+    /// Key that both hosts share; `None`: no key.
     pub key: Option<[u8; 32]>,
     /// The survey to be made.
     pub survey: SurveyConfig,
@@ -43,7 +42,7 @@ impl Drop for MeasureOptions {
     }
 }
 
-/// What the caller is told during a measurement.
+/// An event for the caller during a measurement.
 #[derive(Clone, Copy, Debug)]
 pub enum Update<'a> {
     /// An event of the client.
@@ -59,14 +58,14 @@ pub struct Measured {
     pub survey: Survey,
     /// The duration of the measurement.
     pub elapsed: Duration,
-    /// What ended it early; `None`: the survey is done.
+    /// Reason of an early end; `None`: the survey is done.
     pub stopped: Option<Stopped>,
     /// The number of datagrams that arrived and were never read, because this host was too
     /// busy: they look as if the access point had dropped them.
     pub overflowed: u64,
 }
 
-/// What ended a measurement early.
+/// Reason of an early end of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The signal of this number.
@@ -121,7 +120,7 @@ pub fn measure(
 /// The function that is called with updates.
 type Watch<'a> = &'a mut dyn FnMut(Update<'_>, &Client, Duration) -> ControlFlow<()>;
 
-/// A measurement that runs.
+/// A running measurement.
 struct Measurement<'a> {
     io: Io,
     client: Client,
@@ -129,7 +128,7 @@ struct Measurement<'a> {
     begin: Instant,
     next_tick: Instant,
     stopped: Option<Stopped>,
-    /// Once it is stopped: the instant at which the server is no longer waited for.
+    /// After a stop: the instant at which the wait for the server ends.
     give_up: Option<Instant>,
 }
 
@@ -173,7 +172,7 @@ impl Driver for Measurement<'_> {
 }
 
 impl Measurement<'_> {
-    /// Does what is due, sends what came of it, and tells the caller.
+    /// Does due work, sends its datagrams, and calls the caller's function.
     fn advance(&mut self, now: Instant) -> Result<ControlFlow<Measured>, ApqError> {
         self.client.handle_timeout(now);
         self.transmit();
@@ -203,7 +202,7 @@ impl Measurement<'_> {
         }
     }
 
-    /// Tells the caller, unless the measurement is stopped.
+    /// Calls the caller's function, unless the measurement is stopped.
     fn report(&mut self, update: Update<'_>, elapsed: Duration) {
         if self.stopped.is_none() && (self.watch)(update, &self.client, elapsed).is_break() {
             self.stopped = Some(Stopped::Caller);

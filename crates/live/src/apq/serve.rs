@@ -20,7 +20,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::ControlFlow;
 use zeroize::Zeroize;
 
-/// From one report of datagrams lost in this host to the next, at least.
+/// Least interval of reports of datagrams lost in this host.
 const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The address of a server and its limits.
@@ -28,7 +28,7 @@ const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 pub struct ServeOptions {
     /// The addresses to bind to.
     pub bind: Bind,
-    /// The key that clients must have; `None`: everybody may measure.
+    /// The key that clients must have; `None`: every client may measure.
     pub key: Option<[u8; 32]>,
     /// Most sessions at a time, of which one address may have half (rounded up).
     pub sessions_max: usize,
@@ -55,7 +55,7 @@ impl Drop for ServeOptions {
 /// The addresses that a server binds to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bind {
-    /// One address.
+    /// One address of the server.
     Address(SocketAddr),
     /// All addresses of the host, IPv4 and IPv6, at this port.
     Everywhere(u16),
@@ -66,7 +66,7 @@ pub enum Bind {
 pub enum ServerReport<'a> {
     /// The server listens at these addresses.
     Listening(&'a [SocketAddr]),
-    /// What the kernel did not confine; the server runs all the same.
+    /// The parts of the confinement that the kernel refused; the server runs without them.
     Unconfined(&'a [OsError]),
     /// An event of the server.
     Event(&'a ServerEvent),
@@ -76,8 +76,8 @@ pub enum ServerReport<'a> {
 }
 
 /// Serves until a signal comes, and returns its number; 0 if `report_to` ended it by
-/// [`ControlFlow::Break`]. Clients are told of the end. The calling thread can do little else
-/// from here on (see [`confine`]), also afterwards.
+/// [`ControlFlow::Break`]. Clients receive the end of their sessions. The calling thread can do
+/// little else from here on (see [`confine`]), also afterwards.
 ///
 /// # Errors
 /// If the address cannot be bound to, or another call is refused.
@@ -122,7 +122,7 @@ pub fn serve(
     events.run(&mut serving, Some(&signals))
 }
 
-/// A server that runs.
+/// A running server.
 struct Serving<'a> {
     io: Io,
     server: Server,
@@ -137,7 +137,7 @@ struct Serving<'a> {
     priority: Option<Priority>,
     /// The signal that ended it, 0 if the caller did; `None` while it serves.
     ended: Option<i32>,
-    /// Once it is ended: the instant at which clients are no longer waited for.
+    /// After the end: the instant at which the wait for clients ends.
     give_up: Option<Instant>,
 }
 
@@ -181,7 +181,7 @@ impl Driver for Serving<'_> {
 }
 
 impl Serving<'_> {
-    /// Does what is due, sends what came of it, and tells the caller.
+    /// Does due work, sends its datagrams, and calls the caller's function.
     fn advance(&mut self, now: Instant) -> ControlFlow<i32> {
         self.server.handle_timeout(now);
         self.transmit();
@@ -215,7 +215,7 @@ impl Serving<'_> {
         }
     }
 
-    /// Tells the caller, who may want it to end.
+    /// Calls the caller's function, which may end the server.
     fn report(&mut self, report: ServerReport<'_>) {
         if (self.report_to)(report).is_break() {
             self.ended = self.ended.or(Some(0));

@@ -1,4 +1,4 @@
-//! What the event loop of a node drives: packets of the TUN device, datagrams of the link,
+//! The driver of a node in the event loop: packets of the TUN device, datagrams of the link,
 //! questions, and time.
 
 use super::metrics::Metrics;
@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What wakes the loop beside time and signals.
+/// Events that wake the loop, beside time and signals.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     /// Packets of the TUN device.
@@ -31,22 +31,22 @@ pub(super) enum Source {
     Link,
     /// Frames of the monitor interface.
     Monitor,
-    /// Room in the link, while it is full.
+    /// Space in the link, while it is full.
     Room,
     /// A question at the control socket.
     Control,
-    /// Somebody at the port for metrics.
+    /// A connection to the port for metrics.
     Metrics,
     /// A guest of that port, by position.
     Guest(usize),
 }
 
-/// What one read of a TUN device gives at most.
+/// Most bytes of one read of a TUN device.
 const READ_BYTES_MAX: usize = offload::HEADER_BYTES + offload::PACKET_BYTES_MAX;
 /// Interval at which an overdue machine is called while the link is full.
 const FULL_RETRY: Duration = Duration::from_millis(1);
-/// Datagrams that the rate lets go within this time leave together, as Linux's TCP sends what
-/// its rate allows in a millisecond: a wake-up for each would cost more than the datagram.
+/// Datagrams that the rate allows within this time leave together, as Linux's TCP sends a
+/// millisecond's worth at once: a wake-up for each would cost more than the datagram.
 const PACE_GRAIN: Duration = Duration::from_micros(250);
 /// Reports of one kind are this many at short intervals, then rare.
 const TOLD_OFTEN: u32 = 5;
@@ -63,17 +63,17 @@ pub enum DaemonReport<'a> {
         /// Address at which Prometheus may ask; `None` if there is none.
         metrics: Option<SocketAddr>,
     },
-    /// What the kernel did not confine; the daemon runs all the same.
+    /// The parts of the confinement that the kernel refused; the daemon runs without them.
     Unconfined(&'a [OsError]),
-    /// Offloads that the kernel refused; the daemon runs all the same, but slower.
+    /// Offloads that the kernel refused; the daemon runs more slowly without them.
     Slower(&'a [OsError]),
     /// An event of the machine.
     Event(Event),
-    /// There is no session for some seconds.
+    /// No session has existed for some seconds.
     Unanswered {
         /// The other end; between the ends, a neighbour.
         peer: NodeId,
-        /// What is known of it.
+        /// The likely reason.
         why: Unanswered,
         /// The options in effect.
         options: &'a Options,
@@ -83,16 +83,16 @@ pub enum DaemonReport<'a> {
     /// A neighbour has the MAC address of this node's own interface, and is therefore
     /// reached by broadcast.
     SameMac {
-        /// The neighbour.
+        /// Number of the neighbour.
         neighbour: NodeId,
         /// The address of both.
         mac: MacAddr,
     },
-    /// Nothing of the link is heard through the monitor interface.
+    /// The monitor interface delivers no datagrams of the link.
     Deaf {
-        /// The interface.
+        /// Name of the interface.
         monitor: &'a str,
-        /// Why.
+        /// Reason of the silence.
         why: Deaf,
     },
     /// The path refused a datagram of this length.
@@ -127,7 +127,7 @@ pub trait Host {
     fn metrics(&mut self, snapshot: &Snapshot<'_>) -> String;
 }
 
-/// A node of a coded link. Its TUN device is removed when it is dropped.
+/// A node of a coded link. Its TUN device is removed on drop.
 pub struct Daemon {
     events: EventLoop<Source>,
     signals: Signals,
@@ -140,7 +140,7 @@ struct Station {
     clock: Clock,
     node: Node,
     link: NodeLink,
-    /// A duplicate of the link's descriptor, to wait for room in the link.
+    /// A duplicate of the link's descriptor, to wait until the link accepts datagrams again.
     room: OwnedFd,
     tun: Option<Tun>,
     coalescer: Coalescer,
@@ -164,7 +164,7 @@ impl Daemon {
     /// Opens sockets and devices and configures the TUN device.
     ///
     /// # Errors
-    /// What cannot be set up; nothing is left behind.
+    /// If a part cannot be set up; the other parts are then removed.
     pub fn new(options: Options) -> Result<Self, FrancError> {
         let clock = Clock::start();
         let (mut events, signals) = (EventLoop::new(clock)?, Signals::catch()?);
@@ -399,7 +399,7 @@ impl Station {
         machine.into_iter().chain(guests).chain(self.link.next_check()).min()
     }
 
-    /// The link has room again: the machine may send.
+    /// Handles a link that accepts datagrams again: the machine may send.
     fn unblock(&mut self, registry: &mut Registry<Source>) {
         registry.remove(self.room.as_fd());
         self.flow = Flow::Free;

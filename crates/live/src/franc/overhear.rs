@@ -1,10 +1,10 @@
-//! What a helper overhears: the monitor interface beside the link's own, its socket and its
-//! reader, and what is wrong with it. Frames are stamped with the clock's time after the batch
-//! that brought them, as those of the link are.
+//! The monitor interface of a helper, beside the link's own: its socket, its reader, and its
+//! problems. Frames are stamped with the clock's time after the batch that brought them, like those
+//! of the link.
 //!
-//! Whatever comes this way is not authentic before the machine has verified it, and may be sent
-//! by anybody on the air. Leaves out the choice of a channel: a monitor interface on the radio of
-//! a managed one follows that one's.
+//! Datagrams of this interface may come from any station, and are not authentic before the machine
+//! has verified them. Leaves out the choice of a channel: a monitor interface on the radio of a
+//! managed one follows that one's.
 
 use super::FrancError;
 use crate::monitor::{Monitor, MonitorCounts};
@@ -21,19 +21,19 @@ use std::os::fd::{AsFd, BorrowedFd};
 const FRAME_BYTES_MAX: usize = 11_454 + 546;
 /// Batches of frames that a turn receives, each of one system call.
 const BATCHES_MAX: usize = 4;
-/// The time in which ends of a link that are there send something: HELLOs, or four pulses a
-/// second. Without a datagram for so long, encrypted frames may be why.
+/// Time in which the present ends of a link send at least one datagram: HELLOs, or four pulses a
+/// second. If none comes in this time, encrypted frames may be the reason.
 const DEAF_AFTER: Duration = Duration::from_secs(5);
 /// Interval at which an interface that is down is looked at: it may have been removed.
 const DOWN_CHECK: Duration = Duration::from_secs(1);
 
-/// Why nothing is heard through a monitor interface.
+/// Reason why a monitor interface delivers no datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deaf {
-    /// It is down.
+    /// The interface is down.
     Down,
-    /// Nothing of the link was readable for some seconds, while this many encrypted data frames
-    /// were heard.
+    /// For some seconds only encrypted data frames were heard, this many, and no datagram of the
+    /// link.
     Protected(u64),
 }
 
@@ -43,12 +43,12 @@ pub(super) struct Overhearing {
     socket: MonitorSocket,
     inbox: Inbox,
     monitor: Monitor,
-    /// When it was seen to be down; `None` while it is up.
+    /// When the interface was seen to be down; `None` while it is up.
     down_check_at: Option<Instant>,
     /// The counts at `judge_at` less [`DEAF_AFTER`].
     before: MonitorCounts,
     judge_at: Instant,
-    /// What is wrong, until it is taken.
+    /// Problem of the interface, until it is taken.
     deaf: Option<Deaf>,
 }
 
@@ -80,7 +80,7 @@ impl Overhearing {
         &self.name
     }
 
-    /// What was counted so far; frames that the kernel dropped, too.
+    /// Returns the counts so far, with the frames that the kernel dropped.
     pub fn counts(&mut self) -> (MonitorCounts, u64) {
         (self.monitor.counts(), self.socket.dropped())
     }
@@ -116,7 +116,7 @@ impl Overhearing {
         self.judge(clock.now());
     }
 
-    /// Whether anything of the link was readable lately.
+    /// Judges whether any datagram of the link was readable lately.
     fn judge(&mut self, now: Instant) {
         if now < self.judge_at {
             return;
@@ -129,7 +129,7 @@ impl Overhearing {
         (self.before, self.judge_at) = (counts, now + DEAF_AFTER);
     }
 
-    /// Returns what is wrong, once.
+    /// Returns a problem of the interface, once.
     ///
     /// # Errors
     /// If the interface was removed: a later one of its name is another one.

@@ -1,6 +1,6 @@
-//! The link of a node: its socket, the addresses of its neighbours, and the datagrams that
-//! wait for room in the socket. Over UDP, or over Ethernet with an EtherType of our own. An
-//! address changes only as the machine says (`is_moved`). Leaves out several links a node.
+//! The link of a node: its socket, the addresses of its neighbours, and the datagrams that wait for
+//! space in the socket. Over UDP, or over Ethernet with a separate EtherType. An address changes
+//! only by the machine's decision (`is_moved`). Leaves out several links a node.
 
 use super::overhear::Overhearing;
 use super::{Counts, FrancError};
@@ -21,24 +21,24 @@ const SEND_BYTES: i32 = 256 << 10;
 /// Batches of datagrams that a turn receives, each of one system call.
 const BATCHES_MAX: usize = 4;
 
-/// What carries the datagrams, and the addresses of neighbours.
+/// Carrier of the datagrams, with the addresses of neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Over UDP.
+    /// Datagrams in UDP.
     Udp {
-        /// The own address; any address and [`PORT`](super::PORT) if `None`.
+        /// Address of this socket; any address and [`PORT`](super::PORT) if `None`.
         listen: Option<SocketAddr>,
         /// Addresses of neighbours; one that is missing has to send the first datagram.
         neighbours: Vec<(NodeId, SocketAddr)>,
     },
-    /// As Ethernet frames.
+    /// Datagrams in Ethernet frames.
     Ethernet {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
         /// Whether frames between other nodes are received too, as helpers need.
         promiscuous: bool,
         /// A monitor interface through which frames between other nodes are received: a Wi-Fi
-        /// interface in managed mode is not promiscuous, whatever it is asked for.
+        /// interface in managed mode delivers none of them, not even in promiscuous mode.
         monitor: Option<String>,
         /// Addresses of neighbours; one that is missing is reached by broadcast until it
         /// has been heard.
@@ -49,14 +49,14 @@ pub enum Transport {
 /// A neighbour and its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reach {
-    /// The neighbour.
+    /// Number of the neighbour.
     pub id: NodeId,
-    /// Its address.
+    /// Address of the neighbour.
     pub address: Address,
 }
 
 impl Transport {
-    /// Whether it is UDP over IPv6.
+    /// Whether the transport is UDP over IPv6.
     fn is_v6(&self) -> bool {
         match self {
             Self::Udp { listen, neighbours } => listen
@@ -86,11 +86,11 @@ impl Transport {
     }
 }
 
-/// The largest MTU, in bytes, that is taken over from an interface: a larger one is that of a
-/// loopback interface, and symbols of 64 KiB would only take memory.
+/// The largest MTU, in bytes, that is accepted from an interface: larger ones are those of loopback
+/// interfaces, and symbols of 64 KiB would only waste memory.
 const MTU_FOUND_MAX: u32 = 9_000;
 
-/// The MTU, in bytes, that is assumed towards a neighbour whose address is not known.
+/// The MTU, in bytes, that is assumed towards a neighbour without a known address.
 const ETHERNET_MTU: u32 = 1_500;
 
 /// Returns the length in bytes of the longest datagram that the link carries. `mtu` is that of
@@ -137,9 +137,9 @@ pub(super) fn interface_error(name: &str, error: crate::os::OsError) -> FrancErr
 /// The broadcast address of Ethernet.
 const EVERYBODY: MacAddr = MacAddr([0xff; 6]);
 
-/// A neighbour that was heard within this time is reachable, and the kernel is told so.
-/// Otherwise the kernel asks for its MAC address again and again, and drops datagrams when a
-/// lossy link loses the answers.
+/// Time for which a neighbour counts as reachable after a datagram, and the kernel gets a
+/// confirmation of that. Otherwise the kernel asks for its MAC address again and again, and drops
+/// datagrams when a lossy link loses the answers.
 const HEARD_LATELY: Duration = Duration::from_secs(3);
 
 /// The address of a neighbour.
@@ -186,7 +186,7 @@ pub(super) struct NodeLink {
     pub counts: Counts,
 }
 
-/// What a datagram that is heard changes.
+/// Changes by a received datagram.
 struct Ear<'a> {
     places: &'a mut BTreeMap<NodeId, Place>,
     link: &'a Link,
@@ -194,7 +194,7 @@ struct Ear<'a> {
 }
 
 impl Ear<'_> {
-    /// Gives a datagram to `node`, and takes note of where its sender is.
+    /// Gives a datagram to `node`, and notes the address of its sender.
     fn hear(&mut self, node: &mut Node, now: Instant, from: Address, datagram: &[u8]) {
         let heard = node.handle_datagram(now, of_link(from), datagram);
         let Some(Heard { sender, is_moved }) = heard else { return };
@@ -219,7 +219,7 @@ impl Ear<'_> {
     }
 }
 
-/// Whether the link takes datagrams.
+/// Whether the link accepts datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flow {
     /// Everything was sent.
@@ -437,9 +437,9 @@ impl NodeLink {
 }
 
 impl NodeLink {
-    /// Sends what waits as a message each, because the kernel refused it as one with `error`.
-    /// `EIO` is about the interface, which cannot complete checksums, and holds for all that
-    /// follow; other errors are about one of the datagrams.
+    /// Sends the waiting datagrams as a message each, because the kernel refused the common message
+    /// with `error`. `EIO` is about the interface, which cannot complete checksums, and holds for
+    /// all later ones; other errors are about one of the datagrams.
     fn go_alone(&mut self, error: Errno) {
         self.alone = self.waiting.len().min(BATCH);
         if error == Errno::EIO {

@@ -1,16 +1,15 @@
-//! What the medium needs to know of an 802.11 frame without its FCS: for whom it is, in which
-//! access category it waits, and what it says of Block Ack agreements (IEEE 802.11-2020, 9.2,
-//! 9.6.4). Pure.
+//! The facts that the medium needs of an 802.11 frame without its FCS: its recipient, its access
+//! category, and its role in Block Ack agreements (IEEE 802.11-2020, 9.2, 9.6.4). Pure.
 //!
-//! Agreements are read from ADDBA Responses and DELBAs. Where these are encrypted (management
-//! frame protection) none is seen, and every MPDU is sent by itself.
+//! Agreements are read from ADDBA Responses and DELBAs. If these are encrypted (management frame
+//! protection) none is seen, and every MPDU is sent alone.
 
 use lasthop_packet::AccessCategory;
 use lasthop_units::{MacAddr, SeqNo12};
 use lasthop_wifi::wire::frame::{Layout, Repr, View};
 use lasthop_wifi::wire::{Flags, Kind, SequenceControl, action, management};
 
-/// What is on the air beside the kernel's bytes: the FCS.
+/// Bytes on the air beside the kernel's: the FCS.
 const FCS_BYTES: u32 = 4;
 /// The Retry bit in the second octet of a frame.
 pub const RETRY: u8 = 1 << 3;
@@ -22,22 +21,22 @@ const DECLINED: u16 = 37;
 /// A frame as the medium sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameFacts {
-    /// RA.
+    /// Receiver address (RA).
     pub receiver: MacAddr,
-    /// TA; Ack and CTS have none.
+    /// Transmitter address (TA); Ack and CTS have none.
     pub transmitter: Option<MacAddr>,
     /// Length on the air in bytes, FCS included.
     pub bytes: u32,
-    /// `None` for beacons.
+    /// Access category; `None` for beacons.
     pub category: Option<AccessCategory>,
-    /// Its TID and sequence number, if it is QoS data with a body.
+    /// TID and sequence number of QoS data with a body.
     pub data: Option<(u8, SeqNo12)>,
-    /// It asks for a Block Ack.
+    /// Whether the frame asks for a Block Ack.
     pub is_block_ack_request: bool,
 }
 
 impl FrameFacts {
-    /// Looks at a frame; `None` if it is too short for its header.
+    /// Reads a frame; `None` if it is too short for its header.
     pub fn of(frame: &[u8]) -> Option<Self> {
         let view = View::new(frame, Layout::default()).ok()?;
         let kind = view.kind();
@@ -70,13 +69,13 @@ impl FrameFacts {
 /// A change of the Block Ack agreements that cover data from one station to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgreementChange {
-    /// Who sends the data.
+    /// Sender of the data.
     pub originator: MacAddr,
-    /// Who receives it.
+    /// Recipient of the data.
     pub recipient: MacAddr,
     /// TID of the data.
     pub tid: u8,
-    /// The agreement is made; it ends otherwise.
+    /// Whether the agreement is made; otherwise it ends.
     pub established: bool,
 }
 
@@ -110,7 +109,7 @@ pub fn declined(frame: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What a frame that was received changes about agreements.
+/// The change of agreements by a received frame.
 pub fn agreement_change(frame: &[u8]) -> Option<AgreementChange> {
     let view = View::new(frame, Layout::default()).ok()?;
     if view.kind() != Kind::Action {
@@ -178,7 +177,7 @@ mod tests {
         assert_eq!(FrameFacts::of(&qos_data[..20]), None);
     }
 
-    /// 9.6.4.3 and 9.6.4.4: who sends the data is who asked, or who says so.
+    /// 9.6.4.3 and 9.6.4.4: the originator is the station that asked, or that the frame names.
     #[test]
     fn agreements_are_made_and_ended() {
         let change = |body: &[u8]| agreement_change(&frame([0xd0, 0], A, B, body));

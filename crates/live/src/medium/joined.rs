@@ -1,6 +1,6 @@
-//! The loop's driver: frames from the kernel into the medium of their channel, what comes out
-//! of it back to the kernel. Media are woken at one instant after the other, so that a radio's
-//! refusal is known before anything follows.
+//! The loop's driver: passes frames from the kernel to the medium of their channel, and the
+//! medium's output back to the kernel. Media are woken at one instant after the other, so that a
+//! radio's refusal is known before anything follows.
 
 use super::frame::{FrameFacts, RETRY, agreement_change, declined};
 use super::rates::{self, receive_index};
@@ -31,7 +31,7 @@ const QUEUE_FULL: usize = 200;
 const QUEUE_LEFT: usize = 99;
 /// Below this frequency a channel is of the band at 2.4 GHz.
 const MHZ_2_4_MAX: u32 = 3_000;
-/// Power of an acknowledgement that nobody measured.
+/// Power of an acknowledgement that was not measured.
 const NO_SIGNAL: Dbm = Dbm(-100.0);
 
 /// A series of which nothing was tried.
@@ -43,7 +43,7 @@ pub(super) enum Source {
     Kernel,
 }
 
-/// A radio and the address by which hwsim knows it.
+/// A radio, and its address in hwsim.
 #[derive(Clone, Debug)]
 pub(super) struct Radio {
     pub joined: JoinedRadio,
@@ -78,22 +78,22 @@ pub(super) struct Joined {
     config: CellConfig,
     seed: Seed,
     pub radios: Vec<Radio>,
-    /// By the address by which hwsim knows them.
+    /// Stations by their addresses in hwsim.
     by_key: BTreeMap<MacAddr, StationId>,
-    /// By address in frames.
+    /// Stations by their addresses in frames.
     by_address: BTreeMap<MacAddr, StationId>,
     media: BTreeMap<Channel, Medium>,
     in_flight: BTreeMap<(StationId, u64), InFlight>,
-    /// By radio: its frames in flight, oldest first, as hwsim holds them.
+    /// Frames in flight of each radio, oldest first, as hwsim holds them.
     pending: Vec<VecDeque<u64>>,
     aggregation: Aggregation,
-    /// By sender, receiver and TID: what radios put in order that aggregate by themselves.
+    /// Reorder buffers of radios that aggregate, by sender, receiver and TID.
     reorder: BTreeMap<(StationId, StationId, u8), Reorder<Arriving>>,
-    /// Radios that took what came last.
+    /// Radios that accepted the latest frame.
     listening: Vec<bool>,
     /// Block Ack agreements of kernels: originator, recipient, TID.
     agreements: BTreeSet<(MacAddr, MacAddr, u8)>,
-    /// When to end, if not by a signal.
+    /// When to end without a signal.
     pub end: Option<Instant>,
     given_up: u64,
     rates_replaced: u64,
@@ -139,7 +139,7 @@ impl Joined {
         })
     }
 
-    /// What is reported at the end.
+    /// The outcome at the end.
     pub fn finish(self, duration: Duration, scheduling: Scheduling) -> MediumOutcome {
         let Self { radios, media, given_up, rates_replaced, too_long, lateness_ns, .. } = self;
         let of = |index: usize| -> Vec<(u32, RadioStats)> {
@@ -283,7 +283,7 @@ impl Joined {
         }
     }
 
-    /// Passes on what came out of a medium.
+    /// Passes on the output of a medium.
     fn pass_on(&mut self, channel: Channel, now: Instant) {
         while let Some(output) = self.media.get_mut(&channel).and_then(Medium::poll_output) {
             match output {
@@ -339,7 +339,7 @@ impl Joined {
         }
     }
 
-    /// Gives a frame to a radio's kernel; whether it took it.
+    /// Gives a frame to a radio's kernel; returns whether the kernel accepted it.
     fn deliver(&mut self, station: StationId, frame: &Arriving, wants_verdict: bool) -> bool {
         let delivery = Delivery {
             radio: self.radios[station.index()].key,
@@ -363,9 +363,9 @@ impl Joined {
         is_taken
     }
 
-    /// Gives a radio's kernel what is in order. Returns whether the radio takes what it gets:
-    /// for a frame that has to wait, what it did with the last one. `fresh` is not acknowledged
-    /// yet and may come again if it is not taken; the others are.
+    /// Gives a radio's kernel the frames that are in order. Returns whether the radio accepts
+    /// frames: for a frame that has to wait, the answer to the last one. `fresh` is not
+    /// acknowledged yet and may come again after a refusal; the others are.
     fn pass_in_order(
         &mut self,
         from: StationId,
@@ -388,7 +388,7 @@ impl Joined {
         self.listening[to.index()]
     }
 
-    /// A frame is not sent again: nothing waits for it any more.
+    /// Handles a frame that is not sent again: frames behind it no longer wait.
     fn forget(&mut self, from: StationId, cookie: u64, order: Option<(StationId, u8)>) {
         let Some((to, tid)) = order else { return };
         if let Some(of_pair) = self.reorder.get_mut(&(from, to, tid)) {
@@ -397,8 +397,8 @@ impl Joined {
         }
     }
 
-    /// A kernel asks another for a Block Ack agreement where radios have their own: it is
-    /// declined at once, without being sent. Unanswered, it would hold the TID for a second.
+    /// Declines a Block Ack agreement that a kernel asks another for, where radios have their own:
+    /// at once, without sending the request. Unanswered, it would hold the TID for a second.
     fn decline(&mut self, from: StationId, sent: &Sent<'_>, answer: Vec<u8>) {
         let mut tries = NO_TRIES;
         tries[0] = Try { count: 1, ..sent.tries[0] };
@@ -413,7 +413,7 @@ impl Joined {
         self.deliver(from, &arriving, false);
     }
 
-    /// Takes what the kernel has to say, up to a turn.
+    /// Receives messages of the kernel, up to a turn.
     fn receive(&mut self) -> Result<(), OsError> {
         for _ in 0..TURN_PACKETS {
             let Some(datagram) = self.socket.receive()? else { break };

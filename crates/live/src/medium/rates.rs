@@ -1,15 +1,15 @@
-//! Rates as Linux' rate control names them (struct ieee80211_tx_rate; hwsim's own table of
-//! legacy rates), and as the model has them.
+//! Conversion of rates between Linux' rate control (struct ieee80211_tx_rate; hwsim's own table of
+//! legacy rates) and the model.
 //!
-//! The model's PHYs are 802.11b, a, g and n. VHT rates of 20 and 40 MHz with an MCS up to 7 are
-//! HT rates by another name; what has no counterpart (MCS 8 and 9, 80 and 160 MHz, more than
-//! four streams) is sent at the next lower rate that the model has, and counted.
+//! The model's PHYs are 802.11b, a, g and n. VHT rates of 20 and 40 MHz with an MCS up to 7 are HT
+//! rates by another name. Rates without a counterpart (MCS 8 and 9, 80 and 160 MHz, more than four
+//! streams) become the next lower rate of the model, and are counted.
 
 use super::wire::Try;
 use lasthop_wifi::medium::{Series, Stage};
 use lasthop_wifi::phy::{Band, ChannelWidth, DsssRate, GuardInterval, OfdmRate, Preamble, Rate};
 
-/// `enum hwsim_tx_rate_flags`.
+/// Flags of `enum hwsim_tx_rate_flags`.
 mod flag {
     pub const RTS_CTS: u16 = 1 << 0;
     pub const SHORT_PREAMBLE: u16 = 1 << 2;
@@ -24,16 +24,16 @@ mod flag {
 /// Streams of the model's highest rate.
 const STREAMS_MAX: u8 = 4;
 
-/// What a series became.
+/// Rates of the model for a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Translated {
-    /// Stages in the places that they have in the kernel's series.
+    /// Stages at their positions in the kernel's series.
     pub series: Series,
-    /// A rate was replaced, because the model has none like it.
+    /// Whether a rate was replaced, because the model has none like it.
     pub replaced: bool,
 }
 
-/// The kernel's series as the model has it. A frame without a rate gets the lowest of `band`
+/// The kernel's series in rates of the model. A frame without a rate gets the lowest of `band`
 /// once.
 pub fn series(tries: &[Try], band: Band) -> Translated {
     let mut series = Series::default();
@@ -53,7 +53,7 @@ pub fn series(tries: &[Try], band: Band) -> Translated {
     Translated { series, replaced }
 }
 
-/// The rate of a stage, and whether it is that one.
+/// The rate of a stage, and whether it is an exact match.
 fn rate(stage: &Try, band: Band) -> (Rate, bool) {
     let Try { index, flags, .. } = *stage;
     let index = index.cast_unsigned();
@@ -93,8 +93,8 @@ fn legacy(index: u8, band: Band, short_preamble: bool) -> Rate {
     }
 }
 
-/// The index under which a receiver hears of a rate: hwsim's receivers know legacy rates only,
-/// so that a rate of 802.11n is the fastest of those that are not faster.
+/// The index under which a receiver gets a rate: hwsim's receivers know legacy rates only, so that
+/// a rate of 802.11n becomes the fastest legacy rate that is not faster.
 pub fn receive_index(rate: Rate, band: Band) -> u32 {
     let count = match band {
         Band::Ghz2_4 => DsssRate::ALL.len() + OfdmRate::ALL.len(),

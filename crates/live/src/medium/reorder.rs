@@ -1,6 +1,6 @@
-//! A reorder buffer for radios that aggregate by themselves: what one radio sends to another
-//! under one TID is passed on in the order in which it was handed over, as hardware does that
-//! keeps Block Ack to itself. The sender is known here, so that what it gives up holds nothing
+//! A reorder buffer for radios that aggregate without the kernel: frames from one radio to another
+//! under one TID are passed on in the order in which the kernel gave them, as by hardware that
+//! keeps Block Ack to itself. The sender is known here, so frames that it gives up hold nothing
 //! back. Pure; waits for no timer.
 
 use std::collections::VecDeque;
@@ -13,11 +13,11 @@ pub struct Reorder<T> {
 
 #[derive(Clone, Debug)]
 enum Entry<T> {
-    /// It may come yet.
+    /// The frame may still come.
     Awaited,
-    /// It came, and waits for those before it.
+    /// The frame came, and waits for those before it.
     Held(T),
-    /// It is passed on, or does not come.
+    /// The frame was passed on, or will not come.
     Over,
 }
 
@@ -28,13 +28,13 @@ impl<T> Default for Reorder<T> {
 }
 
 impl<T> Reorder<T> {
-    /// A frame called `tag` is handed over to be sent, after all before it.
+    /// Adds the frame called `tag`, which is about to be sent, behind all earlier ones.
     pub fn expect(&mut self, tag: u64) {
         self.entries.push_back((tag, Entry::Awaited));
     }
 
-    /// The frame came. Returns whether it is its first time; it is passed on by
-    /// [`Reorder::pop_ready`].
+    /// Takes a received frame. Returns whether it came for the first time; [`Reorder::pop_ready`]
+    /// passes it on.
     pub fn receive(&mut self, tag: u64, frame: T) -> bool {
         let known = self.entries.iter_mut().find(|(known, _)| *known == tag);
         match known {
@@ -46,7 +46,7 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// The frame does not come any more; one that came does not matter here.
+    /// Gives up a frame that will not come; no effect on one that came.
     pub fn give_up(&mut self, tag: u64) {
         if let Some((_, entry @ Entry::Awaited)) =
             self.entries.iter_mut().find(|(known, _)| *known == tag)
@@ -55,12 +55,13 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// A frame that was just [passed on](Reorder::pop_ready) was not taken: it may come again.
+    /// Takes back a frame that [`Reorder::pop_ready`] passed on and the radio refused: it may come
+    /// again.
     pub fn put_back(&mut self, tag: u64) {
         self.entries.push_front((tag, Entry::Awaited));
     }
 
-    /// The next frame that waits for no other, and its tag.
+    /// Returns the next frame that waits for no other, and its tag.
     pub fn pop_ready(&mut self) -> Option<(u64, T)> {
         while let Some((tag, entry)) = self.entries.front_mut() {
             let tag = *tag;
@@ -87,8 +88,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A receiver that is away refuses a frame; it gets it when it is sent again, before what
-    /// follows.
+    /// A receiver that is away refuses a frame, and gets its retransmission before later frames.
     #[test]
     fn what_is_refused_may_come_again() {
         let mut reorder = Reorder::default();
@@ -104,8 +104,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the order in which frames come, come again or are given up: what came is
-        /// passed on once, in order, and as soon as nothing before it may come.
+        /// Frames that come in any order, come again or are given up: each received one is passed
+        /// on once, in order, and as soon as no earlier one may come.
         #[test]
         fn frames_come_out_in_order(
             events in prop::collection::vec((0..20u64, any::<bool>()), 0..100),

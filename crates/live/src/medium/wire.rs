@@ -1,6 +1,6 @@
 //! Messages of `mac80211_hwsim` over generic netlink, as its own header lists them
-//! (drivers/net/wireless/virtual/mac80211_hwsim.h of Linux 6.1 to 6.12; linux/genetlink.h).
-//! Pure. Numbers are in the machine's order. What is cut or missing makes a message unreadable.
+//! (drivers/net/wireless/virtual/mac80211_hwsim.h of Linux 6.1 to 6.12; linux/genetlink.h). Pure.
+//! Numbers are in the machine's order. A cut or missing part makes a message unreadable.
 
 use crate::message::{Message, Received, attributes};
 use lasthop_units::{Dbm, MacAddr};
@@ -8,7 +8,7 @@ use lasthop_wifi::medium::STAGES;
 
 /// The family's name.
 pub const FAMILY: &str = "MAC80211_HWSIM";
-/// `GENL_ID_CTRL`: the family that knows all others.
+/// The family that lists all others, `GENL_ID_CTRL`.
 const CONTROLLER: u16 = 0x10;
 /// `CTRL_CMD_GETFAMILY`, `CTRL_ATTR_FAMILY_ID`, `CTRL_ATTR_FAMILY_NAME`.
 const GET_FAMILY: u8 = 3;
@@ -17,7 +17,7 @@ const FAMILY_NAME: u16 = 2;
 /// Length of `genlmsghdr`: command, version, reserved.
 const GENERIC_HEADER: usize = 4;
 
-/// Commands.
+/// Commands of the family.
 mod command {
     pub const REGISTER: u8 = 1;
     pub const FRAME: u8 = 2;
@@ -27,7 +27,7 @@ mod command {
     pub const DEL_MAC_ADDR: u8 = 8;
 }
 
-/// Attributes.
+/// Attributes of the family.
 mod attribute {
     pub const ADDR_RECEIVER: u16 = 1;
     pub const ADDR_TRANSMITTER: u16 = 2;
@@ -47,7 +47,7 @@ mod attribute {
 
 /// `HWSIM_TX_CTL_NO_ACK`: the frame asks for no acknowledgement.
 pub const NO_ACK: u32 = 1 << 1;
-/// `HWSIM_TX_STAT_ACK`: it was acknowledged.
+/// Flag of an acknowledged frame, `HWSIM_TX_STAT_ACK`.
 pub const STAT_ACK: u32 = 1 << 2;
 
 /// The longest frame that hwsim takes back, without FCS (`IEEE80211_MAX_DATA_LEN`).
@@ -58,9 +58,9 @@ pub const FRAME_BYTES_MAX: usize = 2_304;
 pub struct Try {
     /// Index of a legacy rate of the band, or MCS; negative for none.
     pub index: i8,
-    /// Tries.
+    /// Number of tries.
     pub count: u8,
-    /// `enum hwsim_tx_rate_flags`.
+    /// Flags of `enum hwsim_tx_rate_flags`.
     pub flags: u16,
 }
 
@@ -71,17 +71,17 @@ pub struct Sent<'a> {
     pub radio: MacAddr,
     /// The frame without its FCS.
     pub frame: &'a [u8],
-    /// `enum hwsim_tx_control_flags`.
+    /// Flags of `enum hwsim_tx_control_flags`.
     pub flags: u32,
     /// Centre frequency of the channel in MHz.
     pub mhz: u32,
     /// Rates to try, in order.
     pub tries: [Try; STAGES],
-    /// The frame's name.
+    /// Name of the frame in the kernel.
     pub cookie: u64,
 }
 
-/// What the kernel says.
+/// A message from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A radio sends a frame.
@@ -98,7 +98,7 @@ pub enum Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// Reads a message of the family; `None` if it says something else, or is malformed.
+    /// Reads a message of the family; `None` for other messages, and malformed ones.
     pub fn parse(message: &Received<'a>) -> Option<Self> {
         let (header, rest) = message.payload.split_at_checked(GENERIC_HEADER)?;
         match header[0] {
@@ -175,7 +175,8 @@ pub fn new_radio(family: u16, name: &str, address: MacAddr) -> Message {
     message
 }
 
-/// A radio receives a frame; with `verdict` the kernel says whether it took it.
+/// The message that delivers a frame to a radio; with `verdict` the kernel reports whether it
+/// accepted the frame.
 pub fn deliver(family: u16, delivery: &Delivery<'_>, verdict: bool) -> Message {
     let flags = if verdict { libc::NLM_F_ACK } else { 0 };
     let mut message = generic(family, command::FRAME, flags);
@@ -196,13 +197,13 @@ pub struct Delivery<'a> {
     pub frame: &'a [u8],
     /// Index of a legacy rate of the band.
     pub rate_index: u32,
-    /// Received power.
+    /// Received signal power.
     pub signal: Dbm,
     /// Centre frequency of its channel in MHz.
     pub mhz: u32,
 }
 
-/// What became of a frame that a radio sent.
+/// The message about the outcome of a frame that a radio sent.
 pub fn report(family: u16, report: &Report) -> Message {
     let mut message = generic(family, command::TX_INFO_FRAME, 0);
     message.bytes(attribute::ADDR_TRANSMITTER, &report.radio.0);
@@ -228,11 +229,11 @@ pub struct Report {
     pub signal: Dbm,
     /// Tries that were made, in the places of its series; the rest have no index.
     pub tries: [Try; STAGES],
-    /// The frame's name.
+    /// Name of the frame in the kernel.
     pub cookie: u64,
 }
 
-/// As the kernel has it: a signed number of 8 bits.
+/// The kernel's form of a power: a signed number of 8 bits.
 fn whole_dbm(power: Dbm) -> u32 {
     i32::cast_unsigned(power.0.round().clamp(-127.0, 127.0) as i32)
 }
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(stages, [(7, 2, 0x48), (4, 3, 8), (-1, 0, 0), (0, 0, 0)]);
     }
 
-    /// Without one of its attributes, or cut, it is unreadable rather than something else.
+    /// Without one of its attributes, or cut, a message is refused.
     #[test]
     fn what_is_cut_is_not_read() {
         let bytes = sent();

@@ -1,11 +1,11 @@
-//! Retransmissions of MPDUs as somebody hears them who is not the recipient (IEEE 802.11-2020,
-//! 10.3.2.14): the Retry bit says that a frame was sent before, and what was heard with the same
-//! sequence number of that transmitter and TID says whether it was heard. In the order of a
-//! Block Ack agreement or not, since retransmitted MPDUs of an A-MPDU come behind later ones.
+//! Retransmissions of MPDUs at a third station (IEEE 802.11-2020, 10.3.2.14). The Retry bit says
+//! that a frame was sent before. Whether that copy was heard follows from the frames heard with the
+//! same transmitter, TID and sequence number. The order need not be that of a Block Ack agreement,
+//! since retransmitted MPDUs of an A-MPDU come behind later ones.
 //!
 //! Memory is bounded: [`TRANSMITTERS_MAX`] windows of [`WINDOW`] sequence numbers, of which the
-//! one that was not used for longest makes way for a new one. Headers are not authentic, so
-//! somebody on the air can have a retransmission left out; he could as well jam it.
+//! least recently used makes way for a new one. Headers are not authentic, so an attacker on the
+//! air can have a retransmission left out, but could as well jam it.
 
 use lasthop_units::{Duration, Instant, MacAddr, SeqNo12};
 
@@ -16,15 +16,15 @@ const TRANSMITTERS_MAX: usize = 64;
 /// 802.11be (64 in 802.11n, 256 in 802.11ax).
 const WINDOW: u16 = 1_024;
 
-/// A transmitter that was silent for this time has sent other frames meanwhile, or begun anew.
-/// Retransmissions follow within some ten milliseconds.
+/// Time of silence after which a transmitter is forgotten: it has sent other frames meanwhile, or
+/// begun anew. Retransmissions follow within some ten milliseconds.
 const FORGET_AFTER: Duration = Duration::from_millis(500);
 
-/// A transmitter (TA), and the TID of its QoS frames; `None` for frames without QoS, which have
-/// a counter of their own.
+/// A transmitter (TA), and the TID of its QoS frames; `None` for frames without QoS, which have a
+/// separate counter.
 pub type Origin = (MacAddr, Option<u8>);
 
-/// What was heard lately.
+/// Recently heard frames of all origins.
 #[derive(Clone, Debug, Default)]
 pub struct Retries {
     windows: Vec<Window>,
@@ -32,7 +32,7 @@ pub struct Retries {
     uses: u64,
 }
 
-/// What was heard of one origin.
+/// Recently heard frames of one origin.
 #[derive(Clone, Debug)]
 struct Window {
     origin: Origin,
@@ -42,15 +42,15 @@ struct Window {
     /// modulo the window.
     heard: [u64; WORDS],
     heard_at: Instant,
-    /// Which frame was its last one, of those of all origins.
+    /// Position of its last frame among those of all origins.
     used: u64,
 }
 
 const WORDS: usize = WINDOW as usize / 64;
 
 impl Retries {
-    /// Takes note of a frame that was heard at `now`. Returns whether it was heard before: it
-    /// says that it is a retransmission (`is_retry`), and its number was heard lately.
+    /// Notes a frame that was heard at `now`. Returns whether it was heard before: its Retry bit is
+    /// set (`is_retry`), and its number was heard lately.
     pub fn is_again(
         &mut self,
         now: Instant,
@@ -196,7 +196,7 @@ mod tests {
         assert!(retries.is_again(at(late), ORIGIN, SeqNo12::new(101), true));
     }
 
-    /// As many transmitters as somebody cares to make up.
+    /// A flood of invented transmitters.
     #[test]
     fn memory_is_bounded_and_those_who_send_are_kept() {
         let mut retries = Retries::default();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// A transmitter with a Block Ack window, of whose transmissions each is heard or not: every
-    /// number counts once if it is heard at all.
+    /// number that is heard at all counts once.
     fn transmissions() -> impl Strategy<Value = (u16, Vec<(u16, bool, bool)>)> {
         let step = (any::<bool>(), any::<bool>(), 0..64u16);
         (0..4096u16, prop::collection::vec(step, 1..600)).prop_map(|(start, steps)| {

@@ -1,4 +1,4 @@
-//! Frames written down octet by octet from the tables of IEEE 802.11-2020, and changed at random.
+//! Frames written octet by octet from the tables of IEEE 802.11-2020, and changed at random.
 
 use super::*;
 use lasthop_wifi::wire::fcs;
@@ -21,7 +21,7 @@ fn msdu(datagram: &[u8]) -> Vec<u8> {
     [&SNAP[..], &(datagram.len() as u16).to_be_bytes(), datagram].concat()
 }
 
-/// A frame: subtype, second octet of Frame Control, addresses 1 to 3, sequence control, what is
+/// A frame: subtype, second octet of Frame Control, addresses 1 to 3, sequence control, the fields
 /// between it and the body, body.
 struct Frame<'a> {
     subtype: u8,
@@ -98,8 +98,8 @@ const NOTHING: MonitorCounts = MonitorCounts {
     malformed: 0,
 };
 
-/// Table 9-30: who is the sender, by the DS bits; the QoS Control, HT Control and fourth address
-/// that a header may have.
+/// Table 9-30: the sender by the DS bits; the QoS Control, HT Control and fourth address that a
+/// header may have.
 #[test]
 fn every_kind_of_header_gives_sender_and_datagram() {
     let fourth = [2, 0, 0, 0, 0, 0xe];
@@ -126,7 +126,7 @@ fn every_kind_of_header_gives_sender_and_datagram() {
     }
 }
 
-/// ath9k and others pad the header to four octets, and say so.
+/// ath9k and others pad the header to four octets, with a flag for it.
 #[test]
 fn a_padded_header_is_read() {
     let frame = Frame { subtype: 8, more: &[0, 0], ..to_ds() };
@@ -137,7 +137,7 @@ fn a_padded_header_is_read() {
     assert_eq!(take(&[&header[..], &mpdu].concat()), one(STATION));
 }
 
-/// What is behind a datagram, and its length before it.
+/// A datagram with bytes behind it, and its length before it.
 #[test]
 fn a_datagram_is_as_long_as_it_says() {
     let mut frame = to_ds();
@@ -286,7 +286,7 @@ fn frames_of_other_protocols_are_no_transmissions_of_the_link() {
 }
 
 proptest! {
-    /// Whatever comes: no panic, no datagram that is not in the bytes, one count a frame.
+    /// Any bytes: no panic, no datagram that is not in the bytes, one count a frame.
     #[test]
     fn anything_is_read(captured in prop::collection::vec(any::<u8>(), 0..200)) {
         let (taken, counts) = take(&captured);
@@ -298,7 +298,7 @@ proptest! {
         prop_assert!(retries + bad_fcs + protected + fragments + malformed <= 1);
     }
 
-    /// A frame that is cut anywhere gives nothing, or with an A-MSDU what is whole.
+    /// A frame that is cut anywhere gives no datagrams, or with an A-MSDU the whole ones.
     #[test]
     fn a_cut_frame_gives_only_whole_datagrams(
         datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..5),

@@ -1,12 +1,12 @@
 //! Merges consecutive segments of a flow under one header, as the kernel's receive offload does
-//! (net/core/gro.c): only those that the kernel's segmentation makes the same bytes of again.
+//! (net/core/gro.c). It merges only segments that the kernel's segmentation reproduces byte for
+//! byte.
 //!
 //! A segment joins the one before it if all of its headers are the same but for lengths and
-//! checksums, which are right, if its sequence number and its identification (IPv4) follow,
-//! and if it is not longer. It is the last one if it is shorter, or has PSH. Packets between
-//! two hosts stay in order, except those of different flows of segments. Leaves out all that
-//! is not TCP with ACK alone or UDP with a checksum; options of IPv4, extension headers,
-//! fragments.
+//! checksums, which are right, if its sequence number and its identification (IPv4) follow, and if
+//! it is not longer. A segment that is shorter, or has PSH, is the last one. Packets between two
+//! hosts stay in order, except those of different flows of segments. Leaves out all packets other
+//! than TCP with ACK alone and UDP with a checksum; options of IPv4, extension headers, fragments.
 
 use super::*;
 use lasthop_packet::ip::checksum::{fold, pseudo_header, sum};
@@ -33,7 +33,7 @@ pub struct Coalescer {
     spare: Vec<Vec<u8>>,
 }
 
-/// Segments of a flow, and what the next one has to be.
+/// Segments of a flow, and the expected next one.
 #[derive(Debug)]
 struct Open {
     /// The packet so far, after buffer space for its header.
@@ -61,7 +61,7 @@ impl Coalescer {
         Self { kinds, open: Vec::new(), spare: Vec::new() }
     }
 
-    /// Takes an IP packet. `write` is called with what cannot wait any more: a header with a
+    /// Takes an IP packet. Packets that cannot wait any longer go to `write`: a header with a
     /// packet, and the number of its segments.
     pub fn push(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
         let layout = Layout::of(packet).filter(|layout| match layout.is_tcp {
@@ -90,14 +90,14 @@ impl Coalescer {
         self.open.push(Open { bytes, layout, segment_bytes, count: 1, is_ended, is_right: None });
     }
 
-    /// Calls `write` with all that waits.
+    /// Calls `write` with all waiting packets.
     pub fn flush(&mut self, write: &mut dyn FnMut(&[u8], usize)) {
         for open in self.open.drain(..) {
             self.spare.push(open.written(write));
         }
     }
 
-    /// Writes a packet as it is, after all that wait between the same hosts.
+    /// Writes a packet as it is, after all waiting packets between the same hosts.
     fn write_alone(&mut self, packet: &[u8], write: &mut dyn FnMut(&[u8], usize)) {
         let hosts = hosts_of(packet);
         while let Some(at) = self.open.iter().position(|open| hosts_of(open.packet()) == hosts) {

@@ -6,8 +6,8 @@ use super::*;
 use lasthop_packet::ip::checksum::{fold, sum};
 use lasthop_packet::ip::ipv4::set_checksum;
 
-/// Calls `take` with each packet of what was `read`: a header and an IP packet. The checksum of
-/// a single packet is completed in place; segments are made in `scratch`. Returns the number of
+/// Calls `take` with each packet of the bytes `read`: a header and an IP packet. The checksum of a
+/// single packet is completed in place; segments are made in `scratch`. Returns the number of
 /// packets.
 ///
 /// # Errors

@@ -88,14 +88,14 @@ impl Sample {
         packet
     }
 
-    /// The packet.
+    /// The packet in one piece.
     fn whole(&self) -> Vec<u8> {
         let mut packet = self.unsummed();
         finish(&mut packet);
         packet
     }
 
-    /// What a TUN device gives for it in segments of `segment_bytes`.
+    /// The bytes that a TUN device gives for it in segments of `segment_bytes`.
     fn read(&self, segment_bytes: u16) -> Vec<u8> {
         let mut packet = self.unsummed();
         let ip = self.ip_bytes();
@@ -212,8 +212,8 @@ proptest! {
         }
     }
 
-    /// Whatever comes in whatever order: each flow's packets are the same bytes in the same
-    /// order behind the coalescer and a segmentation.
+    /// Any packets in any order: behind the coalescer and a segmentation, each flow has the same
+    /// bytes in the same order.
     #[test]
     fn what_is_coalesced_is_the_same_when_segmented(
         base in samples(),
@@ -255,7 +255,7 @@ proptest! {
         }
     }
 
-    /// Rubbish is refused, or something comes of it.
+    /// Any bytes are refused, or produce packets.
     #[test]
     fn any_bytes_are_taken(mut bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0..6u8) {
         if bytes.len() > 11 {
@@ -286,7 +286,7 @@ fn sample(is_ipv4: bool, is_tcp: bool) -> Sample {
     }
 }
 
-/// The sample and what follows it.
+/// The sample and its next segment.
 fn two(is_ipv4: bool, is_tcp: bool) -> [Vec<u8>; 2] {
     let first = sample(is_ipv4, is_tcp);
     let sequence = first.sequence.wrapping_add(1_000);
@@ -320,7 +320,7 @@ const OF_IPV6: [Change; 4] = [
     ("another source", |packet| packet[9] ^= 8),
 ];
 
-/// One of TCP: it is given what begins there.
+/// A change of a TCP header: its argument begins there.
 type ChangeOfTcp = (&'static str, fn(&mut [u8]));
 
 const OF_TCP: [ChangeOfTcp; 12] = [

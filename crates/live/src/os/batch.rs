@@ -1,6 +1,6 @@
-//! Whole datagrams of a socket of any family, many a system call (recvmmsg(2),
-//! sendmmsg(2)). Datagrams for which a full socket has no room stay with the caller, so that
-//! a slow interface limits its rate.
+//! Whole datagrams of a socket of any family, many for each system call (recvmmsg(2), sendmmsg(2)).
+//! If a socket is full, the remaining datagrams stay with the caller, so that a slow interface
+//! limits its rate.
 //!
 //! Over UDP, consecutive datagrams of equal length to one address, of which the last may be
 //! shorter, are one message that the kernel or the interface cuts (`UDP_SEGMENT`, udp(7));
@@ -18,13 +18,13 @@ const MERGED_BATCH: usize = 16;
 const MERGED_BYTES: usize = 1 << 16;
 /// Most bytes of a message that is cut: with its headers it must fit into an IP packet.
 const SEGMENTED_BYTES_MAX: usize = 65_000;
-/// `CMSG_SPACE` of an integer, in words of 8 bytes; and that of all that a socket may be set to
-/// report: also a `timespec` and another integer.
+/// `CMSG_SPACE` of an integer, in words of 8 bytes; and that of all reports that a socket can be
+/// set to add: also a `timespec` and another integer.
 const CONTROL_WORDS: usize = 3;
 const TOLD_WORDS: usize = CONTROL_WORDS + 4 + 3;
 const NOTHING: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
 
-/// An address of any family, and its length, as the kernel takes it.
+/// An address of any family, with its length, in the kernel's form.
 #[derive(Clone, Copy)]
 pub struct Name {
     pub(super) storage: libc::sockaddr_storage,
@@ -94,11 +94,10 @@ impl Inbox {
         }
     }
 
-    /// Receives what waits in `socket`, [`BATCH`] messages at most. Returns whether more may
-    /// wait.
+    /// Receives the waiting messages of `socket`, [`BATCH`] at most. Returns whether more may wait.
     ///
     /// # Errors
-    /// What the network reports of an earlier datagram. That nothing waits is no error.
+    /// Errors that the network reports of an earlier datagram. An empty socket is no error.
     #[expect(unsafe_code, reason = "recvmmsg")]
     pub fn receive(&mut self, socket: BorrowedFd<'_>) -> nix::Result<bool> {
         self.count = 0;

@@ -1,7 +1,7 @@
-//! All packets of one interface, as they come, each stamped by the kernel: a packet socket with
-//! a receive ring of version 3 (packet(7), Documentation/networking/packet_mmap.rst), in which
-//! packets lie one behind the other as long as they are. A monitor interface delivers MPDUs with
-//! radiotap headers; nothing of them is changed here.
+//! All packets of one interface, as they come, each stamped by the kernel: a packet socket with a
+//! receive ring of version 3 (packet(7), Documentation/networking/packet_mmap.rst), in which
+//! packets of any length lie one behind the other. A monitor interface delivers MPDUs with radiotap
+//! headers, unchanged.
 //!
 //! Needs CAP_NET_RAW in the network namespace of the interface. Leaves out filters, and tags of
 //! VLANs, which the kernel takes off Ethernet frames.
@@ -26,15 +26,16 @@ const BLOCKS: usize = 64;
 /// Age of a block that is not full in ms.
 const BLOCK_MS: u32 = 50;
 
-/// Kinds of hardware (linux/if_arp.h), which say what packets begin with.
+/// Hardware types (linux/if_arp.h), which determine the first header of packets.
 pub mod hardware {
     /// `ARPHRD_ETHER`: Ethernet, also a wireless interface that is no monitor.
     pub const ETHERNET: u16 = 1;
-    /// `ARPHRD_RAWIP`: IP.
+    /// Hardware type of raw IP packets, `ARPHRD_RAWIP`.
     pub const RAW_IP: u16 = 519;
-    /// `ARPHRD_LOOPBACK`: Ethernet, each packet as it is sent and as it is received.
+    /// The loopback, `ARPHRD_LOOPBACK`: Ethernet, each packet once when sent and once when
+    /// received.
     pub const LOOPBACK: u16 = 772;
-    /// `ARPHRD_IEEE80211`: MPDUs of 802.11 with nothing in front of them.
+    /// MPDUs of 802.11 without a header in front, `ARPHRD_IEEE80211`.
     pub const IEEE80211: u16 = 801;
     /// `ARPHRD_IEEE80211_RADIOTAP`: a monitor interface.
     pub const RADIOTAP: u16 = 803;
@@ -55,16 +56,16 @@ pub struct PacketCapture {
 /// A packet that was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
-    /// When, in ns since 1970.
+    /// Time of reception, in ns since 1970.
     pub at_ns: u64,
-    /// The packet, from the header that its hardware has.
+    /// Bytes of the packet, from its hardware header on.
     pub bytes: &'a [u8],
-    /// Its length in bytes, of which the end may have been left out.
+    /// Length of the packet in bytes; the copy may be shorter.
     pub length: u32,
 }
 
 impl PacketCapture {
-    /// Starts to capture.
+    /// Starts a capture.
     ///
     /// # Errors
     /// If there is no such interface, it is down, or the kernel refuses a packet socket.
@@ -108,7 +109,7 @@ impl PacketCapture {
         Ok(capture)
     }
 
-    /// What packets begin with: one of [`hardware`], or another kind that Linux has.
+    /// Type of the header that packets begin with: one of [`hardware`], or another type of Linux.
     pub const fn hardware(&self) -> u16 {
         self.hardware
     }
@@ -118,7 +119,7 @@ impl PacketCapture {
         self.blocks.next_packet()
     }
 
-    /// Waits until there is a packet, but no longer than `timeout`.
+    /// Waits until there is a packet, for at most `timeout`.
     ///
     /// # Errors
     /// If the interface has gone down, or is gone.
@@ -203,7 +204,7 @@ struct Blocks {
 #[expect(unsafe_code, reason = "a raw pointer to a mapping is not Send by itself")]
 unsafe impl Send for Blocks {}
 
-/// Where the kernel puts the address: behind the header, aligned to TPACKET_ALIGNMENT.
+/// Offset of the kernel's address structure: behind the header, aligned to TPACKET_ALIGNMENT.
 const ADDRESS_OFFSET: usize =
     size_of::<libc::tpacket3_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 

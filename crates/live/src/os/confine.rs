@@ -1,6 +1,6 @@
-//! Takes from a daemon what it does not need once it is set up: capabilities(7), files
-//! (landlock(7)), system calls (seccomp(2)). An attacker who takes over the daemon can then
-//! only send and receive by the sockets that it has.
+//! Takes the rights from a daemon that it does not need after set-up: capabilities(7), files
+//! (landlock(7)), system calls (seccomp(2)). An attacker who takes over the daemon can then only
+//! send and receive by its open sockets.
 //!
 //! All of it concerns the calling thread, which should be the only one, and cannot be undone.
 //! A kernel without one of the three refuses that one, and the others hold. Leaves out files
@@ -19,7 +19,7 @@ use nix::sys::prctl;
 use nix::unistd::{AccessFlags, faccessat};
 use std::path::Path;
 
-/// What a daemon still needs.
+/// Rights that a daemon still needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Needs<'a> {
     /// The file that it removes when it ends.
@@ -28,8 +28,8 @@ pub struct Needs<'a> {
     pub raises_priority: bool,
 }
 
-/// Confines the calling thread to what it `needs`. Returns what the kernel refused; nothing on
-/// a kernel with all three features.
+/// Confines the calling thread to its `needs`. Returns the parts that the kernel refused; the list
+/// is empty on a kernel with all three features.
 pub fn confine(needs: Needs<'_>) -> Vec<OsError> {
     let folder = needs.removes.map(folder_of);
     let without_new = prctl::set_no_new_privs().call("prctl(PR_SET_NO_NEW_PRIVS)");

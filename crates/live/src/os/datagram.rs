@@ -39,9 +39,9 @@ pub struct DatagramSocket {
 pub struct Outgoing<'a> {
     /// The recipient; `None`: that of a connected socket.
     pub to: Option<SocketAddr>,
-    /// Its first bytes.
+    /// First bytes of the datagram.
     pub head: &'a [u8],
-    /// Its length in bytes, at least that of the head; zeros follow the head.
+    /// Length in bytes, at least that of the head; zeros follow the head.
     pub length: u16,
 }
 
@@ -62,7 +62,7 @@ impl DatagramSocket {
         Ok(result)
     }
 
-    /// Opens a socket that sends to `peer` and receives from nobody else.
+    /// Opens a socket that sends to `peer` and receives only from it.
     ///
     /// # Errors
     /// If the kernel refuses it, or there is no route.
@@ -76,10 +76,10 @@ impl DatagramSocket {
         Ok(result)
     }
 
-    /// Returns its own address.
+    /// Returns the address of this socket.
     ///
     /// # Errors
-    /// Those of getsockname(2).
+    /// Errors of getsockname(2).
     pub fn address(&self) -> Result<SocketAddr, OsError> {
         self.socket.local_addr().call("getsockname")
     }
@@ -153,11 +153,11 @@ pub struct Inbox {
 /// A datagram that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// The sender.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// Its first bytes.
+    /// First bytes of the datagram.
     pub head: &'a [u8],
-    /// Its whole length in bytes.
+    /// Whole length in bytes.
     pub length: u16,
     /// The time since the kernel received it.
     pub age: Duration,
@@ -181,11 +181,11 @@ impl Inbox {
         }
     }
 
-    /// Receives what waits in `socket`, [`BATCH`] datagrams at most; returns their number.
+    /// Receives the waiting datagrams of `socket`, [`BATCH`] at most; returns their number.
     ///
     /// # Errors
-    /// What the network reports of an earlier datagram, such as `ECONNREFUSED`. That nothing
-    /// waits is no error.
+    /// Errors that the network reports of an earlier datagram, such as `ECONNREFUSED`. An empty
+    /// socket is no error.
     #[expect(unsafe_code, reason = "recvmmsg")]
     pub fn receive(&mut self, socket: &DatagramSocket) -> nix::Result<usize> {
         (self.count, self.overflowed) = (0, None);
@@ -312,8 +312,7 @@ pub fn send(
     }
 }
 
-/// Reads a clock that is never set and not slewed: nanoseconds since an instant of the host's
-/// own.
+/// Reads a clock that is never set and not slewed: nanoseconds since an arbitrary instant.
 pub fn host_clock_ns() -> u64 {
     let time = clock_gettime(ClockId::CLOCK_MONOTONIC_RAW).expect("every Linux has this clock");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64

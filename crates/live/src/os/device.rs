@@ -33,22 +33,22 @@ pub enum DeviceChoice {
     Automatic,
     /// TAP; an error if `/dev/net/tun` does not open.
     Tap,
-    /// veth pairs.
+    /// Pairs of veth devices.
     Veth,
 }
 
 /// The properties of a node's interface.
 #[derive(Clone, Debug)]
 pub struct Interface {
-    /// Its name: `wlan0` or `eth0`.
+    /// Name of the interface: `wlan0` or `eth0`.
     pub name: &'static str,
-    /// Its MAC address.
+    /// MAC address of the interface.
     pub address: MacAddr,
-    /// Its address in 10.77.0.0/16.
+    /// Address in 10.77.0.0/16.
     pub ipv4: Ipv4Addr,
-    /// Its address in fd77::/64.
+    /// Address in fd77::/64.
     pub ipv6: Ipv6Addr,
-    /// Its MTU: the longest network-layer packet, in bytes.
+    /// MTU: the longest network-layer packet, in bytes.
     pub mtu: u16,
 }
 
@@ -57,12 +57,12 @@ pub fn tap_opens() -> bool {
     open_tun().is_ok()
 }
 
-/// Whether a TUN device may be made in the calling thread's network namespace. None is made: of
-/// a device that is neither TUN nor TAP the kernel looks at the permission first, then says
-/// `EINVAL` (`tun_set_iff` in drivers/net/tun.c).
+/// Whether a TUN device may be made in the calling thread's network namespace. The check makes
+/// none: for a device that is neither TUN nor TAP the kernel checks the permission first, then
+/// returns `EINVAL` (`tun_set_iff` in drivers/net/tun.c).
 ///
 /// # Errors
-/// `EPERM` without CAP_NET_ADMIN; those of open(2).
+/// `EPERM` without CAP_NET_ADMIN; errors of open(2).
 pub fn may_make_tun() -> Result<(), OsError> {
     const NOBODYS: &str = "lasthop-trial";
     let tun = open_tun().call("open(/dev/net/tun)")?;
@@ -283,8 +283,8 @@ pub fn add_address(interface: &str, address: Ipv4Addr) -> Result<(), OsError> {
         .call(&format!("rtnetlink(RTM_NEWADDR {address})"))
 }
 
-/// Makes neighbours known to a node, each by its addresses, as if they had just answered; they are
-/// asked anew when the kernel wants to know.
+/// Makes neighbours known to a node, each by its addresses, as if they had just answered; the
+/// kernel verifies them later as usual.
 pub fn add_neighbours(
     interface: &str,
     neighbours: &[(Ipv4Addr, Option<Ipv6Addr>, MacAddr)],
@@ -302,7 +302,7 @@ pub fn add_neighbours(
     Ok(())
 }
 
-/// Has a node send what is for no node to `gateway`.
+/// Makes `gateway` the default route of a node.
 pub fn add_default_route(interface: &str, gateway: Ipv4Addr) -> Result<(), OsError> {
     let index = interface_index(interface)?;
     let mut netlink = Netlink::open().call("socket(AF_NETLINK)")?;
@@ -329,8 +329,8 @@ fn link_local(MacAddr([a, b, c, d, e, f]): MacAddr) -> Ipv6Addr {
     Ipv6Addr::new(0xfe80, 0, 0, 0, pair(a ^ 2, b), pair(c, 0xff), pair(0xfe, d), pair(e, f))
 }
 
-/// The commands of linux/ethtool.h that set one flag each: segmentation and
-/// receive merging first, for some kernels refuse to take checksums from under them.
+/// The commands of linux/ethtool.h that set one flag each: segmentation and receive merging first,
+/// because some kernels refuse to switch off checksums before them.
 const ETHTOOL_SET: [u32; 6] = [
     0x2c, // ETHTOOL_SGRO
     0x24, // ETHTOOL_SGSO
@@ -362,7 +362,7 @@ mod ioctls {
     use nix::errno::Errno;
     use std::os::fd::{AsRawFd, BorrowedFd};
 
-    /// struct ifreq.
+    /// The C structure `struct ifreq`.
     #[repr(C)]
     pub struct InterfaceRequest {
         name: [u8; libc::IFNAMSIZ],
@@ -378,7 +378,7 @@ mod ioctls {
         whole: [u64; 3],
     }
 
-    /// struct ethtool_value.
+    /// The C structure `struct ethtool_value`.
     #[repr(C)]
     pub struct EthtoolValue {
         pub command: u32,

@@ -1,11 +1,11 @@
-//! Where a running emulation is asked from outside: UNIX sockets with abstract names (unix(7)),
-//! which no file system has and which are gone with the process. One is in the network
-//! namespace of the emulator, one in that of each node. Only processes of the same user are
-//! answered, and root's. Anybody may take an abstract name: who asks looks whose socket it is
-//! before it says anything, and an emulation whose name is taken has one that cannot be guessed.
+//! Sockets for commands to a running emulation: UNIX sockets with abstract names (unix(7)), which
+//! no file system has and which end with the process. One is in the network namespace of the
+//! emulator, one in that of each node. Only processes of the same user, and root's, get answers.
+//! Any user may take an abstract name first. Clients therefore check the owner of the socket before
+//! they send, and an emulation whose name is taken chooses one that cannot be guessed.
 //!
-//! A question is what is to be set, each `path=value` up to a NUL, and ends with the writing
-//! side of the stream; without any it asks what can be set. The answer is `+` or `-` and a text.
+//! A question has the settings, each `path=value` up to a NUL, and ends with the writing side of
+//! the stream; without settings it asks for the possible ones. The answer is `+` or `-` and a text.
 
 use super::entropy::secret;
 use super::wake::Wake;
@@ -33,12 +33,12 @@ const SOCKETS: &str = "/proc/net/unix";
 /// Longest question, and longest answer, in bytes.
 const QUESTION_BYTES_MAX: u64 = 64 << 10;
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
-/// How long somebody who asks may take to say it, and to hear the answer.
+/// Time that a client may take to send its question, and to read the answer.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
-/// How long an answer may take.
+/// Time that an answer may take.
 const ANSWER_PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// The name of the door of the emulation that the process `pid` runs.
+/// The name of the socket of the emulation that the process `pid` runs.
 pub fn name(pid: u32) -> String {
     format!("{NAME}{pid}")
 }
@@ -54,8 +54,8 @@ pub fn listen(name: &str) -> Result<OwnedFd, OsError> {
     Ok(listener.into())
 }
 
-/// A socket that listens for the emulation of this process, in the network namespace of the
-/// caller. If its name is taken, which anybody can do, it has one that cannot be guessed.
+/// A socket that listens for the emulation of this process, in the network namespace of the caller.
+/// If its name is taken, as any user can do, the name gets a suffix that cannot be guessed.
 ///
 /// # Errors
 /// If the system has no descriptors left.
@@ -71,10 +71,10 @@ pub fn listen_for_own() -> Result<OwnedFd, OsError> {
     }
 }
 
-/// What answers: the text, or what is wrong.
+/// Function that answers: returns the text, or the error.
 pub type Answer = Box<dyn Fn(&[String]) -> Result<String, String> + Send>;
 
-/// Doors that are open until this is dropped.
+/// The listening sockets, which close on drop.
 #[derive(Debug)]
 pub struct Door {
     stop: Arc<Wake>,
@@ -82,7 +82,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Answers who asks at `listeners`, one after the other, in a thread of its own.
+    /// Answers questions at `listeners`, one after the other, in a separate thread.
     ///
     /// # Errors
     /// If the system has no descriptors or threads left.
@@ -153,16 +153,16 @@ fn converse(mut stream: UnixStream, answer: &Answer) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     /// No emulation answers under this number.
-    #[error("the process {0} runs no emulation that answers here")]
+    #[error("process {0} runs no emulation that answers here")]
     Nobody(Pid),
     /// Another user has the name.
-    #[error("what answers for the process {pid} belongs to another user, {uid}: it was not asked")]
+    #[error("the socket of process {pid} belongs to another user, {uid}: the request was not sent")]
     Stranger {
-        /// The process that was to be asked.
+        /// The process of the question.
         pid: Pid,
         /// The owner of the socket.
         uid: Uid,
@@ -172,7 +172,7 @@ pub enum AskError {
     Os(#[from] OsError),
 }
 
-/// The processes with emulations of this user that can be asked from here, in ascending order.
+/// The processes with emulations of this user that answer here, in ascending order.
 pub fn known() -> Vec<Pid> {
     let own = |(_, name): &(Pid, String)| {
         visit(name).is_ok_and(|visited| visited.is_some_and(|(_, uid)| uid == geteuid()))
@@ -208,18 +208,18 @@ fn visit(name: &str) -> Result<Option<(UnixStream, Uid)>, OsError> {
     Ok(Some((stream.into(), Uid::from_raw(uid))))
 }
 
-/// Whether what answers as the emulation of the process `pid` is believed: it is this user's or
-/// root's, or root asks for a process of that user's.
+/// Whether the socket of the emulation of process `pid` is trusted: its owner is this user or root,
+/// or root asks for a process of its owner.
 fn is_trusted(uid: Uid, pid: Pid) -> bool {
     let own = geteuid();
     let owner = || fs::metadata(format!("/proc/{pid}")).ok().map(|about| about.st_uid());
     uid == own || uid.is_root() || own.is_root() && owner() == Some(uid.as_raw())
 }
 
-/// Asks the emulation of the process `pid`; returns its answer, in which nothing is escaped.
+/// Asks the emulation of the process `pid`; returns its answer, with nothing escaped.
 ///
 /// # Errors
-/// If there is none, it does not answer, or what answers is another user's.
+/// If there is no emulation, it does not answer, or the socket belongs to another user.
 pub fn ask(pid: Pid, sets: &[String]) -> Result<Result<String, String>, AskError> {
     let mut all: Vec<String> =
         names().into_iter().filter(|(of, _)| *of == pid).map(|(_, name)| name).collect();
@@ -263,7 +263,8 @@ fn converse_with(
 mod tests {
     use super::*;
 
-    /// A name that is taken leads to another one, which is found by the number of the process.
+    /// If a name is taken, the emulation gets another one, which is found by the number of the
+    /// process.
     #[test]
     #[cfg_attr(miri, ignore = "sockets")]
     fn a_name_that_is_taken_is_no_obstacle() {

@@ -1,6 +1,6 @@
 //! A netlink socket that asks and collects whole answers: dumps of many messages, or one message
-//! and its acknowledgement (netlink(7)). It changes nothing by itself; what is asked is the
-//! caller's. It never waits longer than a second for the kernel.
+//! and its acknowledgement (netlink(7)). The socket only carries requests; the caller decides
+//! whether they change anything. Each wait for the kernel takes at most a second.
 
 use super::{Call, OsError};
 use crate::message::{Message, messages};
@@ -17,19 +17,19 @@ use std::os::fd::{AsRawFd, OwnedFd};
 const PATIENCE_S: i64 = 1;
 /// Bytes of a datagram: the kernel fills up to 32 KiB in a dump.
 const DATAGRAM_BYTES: usize = 64 * 1024;
-/// Most messages of an answer; what follows is left out.
+/// Most messages of an answer; later ones are left out.
 const MESSAGES_MAX: usize = 65_536;
 
-/// Whom a socket asks.
+/// Protocol family that a socket asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// rtnetlink(7).
+    /// The routing family, rtnetlink(7).
     Route,
     /// Generic netlink, families by number.
     Generic,
 }
 
-/// The socket.
+/// Descriptor of the socket.
 #[derive(Debug)]
 pub struct DumpSocket {
     socket: OwnedFd,
@@ -54,11 +54,11 @@ impl DumpSocket {
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// Sends a request, which has `NLM_F_DUMP` or `NLM_F_ACK`, and returns what answers it: the
-    /// payloads of the messages, without the one that ends them.
+    /// Sends a request, which has `NLM_F_DUMP` or `NLM_F_ACK`, and returns the answer: the payloads
+    /// of the messages, without the final one.
     ///
     /// # Errors
-    /// The kernel's; `EAGAIN` if it took too long.
+    /// Errors of the kernel; `EAGAIN` after the timeout.
     pub fn ask(&mut self, request: Message) -> nix::Result<Vec<Vec<u8>>> {
         // Zero is that of messages that answer nothing.
         self.sequence = self.sequence.wrapping_add(1).max(1);

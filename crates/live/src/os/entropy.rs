@@ -1,17 +1,16 @@
-//! Bytes that nobody can guess, from the kernel's generator (getrandom(2)) and nowhere else:
-//! keys, nonces and the seeds of what must not be predicted. Early at boot the call waits
-//! until the generator is ready.
+//! Unpredictable bytes from the kernel's generator only (getrandom(2)): for keys, nonces and seeds
+//! that must not be predicted. Early at boot the call waits until the generator is ready.
 
 use super::{Call, OsError};
 use nix::errno::Errno;
 
-/// Bytes of a secret. Up to 256 come at once (getrandom(2)), whatever signal comes.
+/// Bytes of a secret. A call returns up to 256 at once, also if a signal comes (getrandom(2)).
 const SECRET_BYTES: usize = 32;
 
-/// 32 bytes that nobody can guess.
+/// Returns 32 unpredictable bytes.
 ///
 /// # Errors
-/// If the system has none, or fewer; nothing takes their place.
+/// If the system has too few random bytes; there is no substitute.
 #[expect(unsafe_code, reason = "getrandom")]
 pub fn secret() -> Result<[u8; SECRET_BYTES], OsError> {
     const CALL: &str = "getrandom";

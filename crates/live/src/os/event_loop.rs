@@ -1,17 +1,16 @@
-//! The event loop of every driver in this crate. It sleeps until a descriptor is ready, a
+//! The event loop of every driver in this crate. The loop sleeps until a descriptor is ready, a
 //! signal comes or an instant is reached (epoll(7), timerfd_create(2), with the kernel's
 //! high-resolution timers), and calls the [`Driver`]. One thread, no spinning.
 //!
-//! A round reads what is ready, then does what is due, then sleeps. Reads come first because
-//! an acknowledgement that waits in a socket must be heard before the timer that misses it.
-//! The timer is set only when nothing is ready and nothing due, since to set it costs several
-//! times what it costs to ask. Beside those of the driver a round takes one system call, or up
-//! to three if it sleeps, and no allocation. A confined daemon may make them
-//! ([`confine`](super::confine)).
+//! A round reads ready sources, then handles due timers, then sleeps. Reads come first because an
+//! acknowledgement that waits in a socket must be heard before the timer that misses it. The timer
+//! is set only when nothing is ready and nothing due, since setting costs several times as much as
+//! asking. Beside those of the driver a round takes one system call, or up to three if it sleeps,
+//! and no allocation. A confined daemon may make them ([`confine`](super::confine)).
 //!
-//! A sleep that a timer ends costs far more than what is due then (on a virtual machine tens of
-//! microseconds). A loop can therefore be told to let what is due in quick succession share a
-//! wake-up ([`EventLoop::moderate`]), as drivers moderate the interrupts of network cards.
+//! A sleep that a timer ends costs far more than the work that is due then (on a virtual machine
+//! tens of microseconds). With [`EventLoop::moderate`] a loop lets work that falls due in quick
+//! succession share a wake-up, as drivers moderate the interrupts of network cards.
 
 use super::clock::Clock;
 use super::signal::Signals;
@@ -32,31 +31,31 @@ pub const TURN_PACKETS: usize = 64;
 /// The number of sources that one round serves; the kernel gives the others the next round.
 const ROUND_SOURCES: usize = 64;
 
-/// How long a loop with moderation rests for what was due, in units of the time that it took. So
-/// that takes at most a third of a core, unless the rest is limited.
+/// Time that a loop with moderation rests after due work, in units of the time of the work. Due
+/// work therefore takes at most a third of a core, unless the rest is limited.
 const REST: u64 = 2;
 /// The rest that a loop may owe before it takes any: a few wake-ups after a pause are not
 /// delayed, such as those of one exchange on the air.
 const REST_OWED_MAX: Duration = Duration::from_millis(1);
 
-/// What comes of a call of a driver `D`: the outcome of the loop, if it ends by that.
+/// Result of a call of a driver `D`: the outcome of the loop, if the call ends it.
 pub type Progress<D> = Result<ControlFlow<<D as Driver>::Outcome>, <D as Driver>::Error>;
 
-/// What an event loop drives: machines, and the descriptors between them and the world.
+/// A driver that an event loop runs: machines, and the descriptors between them and the world.
 pub trait Driver {
     /// The driver's name for a descriptor, such as a variant of an enum.
     type Source: Copy;
-    /// What the loop returns.
+    /// Result of the loop.
     type Outcome;
-    /// What ends the loop early.
+    /// Error that ends the loop early.
     type Error: From<OsError>;
 
-    /// Does what is due by `now` and passes on what came of it. Called once before the first
-    /// sleep, and after every sleep, also if nothing is due. [`ControlFlow::Break`] ends the
-    /// loop; work that is to be finished before must be done by then.
+    /// Does the work that is due by `now` and passes on its results. Called once before the first
+    /// sleep, and after every sleep, also if nothing is due. [`ControlFlow::Break`] ends the loop;
+    /// the driver must finish its work before it returns that.
     ///
     /// # Errors
-    /// Whatever ends the loop.
+    /// The error that ends the loop.
     fn handle_timeout(
         &mut self,
         now: Instant,
@@ -67,24 +66,24 @@ pub trait Driver {
     /// else happens before; `None` if nothing will be due.
     fn next_wakeup(&self) -> Option<Instant>;
 
-    /// Reads from `source`, or writes to it, without blocking and [`TURN_PACKETS`] at most: what
-    /// is left makes the source ready again. Called spuriously at times.
+    /// Reads from `source`, or writes to it, without blocking and [`TURN_PACKETS`] at most:
+    /// remaining packets make the source ready again. Called spuriously at times.
     ///
-    /// There is no `now`: whoever stamps what was read takes the clock's time after the read,
-    /// since nothing may be said to have come before it did.
+    /// There is no `now`: a driver that stamps packets takes the clock's time after the read, since
+    /// no stamp may be earlier than the packet.
     ///
     /// # Errors
-    /// Whatever ends the loop.
+    /// The error that ends the loop.
     fn handle_ready(
         &mut self,
         source: Self::Source,
         registry: &mut Registry<Self::Source>,
     ) -> Result<(), Self::Error>;
 
-    /// Signals came, together and at least one. [`ControlFlow::Break`] ends the loop at once.
+    /// Handles signals, at least one. [`ControlFlow::Break`] ends the loop at once.
     ///
     /// # Errors
-    /// Whatever ends the loop.
+    /// The error that ends the loop.
     fn handle_signals(&mut self, signals: &[Signal]) -> Progress<Self>;
 }
 
@@ -98,7 +97,7 @@ pub struct EventLoop<S> {
 }
 
 impl<S: Copy> EventLoop<S> {
-    /// A loop without sources, whose instants are those of `clock`.
+    /// Returns a loop without sources, with the instants of `clock`.
     ///
     /// # Errors
     /// If the system has no descriptors left.
@@ -111,11 +110,11 @@ impl<S: Copy> EventLoop<S> {
         Ok(Self { clock, timer, registry, moderation: Moderation::default() })
     }
 
-    /// Lets what is due wait for up to `rest_max`, so that wake-ups are fewer: for the time that a
-    /// round took, from the instant at which something was due to the end of the work, the loop
-    /// owes a rest twice as long. Once it owes more than a millisecond it takes what is beyond
-    /// before a timer may end the sleep. What is due more rarely is not delayed, nor are
-    /// descriptors and signals; a round that these begin does all that is due.
+    /// Lets due work wait for up to `rest_max`, so that wake-ups are fewer. For the time that a
+    /// round took, from the instant at which it was due to the end of the work, the loop owes a
+    /// rest twice as long. Once the debt exceeds a millisecond, the loop takes the excess before a
+    /// timer may end the sleep. Rarer work is not delayed, nor are descriptors and signals; a round
+    /// that these begin does all due work.
     pub fn moderate(&mut self, rest_max: Duration) {
         self.moderation.rest_max = rest_max;
     }
@@ -125,10 +124,10 @@ impl<S: Copy> EventLoop<S> {
         &mut self.registry
     }
 
-    /// Runs `driver` until it says that it is over. It is told of `signals`, if there are any.
+    /// Runs `driver` until it ends the loop. `signals`, if given, are passed to it.
     ///
     /// # Errors
-    /// Those of the driver, and those of the system while it waits.
+    /// Errors of the driver, and those of the system during the wait.
     pub fn run<D: Driver<Source = S>>(
         mut self,
         driver: &mut D,
@@ -192,17 +191,17 @@ impl<S: Copy> EventLoop<S> {
 struct Moderation {
     /// The longest rest; zero: none.
     rest_max: Duration,
-    /// How long what was due took lately. It is forgotten by and by: a round that a descriptor
-    /// began does not know how long it took to wake up.
+    /// Recent time of the due work. The value fades: a round that a descriptor began does not
+    /// measure the time of the wake-up.
     took: Duration,
-    /// The instant at which nothing will be owed, if nothing is due until then.
+    /// The instant at which the debt will be zero, if no work is due until then.
     settled_at: Instant,
     /// The end of the rest.
     rest_until: Instant,
 }
 
 impl Moderation {
-    /// At `done` all was done that had been due since `due`, in a round that began at `now`.
+    /// Notes a round that began at `now` and had finished at `done` all work due since `due`.
     fn note(&mut self, due: Instant, now: Instant, done: Instant) {
         // To wake up is part of what it took, the rest before is not.
         let begun = due.max(self.rest_until).min(now);
@@ -214,7 +213,7 @@ impl Moderation {
     }
 }
 
-/// What a descriptor stands for.
+/// The meaning of a descriptor.
 #[derive(Clone, Copy, Debug)]
 enum Token<S> {
     Timer,
@@ -222,12 +221,12 @@ enum Token<S> {
     Source(S),
 }
 
-/// The descriptors that a loop waits for. Level-triggered: a source is ready as long as there
-/// is something to read, or room to write.
+/// The descriptors that a loop waits for. Level-triggered: a source is ready as long as it has data
+/// to read, or space to write.
 #[derive(Debug)]
 pub struct Registry<S> {
     epoll: Epoll,
-    /// By number of the descriptor.
+    /// Tokens by number of the descriptor.
     tokens: Vec<Option<Token<S>>>,
 }
 
@@ -240,7 +239,7 @@ impl<S: Copy> Registry<S> {
     /// `source` is ready while `fd` is readable.
     ///
     /// # Errors
-    /// What epoll_ctl(2) says, such as `EEXIST` for a descriptor that was added before.
+    /// Errors of epoll_ctl(2), such as `EEXIST` for a descriptor that was added before.
     pub fn add_readable(&mut self, fd: BorrowedFd<'_>, source: S) -> Result<(), OsError> {
         self.add(fd, EpollFlags::EPOLLIN, Token::Source(source))
     }
@@ -253,7 +252,7 @@ impl<S: Copy> Registry<S> {
         self.add(fd, EpollFlags::EPOLLOUT, Token::Source(source))
     }
 
-    /// Waits for `fd` no longer; not even for what it was ready for in this round.
+    /// Stops waiting for `fd`, also for events of this round.
     pub fn remove(&mut self, fd: BorrowedFd<'_>) {
         let _ = self.epoll.delete(fd);
         if let Some(token) = self.tokens.get_mut(fd.as_raw_fd() as usize) {
@@ -294,12 +293,12 @@ impl<S: Copy> Registry<S> {
 struct Timer {
     timer: TimerFd,
     armed: Option<Instant>,
-    /// It went off and is readable until it is set again, if only to nothing.
+    /// Whether the timer has expired: it is readable until it is set again, if only to no time.
     is_expired: bool,
 }
 
 impl Timer {
-    /// One that is not armed.
+    /// Returns a timer that is not armed.
     fn new() -> Result<Self, OsError> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags).call("timerfd_create")?;
@@ -323,7 +322,7 @@ impl Timer {
         .call("timerfd_settime")
     }
 
-    /// To be called once it was readable.
+    /// Call this once the timer was readable.
     fn expired(&mut self) {
         self.is_expired = true;
     }
@@ -357,12 +356,12 @@ mod tests {
         assert!(!is_readable(&timer));
     }
 
-    /// Reads a byte a round, and ends at the second instant that it wanted.
+    /// A driver that reads a byte a round, and ends at the second instant that it wanted.
     struct Reader {
         clock: Clock,
         pipe: OwnedFd,
         next: Option<Instant>,
-        /// What it was called for, in order.
+        /// Calls of the driver, in order.
         calls: Vec<&'static str>,
     }
 

@@ -1,8 +1,8 @@
-//! TCP and UDP passed on from one network namespace to another: connections accepted at a
-//! listener of the one are connected in the other, that of the calling thread, and the bytes
-//! are copied both ways. An end of data goes over as one, a reset as one; a connection that is
-//! refused there is reset here, since it was accepted already. Datagrams are in `datagrams`,
-//! counters in `tally`.
+//! Passes TCP and UDP on from one network namespace to another. Connections accepted at a listener
+//! of the one are connected in the other, that of the calling thread, and the bytes are copied both
+//! ways. An end of data is passed on as one, a reset as a reset; a connection that the far side
+//! refuses is reset here, since it was accepted already. Datagrams are in `datagrams`, counters in
+//! `tally`.
 //!
 //! One thread with poll(2), no more than [`CONNECTIONS_MAX`] connections at a time: others
 //! wait in the listeners' backlogs.
@@ -35,20 +35,21 @@ use tally::Count;
 pub const CONNECTIONS_MAX: usize = 256;
 /// Connections that wait in the backlog of a listener.
 const BACKLOG: i32 = 128;
-/// Bytes under way in each direction of a connection, beside those in the sockets.
+/// Bytes in flight in each direction of a connection, beside those in the sockets.
 const BUFFER_BYTES: usize = 32 * 1024;
-/// How long none is accepted after the system had no room for one, in milliseconds.
+/// Time for which no connection is accepted after the system had no descriptors or memory, in
+/// milliseconds.
 const FULL_MS: u8 = 100;
 /// Reads of a connection in a turn, so that the others have theirs.
 const TURN_READS: usize = 8;
 
-/// How often clients without datagrams are looked for, in milliseconds.
+/// Interval of the search for clients without datagrams, in milliseconds.
 const LOOK_MS: u16 = 10_000;
 
-/// Sockets of a port, and where their connections and datagrams lead.
+/// Sockets of a port, and the targets of their connections and datagrams.
 #[derive(Debug)]
 pub struct Route {
-    /// The way that it is in the counters.
+    /// Index of the way in the counters.
     pub way: usize,
     /// The TCP socket that listens; it never blocks.
     pub listener: OwnedFd,
@@ -74,16 +75,16 @@ pub fn listen_at(address: SocketAddr) -> Result<OwnedFd, OsError> {
 /// A thread that passes connections on until it is dropped, which ends them all.
 #[derive(Debug)]
 pub struct Forwarder {
-    /// Its closing stops the thread.
+    /// Descriptor whose closing stops the thread.
     stop: Option<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Forwarder {
-    /// Starts it in the network namespace of the calling thread.
+    /// Starts the thread in the network namespace of the caller.
     ///
     /// # Errors
-    /// If the system has no room for another thread or descriptor.
+    /// If the system refuses another thread or descriptor.
     pub fn start(routes: Vec<Route>, tally: Arc<Tally>) -> Result<Self, OsError> {
         let (stopped, stop) = pipe2(OFlag::O_CLOEXEC).call("pipe")?;
         let thread = std::thread::Builder::new()
@@ -103,8 +104,8 @@ impl Drop for Forwarder {
     }
 }
 
-/// Passes connections and datagrams on, without end, or until the other end of the pipe `stop`
-/// is closed.
+/// Passes connections and datagrams on until the other end of the pipe `stop` is closed; without
+/// `stop`, for ever.
 pub fn forward(routes: &[&Route], tally: &Tally, stop: Option<&OwnedFd>) {
     let mut connections: Vec<Connection<'_>> = Vec::new();
     let mut clients = Clients::new(routes, tally);
@@ -181,7 +182,7 @@ pub fn forward(routes: &[&Route], tally: &Tally, stop: Option<&OwnedFd>) {
     }
 }
 
-/// What a descriptor that is waited for belongs to.
+/// The owner of a descriptor that is waited for.
 #[derive(Clone, Copy, Debug)]
 enum Waits {
     Stop,
@@ -198,21 +199,21 @@ enum Waits {
 struct Connection<'a> {
     way: usize,
     ends: [OwnedFd; 2],
-    /// What is under way from each end to the other.
+    /// Bytes in flight from each end to the other.
     ways: [Way; 2],
     /// The addresses to be tried if the target refuses; `None` once it has accepted.
     connecting: Option<&'a [SocketAddr]>,
     is_reset: bool,
 }
 
-/// The bytes under way in one direction.
+/// The bytes in flight in one direction.
 #[derive(Debug)]
 struct Way {
     buffer: Vec<u8>,
     sent: usize,
-    /// No more bytes come.
+    /// Whether the end of the data has been read.
     is_ended: bool,
-    /// The other end was told so.
+    /// Whether the other end was shut down for writing.
     is_shut: bool,
 }
 
@@ -229,7 +230,7 @@ impl<'a> Connection<'a> {
         Some(Self { way: of, ends, ways, connecting: Some(rest), is_reset: false })
     }
 
-    /// Whether it was reset because no target accepted it.
+    /// Whether the connection was reset because no target accepted it.
     fn is_refused(&self) -> bool {
         self.is_reset && self.connecting.is_some()
     }
@@ -238,7 +239,7 @@ impl<'a> Connection<'a> {
         self.is_reset || self.ways.iter().all(|way| way.is_shut)
     }
 
-    /// What `end` is to be waited for.
+    /// The events to wait for at `end`.
     fn interest(&self, end: usize) -> PollFlags {
         let mut interest = PollFlags::empty();
         if self.connecting.is_some() {
@@ -257,7 +258,7 @@ impl<'a> Connection<'a> {
         interest
     }
 
-    /// Connects, or copies what there is.
+    /// Connects, or copies waiting bytes.
     fn turn(&mut self) {
         if self.is_reset {
             return;
@@ -293,7 +294,7 @@ impl Way {
         self.sent == self.buffer.len()
     }
 
-    /// Copies what waits, as far as the other end takes it.
+    /// Copies waiting bytes, as far as the other end accepts them.
     fn copy(&mut self, from: &OwnedFd, to: &OwnedFd) -> nix::Result<()> {
         for _ in 0..TURN_READS {
             while !self.is_empty() {
@@ -349,7 +350,7 @@ fn stream(address: SocketAddr) -> nix::Result<OwnedFd> {
     socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK, None)
 }
 
-/// What comes in pieces goes on in pieces.
+/// Passes small pieces on at once.
 fn set_no_delay(socket: &OwnedFd) {
     let _ = set(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1i32.to_ne_bytes());
 }
@@ -371,7 +372,7 @@ mod tests {
         (Ipv4Addr::LOCALHOST, 0).into()
     }
 
-    /// A forwarder to `targets`, and where it listens.
+    /// A forwarder to `targets`, and the address of its listener.
     fn forwarder(targets: Vec<SocketAddr>) -> (Forwarder, SocketAddr) {
         let listener = TcpListener::from(listen_at(any()).unwrap());
         let address = listener.local_addr().unwrap();
@@ -381,7 +382,7 @@ mod tests {
         (Forwarder::start(vec![route], tally).unwrap(), address)
     }
 
-    /// An address where nobody listens.
+    /// An address without a listener.
     fn nobody() -> SocketAddr {
         TcpListener::bind(any()).unwrap().local_addr().unwrap()
     }

@@ -1,7 +1,7 @@
-//! A generic netlink socket to `mac80211_hwsim` (netlink(7), genetlink; what messages mean is
-//! [`medium`](crate::medium)'s). The kernel handles a request within the call that sends it, so
-//! that an answer that was asked for waits when the call returns. Radios that were made over the
-//! socket end with it, and so does the medium.
+//! A generic netlink socket to `mac80211_hwsim` (netlink(7), genetlink; [`medium`](crate::medium)
+//! has the meaning of messages). The kernel handles a request within the call that sends it, so the
+//! answer waits when the call returns. Radios made over the socket end with it, and so does the
+//! medium.
 
 use super::socket::set;
 use super::{Call, OsError};
@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Buffer space of frames in bytes, as the kernel counts it: two thousand long ones.
 const RECEIVE_BYTES: i32 = 16 << 20;
-/// More than any message has.
+/// A bound above the length of any message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
 /// The socket by which radios and medium talk.
@@ -69,32 +69,32 @@ impl HwsimSocket {
         self.ask(request).map(drop).call("mac80211_hwsim: medium")
     }
 
-    /// Makes a radio called `name`, which is gone when the socket is.
+    /// Makes a radio called `name`, which ends with the socket.
     ///
     /// # Errors
-    /// `EEXIST` or `EINVAL` for a name that another one has or that no radio can have.
+    /// `EEXIST` or `EINVAL` for a name that is taken or invalid.
     pub fn create(&mut self, name: &str, address: MacAddr) -> Result<(), OsError> {
         let request = wire::new_radio(self.family, name, address);
         self.ask(request).map(drop).call(&format!("mac80211_hwsim: radio {name}"))
     }
 
-    /// A radio receives a frame. With `verdict` returns whether it took it, which one that is off
-    /// or on another channel does not; else `true`.
+    /// Delivers a frame to a radio. With `verdict` returns whether the radio accepted it, which one
+    /// that is off or on another channel does not; else `true`.
     pub fn deliver(&mut self, delivery: &wire::Delivery<'_>, verdict: bool) -> bool {
         let message = wire::deliver(self.family, delivery, verdict);
         if verdict { self.ask(message).is_ok() } else { self.send(message).is_ok() }
     }
 
-    /// Says what became of a frame; one that the kernel has given up meanwhile is ignored.
+    /// Reports the outcome of a frame; the kernel ignores one that it has given up meanwhile.
     pub fn report(&mut self, report: &wire::Report) {
         let message = wire::report(self.family, report);
         let _ = self.send(message);
     }
 
-    /// The next message, if one waits. Answers to what was not asked for are passed as well.
+    /// The next message, if one waits. Unrequested answers are passed as well.
     ///
     /// # Errors
-    /// What recv(2) says, but for `EAGAIN`.
+    /// Errors of recv(2), except `EAGAIN`.
     pub fn receive(&mut self) -> Result<Option<Vec<u8>>, OsError> {
         if let Some(message) = self.backlog.pop_front() {
             return Ok(Some(message));
@@ -105,7 +105,7 @@ impl HwsimSocket {
         }
     }
 
-    /// Messages wait that the descriptor does not show.
+    /// Whether messages wait that the descriptor does not show.
     pub fn has_backlog(&self) -> bool {
         !self.backlog.is_empty()
     }

@@ -1,18 +1,18 @@
-//! How late the kernel wakes a thread that sleeps until an instant: what an emulation's packets
-//! are late by at least (timerfd_create(2), on CLOCK_MONOTONIC, as
-//! [`event_loop`](super::event_loop) has it). Times are in nanoseconds.
+//! The lateness with which the kernel wakes a thread that sleeps until an instant: the least
+//! lateness of an emulation's packets (timerfd_create(2), on CLOCK_MONOTONIC, as in
+//! [`event_loop`](super::event_loop)). Times are in nanoseconds.
 
 use super::clock::{Clock, Priority, Scheduling};
 use super::{Call, OsError};
 use lasthop_units::{Duration, Instant};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-/// What was measured.
+/// Result of the measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lateness {
-    /// How the thread was scheduled meanwhile.
+    /// Scheduling of the thread meanwhile.
     pub scheduling: Scheduling,
-    /// How much later than asked for each wake-up was, ascending.
+    /// Lateness of each wake-up, ascending.
     pub late_ns: Vec<u64>,
 }
 
@@ -26,8 +26,8 @@ impl Lateness {
     }
 }
 
-/// Sleeps `wakeups` times until the next multiple of `period`, with the scheduling that an
-/// emulation takes. A wake-up that is later than the next one was to be leaves that one out.
+/// Sleeps `wakeups` times until the next multiple of `period`, with the scheduling of an emulation.
+/// A wake-up that is late by more than a period skips the next one.
 ///
 /// # Errors
 /// If there is no timer.
@@ -56,7 +56,7 @@ pub fn measure(wakeups: usize, period: Duration) -> Result<Lateness, OsError> {
 /// The resolution of timers (clock_getres(2)): 1 ns with high-resolution timers, else a jiffy.
 ///
 /// # Errors
-/// That of the call.
+/// The error of the call.
 pub fn resolution_ns() -> Result<u64, OsError> {
     let time = nix::time::clock_getres(nix::time::ClockId::CLOCK_MONOTONIC).call("clock_getres")?;
     Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)

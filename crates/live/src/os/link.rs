@@ -137,8 +137,8 @@ impl Link {
         }
     }
 
-    /// Lets messages have several datagrams. Returns which may, and what the kernel refused;
-    /// frames never have several.
+    /// Allows messages with several datagrams. Returns the directions in which they are possible,
+    /// and the kernel's refusals; frames never have several.
     pub fn merge(&self) -> (Merged, Vec<OsError>) {
         let Self::Udp(socket) = self else { return Default::default() };
         let (zero, one) = (0i32.to_ne_bytes(), 1i32.to_ne_bytes());
@@ -150,11 +150,10 @@ impl Link {
         (merged, [sent, received].into_iter().filter_map(Result::err).collect())
     }
 
-    /// Receives what waits into `inbox`, as much as it has room for. Returns whether more may
-    /// wait.
+    /// Receives waiting datagrams into `inbox`, as many as fit. Returns whether more may wait.
     ///
     /// # Errors
-    /// What the network reports of an earlier datagram.
+    /// Errors that the network reports of an earlier datagram.
     pub fn receive(&self, inbox: &mut Inbox) -> nix::Result<bool> {
         inbox.receive(self.as_fd())
     }
@@ -288,7 +287,7 @@ mod tests {
         (one, other, to)
     }
 
-    /// All that comes in one call.
+    /// All datagrams that one call receives.
     fn heard(link: &Link, inbox: &mut Inbox) -> Vec<Vec<u8>> {
         let mut heard = Vec::new();
         assert_eq!(link.receive(inbox), Ok(false));
@@ -312,7 +311,7 @@ mod tests {
     }
 
     /// Lengths up and down, so that messages have one datagram or many; empty ones; those that
-    /// the receiver has no room for.
+    /// exceed the receiver's buffer.
     #[test]
     #[cfg_attr(miri, ignore = "the kernel's UDP")]
     fn datagrams_are_the_same_one_by_one_and_together() {
@@ -336,7 +335,7 @@ mod tests {
         }
     }
 
-    /// What is too long for the path goes alone, and is refused alone.
+    /// A message that is too long for the path is sent alone, and refused alone.
     #[test]
     #[cfg_attr(miri, ignore = "the kernel's UDP")]
     fn a_message_that_cannot_be_cut_says_so() {

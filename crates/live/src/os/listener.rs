@@ -1,6 +1,6 @@
-//! Where a daemon is asked: a Unix socket that only its user may open (unix(7)), and a TCP
-//! port for Prometheus. Connections never block. Leaves out a limit of connections to the
-//! port, which is the caller's.
+//! Sockets for questions to a daemon: a Unix socket that only its user may open (unix(7)), and a
+//! TCP port for Prometheus. Connections never block. Leaves out a limit of connections to the port,
+//! which is the caller's.
 
 #![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 
@@ -59,7 +59,7 @@ impl ControlSocket {
         Ok(Self { listener, path: path.to_owned() })
     }
 
-    /// Answers connections that wait, each with as much of `text` as its buffer has room for.
+    /// Answers waiting connections, each with as much of `text` as its buffer holds.
     pub fn answer(&self, text: &mut dyn FnMut() -> String) {
         for _ in 0..GUESTS_MAX {
             let Ok((mut stream, _)) = self.listener.accept() else { return };
@@ -111,7 +111,7 @@ impl Port {
     /// Returns the address at which it listens.
     ///
     /// # Errors
-    /// Those of getsockname(2).
+    /// Errors of getsockname(2).
     pub fn address(&self) -> Result<SocketAddr, OsError> {
         self.0.local_addr().call("getsockname")
     }
@@ -135,7 +135,7 @@ impl AsFd for Port {
 pub struct Guest(TcpStream);
 
 impl Guest {
-    /// Reads what has arrived; `Ok(0)` at the end of the stream.
+    /// Reads arrived bytes; `Ok(0)` at the end of the stream.
     ///
     /// # Errors
     /// `WouldBlock` if nothing waits.
@@ -143,7 +143,7 @@ impl Guest {
         self.0.read(buffer)
     }
 
-    /// Sends as much of `text` as the socket's buffer has room for, and ends the stream.
+    /// Sends as much of `text` as the socket's buffer holds, and ends the stream.
     pub fn finish(mut self, text: &str) {
         let _ = self.0.write_all(text.as_bytes());
         let _ = self.0.shutdown(std::net::Shutdown::Write);

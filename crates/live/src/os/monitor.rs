@@ -1,10 +1,10 @@
-//! Data frames of a monitor interface, as they come: a packet socket (packet(7)) that delivers
-//! each at once, where the ring of [`capture`](super::capture) waits up to 50 ms. A filter in the
-//! kernel passes data frames that have a body and no others (radiotap.org; IEEE 802.11-2020,
-//! table 9-1), so that beacons and acknowledgements wake nobody up.
+//! Data frames of a monitor interface, as they come: a packet socket (packet(7)) that delivers each
+//! at once, where the ring of [`capture`](super::capture) waits up to 50 ms. A filter in the kernel
+//! passes only data frames with a body (radiotap.org; IEEE 802.11-2020, table 9-1), so that beacons
+//! and acknowledgements cause no wake-ups.
 //!
 //! Needs CAP_NET_RAW in the network namespace of the interface. Memory is that of the socket's
-//! buffer; what finds it full is counted. Leaves out sending.
+//! buffer; frames that find it full are counted. Leaves out sending.
 
 use super::batch::Inbox;
 use super::capture::{bind, check};
@@ -29,8 +29,8 @@ pub struct MonitorSocket {
 }
 
 impl MonitorSocket {
-    /// Starts to receive the data frames of the interface called `interface`. If it is no monitor
-    /// interface, what comes of the filter means nothing: see [`hardware`](Self::hardware).
+    /// Starts to receive the data frames of the interface called `interface`. On other interfaces
+    /// than monitors the filter's output is meaningless: see [`hardware`](Self::hardware).
     ///
     /// # Errors
     /// If there is no such interface, it is down, or the kernel refuses a packet socket.
@@ -50,14 +50,13 @@ impl MonitorSocket {
         Ok(Self { socket, hardware, dropped: 0 })
     }
 
-    /// The kind of hardware, one of [`hardware`](super::capture::hardware): what packets begin
-    /// with.
+    /// The hardware type, one of [`hardware`](super::capture::hardware), which determines the first
+    /// header.
     pub const fn hardware(&self) -> u16 {
         self.hardware
     }
 
-    /// Receives what waits into `inbox`, as much as it has space for. Returns whether more may
-    /// wait.
+    /// Receives waiting frames into `inbox`, as many as fit. Returns whether more may wait.
     ///
     /// # Errors
     /// `ENETDOWN`, once, if the interface has gone down; frames come again when it is up.
@@ -77,7 +76,7 @@ impl MonitorSocket {
         }
     }
 
-    /// Whether the interface is still there; a later one of its name is another one.
+    /// Whether the interface still exists; a later one of the same name is another one.
     #[expect(unsafe_code, reason = "getsockname with a struct sockaddr_ll")]
     pub fn is_attached(&self) -> bool {
         let mut address = EMPTY_ADDRESS;
@@ -103,18 +102,18 @@ impl AsFd for MonitorSocket {
     }
 }
 
-/// The type Data in the first octet of Frame Control, without the protocol version and the bits
-/// of the subtype that do not matter: bit 7 is QoS.
+/// The type Data in the first octet of Frame Control, without the protocol version and the
+/// irrelevant bit 7 of the subtype (QoS).
 const DATA: u32 = 0x08;
 /// The bits that are compared: version, type, and those of the subtypes with CF-Ack, CF-Poll and
 /// without a body.
 const COMPARED: u32 = 0x7f;
 
-/// More bytes than any frame has: all of it is passed.
+/// A bound above the bytes of any frame: the filter passes frames whole.
 const WHOLE: u32 = 1 << 18;
 
-/// The filter: the frame begins where the radiotap header's length says, octets 2 and 3,
-/// little-endian. What is beyond the end of a packet makes the filter drop it (Documentation/
+/// The filter: the frame begins after the radiotap header, whose length is in octets 2 and 3,
+/// little-endian. An access beyond the end of a packet makes the filter drop it (Documentation/
 /// networking/filter.rst).
 fn filter() -> [sock_filter; 11] {
     let step = |code: u32, k: u32| sock_filter { code: code as u16, jt: 0, jf: 0, k };

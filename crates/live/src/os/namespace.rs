@@ -39,8 +39,8 @@ pub fn enter() -> Result<(), OsError> {
     make_private().call("mount(/, MS_PRIVATE)")
 }
 
-/// Moves the calling process into a mount namespace whose mounts are all private: it and the
-/// programs that it becomes or starts change no mount of other processes, also where `/` is
+/// Moves the calling process into a mount namespace whose mounts are all private. The process, and
+/// the programs that it becomes or starts, then change no mount of other processes, also if `/` is
 /// shared (mount_namespaces(7), "Shared subtrees"). Allocates nothing.
 ///
 /// # Errors
@@ -68,9 +68,9 @@ fn map_to_root(uid: Uid, gid: Gid) -> Result<(), OsError> {
 /// place of the file of that name in `/etc`.
 ///
 /// Containers often forbid a new `/proc`: programs then see the old one. Minimal systems lack
-/// `/etc/hosts`, and what is not there cannot be covered: then `/etc` gets a layer that has the
-/// files (overlayfs; without privilege since Linux 5.11). Where that is refused, too, programs find
-/// names only in their environment.
+/// `/etc/hosts`, and a missing file cannot be covered: then `/etc` gets a layer that has the files
+/// (overlayfs; without privilege since Linux 5.11). If that is refused, too, programs find names
+/// only in their environment.
 pub fn prepare_mounts(files: &[(&str, String)]) -> Result<(), OsError> {
     let plain = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     let _ = mount(Some("proc"), "/proc", Some("proc"), plain, None::<&str>);
@@ -94,8 +94,8 @@ pub fn prepare_mounts(files: &[(&str, String)]) -> Result<(), OsError> {
     Ok(())
 }
 
-/// Puts the files of `layer`, a folder in memory, over those of `folder`. What programs write there
-/// stays in memory.
+/// Puts the files of `layer`, a folder in memory, over those of `folder`. Files that programs write
+/// there stay in memory.
 fn lay_over(folder: &Path, layer: &Path) -> Result<(), OsError> {
     let work = layer.with_extension("work");
     fs::create_dir(&work).call("mkdir(/tmp/etc.work)")?;
@@ -122,13 +122,13 @@ pub fn is_own_user(user: &OwnedFd) -> bool {
 pub struct NetNamespace(OwnedFd);
 
 impl NetNamespace {
-    /// Returns that of the calling thread.
+    /// Returns the namespace of the calling thread.
     pub fn current() -> Result<Self, OsError> {
         let file = File::open("/proc/thread-self/ns/net").call("open(/proc/thread-self/ns/net)")?;
         Ok(Self(file.into()))
     }
 
-    /// Makes a namespace, in which the calling thread is afterwards.
+    /// Makes a namespace and moves the calling thread into it.
     pub fn create() -> Result<Self, OsError> {
         unshare(CloneFlags::CLONE_NEWNET).call("unshare(CLONE_NEWNET)")?;
         Self::current()
@@ -141,7 +141,7 @@ impl NetNamespace {
 }
 
 impl NetNamespace {
-    /// Its descriptor.
+    /// Descriptor of the namespace.
     pub fn fd(&self) -> &OwnedFd {
         &self.0
     }
@@ -168,8 +168,8 @@ pub fn quieten() {
     }
 }
 
-/// Has the calling thread's network namespace pass packets on. At `interface` it answers ARP
-/// requests for addresses that are behind others, without the usual random delay (`proxy_arp`,
+/// Makes the calling thread's network namespace forward packets. At `interface` it answers ARP
+/// requests for addresses behind other interfaces, without the usual random delay (`proxy_arp`,
 /// `proxy_delay`; Linux' ip-sysctl).
 pub fn become_router(interface: &str) -> Result<(), OsError> {
     for (name, value) in [

@@ -18,7 +18,7 @@ use lasthop_units::MacAddr;
 const VETH_INFO_PEER: u16 = 1;
 /// `IFLA_INET6_ADDR_GEN_MODE` of linux/if_link.h.
 const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
-/// `IN6_ADDR_GEN_MODE_NONE`: the kernel makes no link-local address by itself.
+/// Mode without a link-local address from the kernel, `IN6_ADDR_GEN_MODE_NONE`.
 const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
 /// `TC_H_ROOT` of linux/pkt_sched.h.
 const TC_H_ROOT: u32 = u32::MAX;
@@ -34,7 +34,7 @@ pub struct Netlink {
     sequence: u32,
 }
 
-/// What [`Netlink::set_link`] changes; `None` leaves a property alone.
+/// The changes of [`Netlink::set_link`]; `None` leaves a property alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LinkChange {
     /// The MAC address.
@@ -144,7 +144,7 @@ impl Netlink {
         self.request(m).map(|_| ())
     }
 
-    /// Sends what has no other route to `gateway`, by the link `index`.
+    /// Makes `gateway`, by the link `index`, the default route.
     pub fn add_default_route(&mut self, index: u32, gateway: Ipv4Addr) -> nix::Result<()> {
         let mut m = request(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
         // struct rtmsg: family, lengths of both prefixes, type of service; table, protocol,

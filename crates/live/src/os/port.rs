@@ -17,7 +17,7 @@ pub enum Devices {
     Tap(Vec<OwnedFd>),
     /// A packet socket that receives nothing yet, and the index of each node's veth end.
     Veth {
-        /// The socket.
+        /// The packet socket of the port.
         socket: OwnedFd,
         /// The interface index of each node.
         interfaces: Vec<u32>,
@@ -31,7 +31,7 @@ pub enum Ports {
     Tap(Vec<OwnedFd>),
     /// One ring for all veth ends.
     Veth {
-        /// The ring.
+        /// The ring of packets that the kernel fills.
         ring: PacketRing,
         /// The interface index of each node.
         interfaces: Vec<u32>,

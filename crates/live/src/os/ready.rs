@@ -1,5 +1,5 @@
-//! Whether a program is ready, seen from the network namespace that it runs in: a socket that
-//! listens, from `/proc/net` (proc(5)), or a file. Nothing is sent to the program.
+//! Whether a program is ready, seen from its network namespace: a socket that listens, from
+//! `/proc/net` (proc(5)), or a file. The program receives no packets from this check.
 
 use lasthop_scenario::Ready;
 use std::fs;
@@ -9,23 +9,23 @@ use std::path::{Path, PathBuf};
 /// `TCP_LISTEN` of the kernel's tcp_states.h, as in `/proc/net/tcp`.
 const LISTEN: &str = "0A";
 
-/// What a program is waited for with.
+/// Evidence that a program is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// A TCP socket listens at this port.
     Tcp(u16),
     /// A UDP socket has this port.
     Udp(u16),
-    /// The file is not what it was.
+    /// The file has changed.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it was.
+        /// Identity of the file before the program started.
         before: Option<Identity>,
     },
 }
 
-/// What changes with every change of a file: its device, number and time of change
+/// The identity of a file, which every change of it alters: its device, number and time of change
 /// (`st_ctim`, inode(7)).
 type Identity = (u64, u64, i64, i64);
 

@@ -90,18 +90,17 @@ pub enum Order {
     CountDrops,
     /// Find the program that has a socket.
     FindSender {
-        /// The number of the flow that it is of, for the answer.
+        /// Number of the flow, for the answer.
         flow: u16,
         /// Position of the node.
         node: u16,
         /// Protocol above IP.
         protocol: u8,
-        /// Its local port.
+        /// Local port of the socket.
         port: u16,
     },
-    /// Have the node in which the outside begins pass packets on to the interface
-    /// [`INTERFACE`](super::slirp::INTERFACE); answered by [`Report::Ready`] or
-    /// [`Report::Failed`].
+    /// Make the node in which the outside begins forward packets to the interface
+    /// [`INTERFACE`](super::slirp::INTERFACE); answered by [`Report::Ready`] or [`Report::Failed`].
     Route,
 }
 

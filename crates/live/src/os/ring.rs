@@ -220,7 +220,7 @@ pub(super) fn take_drops(socket: BorrowedFd<'_>) -> u64 {
     if result == 0 { u64::from(stats.tp_drops) } else { 0 }
 }
 
-/// Where the kernel puts the address: behind the header, aligned to TPACKET_ALIGNMENT.
+/// Offset of the kernel's address structure: behind the header, aligned to TPACKET_ALIGNMENT.
 const ADDRESS_OFFSET: usize =
     size_of::<libc::tpacket2_hdr>().next_multiple_of(libc::TPACKET_ALIGNMENT);
 
@@ -263,8 +263,8 @@ mod tests {
     struct Slots([u8; 2 * SLOT_BYTES]);
     const SLOT_BYTES: usize = 256;
 
-    /// The ring over memory of our own, filled as the kernel fills it: also for miri, to which
-    /// a pointer to the first byte of a buffer is one to no other.
+    /// The ring over this test's memory, filled as the kernel fills it: also for miri, to which a
+    /// pointer to the first byte of a buffer is one to no other.
     #[test]
     #[expect(unsafe_code, reason = "plays the kernel's part")]
     fn a_frame_is_copied_whole_and_its_slot_given_back() {

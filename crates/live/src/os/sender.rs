@@ -1,8 +1,9 @@
-//! Which program has a socket: by its port in the calling thread's network namespace (the tables
-//! of `/proc/net`) and the descriptors of the processes (`/proc/PID/fd`, proc(5)).
+//! Finds the program that has a socket: by the socket's port in the calling thread's network
+//! namespace (the tables of `/proc/net`) and the descriptors of the processes (`/proc/PID/fd`,
+//! proc(5)).
 //!
-//! It takes a readlink(2) for each descriptor of each process of the emulation, so it is asked
-//! once for a flow, by the supervisor, which is in no hurry.
+//! The search takes a readlink(2) for each descriptor of each process of the emulation. The
+//! supervisor, which is in no hurry, makes it once for a flow.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,7 +59,7 @@ pub fn program_at(protocol: u8, port: u16) -> Option<String> {
     None
 }
 
-/// The inodes of the sockets at a local port, in a table of `/proc/net`. Those that no program
+/// The inodes of the sockets at a local port, in a table of `/proc/net`. Sockets that no program
 /// has accepted yet, or has closed, have none.
 fn inodes(table: &str, wanted: u16) -> impl Iterator<Item = u64> {
     table.lines().skip(1).filter_map(move |line| {

@@ -1,12 +1,12 @@
-//! slirp4netns(1): a process in the machine's own network that carries the packets of an
-//! interface in a node's namespace, as sockets of its own (user-mode networking; libslirp). It
-//! needs no privilege, and takes packets of any source address.
+//! slirp4netns(1): a process in the machine's network that carries the packets of an interface in a
+//! node's namespace, by its sockets (user-mode networking; libslirp). The process needs no
+//! privilege, and accepts packets of any source address.
 //!
-//! It runs in a private mount namespace. Its sandbox (1.2.0) makes only `/` private before it
-//! unmounts every file system: on a system whose mounts are shared, as systemd has them, those
-//! below `/` would be unmounted for all processes.
+//! The process runs in a private mount namespace. Its sandbox (1.2.0) makes only `/` private before
+//! it unmounts every file system: on a system with shared mounts, as under systemd, those below `/`
+//! would be unmounted for all processes.
 //!
-//! It ends with us: when a pipe is closed (`--exit-fd`), and by the signal of
+//! The process ends with this one: by the closing of a pipe (`--exit-fd`), and by the signal of
 //! `PR_SET_PDEATHSIG`.
 
 use super::{Call, OsError, namespace, output_file, read_output};
@@ -21,14 +21,14 @@ use std::process::{Child, Command, Stdio};
 
 /// The program, and the package of most distributions that has it.
 pub const PROGRAM: &str = "slirp4netns";
-/// Its network: addresses for documentation (RFC 5737), which no real network has, so that none
-/// is hidden.
+/// Network of slirp4netns: addresses for documentation (RFC 5737), which no real network has, so
+/// that none is hidden.
 const NETWORK: &str = "198.51.100.0/24";
-/// Where it answers as a name server: by its rule the third address of the network.
+/// Address of its name server: by its rule the third address of the network.
 pub const NAME_SERVER: &str = "198.51.100.3";
 /// The interface that it makes in the namespace.
 pub const INTERFACE: &str = "outside";
-/// How long it may take to start, in milliseconds.
+/// Time that it may take to start, in milliseconds.
 const START_MS: u16 = 5_000;
 
 /// Why there is no way out.
@@ -36,7 +36,7 @@ const START_MS: u16 = 5_000;
 pub enum SlirpError {
     /// The program is not installed.
     Missing,
-    /// It ended, or took too long; what it wrote.
+    /// The process ended, or took too long; the text is its output.
     Failed(String),
     /// A system call was refused.
     Os(OsError),
@@ -51,7 +51,7 @@ impl From<OsError> for SlirpError {
 /// The namespaces of a node.
 #[derive(Debug)]
 pub struct Namespaces {
-    /// Its network namespace.
+    /// Network namespace of the node.
     pub net: OwnedFd,
     /// The user namespace that owns it; `None`: that of the calling process.
     pub user: Option<OwnedFd>,
@@ -61,7 +61,7 @@ pub struct Namespaces {
 #[derive(Debug)]
 pub struct Slirp {
     child: Child,
-    /// Its closing ends the process.
+    /// Descriptor whose closing ends the process.
     exit: Option<OwnedFd>,
 }
 
@@ -142,7 +142,8 @@ impl Drop for Slirp {
     }
 }
 
-/// In the child: `kept` are descriptors of the new program, too, and it dies with its parent.
+/// In the child: keeps the descriptors `kept` open for the new program, and ends the child with its
+/// parent.
 #[expect(unsafe_code, reason = "prctl, and descriptors by their numbers")]
 fn keep(kept: &[i32]) -> io::Result<()> {
     // SAFETY: sets a property of the calling process.
@@ -155,7 +156,7 @@ fn keep(kept: &[i32]) -> io::Result<()> {
     Ok(())
 }
 
-/// What it wrote last, without what it says in every case.
+/// The last output of the process, without the lines of every start.
 fn complaint(output: &str) -> String {
     const SAYS_NOTHING: [&str; 5] = ["child failed", "parent failed", "sent ", "received ", "* "];
     let says = |line: &&str| !SAYS_NOTHING.iter().any(|start| line.starts_with(start));

@@ -16,7 +16,7 @@ const TCP_INFO_BYTES: usize = 128;
 
 /// Numbers of a socket's memory (asm-generic/socket.h), which libc lacks.
 const SO_MEMINFO: libc::c_int = 55;
-/// Where the drops are among them (linux/sock_diag.h).
+/// Index of the drops among these values (linux/sock_diag.h).
 const RECEIVE_DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
 
 /// Chooses the congestion control of a TCP socket.
@@ -31,12 +31,12 @@ pub fn available_congestion_controls() -> String {
         .unwrap_or_default()
 }
 
-/// Sets the IPv4 type of service byte of what the socket sends.
+/// Sets the IPv4 type of service byte of the socket's packets.
 pub fn set_type_of_service(socket: &impl AsFd, value: u8) -> nix::Result<()> {
     set(socket, libc::IPPROTO_IP, libc::IP_TOS, &i32::from(value).to_ne_bytes())
 }
 
-/// Sets how many bytes may wait unsent in a TCP socket before it is no longer writable.
+/// Sets the number of unsent bytes of a TCP socket above which it is no longer writable.
 pub fn set_unsent_limit(socket: &impl AsFd, bytes: u32) -> nix::Result<()> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, &bytes.to_ne_bytes())
 }
@@ -53,7 +53,7 @@ pub fn set_patient_reader(socket: &impl AsFd, room: u32) -> nix::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, &(room / 4).to_ne_bytes())
 }
 
-/// Has the kernel stamp each datagram with the time of its arrival.
+/// Makes the kernel stamp each datagram with the time of its arrival.
 pub fn stamp_received(socket: &impl AsFd) -> nix::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1i32.to_ne_bytes())
 }
@@ -77,8 +77,8 @@ pub fn receive_stamped(socket: &impl AsFd, buffer: &mut [u8]) -> nix::Result<(us
     Ok((message.bytes, Duration::from_nanos(age)))
 }
 
-/// Returns how many datagrams the kernel has dropped at this socket, mostly because its buffer was
-/// full; 0 if the kernel does not say (before Linux 4.12).
+/// Returns the number of datagrams that the kernel has dropped at this socket, mostly because its
+/// buffer was full; 0 if the kernel does not report it (before Linux 4.12).
 #[expect(unsafe_code, reason = "getsockopt of a list of integers")]
 pub fn receive_drops(socket: &impl AsFd) -> u64 {
     let mut values = [0u32; RECEIVE_DROPS + 1];
@@ -92,7 +92,7 @@ pub fn receive_drops(socket: &impl AsFd) -> u64 {
     Errno::result(result).map_or(0, |_| u64::from(values[RECEIVE_DROPS]))
 }
 
-/// Accepts a connection that waits; it never blocks.
+/// Accepts a waiting connection; the accepted socket never blocks.
 #[expect(unsafe_code, reason = "takes ownership of a new descriptor")]
 pub fn accept(listener: &impl AsFd) -> nix::Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
@@ -101,8 +101,8 @@ pub fn accept(listener: &impl AsFd) -> nix::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Discards what waits in a TCP socket, without a copy (tcp(7), `MSG_TRUNC`). Returns `false`
-/// at the end of the stream, and after an error.
+/// Discards the waiting bytes of a TCP socket, without a copy (tcp(7), `MSG_TRUNC`). Returns
+/// `false` at the end of the stream, and after an error.
 #[expect(unsafe_code, reason = "recv without a buffer")]
 pub fn discard_received(socket: &impl AsFd) -> bool {
     let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;

@@ -1,6 +1,6 @@
-//! The supervisor: a child process, first of its own PID namespace, that holds the
-//! nodes' network namespaces, makes devices and sockets in them, and runs the
-//! programs. The emulator stays in its own namespaces and receives the descriptors.
+//! The supervisor: a child process, first of a new PID namespace, that holds the nodes' network
+//! namespaces, makes devices and sockets in them, and runs the programs. The emulator stays in its
+//! own namespaces and receives the descriptors.
 //!
 //! Between them is a guard, because a PID namespace begins with the next child of a
 //! process. Each is killed when its parent dies (`PR_SET_PDEATHSIG`), and the kernel
@@ -41,15 +41,15 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 pub use super::report::Report as SupervisorReport;
 
-/// From one look to the next whether a job is ready, in milliseconds.
+/// Interval of the checks whether a job is ready, in milliseconds.
 const PROBE_MS: u8 = 20;
 
-/// What the supervisor is to make.
+/// Namespaces, devices and programs that the supervisor makes.
 #[derive(Debug)]
 pub struct Plan {
-    /// The nodes.
+    /// Nodes of the emulation.
     pub nodes: Vec<Node>,
-    /// The kind of their devices.
+    /// Kind of the nodes' devices.
     pub device: DeviceChoice,
     /// The sockets to make in their namespaces.
     pub sockets: Vec<Socket>,
@@ -57,18 +57,18 @@ pub struct Plan {
     pub jobs: Vec<Job>,
     /// The files of `/etc` that the programs see in place of the system's, by name.
     pub files: Vec<(&'static str, String)>,
-    /// How the nodes and the machine's own network can reach each other; `None`: not at all.
+    /// Ways between the nodes and the machine's own network; `None`: there are none.
     pub outside: Option<Outside>,
 }
 
 /// The ways between the nodes and the machine.
 #[derive(Debug)]
 pub struct Outside {
-    /// The node in which the outside begins for what the nodes send.
+    /// The node in which the outside begins, for packets from the nodes.
     pub gateway: Option<Gateway>,
-    /// Sockets of the machine, and where in the network of the nodes they lead.
+    /// Sockets of the machine, and the nodes that they lead to.
     pub published: Vec<Published>,
-    /// What passes the ways.
+    /// Counters of the ways' traffic.
     pub tally: Arc<Tally>,
 }
 
@@ -79,7 +79,7 @@ pub struct Gateway {
     pub node: usize,
     /// Another address of the node, which stands for the machine.
     pub machine: Ipv4Addr,
-    /// Whether the node passes on what is for no node, and all others send it to it.
+    /// Whether the node forwards packets with an unknown destination, which all others send to it.
     pub is_router: bool,
 }
 
@@ -95,9 +95,9 @@ pub struct Published {
 /// A node with an interface.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its host name.
+    /// Host name of the node.
     pub name: String,
-    /// Its interface.
+    /// Interface of the node.
     pub interface: Interface,
 }
 
@@ -119,10 +119,10 @@ pub enum SocketKind {
     Datagrams(SocketAddr),
     /// TCP, with a congestion control or the system's default.
     Tcp {
-        /// Its name as in `tcp_available_congestion_control`; `None`: the default.
+        /// Name as in `tcp_available_congestion_control`; `None`: the default.
         congestion_control: Option<String>,
     },
-    /// UDP.
+    /// A UDP socket.
     Udp,
     /// ICMP echo (icmp(7)).
     Ping,
@@ -137,32 +137,32 @@ pub struct Job {
     pub node: usize,
     /// The program and its arguments.
     pub command: Vec<CString>,
-    /// Its whole environment, each as `NAME=value`.
+    /// Whole environment of the program, each variable as `NAME=value`.
     pub environment: Vec<CString>,
     /// The file for its output; `None`: it has the emulator's standard input, output and error.
     pub output: Option<OwnedFd>,
     /// Whether it runs in the foreground of the terminal.
     pub foreground: bool,
-    /// When it is ready. It is reported, unless that is a matter of time alone.
+    /// Condition under which the program is ready. Readiness is reported, unless it is only a
+    /// matter of time.
     pub ready: Option<Ready>,
 }
 
-/// The supervisor as the emulator has it. All that is in its namespaces ends when this is
-/// dropped.
+/// The emulator's side of the supervisor. On drop, all processes of its namespaces end.
 #[derive(Debug)]
 pub struct Supervisor {
     control: Option<OwnedFd>,
     guard: Pid,
-    /// Of the node in which the outside begins, if it is a router.
+    /// Namespaces of the node in which the outside begins, if it is a router.
     outside: Option<Namespaces>,
 }
 
 impl Supervisor {
-    /// Makes the namespaces, and in them what `plan` says. Returns the devices by node, and the
+    /// Makes the namespaces, and the nodes of `plan` in them. Returns the devices by node, and the
     /// sockets in the order of the plan.
     ///
     /// # Errors
-    /// The system call that was refused, with what to do about it.
+    /// The refused system call, with advice.
     #[expect(unsafe_code, reason = "fork")]
     pub fn start(plan: &Plan) -> Result<(Self, Devices, Vec<OwnedFd>), OsError> {
         let kind = SockType::SeqPacket;
@@ -228,7 +228,7 @@ impl Supervisor {
         self.outside.as_ref()
     }
 
-    /// Has the node in which the outside begins pass packets on to slirp4netns, whose interface
+    /// Makes the node in which the outside begins forward packets to slirp4netns, whose interface
     /// is there.
     pub fn route(&self) -> Result<(), OsError> {
         self.order(Order::Route)?;
@@ -326,7 +326,8 @@ fn guard_and_never_return(control: &OwnedFd, plan: &Plan) -> ! {
 /// The process ID of the supervisor, for the guard's signal handler.
 static KEEPER: AtomicI32 = AtomicI32::new(0);
 
-/// SIGTERM kills `supervisor` from now on. Its end is reaped when all of its namespace are dead.
+/// Makes SIGTERM kill `supervisor` from now on. The supervisor is reaped once all processes of its
+/// namespace are dead.
 #[expect(unsafe_code, reason = "installs a signal handler")]
 fn end_before(supervisor: Pid) -> nix::Result<()> {
     KEEPER.store(supervisor.as_raw(), Ordering::Relaxed);
@@ -364,12 +365,12 @@ struct Inside<'a> {
     plan: &'a Plan,
     namespaces: Vec<NetNamespace>,
     processes: Vec<Option<Pid>>,
-    /// Of the jobs that were started and are not ready.
+    /// Probes of the jobs that were started and are not ready.
     probes: Vec<Option<Probe>>,
 }
 
 impl<'a> Inside<'a> {
-    /// Makes what the plan says, and sends the descriptors to the emulator.
+    /// Makes the devices and sockets of the plan, and sends their descriptors to the emulator.
     fn prepare(control: &'a OwnedFd, plan: &'a Plan) -> Result<Self, OsError> {
         let send = |report: Report, fd: Option<&OwnedFd>| {
             send_report(control, &report, fd).call("send(emulator)")
@@ -603,8 +604,8 @@ impl<'a> Inside<'a> {
 }
 
 /// Makes nodes with programs and all others known to each other. A program in a real network meets
-/// a router that its machine has known for long; here the first packet would wait for an answer to
-/// ARP from a server behind wires.
+/// a router that its machine already knows; without this the first packet would wait for an ARP
+/// reply from a server behind wires.
 fn introduce(plan: &Plan, namespaces: &[NetNamespace]) -> Result<(), OsError> {
     let with_jobs: BTreeSet<usize> = plan.jobs.iter().map(|job| job.node).collect();
     let gateway = plan.outside.as_ref().and_then(|outside| outside.gateway);
@@ -648,8 +649,8 @@ fn open_outside(
     Ok(())
 }
 
-/// Starts the process that connects what comes from the machine, and enters the network at the
-/// node `entry`, to the nodes. It is in the supervisor's PID namespace and ends with it.
+/// Starts the process that carries connections from the machine to the nodes; they enter the
+/// network at the node `entry`. The process is in the supervisor's PID namespace and ends with it.
 #[expect(unsafe_code, reason = "fork")]
 fn publish(outside: &Outside, entry: usize, namespace: &NetNamespace) -> Result<(), OsError> {
     // SAFETY: this process has a single thread.
@@ -700,15 +701,15 @@ fn default_signals() {
     let _ = SigSet::empty().thread_set_mask();
 }
 
-/// Has the kernel kill the calling process when its parent dies.
+/// Makes the kernel kill the calling process when its parent dies.
 #[expect(unsafe_code, reason = "prctl, for a feature of nix less")]
 fn die_with_parent() {
     // SAFETY: sets a property of the calling process.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
-/// Closes what other parts of the program hold open: above all their ends of
-/// other supervisors' sockets, whose closing is what ends those supervisors.
+/// Closes descriptors that other parts of the program hold open: above all their ends of other
+/// supervisors' sockets, whose closing ends those supervisors.
 fn close_others(control: &OwnedFd, plan: &Plan) {
     let outputs = plan.jobs.iter().filter_map(|job| job.output.as_ref());
     let published = plan.outside.iter().flat_map(|outside| &outside.published);

@@ -10,7 +10,7 @@ use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 use std::os::fd::OwnedFd;
 
-/// A controlling terminal in whose foreground the own process group is.
+/// A controlling terminal with this process group in its foreground.
 #[derive(Debug)]
 pub struct Terminal {
     tty: OwnedFd,
@@ -25,7 +25,7 @@ impl Terminal {
         (tcgetpgrp(&tty).ok()? == getpgrp()).then_some(Self { tty, modes })
     }
 
-    /// Puts the own process group in the foreground again, and restores the modes.
+    /// Puts this process group in the foreground again, and restores the modes.
     pub fn take_back(&self) {
         give(&self.tty, getpgrp());
     }
@@ -41,15 +41,15 @@ impl Drop for Terminal {
     }
 }
 
-/// Puts `group`, a process group of our session, in the foreground of the
-/// session's terminal, if there is one.
+/// Puts `group`, a process group of this session, in the foreground of the session's terminal, if
+/// there is one.
 pub fn put_in_foreground(group: Pid) {
     if let Some(tty) = open() {
         give(&tty, group);
     }
 }
 
-/// Stops the own process group as the terminal's stop key does; returns once it is resumed.
+/// Stops this process group as the terminal's stop key does; returns once it is resumed.
 pub fn stop_ourselves() {
     let _ = killpg(getpgrp(), Signal::SIGSTOP);
 }

@@ -1,8 +1,8 @@
-//! What the kernel lets this process do, tried: the namespaces, device and way out of an
-//! emulation, a TUN device, a packet socket, real-time priority. What a trial makes ends with it,
-//! and no packet of it leaves the machine. Leaves out modules: it loads none of its own accord, but the kernel
-//! loads one where a device of it is opened or made for the first time, so whoever calls looks
-//! first.
+//! Trials of the rights that the kernel gives this process: the namespaces, device and way out of
+//! an emulation, a TUN device, a packet socket, real-time priority. Everything that a trial makes
+//! ends with it, and none of its packets leaves the machine. A trial loads no modules, but the
+//! kernel loads one when a device of it is opened or made for the first time, so callers check for
+//! the module first.
 
 use super::clock::{Priority, Scheduling};
 use super::device::{self, DeviceChoice, Interface};
@@ -22,7 +22,7 @@ const MTU: u16 = 1_500;
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const MACHINE: Ipv4Addr = Ipv4Addr::new(10, 77, 255, 254);
 
-/// Makes what an emulation of one node makes, and ends it: namespaces, the node's device.
+/// Makes the namespaces and the device of an emulation of one node, and ends it.
 ///
 /// # Errors
 /// The system call that was refused.
@@ -30,7 +30,7 @@ pub fn emulation(device: DeviceChoice) -> Result<(), OsError> {
     Supervisor::start(&plan(device, None)).map(drop)
 }
 
-/// Makes what an emulation with a way out to the machine's network makes, and ends it.
+/// Makes an emulation with a way out to the machine's network, and ends it.
 ///
 /// # Errors
 /// If a system call is refused, or slirp4netns is missing or does not start.
@@ -61,8 +61,9 @@ fn plan(device: DeviceChoice, outside: Option<Outside>) -> Plan {
     }
 }
 
-/// Whether this process may make a TUN device in its network namespace. None is made: the kernel
-/// is asked for a device of no kind, which it refuses after it has looked at the permission.
+/// Whether this process may make a TUN device in its network namespace. The trial makes none: it
+/// asks the kernel for a device of no kind, which the kernel refuses after the check of the
+/// permission.
 ///
 /// # Errors
 /// `ENOENT`, `EACCES` and others of open(2); `EPERM` without CAP_NET_ADMIN.
@@ -78,16 +79,17 @@ pub fn packet() -> Result<(), OsError> {
     packet_socket().map(drop).call("socket(AF_PACKET, SOCK_RAW)")
 }
 
-/// The best scheduling that this thread may have. It has its own again afterwards.
+/// The best scheduling that this thread may have. Afterwards the thread has its former scheduling
+/// again.
 pub fn scheduling() -> Scheduling {
     Priority::raise().scheduling()
 }
 
-/// Calls unshare(2) with no flags, for which the kernel has no reason to refuse: if it is
-/// refused, a filter of system calls (seccomp(2)) does it.
+/// Calls unshare(2) with no flags, which the kernel has no reason to refuse: a refusal comes from a
+/// filter of system calls (seccomp(2)).
 ///
 /// # Errors
-/// That of the filter.
+/// The error of the filter.
 pub fn unshare_nothing() -> Result<(), OsError> {
     unshare(CloneFlags::empty()).call("unshare(0)")
 }
@@ -113,7 +115,7 @@ mod tests {
         assert_eq!(interfaces(), before);
     }
 
-    /// Root may, an ordinary user may not; nobody gets a device.
+    /// Root may, an ordinary user may not; no device is made.
     #[test]
     #[cfg_attr(miri, ignore = "an ioctl")]
     fn a_permission_is_asked_for_without_a_device() {

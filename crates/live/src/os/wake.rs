@@ -11,7 +11,7 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// One that has not rung.
+    /// Returns a descriptor that has not rung.
     ///
     /// # Errors
     /// If the system has no descriptors left.
@@ -31,7 +31,7 @@ impl Wake {
         let _ = self.event.read();
     }
 
-    /// The descriptor.
+    /// Descriptor of the event.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.event.as_fd()
     }

@@ -1,10 +1,10 @@
-//! UDP datagrams, paced by a source machine, or (saturated flows) by the room in the
+//! UDP datagrams, paced by a source machine, or (saturated flows) by the free packets of the
 //! sender's queue, which the network's loop grants.
 //!
-//! Each carries its sequence number and its departure in nanoseconds of the run (8
-//! bytes each, big-endian), as far as it is long enough. The receiving socket is
-//! never read: the network has counted the packet when it arrived, and without the
-//! socket the kernel would answer that the port is closed.
+//! Each carries its sequence number and its departure in nanoseconds of the run (8 bytes each,
+//! big-endian), as far as its length permits. The receiving socket is never read: the network has
+//! counted the packet at its arrival. Without the socket the kernel would answer that the port is
+//! closed.
 
 #![expect(clippy::disallowed_types, reason = "this crate has the sockets")]
 

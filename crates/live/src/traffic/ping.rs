@@ -28,7 +28,7 @@ pub struct Ping {
     stop: Instant,
     packet: Vec<u8>,
     sequence: u16,
-    /// When the request of each sequence number left.
+    /// Departure of the request with each sequence number.
     sent: Vec<Option<Instant>>,
 }
 

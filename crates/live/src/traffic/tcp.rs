@@ -1,7 +1,7 @@
-//! A bulk transfer between two TCP sockets of the kernel, and the sender's state
-//! (`TCP_INFO`) at a regular interval. What arrives is discarded unread
-//! (`MSG_TRUNC`), so the receiver costs little and its window stays open; where the
-//! kernel allows it, the receiver acknowledges without waiting to be read.
+//! A bulk transfer between two TCP sockets of the kernel, and the sender's state (`TCP_INFO`) at a
+//! regular interval. Arriving bytes are discarded unread (`MSG_TRUNC`), so the receiver costs
+//! little and its window stays open; if the kernel allows it, the receiver acknowledges without
+//! waiting to be read.
 
 use super::{FlowPlan, Note, Side, Sockets};
 use crate::frame::type_of_service;
@@ -24,7 +24,7 @@ static CHUNK: [u8; 128 << 10] = [0; 128 << 10];
 const UNSENT_MAX: u32 = 256 << 10;
 /// Bytes of buffer space of a receiver.
 const RECEIVE_MEMORY: u32 = 16 << 20;
-/// From a failed attempt to connect to the next one.
+/// Interval between attempts to connect.
 const RETRY: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
@@ -41,11 +41,11 @@ pub struct Bulk {
 
 #[derive(Debug, PartialEq, Eq)]
 enum State {
-    /// Connects at that instant.
+    /// The flow connects at that instant.
     Waiting(Instant),
     Connecting,
     Sending,
-    /// Everything is sent, or it is time to stop.
+    /// All bytes are sent, or the flow's time is over.
     Finished,
 }
 
@@ -137,7 +137,7 @@ impl Bulk {
         }
     }
 
-    /// Connects again later: over a hop that loses much, attempts fail at times.
+    /// Connects again later: attempts sometimes fail over a hop with many losses.
     fn retry(&mut self, now: Instant, sockets: &mut Sockets<'_>) {
         sockets.forget(self.source.as_fd());
         self.state = State::Waiting(now + RETRY);

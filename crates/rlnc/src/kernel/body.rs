@@ -70,7 +70,7 @@ macro_rules! operations {
             }
         }
 
-        /// `y *= c`.
+        /// Multiplies `y` by `c` (`y *= c`).
         #[target_feature(enable = $features)]
         pub(super) fn scale(tables: &Tables, y: &mut [u8], c: u8) {
             let factor = factor(tables, c);

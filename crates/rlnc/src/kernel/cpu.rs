@@ -1,6 +1,6 @@
-//! Which instruction sets an x86 CPU has and its operating system supports, by
-//! CPUID and XGETBV (Intel SDM, volume 1, chapter 14): without `std` there is no
-//! other way to ask. Leaves out all that no kernel uses.
+//! Finds the instruction sets that an x86 CPU has and its operating system supports, by CPUID and
+//! XGETBV (Intel SDM, volume 1, chapter 14): without `std` there is no other way. Leaves out
+//! instruction sets that no kernel uses.
 #![expect(unsafe_code, reason = "instructions that not every CPU has")]
 
 use core::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};

@@ -1,8 +1,7 @@
-//! Products by look-ups of nibbles, for many rows: the vectors of a strip of columns
-//! are split into nibbles once, not once for each tile of rows. It gained nothing with
-//! AVX-512, where nine of ten cycles had a look-up, of which the CPU does one a cycle.
-//! `halves!` adds this to a kernel that has [`super::body`]'s operations. Lengths are
-//! in bytes.
+//! Products by look-ups of nibbles, for many rows: the vectors of a strip of columns are split into
+//! nibbles once, not once for each tile of rows. The method gained nothing with AVX-512, where nine
+//! of ten cycles had a look-up, of which the CPU does one a cycle. `halves!` adds this to a kernel
+//! that has [`super::body`]'s operations. Lengths are in bytes.
 
 /// Bytes of the nibbles of inputs that are kept together. More were no faster, and
 /// these fit in any first-level cache beside the tables of factors.

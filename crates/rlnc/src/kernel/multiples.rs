@@ -5,9 +5,9 @@
 //! `multiples!` adds this to a kernel that has [`super::body`]'s operations. Lengths
 //! are in bytes.
 //!
-//! Tables pay if there are enough rows. Which kernels use them, from how many rows on,
-//! was measured: [`super::Kernel::multiply`]. Leaves out planes of bits with tables of
-//! 256 sums, which have half the look-ups and are slower in small blocks.
+//! Tables pay if there are enough rows. The kernels that use them, and the numbers of rows, were
+//! chosen by measurement: [`super::Kernel::multiply`]. Leaves out planes of bits with tables of 256
+//! sums, which have half the look-ups and are slower in small blocks.
 
 use super::body::STRIP_BYTES;
 

@@ -20,7 +20,7 @@ pub(super) fn multiply_add(tables: &Tables, y: &mut [u8], c: u8, x: &[u8]) {
     }
 }
 
-/// `y *= c`.
+/// Multiplies `y` by `c` (`y *= c`).
 pub(super) fn scale(tables: &Tables, y: &mut [u8], c: u8) {
     let nibbles = &tables.nibbles[usize::from(c)];
     for y in y {

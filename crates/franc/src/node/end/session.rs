@@ -1,7 +1,6 @@
-//! A session of two ends: what one of them sends, what it has received, and the
-//! state of the hop (`hop`); when it acknowledges; and the pulses that ends
-//! exchange. Times are instants and durations, lengths in bytes, losses 0 to 1.
-//! Leaves out how a session begins (`handshake`) and ends (`end`).
+//! A session of two ends: its sender and receiver, the state of the hop (`hop`), the times of
+//! acknowledgements, and the pulses that ends exchange. Times are instants and durations, lengths
+//! in bytes, losses 0 to 1. Leaves out the beginning (`handshake`) and the end (`end`) of sessions.
 
 use super::super::helper::is_worth;
 use super::super::{Shared, Transmit};
@@ -576,7 +575,7 @@ impl Session {
         }
     }
 
-    /// An acknowledgement in a datagram of its own.
+    /// An acknowledgement in a datagram without a symbol.
     pub(super) fn acknowledge(
         &mut self,
         shared: &mut Shared,
@@ -618,7 +617,7 @@ impl Session {
         usize::from(found.unwrap_or(shared.config.datagram_bytes_max))
     }
 
-    /// The acknowledgement of what was received until now.
+    /// The acknowledgement of everything received until now.
     fn ack(&self, now: Instant, via: NodeId) -> Ack {
         let mut links = alloc::vec![self.path.report(via, now)];
         links.extend(self.helpers.iter().map(|helper| helper.ear.report(helper.id, now)));
@@ -713,7 +712,7 @@ impl Session {
         sender.spare_repair(now, &outlook)
     }
 
-    /// How long the other end may be silent.
+    /// Longest silence of the other end before it counts as gone.
     pub(super) fn silence_max(&self) -> Duration {
         match self.outgoing {
             Outgoing::Stream(_) => {
@@ -760,7 +759,7 @@ impl Session {
         Some((coded, Cargo::Coded { block, last: 0 }))
     }
 
-    /// When helpers will have had time to repair what was lost.
+    /// Time by which helpers will have repaired the losses.
     pub(super) fn helpers_done_at(&self, shared: &Shared, now: Instant) -> Instant {
         match &self.outgoing {
             Outgoing::Stream(sender) => {

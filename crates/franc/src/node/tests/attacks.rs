@@ -1,11 +1,11 @@
-//! Attackers: who records and says again, from any address, in any order, across restarts;
-//! and who holds the hop key and keeps no rule. What a link carries meanwhile is held against
-//! what the same link carries without.
+//! Attackers: one records datagrams and replays them, from any address, in any order, across
+//! restarts; one holds the hop key and keeps no rule. The goodput under attack is held against that
+//! of the same link without.
 
 use super::*;
 use crate::coded::CodedVector;
 
-/// Where the attacker is, who has no way to anybody.
+/// The attacker's place, which no node sends to.
 pub(super) const ATTACKER: NodeId = NodeId(99);
 
 /// A network, with what makes a node of it anew.
@@ -26,7 +26,7 @@ impl Stage {
         Self { net, configs, lives: 0, to, sent: BTreeMap::new(), next: 0 }
     }
 
-    /// Two ends.
+    /// A link of two ends.
     fn pair(loss: f64) -> Self {
         let link = || Link::new(12.0, 5, loss);
         Self::new(vec![end(1, 2, 2), end(2, 1, 1)], vec![(1, 2, link()), (2, 1, link())], 2)
@@ -83,8 +83,8 @@ impl Stage {
         self.net.nodes.insert(NodeId(id), node);
     }
 
-    /// Goes on for `time` with packets always waiting at end 1, as a TCP would have them;
-    /// `attack` is called every millisecond. Returns what came out, in Mb/s.
+    /// Runs for `time` with packets always waiting at end 1, as a TCP would have them; `attack` is
+    /// called every millisecond. Returns the goodput in Mb/s.
     fn run(&mut self, time: Duration, mut attack: impl FnMut(&mut Net)) -> f64 {
         let before = self.net.out(self.to).len();
         let until = self.net.now + time;
@@ -114,7 +114,7 @@ impl Stage {
     }
 }
 
-/// Twenty sessions of a network, each node begun anew in turn; all that was said in them.
+/// Runs twenty sessions of a network, with each node restarted in turn. Returns all datagrams.
 fn record(stage: &mut Stage) -> Vec<Flying> {
     stage.net.recorded = Some(Vec::new());
     for turn in 0..20 {
@@ -138,8 +138,8 @@ fn record(stage: &mut Stage) -> Vec<Flying> {
     recorded
 }
 
-/// Recordings at so many a millisecond, from where they came from, from elsewhere, to whom
-/// they were for, and to everybody else.
+/// Replays recordings, `per_ms` each millisecond: from their source and from elsewhere, to their
+/// recipient and to all others.
 fn replay<'a>(recorded: &'a [Flying], per_ms: usize, seed: u64) -> impl FnMut(&mut Net) + 'a {
     let mut stream = Seed::new(seed, 3).stream("replay");
     move |net| {
@@ -176,8 +176,8 @@ fn recordings_move_no_address_end_no_session_and_cost_nothing() {
     }
 }
 
-/// In the mean of some moments: with and without an attack a node is back up to a second later,
-/// by what is lost of what it says first.
+/// On average over some moments, a node is back as soon with an attack as without: up to a second
+/// later, by losses of its first datagrams.
 fn nodes_are_back_as_soon(stages: impl IntoIterator<Item = (&'static str, Stage)>) {
     for (name, mut stage) in stages {
         let recorded = record(&mut stage);
@@ -211,8 +211,8 @@ fn nodes_that_restart_among_recordings_are_back_as_soon() {
     nodes_are_back_as_soon(Stage::all());
 }
 
-/// What the session of a network says now, again: also to a node that has just begun, and what
-/// was lost of it. In the mean over some attacks: a helper is back up to a quarter of a second
+/// Replays datagrams of the present session, also to a node that has just begun, and datagrams lost
+/// on the way to it. On average over some attacks, a helper is back up to a quarter of a second
 /// later, by chance.
 #[test]
 fn what_was_said_in_this_session_is_nothing_to_who_begins_anew() {
@@ -272,8 +272,8 @@ fn no_answer_is_longer_than_what_it_answers() {
     }
 }
 
-/// A link that takes nothing, and a flood: what waits is bounded, and what comes after it
-/// is not late.
+/// A flood at a link that accepts nothing: the waiting datagrams are bounded, and those after them
+/// are not late.
 #[test]
 fn a_flood_fills_no_queue() {
     for (name, mut stage) in Stage::all() {
@@ -300,7 +300,7 @@ fn a_flood_fills_no_queue() {
     }
 }
 
-/// What a holder of the hop key says to harm most.
+/// The most harmful datagrams of a holder of the hop key.
 fn forgeries(number: u32) -> Vec<(&'static str, Forgery)> {
     let enc = |block: u32, oldest: u32, vector: CodedVector, byte: u8| Forgery::Enc {
         block,
@@ -395,9 +395,9 @@ impl Forgery {
     }
 }
 
-/// Forged datagrams by a holder of the hop key under numbers from `start` on, so many times. Two
-/// seconds after them the link carries what it did before: at once, or in the mean of five
-/// moments, since what puts it right can be lost.
+/// Forged datagrams by a holder of the hop key, under a count of numbers from `start` on. Two
+/// seconds after them the link carries its former rate: at once, or on average over five moments,
+/// since the datagrams that repair the state can be lost.
 fn forgeries_are_over(runs: &[(u32, u32)]) {
     for (name, mut stage) in Stage::all() {
         stage.quiet(Duration::from_secs(2));
@@ -436,7 +436,7 @@ fn what_a_holder_of_the_hop_key_says_is_over_two_seconds_after_it() {
     forgeries_are_over(&[(FORGED_AT + 3_000, 200), (u32::MAX - 300, 200)]);
 }
 
-/// Says a forgery in everybody's name to everybody, under `times` numbers from `start` on.
+/// Sends a forgery in every node's name to every node, under `times` numbers from `start` on.
 fn forge(stage: &mut Stage, forgery: &Forgery, start: u32, times: u32) {
     let (session, tagger) = strangers::tagger_of(&mut stage.net);
     let ids: Vec<u8> = stage.configs.iter().map(|config| config.id.0).collect();
@@ -458,7 +458,7 @@ fn forge(stage: &mut Stage, forgery: &Forgery, start: u32, times: u32) {
     }
 }
 
-/// A holder of the hop key who announces a session that nobody has.
+/// A holder of the hop key announces a session that no end has.
 #[test]
 fn sessions_that_only_a_holder_of_the_hop_key_announced_are_left_again() {
     for (name, mut stage) in Stage::all() {
@@ -508,7 +508,7 @@ fn sessions_that_only_a_holder_of_the_hop_key_announced_are_left_again() {
     }
 }
 
-/// An end that moves is followed; a stranger who says again what it said is not.
+/// Nodes follow an end that moves, and do not follow a stranger who replays its datagrams.
 #[test]
 fn an_end_that_moves_is_followed() {
     for (name, mut stage) in Stage::all() {

@@ -13,8 +13,7 @@ struct Forged {
     what: What,
     /// Sender and recipient, by position among the ways of the link.
     way: usize,
-    /// Its block relative to the newest one, and its number relative to the newest one
-    /// of that way.
+    /// Block relative to the newest one, and number relative to the newest one of that way.
     block: i32,
     number: i64,
     /// Time after the datagram before it.

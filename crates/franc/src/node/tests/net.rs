@@ -16,7 +16,7 @@ pub(super) struct Link {
     pub(super) last_at: Instant,
     pub(super) duplicate: f64,
     pub(super) corrupt: f64,
-    /// Longer datagrams are lost, and nobody says so.
+    /// Longest datagram carried, in bytes; longer ones are lost without a report.
     pub(super) carries: usize,
 }
 
@@ -38,8 +38,8 @@ impl Link {
     }
 }
 
-/// What packets of so many bytes are of the bytes on the way, one in a symbol: those of
-/// UDP, as all are here, travel whole.
+/// Share of packets of `length` bytes in the bytes on the way, one packet in a symbol. Their
+/// headers travel whole: all packets here are UDP.
 pub(super) fn share_of_packets(length: usize) -> f64 {
     let datagram = crate::wire::enc_bytes(2) + crate::wire::SYMBOL_OVERHEAD_BYTES;
     length as f64 / (AROUND + datagram + length) as f64
@@ -56,7 +56,7 @@ pub(super) struct Flying {
     pub(super) datagram: Vec<u8>,
 }
 
-/// A node whose keys nobody can guess, with a stream of its own.
+/// A node whose keys cannot be guessed, with its random stream.
 pub(super) fn node(config: Config, mut stream: Stream, now: Instant) -> Node {
     let entropy = Entropy::from_stream(&mut stream);
     Node::new(config, entropy, stream, now).expect("the configuration is sound")
@@ -68,12 +68,12 @@ pub(super) struct Net {
     pub(super) now: Instant,
     pub(super) nodes: BTreeMap<NodeId, Node>,
     pub(super) links: BTreeMap<(NodeId, NodeId), Link>,
-    /// Nodes that overhear all that these two say to each other.
+    /// Nodes that overhear all datagrams between these two.
     pub(super) helpers: Vec<(NodeId, [NodeId; 2])>,
     pub(super) air: BTreeMap<(Instant, u64), Flying>,
-    /// Where nodes take others to be, if not where they are.
+    /// Places where nodes expect others, if these are elsewhere.
     pub(super) places: BTreeMap<(NodeId, NodeId), Address>,
-    /// What went to where nobody is, or nobody of this network: bytes by address.
+    /// Bytes sent to addresses without a node of this network, by address.
     pub(super) strays: BTreeMap<NodeId, usize>,
     /// Everything that was transmitted, if it is recorded.
     pub(super) recorded: Option<Vec<Flying>>,
@@ -84,7 +84,7 @@ pub(super) struct Net {
     pub(super) moves: usize,
     pub(super) count: u64,
     pub(super) stream: Stream,
-    /// What came out where, and when.
+    /// Packets delivered at each end, with their times.
     pub(super) out: BTreeMap<NodeId, Vec<(Instant, Vec<u8>)>>,
     pub(super) events: Vec<(NodeId, Event)>,
 }

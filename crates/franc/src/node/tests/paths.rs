@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A pair over a way of 12 Mb/s and 10 ms that carries datagrams of so many bytes.
+/// A pair over a way of 12 Mb/s and 10 ms that carries datagrams of `carries` bytes at most.
 fn narrow(carries: usize, loss: f64, seed: u64) -> Net {
     let mut link = Link::new(12.0, 10, loss);
     link.carries = carries;
@@ -13,7 +13,7 @@ fn set_carries(net: &mut Net, carries: usize) {
     net.links.values_mut().for_each(|link| link.carries = carries);
 }
 
-/// What ends send at most now.
+/// Longest datagrams that the ends send now.
 fn lengths(net: &Net) -> [u16; 2] {
     [1, 2].map(|id| net.stats(id).path_datagram_bytes)
 }
@@ -100,8 +100,8 @@ fn a_path_that_changes_is_found_again() {
     }
 }
 
-/// Who recorded long datagrams and says them again behind the narrow part of a path, where they
-/// arrive, does not make it look wide: nothing long came for as long as the ends remember.
+/// Long datagrams that are recorded and replayed behind the narrow part of a path, where they
+/// arrive, do not make the path look wide: no long datagram came for as long as the ends remember.
 #[test]
 fn recordings_are_no_proof_of_a_wide_path() {
     let mut net = narrow(1_472, 0.0, 1);

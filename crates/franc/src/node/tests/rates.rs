@@ -1,5 +1,4 @@
-//! How much a link carries and how long packets take: what losses leave, and what recoders
-//! and helpers add.
+//! Goodput of a link and delays of packets: with losses, and with recoders and helpers.
 
 use super::*;
 use crate::config::{Reading, Small};
@@ -21,7 +20,7 @@ fn a_saturated_lossy_link_carries_what_the_losses_leave() {
     }
 }
 
-/// What ways that are not a laboratory's carry of what they could.
+/// Share of the possible goodput on paths unlike a laboratory's.
 fn share(link: &Link, seconds: u64) -> f64 {
     let mut net = Net::pair(|_| {}, link, 1);
     let mtu = net.nodes[&NodeId(1)].config().inner_mtu();
@@ -77,8 +76,8 @@ fn the_queue_stays_near_its_target() {
     }
 }
 
-/// A queue of a few packets overflows before it shows in delays: what is lost in it is not taken
-/// for the way's, and not sent against.
+/// A queue of a few packets overflows before it shows in delays: its losses are not taken for the
+/// way's, and are not compensated with redundancy.
 #[test]
 fn short_queues_are_not_overfilled() {
     for (rate, queue_ms, loss) in
@@ -159,9 +158,9 @@ fn sparse(net: &mut Net, interval: Duration, count: u32) -> Vec<Duration> {
     delays
 }
 
-/// A flow that leaves most of a long way free, evenly and in bursts: what is lost is made up for
-/// before it is known to be, also behind the combinations that are in flight already, and that
-/// costs no more than some of the free part.
+/// A flow that leaves most of a long way free, evenly and in bursts. Losses are repaired before
+/// they are reported, also behind the combinations in flight. The cost is part of the free
+/// capacity.
 fn what_is_lost_is_made_up_for_at_once(loss: f64, interval_us: u64, burst: u32, combinations: f64) {
     const SEEDS: u64 = 4;
     let (mut late, mut coded) = (0.0, 0.0);
@@ -247,7 +246,7 @@ fn cost(net: &Net, helpers: u8) -> f64 {
     all / net.stats(2).bytes_out as f64
 }
 
-/// Goodput in Mb/s and cost with so many helpers, over a bad link with good ways around.
+/// Goodput in Mb/s and cost with `helpers` helpers, over a bad link with good ways around.
 fn with_helpers(mode: Mode, losses: Option<Losses>, helpers: u8) -> (f64, f64) {
     let mut net = helped(mode, losses, [0.3, 0.3, 0.6], helpers, 5);
     let goodput = saturate(&mut net, [1, 2], 5, 1_300);
@@ -273,7 +272,8 @@ fn helpers_spare_the_source_and_the_air() {
 }
 
 /// In the paper's mode each symbol's packets are sent before the next packet is read, so that
-/// combinations grow with the block; in a burst they are of all that waited from the first on.
+/// combinations grow with the block; in a burst they are of all packets that waited from the first
+/// on.
 #[test]
 fn the_papers_encoder_reads_packet_by_packet() {
     for (read, expected) in [(Reading::Packet, [1, 2, 3]), (Reading::Burst, [3, 3, 3])] {
@@ -327,8 +327,8 @@ fn ways_that_take_seconds_are_used_and_lose_nothing() {
     }
 }
 
-/// What came for nothing of what was sent in the last seconds, after delays have become
-/// longer than anything is waited for.
+/// Few of the datagrams sent in the last seconds are redundant, after delays have become longer
+/// than any timeout.
 #[test]
 fn what_is_late_is_soon_waited_for() {
     let mut net = Net::pair(|_| {}, &Link::new(12.0, 10, 0.0), 1);
@@ -346,8 +346,8 @@ fn what_is_late_is_soon_waited_for() {
     assert_eq!(net.stats(1).sessions, 1, "late is not gone");
 }
 
-/// On long, fat, lossy ways no more is sent of a block than its losses ask for: what is not
-/// acknowledged yet is not lost.
+/// On long, fat, lossy ways a block costs no more datagrams than its losses require: a symbol
+/// without an acknowledgement is not lost yet.
 #[test]
 fn long_fat_lossy_ways_are_not_flooded() {
     // At 300 Mb/s all blocks in flight are those of less than three round trips.

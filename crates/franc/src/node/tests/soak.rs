@@ -1,7 +1,6 @@
-//! A day in virtual time: sparse packets both ways without an end, and everything that
-//! counts on and wraps: 16-bit numbers of packets (after 65 536 of a flow), 32-bit clocks in
-//! microseconds (after 71.6 minutes), keys (hundreds), numbers of datagrams (forged, for
-//! nobody waits for 2^32).
+//! A day in virtual time: sparse packets both ways without an end, and every counter that wraps:
+//! 16-bit numbers of packets (after 65 536 of a flow), 32-bit clocks in microseconds (after 71.6
+//! minutes), keys (hundreds), numbers of datagrams (forged: 2^32 would take too long).
 
 use super::*;
 
@@ -14,16 +13,16 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// When a clock of 32 bits in microseconds begins anew.
 const CLOCK_WRAPS: Instant = Instant::from_nanos(1_000 << 32);
 
-/// Who talks: an end, and its flow.
+/// Ends that send packets, each with its flow.
 const TALKERS: [(u8, u8); 2] = [(1, 1), (2, 2)];
 
 fn nth_packet(flow: u8, nth: u32) -> Vec<u8> {
     packet(flow, nth, 40 + (nth as usize * 97) % 400)
 }
 
-/// Ends that talk for so many hours over a way that loses, doubles and reorders. Every minute
-/// they are silent for a second; then, and where numbers or clocks wrap, two hundred packets
-/// come at once. What comes out is compared as it comes, so that memory is the machines' own.
+/// Two ends exchange packets for `hours` hours over a way that loses, doubles and reorders. Every
+/// minute they are silent for a second; then, and where numbers or clocks wrap, two hundred packets
+/// come at once. Packets are compared on delivery, so that memory is the machines' alone.
 fn soak(hours: f64, interval: Duration) -> Net {
     let mut link = Link::new(12.0, 10, 0.03);
     (link.reorder, link.duplicate) = (0.02, 0.02);

@@ -3,7 +3,7 @@
 
 use super::*;
 
-/// Where no node of a network is.
+/// An address without a node of the network.
 const ELSEWHERE: Address = Address::Node(NodeId(99));
 
 #[test]
@@ -84,8 +84,8 @@ proptest! {
     }
 }
 
-/// The tagger of the session that ends 1 and 2 have, as somebody with the hop key knows it
-/// who calls one of them.
+/// The tagger of the session of ends 1 and 2, as a holder of the hop key learns it by a call to one
+/// of them.
 pub(super) fn tagger_of(net: &mut Net) -> (u16, Tagger) {
     let until = net.now + Duration::from_secs(1);
     net.run(until, |_| None);
@@ -108,7 +108,7 @@ pub(super) fn tagger_of(net: &mut Net) -> (u16, Tagger) {
     panic!("a call is answered");
 }
 
-/// What somebody with the hop key may say.
+/// Datagrams that a holder of the hop key may send.
 #[derive(Clone, Debug)]
 enum Forged {
     Enc { block: u32, below: u8, vector: crate::coded::CodedVector, payload: Vec<u8> },
@@ -193,8 +193,8 @@ fn forged() -> impl Strategy<Value = Forged> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    /// A helper or recoder with the hop key that keeps no rule: nothing that was not sealed
-    /// comes out, nothing panics, and what is kept is bounded.
+    /// A helper or recoder with the hop key that keeps no rule: only sealed packets are delivered,
+    /// nothing panics, and memory is bounded.
     #[test]
     fn forgers_with_the_hop_key_deliver_nothing(
         lies in prop::collection::vec((forged(), 1..5u8, 1..5u8, 0..30u64), 1..120),
@@ -240,7 +240,7 @@ proptest! {
 }
 
 proptest! {
-    /// What is written is read again, and not one byte shorter.
+    /// Parsing returns every datagram as written, and never one that is a byte shorter.
     #[test]
     fn datagrams_are_read_as_they_are_written(lie in forged(), number in any::<u32>()) {
         let readable = |block: u32| block <= wire::BLOCK_MAX;
@@ -268,7 +268,7 @@ proptest! {
     }
 }
 
-/// What two nodes say in four seconds, the second of which may be missing, or not be heard by
+/// Datagrams of two nodes in four seconds, of which the second may be missing, or not be heard by
 /// the first, or not hear it.
 fn meet(one: Config, other: Option<Config>, hears: [bool; 2]) -> [Vec<Event>; 2] {
     let make =

@@ -1,5 +1,5 @@
-//! The ring over memory of our own, and captures of real interfaces in a network namespace: a
-//! veth pair, and a TAP device that says it was a monitor interface (`TUNSETLINK`).
+//! The ring over this test's memory, and captures of real interfaces in a network namespace: a veth
+//! pair, and a TAP device that claims to be a monitor interface (`TUNSETLINK`).
 
 #![expect(clippy::disallowed_methods, reason = "packets take real time")]
 
@@ -85,7 +85,7 @@ fn packets_come_in_order_and_blocks_are_given_back() {
     }
 }
 
-/// Runs `test` in a network namespace of its own, if the kernel allows that.
+/// Runs `test` in a new network namespace, if the kernel allows that.
 pub(crate) fn in_a_namespace(test: fn()) {
     std::thread::scope(|scope| {
         scope.spawn(|| match NetNamespace::create() {
@@ -180,8 +180,8 @@ mod ioctls {
     }
 }
 
-/// An interface called `mon0` that is up and says that it was a monitor interface: what is written
-/// to the TAP device is heard. `None` if there are no TAP devices here.
+/// An interface called `mon0` that is up and claims to be a monitor interface: frames written to
+/// the TAP device are heard. `None` if there are no TAP devices here.
 pub(crate) fn monitor_tap() -> Option<OwnedFd> {
     use crate::os::device::{Interface, create_tap};
     let interface = Interface {

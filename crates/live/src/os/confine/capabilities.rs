@@ -8,24 +8,24 @@ use nix::errno::Errno;
 pub const DAC_OVERRIDE: u64 = 1 << 1;
 /// `CAP_NET_ADMIN`: interfaces and their addresses.
 pub const NET_ADMIN: u64 = 1 << 12;
-/// `CAP_NET_RAW`: frames.
+/// Capability for Ethernet frames, `CAP_NET_RAW`.
 pub const NET_RAW: u64 = 1 << 13;
 /// `CAP_SYS_NICE`: more than ordinary scheduling.
 pub const SYS_NICE: u64 = 1 << 23;
 
-/// `_LINUX_CAPABILITY_VERSION_3`.
+/// Version of the interface, `_LINUX_CAPABILITY_VERSION_3`.
 const VERSION: u32 = 0x2008_0522;
-/// More than there are.
+/// A bound above the number of capabilities.
 const LAST: libc::c_ulong = 63;
 
 /// Keeps those of `kept` that the thread has in its effective and permitted sets, and drops all
 /// others; the inheritable, ambient and bounding sets are empty afterwards.
 ///
-/// Without `CAP_SETPCAP` the bounding set stays as it is. It matters only to a program that
+/// Without `CAP_SETPCAP` the bounding set is unchanged. The set matters only to a program that
 /// gains capabilities by execve(2), which [`super::confine`] forbids.
 ///
 /// # Errors
-/// If the kernel refuses, for which it has no reason.
+/// If the kernel refuses, which is not expected.
 pub fn keep(kept: u64) -> Result<(), OsError> {
     prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong)
         .or_else(ignore(Errno::EINVAL))
@@ -46,7 +46,7 @@ pub fn keep(kept: u64) -> Result<(), OsError> {
 /// Whether the effective set has all of `what`.
 ///
 /// # Errors
-/// If the kernel refuses to tell, for which it has no reason.
+/// If the kernel refuses the query, which is not expected.
 pub fn has(what: u64) -> Result<bool, OsError> {
     Ok(get()?.effective & what == what)
 }
@@ -54,7 +54,7 @@ pub fn has(what: u64) -> Result<bool, OsError> {
 /// Removes `what` from the effective set; it stays permitted.
 ///
 /// # Errors
-/// Those of [`keep`].
+/// The errors of [`keep`].
 pub fn lower(what: u64) -> Result<(), OsError> {
     let now = get()?;
     change(now, Sets { effective: now.effective & !what, ..now })
@@ -74,14 +74,14 @@ struct Sets {
     inheritable: u64,
 }
 
-/// struct __user_cap_header_struct.
+/// The C structure `struct __user_cap_header_struct`.
 #[repr(C)]
 struct Header {
     version: u32,
     pid: libc::c_int,
 }
 
-/// struct __user_cap_data_struct.
+/// The C structure `struct __user_cap_data_struct`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Word {

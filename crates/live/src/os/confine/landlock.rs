@@ -3,7 +3,7 @@
 //! any more; files can be removed from one folder. From ABI 6 of the interface on, no signal
 //! can be sent to another process either.
 //!
-//! Leaves out what is open already. Kernels before 5.13, or without landlock, refuse.
+//! Leaves out files that are open already. Kernels before 5.13, or without landlock, refuse.
 
 use super::super::{Call, OsError};
 use nix::errno::Errno;
@@ -12,14 +12,15 @@ use nix::sys::stat::Mode;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
-/// `LANDLOCK_CREATE_RULESET_VERSION`.
+/// Flag that asks for the version, `LANDLOCK_CREATE_RULESET_VERSION`.
 const VERSION: libc::c_uint = 1;
-/// `LANDLOCK_RULE_PATH_BENEATH`.
+/// Type of a rule for a folder, `LANDLOCK_RULE_PATH_BENEATH`.
 const PATH_BENEATH: libc::c_int = 1;
-/// `LANDLOCK_ACCESS_FS_REMOVE_FILE`.
+/// Right to remove a file, `LANDLOCK_ACCESS_FS_REMOVE_FILE`.
 const REMOVE_FILE: u64 = 1 << 5;
 
-/// struct landlock_ruleset_attr, as of ABI 6: what is refused unless a rule allows it.
+/// The C structure `struct landlock_ruleset_attr`, as of ABI 6: rights that are refused unless a
+/// rule allows them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ruleset {
@@ -28,7 +29,7 @@ struct Ruleset {
     scopes: u64,
 }
 
-/// struct landlock_path_beneath_attr.
+/// The C structure `struct landlock_path_beneath_attr`.
 #[repr(C, packed)]
 struct Beneath {
     allowed: u64,
@@ -50,8 +51,8 @@ pub fn restrict(folder: Option<&Path>) -> Result<(), OsError> {
     enforce(&fd)
 }
 
-/// Returns all that a version of the interface can refuse, and the bytes of the structure that
-/// this version has.
+/// Returns all rights that a version of the interface can refuse, and the bytes of the structure
+/// that this version has.
 fn ruleset(abi: libc::c_long) -> (Ruleset, usize) {
     let rights = |count: u32| (1 << count) - 1;
     // ABI 1 has 13 rights of files, 2 adds to link and rename across folders, 3 to truncate,

@@ -14,7 +14,7 @@ pub use filter::restrict;
 /// Refuses: there is no list of calls for this processor.
 ///
 /// # Errors
-/// Always.
+/// Any refusal of the kernel.
 #[cfg(not(any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))))]
 pub fn restrict() -> Result<(), OsError> {
     Err(OsError::new("seccomp on this processor", nix::errno::Errno::ENOSYS))

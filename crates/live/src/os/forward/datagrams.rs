@@ -198,7 +198,7 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// The client, new if need be; `None` if the system has no room for another socket.
+    /// The client, new if need be; `None` if the system refuses another socket.
     fn client(&mut self, key: Key, now: Instant) -> Option<&mut Client> {
         if !self.all.contains_key(&key) {
             if self.all.len() >= CLIENTS_MAX {

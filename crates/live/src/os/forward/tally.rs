@@ -27,7 +27,7 @@ const COUNTS: usize = Count::Overflowed as usize + 1;
 pub struct Passed {
     /// TCP connections that were accepted.
     pub connections: u64,
-    /// TCP connections that were reset because nobody listened at the far side.
+    /// TCP connections that were reset because the far side had no listener.
     pub connections_refused: u64,
     /// UDP clients: addresses with ports.
     pub clients: u64,
@@ -39,7 +39,8 @@ pub struct Passed {
     pub answers: u64,
     /// Datagrams dropped because no program had the port at the far side.
     pub refused: u64,
-    /// Datagrams dropped because the buffer of a socket was full, or the system had no room.
+    /// Datagrams dropped because the buffer of a socket was full, or the system had no memory or
+    /// descriptors.
     pub overflowed: u64,
 }
 

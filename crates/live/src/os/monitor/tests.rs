@@ -1,4 +1,4 @@
-//! The kernel's filter and the socket, at a TAP device that says that it was a monitor interface.
+//! The kernel's filter and the socket, at a TAP device that claims to be a monitor interface.
 
 use super::super::capture::hardware;
 use super::super::capture::tests::{in_a_namespace, ip, monitor_tap};
@@ -6,7 +6,7 @@ use super::*;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::write;
 
-/// Waits for `count` frames, or until nothing has come for half a second.
+/// Waits for `count` frames, or until none has come for half a second.
 fn heard(socket: &MonitorSocket, inbox: &mut Inbox, count: usize) -> Vec<Vec<u8>> {
     let mut heard = Vec::new();
     while heard.len() < count {
@@ -29,9 +29,9 @@ fn captured(header_bytes: usize, first: u8, bytes: usize) -> Vec<u8> {
     captured
 }
 
-/// Of all types and subtypes, with headers of up to some hundred octets: Data and QoS Data, with
-/// protocol version 0, pass; and nothing that a parser has to be spared, such as a header that is
-/// longer than the packet.
+/// Frames of all types and subtypes, with headers of up to some hundred octets: Data and QoS Data
+/// with protocol version 0 pass, others do not, and neither do frames that a parser cannot read,
+/// such as one with a header that is longer than the packet.
 #[test]
 #[cfg_attr(miri, ignore = "namespaces")]
 fn the_kernel_passes_data_frames() {

@@ -30,7 +30,7 @@ fn patient() -> UdpSocket {
     socket
 }
 
-/// An address where nobody is.
+/// An address without a listener.
 fn nobody() -> SocketAddr {
     UdpSocket::bind(any()).unwrap().local_addr().unwrap()
 }
@@ -95,8 +95,8 @@ fn a_refused_datagram_is_counted_and_a_later_server_is_found() {
     assert_eq!(&buffer[..bytes], b"late");
 }
 
-/// Nobody reads: what the buffer of the server's socket does not hold is the server's loss, what
-/// that of the way's does not is counted.
+/// Without a reader, overflow of the server's socket is the server's loss, and overflow of the
+/// way's socket is counted.
 #[test]
 #[cfg_attr(miri, ignore = "the kernel's UDP")]
 fn nothing_vanishes_at_the_way_itself() {
@@ -127,7 +127,7 @@ fn the_client_that_was_idle_longest_makes_room() {
     assert_eq!((passed.clients, passed.clients_displaced), (CLIENTS_MAX as u64 + 2, 2));
 }
 
-/// What is marked for a class of service stays so.
+/// A mark for a class of service is kept.
 #[test]
 #[cfg_attr(miri, ignore = "the kernel's UDP")]
 fn the_dscp_goes_over_and_the_ecn_field_does_not() {
