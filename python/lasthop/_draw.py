@@ -19,7 +19,7 @@ from lasthop._lasthop import Table
 if TYPE_CHECKING:
     from lasthop.figures import Figure
 
-#: Width and height of a panel, height of a row of intervals, and of what is around a panel.
+#: Width and height of a panel, height of a row of intervals, and of the margins of a panel.
 _WIDTH, _PANEL, _LANE, _AROUND = 8.8, 2.8, 0.34, 0.9
 #: Share of the space between two groups that bars take, and the widest bar's of the axis.
 _BARS_SHARE, _BAR_MAX = 0.72, 0.055

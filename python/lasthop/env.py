@@ -158,7 +158,7 @@ class ContentionWindow(_CellEnv):
     sees = ("failed_share", "window")
     #: The windows, from the standard's smallest to its largest.
     WINDOWS = tuple(2**n - 1 for n in range(4, 11))
-    #: What one station alone gets with the smallest window, in Mb/s: what a reward of 1 is.
+    #: Goodput of a single station with the smallest window, in Mb/s; the reward is 1 there.
     ALONE_MBPS = 31.4
 
     def __init__(
@@ -209,7 +209,7 @@ class RateControl(_CellEnv):
     """
 
     sees = ("acknowledged_share", "mcs")
-    #: What MCS 7 gets on a channel without losses, in Mb/s: what a reward of 1 is.
+    #: Goodput of MCS 7 on a channel without losses, in Mb/s; the reward is 1 there.
     BEST_MBPS = 60.7
 
     def __init__(
@@ -259,7 +259,7 @@ class Queue(_CellEnv):
     sees = ("queue", "goodput", "delay")
     #: The limits in packets.
     LIMITS = (2, 5, 10, 20, 50, 100, 200, 500)
-    #: What four flows get with each MCS and the longest queue, in Mb/s: what a goodput of 1 is.
+    #: Goodput of four flows with each MCS and the longest queue, in Mb/s; counted as 1.
     CELL_MBPS = (5.4, 11.0, 16.5, 22.2, 33.6, 44.9, 50.3, 55.7)
 
     def __init__(
