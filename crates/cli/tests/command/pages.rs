@@ -125,9 +125,17 @@ fn assert_shown(page: &str, command: &str, shown: &[String], printed: &str, is_s
 /// The pages whose outputs are compared.
 fn pages() -> Vec<(String, String)> {
     let mut pages = vec![root().join("README.md")];
-    let entries = fs::read_dir(root().join("docs")).expect("it is in the repository");
-    pages.extend(entries.map(|entry| entry.expect("it can be read").path()));
-    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("it is in the repository") {
+            let path = entry.expect("it can be read").path();
+            if path.is_dir() && !path.ends_with("tutorials") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
     pages.sort();
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let text = |path: &Path| fs::read_to_string(path).expect("it is text");
