@@ -1,5 +1,5 @@
-//! A capture file: it is read to its end or to an error, whatever is in it, every error of a
-//! packet has its place in the packet, and what was found can be written down.
+//! Feeds any bytes to the reader of capture files. The reader stops at the end or at an error, each
+//! error of a packet lies within the packet, and the findings can be written.
 #![no_main]
 
 use lasthop_capture::analysis::Analysis;

@@ -1,7 +1,7 @@
-//! Any bytes as one of the documents that lasthop reads back, as JSON: a run, several runs, a
-//! comparison, a measured queue, a node of a coded link, a medium, a sweep, and what a sweep sends
-//! to other machines. What can be read is the same when it is written and read again, and pages
-//! are made of it; the list of a folder's files removes nothing outside of it.
+//! Feeds any bytes to the readers of lasthop's JSON documents: a run, several runs, a comparison, a
+//! measured queue, a node of a coded link, a medium, a sweep, and the messages of a sweep to other
+//! machines. An accepted document is the same after writing and reading, and pages can be made of
+//! it. The list of a folder's files removes nothing outside the folder.
 #![no_main]
 
 use lasthop_fuzz::Folder;
@@ -87,7 +87,7 @@ fn pages(set: RunSet) {
     variants::html("two", &[variant("one"), variant("other")], None);
 }
 
-/// A folder in which `files.json` is anything, beside a file that is nobody's.
+/// Makes a folder with the given `files.json`, beside a foreign file.
 fn list(bytes: &[u8]) {
     let folder = Folder::new();
     let (top, victim) = (folder.path().join("top"), folder.path().join("victim"));

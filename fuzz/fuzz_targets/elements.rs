@@ -1,4 +1,5 @@
-//! Information elements: what can be read can be written, and then says the same.
+//! Reads information elements from any bytes. Accepted elements can be written, and are equal after
+//! another reading.
 #![no_main]
 
 use lasthop_wifi::wire::Error;

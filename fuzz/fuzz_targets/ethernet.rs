@@ -1,5 +1,5 @@
-//! Frames of programs behind the hop, as bytes of anybody: what is read of them is in them, and
-//! one that is marked by a managed queue is of the same flow, and another only if it may be marked.
+//! Feeds any bytes as frames of programs behind the hop. Every value read lies within the frame. A
+//! mark of a managed queue keeps the flow, and changes only frames that may be marked.
 #![no_main]
 
 use lasthop_live::frame::{Header, mark_congestion};

@@ -1,5 +1,5 @@
-//! An MPDU, with and without FCS: what can be read can be written, and then
-//! says the same.
+//! Reads an MPDU from any bytes, with and without FCS. An accepted frame can be written, and is
+//! equal after another reading.
 #![no_main]
 
 use lasthop_wifi::wire::control::{AckVariant, Body};

@@ -1,5 +1,5 @@
-//! Two ends, a recoder and a helper between whom anything may happen to datagrams, and
-//! who are told any bytes besides: no panic, and nothing comes out that did not go in.
+//! Runs two ends, a recoder and a helper over an arbitrary network, with injected bytes. No machine
+//! panics, and every delivered packet was sent.
 
 #![no_main]
 

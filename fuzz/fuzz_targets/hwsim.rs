@@ -1,5 +1,5 @@
-//! What the kernel's simulated radios might say: no panic, every frame read is within its
-//! message, its rates are some that the model has, and a frame is looked at whatever its bytes.
+//! Feeds any bytes as messages of the kernel's simulated radios. No panic, every frame lies within
+//! its message, rates are those of the model, and frames of any content are examined.
 #![no_main]
 
 use lasthop_live::medium::frame::{FrameFacts, agreement_change, declined};

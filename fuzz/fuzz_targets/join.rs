@@ -1,6 +1,6 @@
-//! Several captures of one moment: whatever is in them, they are put together or it is said why
-//! not, each segment once, and what was found can be written down. The input is the lengths of the
-//! first two files (16 bits each, little-endian), then the files, one after another.
+//! Joins several arbitrary captures of one moment. The result is a document or an error, with each
+//! segment once, and the findings can be written. The input has the lengths of the first two files
+//! (16 bits each, little-endian), then the files, one after another.
 #![no_main]
 
 use lasthop_capture::analysis::Analysis;

@@ -1,10 +1,9 @@
-//! Any bytes as the journal of a sweep, which is read into tables, gone on from, cut anywhere, and
-//! merged from shards. A line whose checksum is not that of its content is damaged: tables are not
-//! made of it, and whoever goes on or merges counts it and leaves it out, as if it were not there. A
-//! journal that is cut loses the line that it was cut in, and nothing before; halves of one that are
-//! merged are the same sweep; an error names the folder. As next to nothing that is made up has a
-//! right checksum, each line is given its own, too, and then one bit is flipped. Bytes before a NUL
-//! are `sweep.json`; without one it is that of a sweep of two combinations, two runs each.
+//! Feeds any bytes as the journal of a sweep, which is read into tables, resumed, cut anywhere, and
+//! merged from shards. A line with a wrong checksum is damaged: tables leave it out, and a resumed
+//! sweep or a merge counts it and ignores it. A cut journal loses only the line of the cut; merged
+//! halves are the same sweep; an error names the folder. Random lines rarely have a right checksum,
+//! so each line also gets one, and then one bit is flipped. Bytes before a NUL are `sweep.json`;
+//! without a NUL, it is that of a sweep of two combinations with two runs each.
 #![no_main]
 
 use lasthop_fuzz::{Folder, quiet, watched};
@@ -38,7 +37,7 @@ rate = "1Mb/s"
 
 struct Sweep {
     plan: Plan,
-    /// Its `sweep.json`.
+    /// Content of the sweep's `sweep.json`.
     asked: Vec<u8>,
 }
 
@@ -67,22 +66,22 @@ fuzz_target!(init: quiet(), |bytes: &[u8]| {
     watched(|| SWEEP.with(|sweep| whole(sweep.get_or_init(Sweep::new), bytes)));
 });
 
-/// What is before the checksum of a line, and behind it.
+/// Text before and behind the checksum of a line.
 const SUM: (&[u8], &[u8]) = (br#","sha256":""#, b"\"}\n");
 /// Bytes of a line from there on.
 const SUM_LENGTH: usize = SUM.0.len() + 16 + SUM.1.len();
 
 /// The lines of a journal that have an end.
 struct Lines<'a> {
-    /// Those whose checksum is right.
+    /// Lines with a right checksum.
     sound: Vec<&'a [u8]>,
-    /// How many have another one, or none, and are not blank.
+    /// Number of lines with a wrong checksum or none, without blank lines.
     damaged: usize,
-    /// All of them, with blanks for what is damaged.
+    /// All lines, with blanks for damaged ones.
     blanked: Vec<u8>,
 }
 
-/// Which run a line is of.
+/// Values and number of the run of a line.
 #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     values: Vec<String>,
@@ -222,7 +221,7 @@ fn ended(journal: &[u8]) -> &[u8] {
     &journal[..end]
 }
 
-/// What a line has before its checksum, or before the brace that it ends with.
+/// Returns the text of a line before its checksum, or before its last brace.
 fn content(line: &[u8]) -> &[u8] {
     let at = line.len().saturating_sub(SUM_LENGTH);
     if line[at..].starts_with(SUM.0) && line.ends_with(SUM.1) {
@@ -232,7 +231,7 @@ fn content(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"}").unwrap_or(line)
 }
 
-/// The checksum of what is before it, as lines have it.
+/// Returns the checksum of the text before it, in the format of lines.
 fn sum(content: &[u8]) -> Vec<u8> {
     let sum = Sha256::digest(content);
     let digits: String = sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -249,7 +248,7 @@ fn sealed(journal: &[u8]) -> Vec<u8> {
     sealed.chain(journal[ended(journal).len()..].iter().copied()).collect()
 }
 
-/// Which runs lines are of.
+/// Returns the runs of the lines.
 fn keys(lines: &[&[u8]]) -> BTreeSet<Key> {
     lines.iter().map(|line| serde_json::from_slice(line).expect("it was read")).collect()
 }

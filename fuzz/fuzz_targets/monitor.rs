@@ -1,5 +1,5 @@
-//! What a monitor interface might hear: no panic, every frame counted at most once, datagrams
-//! that are in its bytes, and none from a frame that is heard again as a retransmission.
+//! Feeds any bytes as frames of a monitor interface. No panic, every frame is counted at most once,
+//! and datagrams lie within their frame. A retransmission of a received frame gives no datagram.
 #![no_main]
 
 use lasthop_live::monitor::Monitor;

@@ -1,5 +1,5 @@
-//! What the kernel might say of Wi-Fi and of queueing disciplines, as netlink messages and as
-//! files of debugfs and procfs: no panic, and what is read is bounded by what was said.
+//! Feeds any bytes as the kernel's answers on Wi-Fi and queueing disciplines: netlink messages, and
+//! files of debugfs and procfs. No panic, and the output is bounded by the input.
 #![no_main]
 
 use lasthop_doctor::{nl80211, qdisc, text};

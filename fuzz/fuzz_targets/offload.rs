@@ -1,5 +1,5 @@
-//! What a TUN device might give: no panic, and what comes of it, coalesced and segmented
-//! again, is the same bytes.
+//! Feeds any bytes as packets of a TUN device. No panic, and packets are the same bytes after
+//! coalescing and segmentation.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A radiotap header and what is behind it.
+//! Reads a radiotap header and the bytes behind it.
 #![no_main]
 
 use lasthop_wifi::wire::radiotap::{Repr, View};

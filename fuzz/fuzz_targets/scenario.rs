@@ -1,5 +1,5 @@
-//! Any bytes as a scenario file: an answer, and what is accepted is accepted
-//! again as it would be kept.
+//! Feeds any bytes as a scenario file. The parser answers, and the kept text of an accepted
+//! scenario is accepted again.
 
 #![no_main]
 

@@ -1,6 +1,6 @@
-//! Any bytes as a table of a run or of a measured queue: what reads it, and what `lasthop serve`
-//! tells a browser of it. What is read is within the bounds of what refers to it, an error names
-//! the file, and a series that is written again reads the same.
+//! Feeds any bytes as a table of a run or of a measured queue to its readers and to `lasthop
+//! serve`. Indices of the result are within their bounds, an error names the file, and a series is
+//! equal after writing and reading.
 #![no_main]
 
 use lasthop_fuzz::{Folder, quiet, watched};
@@ -104,7 +104,7 @@ fn again(series: &SeriesTable, folder: &Path) {
     assert_eq!(read, expected);
 }
 
-/// What a browser asks of a run with these tables: an answer, and never that there is a bug.
+/// Sends a browser's requests for a run with these tables; no answer reports a bug.
 fn serve(folder: &Path) {
     fs::write(folder.join("run.json"), RUN).expect("there is room");
     let site = Site::new(Some(folder.to_owned()), None).expect("there is a run");

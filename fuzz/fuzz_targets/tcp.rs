@@ -1,5 +1,5 @@
-//! Any segments, writes and pauses: no panic, what is received only grows, and
-//! the endpoint always comes to rest.
+//! Feeds any segments, writes and pauses to a TCP endpoint. No panic, the received stream only
+//! grows, and the endpoint always comes to rest.
 
 #![no_main]
 

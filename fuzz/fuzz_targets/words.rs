@@ -1,7 +1,6 @@
-//! What people write as arguments: quantities that are expected of a run, values that a sweep
-//! takes, shards, and paths of `--set` that a shell wants completed. The first line is the
-//! argument, what follows is a scenario. What is completed begins as what was written does, and is
-//! another step towards a key or a value.
+//! Feeds words of a command line: quantities of `--expect`, values of a sweep, shards, and paths of
+//! `--set` for completion. The first line is the argument, the others are a scenario. A completion
+//! begins as the given word does, and adds a step towards a key or a value.
 #![no_main]
 
 use lasthop_report::expectation::Expectation;

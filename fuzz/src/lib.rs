@@ -1,5 +1,5 @@
-//! What targets share whose code reads files: a folder, and panics of the `parquet` crate that
-//! are caught, as libFuzzer's hook would end the process before they are.
+//! Shared parts of targets that read files: a temporary folder, and caught panics of the `parquet`
+//! crate, at which libFuzzer's hook would end the process first.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A new one.
+    /// Creates a new folder.
     pub fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -21,7 +21,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -43,7 +43,7 @@ thread_local! {
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// From now on a panic is noted, and nothing more.
+/// Installs a hook that notes panics without output.
 pub fn quiet() {
     set_hook(Box::new(|panic| SAID.set(panic.to_string())));
 }

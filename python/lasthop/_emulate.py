@@ -1,4 +1,4 @@
-"""Emulations: real programs behind the modelled hop, run by the command that came with the package."""
+"""Emulations: real programs behind the modelled hop, run by the package's command."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 END_S = 10.0
-"""How long the command may take to remove what it made, after it is told to end."""
+"""Seconds for the command to clean up after the request to end."""
 
 # COMMAND's output to files: standard error is shared with the command's own report.
 ASIDE = 'out=$1 err=$2; shift 2; exec "$@" >"$out" 2>"$err"'
@@ -45,14 +45,14 @@ class EmulateError(RuntimeError):
 
 
 class EmulateRefused(EmulateError):
-    """The system refuses what an emulation needs: network namespaces. The text says what to do."""
+    """The system refuses network namespaces. The text names the remedy."""
 
 
 class CommandFailed(EmulateError):
-    """With ``check=True``: the command behind the hop ended with another status than 0."""
+    """With ``check=True``: the command behind the hop failed."""
 
     run: EmulatedRun
-    """The emulation, with what the command printed."""
+    """The emulation, with the output of the command."""
 
     def __init__(self, run: EmulatedRun) -> None:
         last = (run.stderr or run.stdout).strip().splitlines()[-1:]
@@ -63,12 +63,12 @@ class CommandFailed(EmulateError):
 
 
 class ExpectationFailed(EmulateError, AssertionError):
-    """Something of the run is not as ``expect`` says; a failure of a test, not an error in it."""
+    """An unmet expectation of ``expect``: a failure of a test, not an error in it."""
 
     run: EmulatedRun
-    """The emulation, with what the command printed."""
+    """The emulation, with the output of the command."""
     failures: tuple[str, ...]
-    """What was expected and what it was, one text for each that does not hold."""
+    """Expected and actual values, one text for each unmet expectation."""
 
     def __init__(self, run: EmulatedRun, failures: tuple[str, ...]) -> None:
         super().__init__("; ".join(failures))
@@ -77,18 +77,18 @@ class ExpectationFailed(EmulateError, AssertionError):
 
 
 class EmulatedRun:
-    """What an emulation was, and the command in it."""
+    """The result of an emulation, and of the command in it."""
 
     command: tuple[str, ...]
-    """The command and its arguments; empty if there was none."""
+    """The command and its arguments; empty without a command."""
     returncode: int
-    """Its exit status, 128 and the signal's number if one ended it; 0 if there was none."""
+    """Exit status of the command, 128 plus the number of a fatal signal; 0 without a command."""
     stdout: str
-    """What it printed on standard output; bytes that are no UTF-8 are replaced."""
+    """Standard output of the command; invalid UTF-8 is replaced."""
     stderr: str
-    """The same of standard error."""
+    """Standard error of the command; invalid UTF-8 is replaced."""
     report: str
-    """What ``lasthop emulate`` said: its tables, and warnings."""
+    """Tables and warnings of ``lasthop emulate``."""
     json: str
     """The summary as the command writes it into ``run.json``."""
 
@@ -102,12 +102,12 @@ class EmulatedRun:
 
     @cached_property
     def summary(self) -> RunDocument:
-        """The summary; what does not apply is absent (``lasthop.summary`` has the types)."""
+        """The summary, without keys that do not apply (``lasthop.summary`` has the types)."""
         return cast("RunDocument", json.loads(self.json))
 
     @property
     def late(self) -> bool:
-        """Whether this machine did not keep real time, so that delays are its own, too."""
+        """Whether this machine did not keep real time, so that delays include its own."""
         emulation = self.summary.get("emulation")
         return emulation is not None and emulation["late"]
 
@@ -138,34 +138,33 @@ def emulate(
 ) -> EmulatedRun:
     """Runs ``command`` behind the hop of ``scenario``, in real time, and waits for its end.
 
-    The scenario is one, or a file, or the name of one inside the program (``"hello"``); or a
-    ``place`` that people know, as ``lasthop places`` lists them (``place="cafe"``). ``set`` has
-    other values of keys, as ``Scenario.with_`` takes them.
+    ``scenario`` is a scenario, a file, or a name inside the program (``"hello"``);
+    ``place`` is one of ``lasthop places`` instead (``place="cafe"``). ``set`` has
+    other values of keys, as in ``Scenario.with_``.
 
-    ``command`` is a program and its arguments, or a line for the shell (a text); every node has
-    its name in it (``ping server``). It runs in ``in_node``, by default the first station, with
-    the environment and the working directory of this process and nothing on standard input, once
-    the scenario's warm-up is over. Without one the scenario's flows and programs run alone.
-    ``duration`` ends the command, or the emulation without one, in seconds or as text with a unit
-    (``"30s"``); by default the emulation ends with the command, without one after the scenario's
-    duration. ``seed`` replaces the one of the scenario.
+    ``command`` is a program and its arguments, or a line for the shell (a text); names of nodes
+    resolve there (``ping server``). The command runs in ``in_node``, by default the first
+    station, with the environment and the working directory of this process and an empty standard
+    input, after the scenario's warm-up. Without a command, only the scenario's flows and programs
+    run. ``duration`` ends the command, or the emulation without one, in seconds or as text with a
+    unit (``"30s"``). By default the emulation ends with the command, or without one after the
+    scenario's duration. ``seed`` replaces the seed of the scenario.
 
     ``reach``, ``publish``, ``outside`` and ``outside_at`` open ways between the nodes and this
-    machine, as the options of ``lasthop emulate`` do: ``reach=3000`` is a port of this machine's
+    machine, like the options of ``lasthop emulate``: ``reach=3000`` is a port of this machine's
     loopback, at ``host.lasthop:3000`` in the nodes; ``publish="8080:server:80"`` is port 8080 of
     127.0.0.1, which leads to port 80 of the node ``server``. Several are a list.
 
-    ``expect`` has quantities of the run and their bounds, as ``--expect`` takes them
-    (``"flow.ping.rtt_ms.p95 < 100"``); ``ExpectationFailed`` says which do not hold. ``out`` is a
-    directory for the run's files, which is made.
+    ``expect`` has expectations of ``--expect`` (``"flow.ping.rtt_ms.p95 < 100"``);
+    ``ExpectationFailed`` lists the unmet ones. ``out`` is a new directory for the run's files.
 
-    It needs Linux and network namespaces, and runs the command of the same installation. When an
-    exception ends it (Ctrl-C) namespaces and processes are gone before the exception goes on.
+    The function requires Linux with network namespaces, and runs the command of the same
+    installation. After an exception (Ctrl-C), namespaces and processes are removed first.
 
-    Raises ``ScenarioError``; ``FileNotFoundError`` if there is no such program; ``EmulateRefused``
-    if namespaces are refused, ``EmulateError`` if it cannot be for another reason; with ``check``
-    ``CommandFailed`` if the status of the command is not 0; ``ExpectationFailed`` if something is
-    not as ``expect`` says.
+    Raises ``ScenarioError``; ``FileNotFoundError`` for a missing program; ``EmulateRefused`` if
+    the system refuses namespaces, ``EmulateError`` for other reasons; with ``check``
+    ``CommandFailed`` if the status of the command is not 0; ``ExpectationFailed`` for an unmet
+    expectation.
     """
     if (scenario is None) == (place is None):
         raise TypeError("expected a scenario, or place=..., and not both")
@@ -227,7 +226,7 @@ def _each(values: int | str | Sequence[int | str]) -> Sequence[int | str]:
 
 
 def _failures(junit: Path) -> tuple[str, ...]:
-    """What is not as expected, as the command wrote it for JUnit."""
+    """Unmet expectations, from the JUnit file of the command."""
     if not junit.exists():
         return ()
     cases = ElementTree.parse(junit).iter("testcase")
@@ -258,7 +257,7 @@ def _command(
 
 
 def _program() -> Path:
-    """The command that was installed with this package."""
+    """Path of the command that was installed with this package."""
     try:
         files = metadata.files("lasthop") or []
     except metadata.PackageNotFoundError:
@@ -288,7 +287,7 @@ def _scenario(
 
 
 def _run(arguments: Sequence[str]) -> tuple[int, str]:
-    """Runs the command; returns its status, and what it printed of its own."""
+    """Runs the command; returns its status and its messages."""
     child = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,

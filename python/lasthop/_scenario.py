@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, as exceptions; and how scenarios are pickled."""
+"""Exceptions for faults of a scenario, and pickling of scenarios."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ __all__ = ["Problem", "ScenarioError"]
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a scenario."""
+    """One fault of a scenario."""
 
     file: str
-    """The file as it was named."""
+    """Path of the file, as the caller wrote it."""
     line: int | None
     """Line in the file, from 1; None if no line is at fault."""
     set: str | None
-    """The change at fault as ``path=value``, if it is one."""
+    """The faulty change as ``path=value``; None for a fault of the file."""
     key: str
     """The key, such as ``node.laptop.queue.packets``; empty if no key is at fault."""
     message: str
-    """What was allowed and what came."""
+    """Allowed and given values, as text."""
 
 
 class ScenarioError(ValueError):
     """A scenario that cannot be run. Its text has a line for each problem."""
 
     problems: list[Problem]
-    """Everything that is wrong, in the order of the file; at least one."""
+    """All faults, in the order of the file; at least one."""
 
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message, list(problems))
@@ -38,7 +38,7 @@ class ScenarioError(ValueError):
 
 
 def _again(file: str, text: str, set: list[str], check: bool) -> object:
-    """Makes a scenario that was pickled."""
+    """Restores a pickled scenario."""
     from lasthop._lasthop import Scenario
 
     return Scenario.parse(text, file=file, set=set, check=check)

@@ -26,18 +26,18 @@ __all__ = ["Sweep", "SweepError", "sweep"]
 
 
 class SweepError(RuntimeError):
-    """A sweep that cannot be, or that could not go on. What was done of it is not lost."""
+    """A sweep that cannot begin or continue. Finished runs are kept."""
 
 
 class Sweep:
     """The results of a sweep.
 
-    They are in ``folder``. ``Sweep(folder)`` reads those that ``lasthop sweep`` made, too;
-    it raises ``FileNotFoundError`` if there are none, ``SweepError`` if they are in shards.
+    The results are in ``folder``. ``Sweep(folder)`` also reads results of ``lasthop sweep``;
+    it raises ``FileNotFoundError`` without results, ``SweepError`` for unmerged shards.
     """
 
     folder: Path
-    """Where the results are."""
+    """Folder of the results."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -51,24 +51,24 @@ class Sweep:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What was asked for, as in ``sweep.json``."""
+        """The request, as in ``sweep.json``."""
         return self._read[0]
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """The keys that vary, and their columns: ``wire.cable.delay`` is ``..._ms`` there."""
+        """Varied keys, with their columns (``..._ms`` for ``wire.cable.delay``)."""
         return {key["key"]: key["column"] for key in self.asked["keys"]}
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of its tables."""
+        """Names of the tables."""
         return tuple(self._read[1])
 
     def frame(self, table: str = "runs") -> Table:
-        """A table: ``runs``, or tidy ones (``flows``, ``links``, ``nodes`` ...).
+        """Returns a table: ``runs``, or tidy ones (``flows``, ``links``, ``nodes`` ...).
 
-        polars, pandas, pyarrow and DuckDB take it as it is. Rows are in the order of the
-        varied values, whoever made the runs. Raises ``KeyError``.
+        polars, pandas, pyarrow and DuckDB read it without a copy. Rows are in the order of
+        the varied values. Raises ``KeyError``.
         """
         tables = self._read[1]
         if table not in tables:
@@ -78,12 +78,12 @@ class Sweep:
     def mean_ci(
         self, by: str | Sequence[str] | None = None, of: str | Sequence[str] = "goodput_total_mbps"
     ) -> Table:
-        """Means over runs with 95 % confidence intervals (Student).
+        """Returns means over runs with 95 % confidence intervals (Student).
 
-        A row for each combination of ``by``: keys or columns of ``frame()``, by default all
-        keys that vary. For each column in ``of`` there are ``X.mean``, ``X.ci95`` (half the
-        interval's width; none of a single run) and ``X.n``, the number of runs; runs that
-        failed do not count. Raises ``KeyError``.
+        The table has a row for each combination of ``by``: keys or columns of ``frame()``, by
+        default all varied keys. Each column ``X`` in ``of`` gives ``X.mean``, ``X.ci95`` (half
+        the interval's width; null for a single run) and ``X.n``, the number of runs without
+        failed ones. Raises ``KeyError``.
         """
         by = list(self.keys) if by is None else [by] if isinstance(by, str) else list(by)
         of = [of] if isinstance(of, str) else list(of)
@@ -101,7 +101,7 @@ class Sweep:
     ) -> Axes:
         """Draws means of ``y`` with their intervals over ``x``, a curve for each ``hue``.
 
-        Every other key that varies is held at a value by ``where``. Needs matplotlib
+        ``where`` fixes the value of every other varied key. Requires matplotlib
         (``pip install 'lasthop[plot]'``). Raises ``KeyError``, ``ValueError``.
         """
         try:
@@ -144,7 +144,7 @@ class Sweep:
         return ax
 
     def _column(self, name: str) -> str:
-        """The column of ``runs`` that is called so, or that a key is."""
+        """Returns the name of the column of ``runs`` for a column or key."""
         column = self.keys.get(name, name)
         names = self.frame().column_names
         if column in names:
@@ -155,7 +155,7 @@ class Sweep:
 
     @cached_property
     def failed(self) -> int:
-        """Number of runs that failed: see the column ``error``."""
+        """Number of failed runs: see the column ``error``."""
         return sum(error is not None for error in self.frame().column("error"))
 
     def __len__(self) -> int:
@@ -187,23 +187,23 @@ def sweep(
 ) -> Sweep:
     """Makes runs of every combination of ``vary``, ``runs`` each, and tables of them.
 
-    ``vary`` has values for each key, as a list or as text that ``lasthop sweep --vary``
-    takes (``"1..50:8"``); without it the table ``[sweep]`` of the scenario counts. With
-    ``zip`` the first values of all keys belong together, then the second ones.
+    ``vary`` has values for each key, as a list or as text of ``lasthop sweep --vary``
+    (``"1..50:8"``); the default is the table ``[sweep]`` of the scenario. ``zip`` combines
+    the first values of all keys, then the second ones, and so on.
 
-    ``on`` says who makes the runs: ``threads`` threads of this process (None or
-    ``"threads"``; by default as many as it has processors), or the workers of a Dask
-    ``Client``, which need this version of lasthop (``pip install 'lasthop[dask]'``).
+    ``on`` selects the workers: ``threads`` threads of this process (None or
+    ``"threads"``; by default one for each processor), or the workers of a Dask
+    ``Client``, which require this version of lasthop (``pip install 'lasthop[dask]'``).
 
-    Results are kept in ``out``, with the files of ``lasthop sweep`` and its rules: a sweep
-    that was interrupted goes on, only what is missing is made, and results of another
-    version, scenario or other keys are refused. Without ``out`` they are in a folder that
-    goes when the ``Sweep`` does. ``series`` keeps each run's series there, too.
+    ``out`` keeps the results, with the files and rules of ``lasthop sweep``: an interrupted
+    sweep resumes, only missing runs are made, and results of another version, scenario or
+    keys are refused. Without ``out``, a temporary folder lives as long as the ``Sweep``.
+    ``series`` also keeps each run's series there.
 
-    ``progress`` shows how far it is on standard error, by default if that is a terminal.
+    ``progress`` shows the progress on standard error, by default on a terminal.
 
-    Raises ``ScenarioError`` or ``SweepError`` with all combinations that cannot be, before
-    anything runs, and ``SweepError`` if it cannot go on; what is done is kept then.
+    Raises ``ScenarioError`` or ``SweepError`` with all impossible combinations before the
+    first run, and ``SweepError`` if the sweep cannot continue; finished runs are kept.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
@@ -259,7 +259,7 @@ def _client(on: str | Client | None) -> Client | None:
 
 
 class _Progress:
-    """How far it is, on a terminal, once it takes longer than two seconds."""
+    """Shows the progress of a sweep on a terminal, after two seconds."""
 
     def __init__(self, runs: int, wanted: bool | None) -> None:
         self._runs = runs

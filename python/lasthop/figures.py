@@ -1,4 +1,4 @@
-"""The figures of papers, theirs beside ours, as ``lasthop reproduce`` makes them.
+"""The figures of papers beside the model's, as in ``lasthop reproduce``.
 
     >>> from lasthop import figures
     >>> [figure.name for figure in figures.papers()[1].figures]
@@ -7,13 +7,12 @@
     >>> table1.verdict
     'pass'
 
-A figure or table of a paper is one or more runs of shipped scenarios, which are part of the
-package. What is read from them are quantities: what the paper states, what we get, the band
-in which ours has to be, and the verdict. Runs have the seeds of their scenarios, so that
-numbers are the same on every machine; ``Figures.json`` is what the command prints. Plots are
-made by the package itself (SVG, PNG), or by matplotlib from the tables of a figure
-(``Figure.plot``, which needs ``pip install 'lasthop[plot]'``). ``docs/reproduce.md`` says how
-to read a verdict.
+A figure or table of a paper has one or more runs of shipped scenarios. Quantities are read
+from the runs: the paper's statement, the model's value, its accepted band, and the verdict.
+Runs have the seeds of their scenarios, so that numbers are the same on every machine;
+``Figures.json`` is the output of the command. The package makes plots (SVG, PNG), and
+matplotlib can draw the tables of a figure (``Figure.plot``, which requires
+``pip install 'lasthop[plot]'``). ``docs/reproduce.md`` explains verdicts.
 """
 
 from __future__ import annotations
@@ -44,62 +43,62 @@ _BAR, _QUIET_S = 40, 1.0
 
 
 class FigureInfo(NamedTuple):
-    """A figure or table of a paper, not made."""
+    """A description of a paper's figure or table, without results."""
 
     key: str
-    """The name of its paper, such as ``retryout``."""
+    """Key of the paper, such as ``retryout``."""
     id: str
-    """Its id in the paper, such as ``fig6``."""
+    """Identifier in the paper, such as ``fig6``."""
     title: str
-    """Its title, without the number."""
+    """Title of the figure, without the number."""
     shows: str
-    """What it shows, in a few sentences."""
+    """Subject of the figure, in a few sentences."""
     runs: int
-    """Number of runs that it is read from; figures of a paper share many of them."""
+    """Number of runs of the figure; figures of a paper share many runs."""
 
     @property
     def name(self) -> str:
-        """What ``make`` takes: ``retryout/fig6``."""
+        """Name for ``make``: ``retryout/fig6``."""
         return f"{self.key}/{self.id}"
 
 
 class Paper:
-    """A paper with its figures; nothing of it is made."""
+    """A description of a paper with its figures, without results."""
 
     def __init__(self, raw: _lasthop.RawPaper) -> None:
         self._raw = raw
 
     @property
     def key(self) -> str:
-        """Its name, which ``make`` takes: ``retryout``."""
+        """Name for ``make``: ``retryout``."""
         return self._raw.key
 
     @property
     def title(self) -> str:
-        """Its title, as published."""
+        """Title of the paper, as published."""
         return self._raw.title
 
     @property
     def source(self) -> str:
-        """Its authors, and where it was published."""
+        """Authors and place of publication."""
         return self._raw.source
 
     @property
     def setting(self) -> str:
-        """What was measured with which equipment."""
+        """Subject and equipment of the measurements."""
         return self._raw.setting
 
     @cached_property
     def figures(self) -> tuple[FigureInfo, ...]:
-        """Its figures and tables, in the order of the paper."""
+        """Figures and tables, in the order of the paper."""
         return tuple(FigureInfo(self.key, *figure) for figure in self._raw.figures())
 
     @cached_property
     def claims(self) -> Table:
-        """Its statements, a row for each group of quantities that tests one.
+        """Statements of the paper, a row for each group of quantities that tests one.
 
-        ``place`` in the paper, what it ``says`` in words of our own, the ``figure`` and the
-        start of the names of its ``quantities``; or why it is ``untested``.
+        Columns: ``place`` in the paper, ``says`` (a paraphrase), the ``figure`` and the start
+        of the names of its ``quantities``, or the reason in ``untested``.
         """
         return self._raw.claims()
 
@@ -124,21 +123,21 @@ class Paper:
 
 
 class Figure:
-    """A figure that was made: quantities with verdicts, and what is drawn, as tables."""
+    """A figure with results: quantities with verdicts, and the plot, as tables."""
 
     def __init__(self, raw: _lasthop.RawFigures, index: int, paper: Paper) -> None:
         self._raw, self._index = raw, index
         self.paper = paper
-        """Its paper."""
+        """Paper of this figure."""
         key, id = raw.names()[index]
         self.info = next(info for info in paper.figures if info.id == id)
-        """Title, what it shows, number of runs."""
+        """Title, subject and number of runs."""
         self.name = f"{key}/{id}"
-        """What ``make`` takes: ``retryout/fig6``."""
+        """Name for ``make``: ``retryout/fig6``."""
 
     @property
     def title(self) -> str:
-        """Its title, without the number."""
+        """Title of the figure, without the number."""
         return self.info.title
 
     @cached_property
@@ -148,21 +147,20 @@ class Figure:
 
     @cached_property
     def quantities(self) -> Table:
-        """What the paper states and what we get, a row for each quantity.
+        """Values of the paper and of the model, a row for each quantity.
 
-        ``paper``, ``ours``, ``band`` and ``off`` (how far ours is from the paper's number, or
-        from the band) are texts as the pages have them, without the unit; the same as numbers
-        in ``paper_from``, ``paper_to``, ``ours_from``, ``ours_to`` (equal for a single
-        number; null for words, and for what could not be measured), ``band_from``,
-        ``band_to`` (null at an open side), and ``ours_shown`` for what shows or does not.
-        ``verdict`` is ``pass`` or ``fail``; ``note`` says why it fails, where that is known;
-        ``place`` is where the paper states it.
+        ``paper``, ``ours``, ``band`` and ``off`` (distance from the paper's number, or from
+        the band) are the texts of the pages, without the unit. ``paper_from``, ``paper_to``,
+        ``ours_from``, ``ours_to`` are numbers (equal for a single number; null for words and
+        unmeasurable values), as are ``band_from`` and ``band_to`` (null at an open side).
+        ``ours_shown`` is for effects that appear or not. ``verdict`` is ``pass`` or ``fail``,
+        ``note`` the known reason of a failure, ``place`` the place in the paper.
         """
         return self._raw.quantities(self._index)
 
     @cached_property
     def series(self) -> Table:
-        """What is drawn, a row for each series: its ``mark``, ``axis``, labels with units.
+        """Plotted series, a row for each: its ``mark``, ``axis``, labels with units.
 
         ``mark`` is ``line``, ``dotted-line``, ``dots``, ``bars`` or ``intervals`` (horizontal
         bars, whose points are start and end in turn); ``axis`` is ``left`` or ``right``.
@@ -173,28 +171,28 @@ class Figure:
     def points(self) -> Table:
         """The points of the series, in the units of the labels in ``series``.
 
-        ``x_name`` and ``y_name`` are the names that stand at an axis in place of numbers. A
-        number is null where nothing was measured.
+        ``x_name`` and ``y_name`` replace numbers at an axis of names. A missing measurement is
+        null.
         """
         return self._raw.points(self._index)
 
     @cached_property
     def bands(self) -> Table:
-        """What the paper states, as bands behind the series; and shaded ranges of x.
+        """Bands of the paper behind the series, and shaded ranges of x.
 
-        A band has a series, whose axis ``y_from`` and ``y_to`` are of, and goes from end to
-        end unless ``x_from`` and ``x_to`` are there. A shade has no series and no y.
+        A band belongs to the axis of its series (``y_from``, ``y_to``), and covers all of x
+        without ``x_from`` and ``x_to``. A shade has no series and no y.
         """
         return self._raw.bands(self._index)
 
     @cached_property
     def axes(self) -> Table:
-        """The axes of each panel: ``x``, ``left``, perhaps ``right``; where they start and end."""
+        """The axes of each panel (``x``, ``left``, perhaps ``right``), with their ends."""
         return self._raw.axes(self._index)
 
     @cached_property
     def runs(self) -> Table:
-        """The runs that it is read from, for ``Scenario.load(scenario)`` and ``simulate``.
+        """Runs of the figure, for ``Scenario.load(scenario)`` and ``simulate``.
 
         ``scenario`` is the path in the source tree, ``set`` has a change per line.
         """
@@ -202,26 +200,25 @@ class Figure:
 
     @cached_property
     def faults(self) -> list[str]:
-        """What is wrong with the plot, such as a series hidden behind others; usually nothing."""
+        """Faults of the plot, such as a series hidden behind others; usually empty."""
         return self._raw.faults(self._index)
 
     @property
     def svg(self) -> str:
-        """The plot as the command writes it into ``KEY-FIGURE.svg``."""
+        """The plot of the command's ``KEY-FIGURE.svg``."""
         return self._raw.svg(self._index)
 
     @property
     def png(self) -> bytes:
-        """The plot as the command writes it into ``KEY-FIGURE.png``."""
+        """The plot of the command's ``KEY-FIGURE.png``."""
         return self._raw.png(self._index)
 
     def plot(self, canvas: Canvas | SubFigure | None = None) -> Canvas | SubFigure:
-        """Draws the figure with matplotlib and returns what it is drawn on.
+        """Draws the figure with matplotlib and returns its canvas.
 
-        That is ``canvas``, such as ``pyplot.figure()`` for a window, or a new matplotlib
-        figure that pyplot does not know, for ``savefig``. Panels are one below the other, and
-        are ``canvas.axes`` first, with their bands as in ``svg``. Raises ``ImportError``
-        without matplotlib.
+        The canvas is ``canvas``, such as ``pyplot.figure()`` for a window, or a new matplotlib
+        figure for ``savefig``. Panels are one below the other, and are the first of
+        ``canvas.axes``, with bands as in ``svg``. Raises ``ImportError`` without matplotlib.
         """
         try:
             from lasthop._draw import draw
@@ -230,7 +227,7 @@ class Figure:
         return draw(self, canvas)
 
     def _tick_names(self, panel: int, axis: str) -> list[str]:
-        """The names at an axis, at 0, 1, 2 ..; empty if it has numbers."""
+        """Names at an axis, at 0, 1, 2 ..; empty for an axis of numbers."""
         return self._raw.tick_names(self._index, panel, axis)
 
     def __repr__(self) -> str:
@@ -249,7 +246,7 @@ class Figure:
 
 
 class Figures:
-    """The figures that ``make`` made, in the order of the papers.
+    """Results of ``make``, in the order of the papers.
 
     ``len``, ``for`` and ``in`` are those of a sequence; ``made["retryout/fig6"]`` is a figure
     by its name, ``made["fig6"]`` by its id, if only one paper has it.
@@ -298,15 +295,15 @@ class Figures:
 
     @cached_property
     def json(self) -> str:
-        """What ``lasthop reproduce --json`` prints, and writes into ``reproduce.json``.
+        """Text of ``lasthop reproduce --json`` and ``reproduce.json``.
 
-        Its date is the day on which the figures were made, or that of ``SOURCE_DATE_EPOCH``.
+        The date is the day of the runs, or that of ``SOURCE_DATE_EPOCH``.
         """
         return self._raw.json()
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The same, read; its schema is ``lasthop schema reproduce``."""
+        """The parsed document of ``json``; its schema is ``lasthop schema reproduce``."""
         return cast("dict[str, Any]", json.loads(self.json))
 
     @cached_property
@@ -318,8 +315,8 @@ class Figures:
     def claims(self) -> Table:
         """The statements of the papers, a row for each quantity that tests one.
 
-        Statements that nothing tests have ``untested``, the reason; those whose figures were
-        not made have neither that nor a verdict.
+        Untested statements have the reason in ``untested``; those of figures without results
+        have neither a reason nor a verdict.
         """
         return self._raw.claims()
 
@@ -339,7 +336,7 @@ class Figures:
 
 
 def papers() -> list[Paper]:
-    """The papers with their figures, in the order of the command. Makes nothing."""
+    """Lists the papers with their figures, in the order of the command, without a run."""
     return [Paper(raw) for raw in _lasthop.papers()]
 
 
@@ -351,14 +348,14 @@ def make(
 ) -> Figures:
     """Makes figures: of a paper (``"retryout"``), one (``"retryout/fig6"``), or all.
 
-    One takes a fraction of a second to minutes; runs that several figures share are made
-    once. ``jobs`` runs are made at a time (default: one on every core); the result is the
-    same. ``progress`` is called with the seconds simulated so far and at the end, about
-    twenty times a second; ``True`` shows a bar on standard error, ``None`` (the default) only
-    if that is a terminal and it takes over a second. Other Python threads go on meanwhile,
-    and Ctrl-C ends it, as an exception of ``progress`` does.
+    A figure takes a fraction of a second to minutes; shared runs are made once. ``jobs`` is
+    the number of parallel runs (default: one for each core), without effect on results.
+    ``progress`` is called with the simulated and the total seconds, about twenty times a
+    second; ``True`` shows a bar on standard error, ``None`` (the default) only on a terminal
+    and after a second. Other Python threads continue meanwhile. Ctrl-C or an exception of
+    ``progress`` ends the runs.
 
-    Raises ``LookupError`` if there is no such paper or figure.
+    Raises ``LookupError`` for an unknown paper or figure.
     """
     if isinstance(figures, FigureInfo):
         figures = figures.name
@@ -376,7 +373,7 @@ def make(
 
 
 class _Bar:
-    """A bar on standard error."""
+    """Shows a progress bar on standard error."""
 
     def __init__(self, what: str, at_once: bool) -> None:
         self._what = what

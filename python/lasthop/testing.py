@@ -4,9 +4,8 @@
         run = wifi_hop(place="cafe", command=["ping", "-c", "3", "server"])
         assert run.returncode == 0, run.stdout
 
-The fixture is ``lasthop.emulate``. Where namespaces are refused its test is skipped, and the
-reason says so; with ``pytest --wifi-hop-required`` it fails, so that a machine that shall make
-these tests does not pass them over.
+The fixture is ``lasthop.emulate``. If the system refuses namespaces, its test is skipped with
+the reason; ``pytest --wifi-hop-required`` makes it fail instead.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ REQUIRED = "--wifi-hop-required"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option."""
+    """Adds the option ``--wifi-hop-required``."""
     group = parser.getgroup("lasthop", "a Wi-Fi hop in tests (lasthop)")
     group.addoption(
         REQUIRED,
@@ -36,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def _wifi_hop_refused() -> str | None:
-    """Why there are no emulations here, if so."""
+    """Returns the reason why emulations are impossible here, or None."""
     import lasthop
 
     try:
@@ -52,7 +51,7 @@ def wifi_hop(
 ) -> Callable[..., EmulatedRun]:
     """``lasthop.emulate``: runs a command behind a modelled Wi-Fi hop.
 
-    Skips the test where the system refuses network namespaces.
+    Skips the test if the system refuses network namespaces.
     """
     import lasthop
 

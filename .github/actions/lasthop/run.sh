@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs lasthop with the inputs of action.yml, which are variables here. The status is lasthop's: that
-# of the command if it fails, 1 if something is not as expected, 2 for a wrong input.
+# Runs lasthop with the inputs of action.yml as variables. The status is lasthop's: that of a failing
+# command, 1 for an unmet expectation, 2 for a wrong input.
 
 set -euo pipefail
 

@@ -1,6 +1,6 @@
-//! Queries cargo about the workspace: declared dependencies from `cargo metadata`,
-//! resolved packages with their features from `cargo tree`. Cargo runs with `--locked`,
-//! so it does not change the lock file. A failing command panics, with what it printed.
+//! Queries cargo about the workspace: declared dependencies from `cargo metadata`, resolved
+//! packages with their features from `cargo tree`. Cargo runs with `--locked`, so it does not
+//! change the lock file. A failing command panics with its output.
 
 use crate::files;
 use serde_json::Value;
@@ -18,8 +18,7 @@ pub struct Package {
     pub member: Option<String>,
     /// Names of the packages in its manifest as dependencies of any kind.
     pub dependencies: BTreeSet<String>,
-    /// Those of them that its library needs; dependencies of tests and build scripts
-    /// are left out.
+    /// Dependencies of the library, without those of tests and build scripts.
     pub built_in: BTreeSet<String>,
     /// Path of the root file of its library, if it has one.
     pub library: Option<PathBuf>,
@@ -32,7 +31,7 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Runs `command` and returns what it prints. Panics if it fails.
+/// Runs `command` and returns its output. Panics if the command fails.
 pub fn output(mut command: Command) -> String {
     let output = command.output().expect("cargo runs this test, so it can be run");
     let error = String::from_utf8_lossy(&output.stderr);
@@ -92,8 +91,8 @@ fn package(package: &Value) -> Package {
 }
 
 /// Returns the packages that are linked into the library of `package`, itself included,
-/// except for procedural macros. They are resolved for this package alone, as for a
-/// program that depends on nothing else.
+/// except for procedural macros. Features are resolved for this package alone, as for a
+/// program without other dependencies.
 pub fn linked(package: &str) -> Vec<Linked> {
     let mut command = cargo();
     command.args(["tree", "--edges", "normal,no-proc-macro", "--prefix", "none", "--no-dedupe"]);

@@ -11,7 +11,7 @@ const WAKEUPS_AT_ONE_INSTANT_MAX: usize = 1_000;
 /// A machine under test, with its clock, which never goes back.
 #[derive(Clone, Debug)]
 pub struct Driver<M> {
-    /// The machine. Tests call its `handle_*` functions at [`Driver::now`].
+    /// The machine under test. Tests call its `handle_*` functions at [`Driver::now`].
     pub machine: M,
     now: Instant,
 }

@@ -1,6 +1,6 @@
-//! Reads the files of the source tree: single files by path, and all that are UTF-8.
-//! Symbolic links, and folders that are built or downloaded, are left out. Errors
-//! panic, since this crate is for tests only.
+//! Reads the files of the source tree: single files by path, and all UTF-8 files. Symbolic links,
+//! and folders with build results or downloads, are left out. Errors panic, since this crate is for
+//! tests only.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
-//! Checks the crates that are published: what a package needs beside its code, and that a README
-//! says what is so. Runs every example of a crate with a README, and compares what it prints with
-//! what the README shows. What cargo checks when it packages is left to `.ci/run publish`.
+//! Checks the published crates: the files and fields of a package, and the facts in READMEs. Runs
+//! every example of a crate with a README, and compares its output with the README. `.ci/run
+//! publish` makes cargo's own checks of packages.
 
 use lasthop_arch_tests::files::{self, Text};
 use lasthop_arch_tests::{architecture, cargo};
@@ -49,7 +49,7 @@ fn every_package_has_what_its_page_shows() {
     }
 }
 
-/// What is outside of its folder is not in a package. Code for tests is not looked at.
+/// A package has no files from outside of its folder. Code for tests is not examined.
 #[test]
 fn what_a_library_includes_is_in_its_folder() {
     let texts = files::texts();
@@ -77,7 +77,7 @@ fn what_a_library_includes_is_in_its_folder() {
     assert!(includes > 0, "no include was found, which is this test's fault");
 }
 
-/// A link for each file, and not one for their folder: what makes source distributions follows
+/// A link for each file, and not one for their folder: tools for source distributions follow
 /// links to files only.
 #[test]
 fn scenarios_of_figures_are_the_shipped_ones() {
@@ -113,7 +113,7 @@ fn is_inside(path: &Path, folder: &str) -> bool {
     resolved.starts_with(folder)
 }
 
-/// Nobody could build a package that needs another which is not there.
+/// A package with an unpublished dependency cannot be built.
 #[test]
 fn what_is_published_needs_what_is_published() {
     let published = published();
@@ -131,7 +131,7 @@ fn what_is_published_needs_what_is_published() {
     }
 }
 
-/// The doors, and what is for tests, are not libraries that others build with.
+/// Doors and crates for tests are not libraries for other projects.
 #[test]
 fn libraries_are_published_and_nothing_else() {
     let published = published();

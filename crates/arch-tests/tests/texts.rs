@@ -1,6 +1,6 @@
-//! Checks the texts of the source tree: links have targets, files have headers, long
-//! files say why, what is run of `.ci/run` is there, and nothing depends on paths of one machine. Addresses on the web are
-//! not visited, and code is not parsed.
+//! Checks the texts of the source tree: links have targets, files have headers, long files give a
+//! reason, steps of `.ci/run` exist, and no text depends on paths of one machine. Addresses on the
+//! web are not visited, and code is not parsed.
 
 use lasthop_arch_tests::architecture;
 use lasthop_arch_tests::files::{self, Text};
@@ -172,7 +172,7 @@ fn every_crate_says_what_it_leaves_out() {
 }
 
 /// A module with submodules is `x.rs` beside `x/`. Benchmarks are exempt, since a file
-/// there would be a benchmark of its own.
+/// there would be a separate benchmark.
 #[test]
 fn there_is_one_style_of_modules() {
     for Text { path, .. } in with_extension("rs") {
@@ -181,7 +181,7 @@ fn there_is_one_style_of_modules() {
     }
 }
 
-/// Nothing else would find a snapshot that no test uses any more.
+/// Finds snapshots that no test uses any more.
 #[test]
 fn snapshots_belong_to_tests() {
     let mut snapshots = 0;

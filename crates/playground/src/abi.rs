@@ -1,12 +1,12 @@
-//! The functions that JavaScript calls. Texts pass through two buffers in linear memory:
-//! JavaScript asks for room with `lasthop_input`, writes a [`Request`](crate::Request) as JSON
-//! there, and after a call reads what `lasthop_output` points to, which is valid until the next
-//! call. There is one job at a time; a new one ends that before it.
+//! The functions for JavaScript. Texts pass through two buffers in linear memory: JavaScript gets
+//! the input buffer from `lasthop_input`, writes a [`Request`](crate::Request) as JSON there, and
+//! after a call reads the buffer at `lasthop_output`, which is valid until the next call. There is
+//! one job at a time; a new one ends the previous one.
 //!
 //! A panic is a bug: it writes its message into the output and traps. The module is unusable
-//! then, and its user makes a new one.
+//! afterwards, and its user makes a new one.
 //!
-//! `unsafe` is in the attributes only: what they say is that no other symbol has these names.
+//! `unsafe` is in the attributes only, which promise that the names of these symbols are unique.
 #![expect(unsafe_code, reason = "names that JavaScript calls")]
 
 use crate::job::Job;
@@ -26,9 +26,9 @@ struct State {
     job: Option<Job>,
 }
 
-/// A call did what it should; of `lasthop_advance`: something is left.
+/// Status of a successful call; of `lasthop_advance`: the run is not over.
 const OK: u32 = 0;
-/// The output says what is wrong, as text.
+/// Status of a failed call; the output is the reason as text.
 const WRONG: u32 = 1;
 /// The run is over, and the output is its answer.
 const DONE: u32 = 2;
@@ -53,7 +53,7 @@ fn told(result: Result<u32, String>) -> u32 {
     })
 }
 
-/// Room for an input of so many bytes.
+/// Returns the address of a buffer for an input of `bytes` bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn lasthop_input(bytes: usize) -> *mut u8 {
     panic::set_hook(Box::new(|info| say(format!("a bug in lasthop: {info}"))));
@@ -64,7 +64,7 @@ pub extern "C" fn lasthop_input(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Begins the run that the input asks for: [`OK`], or [`WRONG`] with what is wrong with it.
+/// Begins the run of the request in the input: [`OK`], or [`WRONG`] with the faults.
 #[unsafe(no_mangle)]
 pub extern "C" fn lasthop_start() -> u32 {
     STATE.with_borrow_mut(|state| {
@@ -76,7 +76,7 @@ pub extern "C" fn lasthop_start() -> u32 {
     })
 }
 
-/// Lets so many seconds of the scenario's time pass: [`OK`] if something is left, [`DONE`] with
+/// Advances the run by seconds of the scenario's time: [`OK`] if it is not over, [`DONE`] with
 /// the answer, or [`WRONG`] if no run has begun.
 #[unsafe(no_mangle)]
 pub extern "C" fn lasthop_advance(seconds: f64) -> u32 {
@@ -93,7 +93,7 @@ pub extern "C" fn lasthop_advance(seconds: f64) -> u32 {
     })
 }
 
-/// How much of the run is done, 0 to 1; 0 if none has begun.
+/// Returns the completed share of the run, 0 to 1; 0 without a run.
 #[unsafe(no_mangle)]
 pub extern "C" fn lasthop_done() -> f64 {
     STATE.with_borrow(|state| state.job.as_ref().map_or(0.0, Job::done))
@@ -116,13 +116,13 @@ pub extern "C" fn lasthop_knobs() -> u32 {
     })
 }
 
-/// Where the output is.
+/// Returns the address of the output.
 #[unsafe(no_mangle)]
 pub extern "C" fn lasthop_output() -> *const u8 {
     OUTPUT.with_borrow(|output| output.as_ptr())
 }
 
-/// How many bytes it has.
+/// Returns the length of the output in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn lasthop_output_bytes() -> usize {
     OUTPUT.with_borrow(|output| output.len())

@@ -1,6 +1,6 @@
-//! What a page is given of a run, as JSON: the document as text, findings with the remedies that
-//! the scenario takes, readings of each interval, distributions. A reading that was not made is
-//! `null`. Delays are in ms, goodput in Mb/s, shares 0 to 1, times in s.
+//! Data of a run for a page, as JSON: the document as text, findings with the applicable remedies,
+//! readings of each interval, distributions. A missing reading is `null`. Delays are in ms, goodput
+//! in Mb/s, shares 0 to 1, times in s.
 
 use lasthop_report::finding::findings;
 use lasthop_report::remedy;
@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 /// Most points of a distribution.
 const QUANTILES: u32 = 100;
 
-/// What a run was.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
     /// The [`RunDocument`] as `lasthop simulate --json` prints it; `wall_s` is 0.
     pub document: String,
-    /// What is wrong, in descending order of weight.
+    /// Findings, in descending order of weight.
     pub findings: Vec<Finding>,
-    /// The end of each interval.
+    /// Ends of the intervals, in seconds.
     pub at_s: Vec<f64>,
     /// The flows, in the scenario's order.
     pub flows: Vec<Flow>,
@@ -27,30 +27,29 @@ pub struct Answer {
     pub nodes: Vec<Node>,
 }
 
-/// Something that is wrong with a run.
+/// A fault of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The kind as a word for programs.
     pub kind: &'static str,
     /// The kind as a heading.
     pub title: &'static str,
-    /// What is wrong and what shows it.
+    /// The fault and its evidence, as a sentence.
     pub sentence: String,
-    /// What may help, as arguments of `--set` that this scenario takes; empty if there is
-    /// nothing.
+    /// Remedies as arguments of `--set` that this scenario accepts; may be empty.
     pub remedy: Vec<String>,
 }
 
 /// The readings of a flow in its forward direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Flow {
-    /// Its name.
+    /// Name of the flow.
     pub name: String,
     /// The kind of traffic.
     pub kind: &'static str,
-    /// Payload that arrived.
+    /// Goodput in Mb/s, of delivered payload.
     pub throughput_mbps: Vec<f64>,
-    /// Mean one-way delay of what arrived.
+    /// Mean one-way delay of delivered packets.
     pub delay_ms: Vec<Option<f64>>,
     /// Mean of the round-trip times.
     pub rtt_ms: Vec<Option<f64>>,
@@ -58,25 +57,25 @@ pub struct Flow {
     pub cwnd_packets: Vec<Option<u32>>,
     /// The parts of the mean one-way delay.
     pub parts_ms: Parts,
-    /// How one-way delays are distributed after the warm-up.
+    /// Distribution of one-way delays after the warm-up.
     pub delay_curve: Curve,
-    /// How round-trip times are distributed after the warm-up.
+    /// Distribution of round-trip times after the warm-up.
     pub rtt_curve: Curve,
 }
 
 /// The readings of a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
     /// Packets in its Wi-Fi queues and in flight at the end of the interval.
     pub queue_packets: Vec<Option<u32>>,
-    /// Share of the time in which it transmitted.
+    /// Share of the interval in which the node transmitted, 0 to 1.
     pub airtime: Vec<f64>,
 }
 
-/// The parts of the mean delay of what arrived in each interval after the warm-up; without
-/// arrivals all are `null`. They are those of the document.
+/// The document's parts of the mean delay of packets delivered in each interval after the
+/// warm-up; `null` in intervals without deliveries.
 #[derive(Clone, Debug, PartialEq, Serialize, Default)]
 #[expect(missing_docs, reason = "DelayPartsSummary says what they are")]
 pub struct Parts {
@@ -111,12 +110,12 @@ impl Parts {
     }
 }
 
-/// A distribution: the share of what took so long or less.
+/// A cumulative distribution of delays.
 #[derive(Clone, Debug, PartialEq, Serialize, Default)]
 pub struct Curve {
-    /// The times, ascending.
+    /// Delays in ms, ascending.
     pub ms: Vec<f64>,
-    /// The shares.
+    /// Shares of values up to each delay, 0 to 1.
     pub share: Vec<f64>,
 }
 
@@ -195,7 +194,7 @@ impl Answer {
     }
 }
 
-/// With four decimal places, which plots do not show.
+/// Rounds to four decimal places, which suffice for plots.
 fn short(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }

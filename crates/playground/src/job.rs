@@ -1,5 +1,5 @@
-//! One run in virtual time that goes on in chunks. Between two of them whoever asked for it may
-//! drop it, or look at how far it is. The chunks change nothing.
+//! One run in virtual time that proceeds in chunks. Between two chunks the caller may drop the run
+//! or read its progress. Chunks do not change the results.
 
 use crate::Request;
 use crate::answer::Answer;
@@ -9,13 +9,13 @@ use lasthop_scenario::Scenario;
 use lasthop_sim::Simulation;
 use lasthop_units::{Duration, Instant, Seed};
 
-/// Longest run in seconds of the scenario's time.
+/// Longest run, in seconds of the scenario's time.
 pub const DURATION_S_MAX: f64 = 86_400.0;
 
-/// Most readings: one for each flow and node in each interval of the series.
+/// Most readings, one for each flow and node in each interval of the series.
 const READINGS_MAX: f64 = 2e6;
 
-/// A run that has begun.
+/// A begun run, not yet finished.
 #[derive(Debug)]
 pub struct Job {
     scenario: Scenario,
@@ -26,11 +26,11 @@ pub struct Job {
 }
 
 impl Job {
-    /// Begins the run that is asked for.
+    /// Begins the run of a request.
     ///
     /// # Errors
-    /// All that is wrong with the scenario, a line each, as the command says it; or that it is
-    /// too long.
+    /// All faults of the scenario, a line each, in the command's words; or an excess of its
+    /// length.
     pub fn new(request: &Request) -> Result<Self, String> {
         let Request { file, text, sets, run } = request;
         let scenario =
@@ -56,15 +56,15 @@ impl Job {
         Ok(Self { text: scenario.source_text.clone(), scenario, number: *run, simulation, watch })
     }
 
-    /// Lets so many seconds pass; whether something is left then. What is no positive number
-    /// lets nothing pass.
+    /// Advances by `seconds`; returns whether the run is unfinished. Negative numbers and NaN
+    /// advance by nothing.
     pub fn advance(&mut self, seconds: f64) -> bool {
         let nanos = (seconds.clamp(0.0, DURATION_S_MAX) * 1e9) as u64;
         self.simulation.advance(self.now() + Duration::from_nanos(nanos), &mut self.watch);
         !self.simulation.is_over()
     }
 
-    /// How much of the run is done, 0 to 1.
+    /// Completed share of the run, 0 to 1.
     pub fn done(&self) -> f64 {
         match self.scenario.duration.as_secs_f64() {
             _ if self.simulation.is_over() => 1.0,
@@ -73,7 +73,7 @@ impl Job {
         }
     }
 
-    /// Ends the run where it is.
+    /// Ends the run at the current instant.
     pub fn finish(mut self) -> Answer {
         let stats = self.simulation.finish(&mut self.watch);
         let info = info(&self.scenario, self.number, 0.0);
@@ -85,7 +85,7 @@ impl Job {
     }
 }
 
-/// Makes the whole run that is asked for.
+/// Makes the whole run of a request.
 ///
 /// # Errors
 /// As [`Job::new`].

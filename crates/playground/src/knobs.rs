@@ -1,9 +1,10 @@
-//! What of a scenario sliders and switches can change, each as an argument of `--set`: distance
-//! and number of stations, queues, rates, the loss of a Wi-Fi link and of wires, seed. A knob is
-//! there only if the scenario takes another value of it and is another scenario then. What is
-//! written in the file says what there is; everything else has the default of the file's keys.
+//! The changes of a scenario by sliders and switches, each as an argument of `--set`: distance and
+//! number of stations, queues, rates, the loss of a Wi-Fi link and of wires, seed. A knob exists
+//! only if the scenario accepts another value of it and differs then. Present elements come from
+//! the file's text; other keys have their default.
+//!
 //! Left out: nodes beyond the first [`NODES_MAX`], wires and links beyond [`WIRES_MAX`] and
-//! [`LINKS_MAX`], and keys that only some scenario has.
+//! [`LINKS_MAX`], and keys of few scenarios.
 
 use crate::Request;
 use lasthop_net::cable::CableConfig;
@@ -21,7 +22,7 @@ pub const NODES_MAX: usize = 4;
 pub const WIRES_MAX: usize = 2;
 /// Most links that get knobs.
 pub const LINKS_MAX: usize = 2;
-/// Most stations of one name.
+/// Most stations with one name.
 const COUNT_MAX: u32 = 50;
 /// Longest distance in metres.
 const DISTANCE_M_MAX: f64 = 100.0;
@@ -29,61 +30,61 @@ const DISTANCE_M_MAX: f64 = 100.0;
 /// The knobs of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knobs {
-    /// All of them, those of a group together.
+    /// All knobs, those of a group together.
     pub knobs: Vec<Knob>,
 }
 
-/// Something that can be changed.
+/// A key that can be changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knob {
-    /// What belongs together: a node, a wire, or the run.
+    /// Group of knobs: a node, a wire, or the run.
     pub group: String,
-    /// What it is.
+    /// Name of the quantity for users.
     pub label: &'static str,
     /// The argument of `--set` without its value; two knobs never share one.
     pub path: String,
-    /// The value of that argument: every `$` in it stands for the number or word that is
-    /// chosen, or `$x` and `$y` for a place.
+    /// The value of that argument: every `$` in it stands for the chosen number or word, `$x`
+    /// and `$y` for a place.
     pub value: String,
-    /// How it is changed, and what it is now.
+    /// Control with the current value.
     pub control: Control,
 }
 
-/// How a knob is changed.
+/// A control of a page, with its values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Control {
     /// A number between two others.
     Range {
-        /// The least.
+        /// Least value, in `unit`.
         min: f64,
-        /// The greatest.
+        /// Greatest value, in `unit`.
         max: f64,
         /// The distance between two values.
         step: f64,
-        /// What it is now; it may lie outside.
+        /// Current value, possibly outside of the range.
         now: f64,
         /// Whether equal distances of the slider are equal factors; `min` is above 0 then.
         logarithmic: bool,
-        /// Its unit, for people.
+        /// Unit of the value, for users.
         unit: &'static str,
         /// For `$x` and `$y`: origin x and y, and direction x and y, of a number in metres.
         #[serde(skip_serializing_if = "Option::is_none")]
         line: Option<[f64; 4]>,
     },
-    /// One of some words.
+    /// One of several words.
     Choice {
-        /// The words, and what people read for them.
+        /// Words with their labels for users.
         options: Vec<(String, String)>,
-        /// Which it is now; `None` if it is something else.
+        /// Current word; `None` for a value beside the options.
         now: Option<String>,
     },
 }
 
-/// The knobs of the scenario that is asked for.
+/// Returns the knobs of the requested scenario.
 ///
 /// # Errors
-/// All that is wrong with the scenario.
+/// All faults of the scenario.
 pub fn of(request: &Request) -> Result<Knobs, String> {
     let scenario = parse(&request.file, &request.text, &request.sets);
     let scenario = scenario.map_err(|error| error.to_string())?;
@@ -100,18 +101,18 @@ impl Knobs {
     }
 }
 
-/// A scenario, as it is and as it is written.
+/// A scenario, parsed and as text.
 struct Known<'a> {
     request: &'a Request,
     scenario: &'a Scenario,
     document: &'a DocumentMut,
 }
 
-/// A node as the file has it.
+/// A node in the file.
 struct Written<'a> {
     name: &'a str,
     table: &'a dyn TableLike,
-    /// The index of the first node that it makes.
+    /// Index of the first of its nodes.
     first: usize,
 }
 
@@ -135,7 +136,7 @@ impl Known<'_> {
         knobs
     }
 
-    /// Whether the scenario takes another value, and is another one then.
+    /// Whether the scenario accepts another value, and differs with it.
     fn takes(&self, knob: &Knob) -> bool {
         let others: Vec<String> = match &knob.control {
             Control::Range { min, max, now, .. } => {
@@ -162,7 +163,7 @@ impl Known<'_> {
         })
     }
 
-    /// The nodes with Wi-Fi as the file has them: stations before the access point.
+    /// The nodes with Wi-Fi in the file, stations before the access point.
     fn radios(&self) -> Vec<Written<'_>> {
         let tables = self.document.get("node").and_then(Item::as_array_of_tables);
         let mut all: Vec<Written<'_>> = Vec::new();
@@ -217,8 +218,8 @@ impl Known<'_> {
         })
     }
 
-    /// The ratio or the path loss of links that have one in the file; where the file has no
-    /// links, the loss of all those of the access point.
+    /// The ratio or the path loss of links that have one in the file; without links in the
+    /// file, the loss of all links of the access point.
     fn links(&self, access_point: Option<&str>) -> Vec<Knob> {
         let tables = self.document.get("link").and_then(Item::as_array_of_tables);
         let Some(tables) = tables else {
@@ -244,7 +245,7 @@ impl Known<'_> {
         tables.iter().enumerate().filter_map(knob).take(LINKS_MAX).collect()
     }
 
-    /// The loss of every link of the access point: an array that this knob alone has made.
+    /// The loss of every link of the access point, an array that only this knob makes.
     fn loss(&self, access_point: &str) -> Knob {
         let made = self.document.get("link").and_then(Item::as_array).and_then(|it| it.get(0));
         let loss = made.and_then(|it| it.as_inline_table()?.get("loss"));
@@ -349,7 +350,7 @@ impl Known<'_> {
     }
 }
 
-/// The group of what the whole run has, and of what all links have.
+/// Groups of the keys of the whole run, and of all links.
 const RUN: &str = "run";
 const AIR: &str = "air";
 
@@ -415,8 +416,8 @@ fn cable(group: &str, path: &dyn Fn(&str) -> String, cable: &CableConfig) -> Vec
     [delay].into_iter().chain(rate).chain([queue]).chain(loss).collect()
 }
 
-/// The knob of the discipline of the queue at `path`, and how many packets the queue holds at
-/// most, if it is bounded by their number.
+/// The knob of the discipline of the queue at `path`, and the limit of the queue in packets, if
+/// it has one.
 fn queue_kind(group: &str, path: &str, queue: &QueueConfig) -> (Knob, Option<u32>) {
     let packets = |limit: &Limit| match limit {
         Limit::Packets(packets) => Some(*packets),
@@ -465,7 +466,7 @@ fn distance(written: &Written<'_>, center: [f64; 2]) -> Knob {
     knob
 }
 
-/// Where a node is written to stand, in metres.
+/// Position of a node in the file, in metres.
 fn place(table: &dyn TableLike) -> Option<[f64; 2]> {
     let array = table.get("position")?.as_array()?;
     let at = |index: usize| array.get(index)?.as_str().and_then(metres);

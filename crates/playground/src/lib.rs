@@ -2,15 +2,15 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`job`] | a run in chunks: newer input may end it between two of them |
-//! | [`answer`] | what a page is given: the document, findings, series, causes, distributions |
-//! | [`knobs`] | what of a scenario can be changed by sliders, as `--set` has it |
-//! | `watch` | what is read of a run besides its document |
-//! | `abi` | the functions that JavaScript calls |
+//! | [`job`] | a run in chunks; newer input may end it between two chunks |
+//! | [`answer`] | data for a page: the document, findings, series, causes, distributions |
+//! | [`knobs`] | keys of a scenario that sliders change, as `--set` does |
+//! | `watch` | distributions of delays, beside the document |
+//! | `abi` | the functions for JavaScript |
 //!
-//! The document is that of `lasthop simulate --json`, byte for byte but for `wall_s`, which is 0:
-//! there is no clock here. Times are in seconds of the scenario's time unless a name says
-//! otherwise. Left out: files that a scenario names, programs (`[[run]]`), several runs.
+//! The document is that of `lasthop simulate --json`, byte for byte except `wall_s`, which is 0
+//! without a clock. Times are in seconds of the scenario's time unless a name has another unit.
+//! Left out: files of a scenario, programs (`[[run]]`), several runs.
 
 #![deny(unsafe_code)]
 
@@ -24,15 +24,15 @@ mod watch;
 
 use serde::Deserialize;
 
-/// A scenario and its changes, as a page asks for it.
+/// A page's request: a scenario and its changes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// What error messages call the scenario, such as `hello.toml`.
+    /// Name of the scenario in error messages, such as `hello.toml`.
     pub file: String,
-    /// Its text.
+    /// Text of the scenario.
     pub text: String,
-    /// Changes as `--set` has them, in order.
+    /// Changes in the notation of `--set`, in order.
     #[serde(default)]
     pub sets: Vec<String>,
     /// Number of the run.

@@ -1,5 +1,5 @@
-//! The sink of a run in a browser: a recorder, and beside it how delays are distributed after the
-//! warm-up. Only packets in a flow's forward direction count, as in the document.
+//! The sink of a run in a browser: a recorder, and the distributions of delays after the warm-up.
+//! Only packets in a flow's forward direction count, as in the document.
 
 use crate::answer::{Answer, Curve};
 use lasthop_apq::Report;
@@ -11,7 +11,7 @@ use lasthop_trace::{Histogram, Names, Recorder, Recording, RunInfo};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 
-/// What is read of one flow.
+/// Distributions of one flow.
 #[derive(Debug)]
 struct Flow {
     source: NodeId,
@@ -19,7 +19,7 @@ struct Flow {
     round_trips: Histogram,
 }
 
-/// A recorder, and what is read beside it.
+/// A recorder with distributions of delays.
 #[derive(Debug)]
 pub(crate) struct Watch {
     recorder: Recorder,
@@ -41,7 +41,7 @@ impl Watch {
         Self { recorder, warmup: recording.warmup, flows }
     }
 
-    /// What the run was; `text` is its scenario with all changes in it.
+    /// Returns the results of the run; `text` is its scenario with all changes.
     pub(crate) fn answer(self, text: &str, info: &RunInfo, stats: &NetworkStats) -> Answer {
         let names = self.recorder.names().clone();
         let (document, intervals) = self

@@ -36,7 +36,7 @@ fn in_chunks(request: &Request, seconds: f64) -> Answer {
 }
 
 /// One of each kind: UDP, TCP, scans, power save, a place, a coded link, and a measurement, which
-/// ends by itself.
+/// ends before the run.
 #[test]
 fn the_document_is_that_of_the_command() {
     let cases: [(&str, &[&str]); 8] = [
@@ -144,7 +144,7 @@ fn knobs_are_there_where_they_change_something() {
     assert!(paths("places/home").iter().any(|path| path == "wire.ap-server.down.rate"));
 }
 
-/// What a knob shows is what the scenario has: set to that, it is the same scenario.
+/// A knob set to its shown value gives the same scenario.
 #[test]
 fn a_knob_shows_what_is_set() {
     let mut compared = 0;

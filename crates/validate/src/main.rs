@@ -539,9 +539,10 @@ fn judge(table: &Table, check: bool, write: bool) -> ExitCode {
 const SPEED_INTRODUCTION: &str = "\
 # Speed
 
-What a simulated packet costs, and what many stations take. Written by `cargo run --release -p validate -- speed --write`; do not \
-edit. What files add is in [recording](recording.md), how fast emulations are in [what is not \
-modelled](not-modelled.md#emulation-live), the codec's speed in [its page](codec.md).
+For users with large simulations: the cost of a packet in time and instructions, and the memory \
+of many stations. `cargo run --release -p validate -- speed --write` generates this page; do not \
+edit it. See also the cost of [recording](recording.md), of \
+[emulations](not-modelled.md#emulation-live), and of [the codec](codec.md).
 
 ";
 
@@ -596,9 +597,9 @@ fn speed(options: &SpeedOptions) -> ExitCode {
 const RECORDING_INTRODUCTION: &str = "\
 # Recording, and runs on many cores
 
-What the files of a run cost, and how runs share cores. Written by `cargo run --release -p validate -- \
-recording --write`; do not edit. What a packet costs with nothing recorded is in [speed](speed.md), \
-what the files hold in [its page](files.md).
+For users with many or long runs: the cost of a run's files, and the speed of runs on several \
+cores. `cargo run --release -p validate -- recording --write` generates this page; do not edit \
+it. See also the cost of a packet [without records](speed.md), and [the files](files.md).
 
 ";
 

@@ -86,14 +86,12 @@ pub fn kept() -> Table {
     });
     Table {
         title: "Memory",
-        text: "Most memory of the heap at a time, in MB, as Valgrind counts it, with the scenario \
-               read and nothing recorded."
-            .into(),
+        text: "Peak of the heap in MB, by Valgrind, with the scenario and without records.".into(),
         columns: vec!["workload", "MB"],
         rows: rows.collect(),
         notes: vec![
             "`two-hundred`, `thousand`: stations with 500 packets each that send to the access \
-             point, as `fifty`. A pair of stations takes 22 bytes, a packet that waits 64."
+             point, as `fifty`. A pair of stations needs 22 bytes, a waiting packet 64."
                 .into(),
         ],
     }

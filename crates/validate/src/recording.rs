@@ -263,10 +263,10 @@ pub fn table(cases: &[Case]) -> Table {
     Table {
         title: "Recording",
         text: format!(
-            "Wall and CPU time of `lasthop simulate`, {SECONDS} s of virtual time, in seconds, and \
-             as multiples of those with nothing recorded: medians of {runs} runs in turns. \
-             Millions of instructions for a second of virtual time, without the start, and \
-             multiples: of the thread of the model, and of all threads."
+            "Wall and CPU time of `lasthop simulate`, {SECONDS} s of virtual time, in seconds, \
+             and as multiples of a run without records: medians of {runs} runs in turns. \
+             Instructions are millions for a second of virtual time, without the start; multiples \
+             are for the model's thread and for all threads."
         ),
         columns: vec![
             "workload",
@@ -281,11 +281,10 @@ pub fn table(cases: &[Case]) -> Table {
         ],
         rows: cases.iter().map(row).collect(),
         notes: vec![
-            "Events are noted by the thread of the model and encoded by another; captures are \
-             made and written by the thread of the model. The wall time on idle cores is that of \
-             the slower of the two threads. `ampdu`: saturated, one station, A-MPDUs, four rows \
-             a packet and three frames in captures; `fifty`: uplink, no A-MPDU; `down`: one TCP \
-             flow from a server."
+            "The model's thread notes events and writes captures; another thread encodes events. \
+             The wall time on idle cores is that of the slower thread. `ampdu`: saturated, one \
+             station, A-MPDUs, four rows a packet and three frames in captures; `fifty`: uplink, no \
+             A-MPDU; `down`: one TCP flow from a server."
                 .into(),
         ],
     }
@@ -313,12 +312,11 @@ pub fn batch_table(batches: &[Batch]) -> Table {
     Table {
         title: "Runs on many cores",
         text: format!(
-            "`--runs {number}`, {seconds} s of virtual time each, nothing recorded: wall time in \
-             seconds on one thread and on two, how many times faster two are, and their CPU time \
-             in times of that of one; medians of {runs} in turns. The serial part is the main \
-             thread's share of the instructions, in percent: the scenario read, the documents \
-             put together, the report. What it makes of 2, 8 and 64 cores is computed by Amdahl's \
-             law, not measured."
+            "`--runs {number}`, {seconds} s of virtual time each, without records: wall time in \
+             seconds on one thread and on two, their speed-up, and the ratio of CPU time; medians \
+             of {runs} in turns. The serial part is the main thread's share of the instructions, \
+             in percent: reading the scenario, joining documents, the report. The speed-up of 2, \
+             8 and 64 cores is computed by Amdahl's law, not measured."
         ),
         columns: vec![
             "workload",
@@ -333,9 +331,9 @@ pub fn batch_table(batches: &[Batch]) -> Table {
         ],
         rows: batches.iter().map(row).collect(),
         notes: vec![
-            "Runs share nothing but the scenario and a count of what was simulated. Amdahl's law \
-             leaves out what cores share: caches, the bandwidth of memory, and a last run that \
-             is alone. Wall times, here and above, depend on what else the machine does."
+            "Runs share only the scenario and a counter of progress. Amdahl's law ignores shared \
+             caches, memory bandwidth, and a last run that is alone. All wall times depend on the \
+             other load of the machine."
                 .into(),
         ],
     }

@@ -157,9 +157,8 @@ pub fn table(speeds: &[Speed], ns3: Result<&str, &str>) -> Table {
     Table {
         title: "Speed",
         text: format!(
-            "User CPU time for a packet that reached the end of its flow, in microseconds, without \
-             the start; nothing is recorded. Medians of {runs} runs on one core of the machine \
-             that wrote this; {peer}."
+            "User CPU time of a delivered packet, in microseconds, without the start and without \
+             records. Medians of {runs} runs on one core; {peer}."
         ),
         columns: vec![
             "workload",
@@ -174,19 +173,18 @@ pub fn table(speeds: &[Speed], ns3: Result<&str, &str>) -> Table {
         notes: vec![
             "`ampdu`, `single`: saturated, one station, HT MCS 15, 40 MHz, with and without \
              A-MPDUs. `fifty`, `fifty-ampdu`: uplink, MCS 7, 20 MHz. `down`: one TCP flow from a \
-             server. Where the packets a second differ, both do not do the same work, and the \
-             ratio says little: so it is with A-MPDUs of fifty stations. Instructions are those \
-             that are kept, counted by Valgrind; they depend on the compiler only."
+             server. Different packets a second mean different work, so the ratio says little, as \
+             for A-MPDUs of fifty stations. Instructions are the kept counts of Valgrind; they \
+             depend on the compiler only."
                 .into(),
-            "How much of this is moving packets from layer to layer: with packets made 112 bytes \
-             longer, twice as long as they were, a packet cost 15.8 % more instructions with \
-             A-MPDUs and 4.1 % more without (November 2026, 1 415 and 1 638, 8 815 and 9 180, \
-             `simulate`; since then those of long A-MPDUs are copied twice, not five times)."
+            "Moving packets between layers costs little. With packet values of twice the size \
+             (112 bytes more), a packet cost 15.8 % more instructions with A-MPDUs and 4.1 % more \
+             without (November 2026, `simulate`: 1 415 and 1 638, 8 815 and 9 180). Packets of \
+             long A-MPDUs are now copied twice, then five times."
                 .into(),
-            "How much of it is waking up: with one more wake-up of the cell after each, in which \
-             nothing is due, a packet cost 2.0 % more instructions with A-MPDUs and 13.8 % more \
-             without. An exchange has four wake-ups; with one it could cost 1.5 and 10.4 % less \
-             at most."
+            "Wake-ups of the cell cost more. With an idle wake-up after each, a packet cost 2.0 % \
+             more instructions with A-MPDUs and 13.8 % more without. An exchange has four \
+             wake-ups; a single one would save at most 1.5 and 10.4 %."
                 .into(),
         ],
     }
@@ -231,9 +229,9 @@ fn ampdus(kept: &[(String, f64)]) -> Table {
     });
     Table {
         title: "Long A-MPDUs",
-        text: "Instructions for a packet and for the PPDU that carries it, its Block Ack and its \
-               contention included, by the number of MPDUs: those that are kept, counted by \
-               Valgrind as the difference of a run of 0.5 s and one of 1.5 s."
+        text: "Instructions of a packet and of its PPDU with Block Ack and contention, by the \
+               number of MPDUs: the kept counts, by Valgrind, as the difference of runs of 0.5 s \
+               and 1.5 s."
             .into(),
         columns: vec![
             "workload",
@@ -248,21 +246,20 @@ fn ampdus(kept: &[(String, f64)]) -> Table {
         notes: vec![
             "`ampdu` is 802.11n as above; `ac` and `ax` are VHT MCS 9 and HE MCS 11, 80 MHz, two \
              streams, with Block Ack windows of 64 and 256. \"Before\" is November 2026, before \
-             MPDUs that follow each other and are alike were dealt with together."
+             consecutive alike MPDUs were processed together."
                 .into(),
-            "An 802.11ax PPDU at twice the 57 000 that one of 802.11n cost was the aim: it is 1.5 \
-             times that, and was 5.2 times (802.11n's own costs less now, too, so that the table \
-             has 3.6). Of the PPDU itself are about 10 000 (access, building, preamble, Block \
-             Ack), of each packet 302: 13 to enter the queue and 76 to leave it and become an \
-             MPDU, both as one of a run of alike packets, 24 to be sent, 137 to be received and \
-             delivered in order, 28 to be acknowledged and let go of, and 24 to reach the end of \
-             its flow. It is copied twice on the way, 112 bytes each time: into its MPDU, and out \
-             of it when it is delivered."
+            "The aim was an 802.11ax PPDU at twice the former 57 000 of 802.11n; the cost is 1.5 \
+             times that, and was 5.2 times (the table has 3.6, because 802.11n became cheaper \
+             too). About 10 000 instructions belong to the PPDU (access, building, preamble, \
+             Block Ack), and 302 to each packet: 13 to enter the queue, 76 to leave it as an MPDU \
+             (both in a run of alike packets), 24 for transmission, 137 for reception in order, \
+             28 for the acknowledgement, and 24 at the end of the flow. A packet is copied twice, \
+             112 bytes each time: into its MPDU, and out of it on delivery."
                 .into(),
-            "These have a drop-tail queue. The default, FQ-CoDel, takes 500 more for each packet \
-             (1 192 in `ax`). MPDUs that were lost, and those behind them, are taken in one by \
-             one: 1 300 for a packet where one of six MPDUs is lost. Both were counted before alike \
-             packets waited as one."
+            "These workloads have a drop-tail queue. The default, FQ-CoDel, costs 500 more for \
+             each packet (1 192 in `ax`). Lost MPDUs and those behind them are received one by \
+             one: 1 300 for a packet if one of six MPDUs is lost. Both counts are older than the \
+             queueing of alike packets as one."
                 .into(),
         ],
     }

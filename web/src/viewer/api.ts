@@ -1,4 +1,4 @@
-// What the server gives: docs/serve.md describes it.
+// What the server gives: docs/serve-api.md describes it.
 
 import type { Value } from "../common/chart";
 

@@ -136,7 +136,7 @@ fn received<'a>(
     Received { socket, from, at, payload, length: payload.len() as u16 }
 }
 
-/// Drains a machine and returns what it transmits.
+/// Drains a machine and returns the transmitted datagrams.
 fn drained<M>(
     machine: &mut M,
     now: Instant,
@@ -153,8 +153,8 @@ fn drained<M>(
     panic!("it sends without end");
 }
 
-/// A client that the server has accepted. It returns the proofs that it receives, so
-/// that the server continues to send.
+/// A client that the server has accepted. The client returns received proofs, so that the
+/// server continues to send.
 struct RogueClient {
     handshake: Key,
     session: u64,
@@ -360,7 +360,7 @@ proptest! {
         prop_assert_eq!(driver.machine.sessions(), 0, "every session ends");
     }
 
-    /// The client ends by itself, whatever the server does.
+    /// The client ends, whatever the server does.
     #[test]
     fn a_client_keeps_the_contract(
         method in method(),

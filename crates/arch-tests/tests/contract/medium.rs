@@ -17,7 +17,7 @@ use lasthop_wifi::{Address, StationId};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What a driver does.
+/// An action of a driver.
 #[derive(Clone, Debug)]
 enum Work {
     Send {
@@ -31,7 +31,7 @@ enum Work {
     Withdraw {
         which: usize,
     },
-    /// From now on `radio` refuses what it receives, or takes it.
+    /// Makes `radio` refuse received frames, or accept them again.
     Listen {
         radio: u16,
         takes: bool,

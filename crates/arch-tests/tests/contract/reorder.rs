@@ -1,6 +1,5 @@
-//! [`Recipient`] with MPDUs and Block Ack Requests of any sequence numbers near the
-//! window: every MPDU that it accepts as new is delivered, once. Their order is not
-//! checked here.
+//! [`Recipient`] with MPDUs and Block Ack Requests of any sequence numbers near the window: every
+//! MPDU that it accepts as new is delivered, once. The order of deliveries is not checked.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

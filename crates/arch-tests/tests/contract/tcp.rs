@@ -1,6 +1,5 @@
-//! [`Endpoint`] with any configuration, and with segments from a peer that follows no
-//! rule: the endpoint does not transmit without end. What it transmits is not checked
-//! here.
+//! [`Endpoint`] with any configuration, and with segments from a peer that follows no rule: the
+//! endpoint does not transmit without end. The content of its segments is not checked.
 
 use crate::pause;
 use lasthop_arch_tests::contract::Driver;

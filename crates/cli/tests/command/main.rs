@@ -17,6 +17,7 @@ mod findings;
 mod help;
 mod interrupts;
 mod lasthop;
+mod pages;
 mod perfetto;
 mod places;
 mod report;
