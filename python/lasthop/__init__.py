@@ -5,13 +5,12 @@
     >>> run = lasthop.simulate(scenario.with_(duration="2s"), seed=7)
     >>> run.summary["flows"]["up"]["goodput_mbps"]
 
-A run is a pure function of scenario, seed, number of the run and version; ``lasthop.sweep``
-makes many, on threads or on a Dask cluster; ``lasthop.emulate`` runs a program behind the hop
-in real time, and ``lasthop.testing`` is that as a fixture of pytest. Tables of runs
-(``run.flows``, ``run.series``, ``run.events`` ...) are read by polars, pandas, pyarrow and
-DuckDB as they are, without a copy. ``lasthop.rlnc`` is the network coding by itself,
-``lasthop.figures`` makes the figures of papers.
-Times are in the units that names say; ``lasthop`` at a shell is the command.
+A run is a pure function of scenario, seed, number of the run and version. ``lasthop.sweep``
+makes many runs, on threads or on a Dask cluster. ``lasthop.emulate`` runs a program behind the
+hop in real time, and ``lasthop.testing`` offers it as a fixture of pytest. polars, pandas,
+pyarrow and DuckDB read the tables of a run (``run.flows``, ``run.series``, ``run.events`` ...)
+without a copy. ``lasthop.rlnc`` has the network coding alone, ``lasthop.figures`` reproduces
+the figures of papers. Names end with their units. The shell command is ``lasthop``, too.
 """
 
 from lasthop._emulate import (
@@ -27,7 +26,7 @@ from lasthop._run import Run, simulate
 from lasthop._scenario import Problem, ScenarioError
 from lasthop._sweep import Sweep, SweepError, sweep
 
-# They are of this module for readers of a traceback: `lasthop.ScenarioError`.
+# Tracebacks show these names as `lasthop.ScenarioError`.
 for _public in (
     CommandFailed,
     EmulateError,

@@ -1,4 +1,4 @@
-"""Emulations: real programs behind the modelled hop, run by the command that came with the package."""
+"""Emulations: real programs behind the modelled hop, run by the package's command ``lasthop``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 END_S = 10.0
-"""How long the command may take to remove what it made, after it is told to end."""
+"""Longest time for the command's clean-up after an interrupt, in seconds."""
 
 # COMMAND's output to files: standard error is shared with the command's own report.
 ASIDE = 'out=$1 err=$2; shift 2; exec "$@" >"$out" 2>"$err"'
@@ -41,15 +41,15 @@ REFUSED = "cannot emulate here"
 
 
 class EmulateError(RuntimeError):
-    """An emulation that did not take place, or a command in it that failed."""
+    """An emulation that did not start, or a command in it that failed."""
 
 
 class EmulateRefused(EmulateError):
-    """The system refuses what an emulation needs: network namespaces. The text says what to do."""
+    """The system refuses network namespaces, which emulations need. The text has a remedy."""
 
 
 class CommandFailed(EmulateError):
-    """With ``check=True``: the command behind the hop ended with another status than 0."""
+    """With ``check=True``: the exit status of the command behind the hop is not 0."""
 
     run: EmulatedRun
     """The emulation, with what the command printed."""
@@ -63,12 +63,12 @@ class CommandFailed(EmulateError):
 
 
 class ExpectationFailed(EmulateError, AssertionError):
-    """Something of the run is not as ``expect`` says; a failure of a test, not an error in it."""
+    """A condition of ``expect`` does not hold: a failure of a test, not an error in it."""
 
     run: EmulatedRun
     """The emulation, with what the command printed."""
     failures: tuple[str, ...]
-    """What was expected and what it was, one text for each that does not hold."""
+    """Condition and measured value, one text for each condition that does not hold."""
 
     def __init__(self, run: EmulatedRun, failures: tuple[str, ...]) -> None:
         super().__init__("; ".join(failures))
@@ -77,18 +77,18 @@ class ExpectationFailed(EmulateError, AssertionError):
 
 
 class EmulatedRun:
-    """What an emulation was, and the command in it."""
+    """The results of an emulation, and of the command in it."""
 
     command: tuple[str, ...]
     """The command and its arguments; empty if there was none."""
     returncode: int
-    """Its exit status, 128 and the signal's number if one ended it; 0 if there was none."""
+    """Exit status of the command, 128 plus the number of a signal; 0 without a command."""
     stdout: str
-    """What it printed on standard output; bytes that are no UTF-8 are replaced."""
+    """Standard output of the command; bytes that are not UTF-8 are replaced."""
     stderr: str
-    """The same of standard error."""
+    """Standard error of the command, likewise."""
     report: str
-    """What ``lasthop emulate`` said: its tables, and warnings."""
+    """Output of ``lasthop emulate``: its tables, and warnings."""
     json: str
     """The summary as the command writes it into ``run.json``."""
 
@@ -102,12 +102,12 @@ class EmulatedRun:
 
     @cached_property
     def summary(self) -> RunDocument:
-        """The summary; what does not apply is absent (``lasthop.summary`` has the types)."""
+        """The summary; keys that do not apply are absent (``lasthop.summary`` has the types)."""
         return cast("RunDocument", json.loads(self.json))
 
     @property
     def late(self) -> bool:
-        """Whether this machine did not keep real time, so that delays are its own, too."""
+        """Whether this machine did not keep real time, which adds to the delays."""
         emulation = self.summary.get("emulation")
         return emulation is not None and emulation["late"]
 
@@ -138,34 +138,36 @@ def emulate(
 ) -> EmulatedRun:
     """Runs ``command`` behind the hop of ``scenario``, in real time, and waits for its end.
 
-    The scenario is one, or a file, or the name of one inside the program (``"hello"``); or a
-    ``place`` that people know, as ``lasthop places`` lists them (``place="cafe"``). ``set`` has
-    other values of keys, as ``Scenario.with_`` takes them.
+    ``scenario`` is a ``Scenario``, a file, or the name of a built-in one (``"hello"``). In its
+    stead, ``place`` names a place that ``lasthop places`` lists (``place="cafe"``). ``set`` has
+    other values of keys, as for ``Scenario.with_``.
 
-    ``command`` is a program and its arguments, or a line for the shell (a text); every node has
-    its name in it (``ping server``). It runs in ``in_node``, by default the first station, with
-    the environment and the working directory of this process and nothing on standard input, once
-    the scenario's warm-up is over. Without one the scenario's flows and programs run alone.
-    ``duration`` ends the command, or the emulation without one, in seconds or as text with a unit
-    (``"30s"``); by default the emulation ends with the command, without one after the scenario's
-    duration. ``seed`` replaces the one of the scenario.
+    ``command`` is a program and its arguments, or a line for the shell (a text). It reaches every
+    node by its name (``ping server``). The command runs in ``in_node``, by default the first
+    station, after the scenario's warm-up, with the environment and the working directory of this
+    process and an empty standard input. Without a command, the scenario's flows and programs run
+    alone.
+    ``duration`` is the time after which the command ends, or the emulation without one, in
+    seconds or as text with a unit (``"30s"``). By default the emulation ends with the command,
+    without one after the scenario's duration. ``seed`` replaces that of the scenario.
 
-    ``reach``, ``publish``, ``outside`` and ``outside_at`` open ways between the nodes and this
-    machine, as the options of ``lasthop emulate`` do: ``reach=3000`` is a port of this machine's
-    loopback, at ``host.lasthop:3000`` in the nodes; ``publish="8080:server:80"`` is port 8080 of
-    127.0.0.1, which leads to port 80 of the node ``server``. Several are a list.
+    ``reach``, ``publish``, ``outside`` and ``outside_at`` connect the nodes with this machine, as
+    the options of ``lasthop emulate`` do. With ``reach=3000``, nodes reach that port of this
+    machine's loopback as ``host.lasthop:3000``; ``publish="8080:server:80"`` connects port 8080
+    of 127.0.0.1 to port 80 of the node ``server``. Several ports are a list.
 
-    ``expect`` has quantities of the run and their bounds, as ``--expect`` takes them
-    (``"flow.ping.rtt_ms.p95 < 100"``); ``ExpectationFailed`` says which do not hold. ``out`` is a
-    directory for the run's files, which is made.
+    ``expect`` has conditions of the run, in the form of ``--expect``
+    (``"flow.ping.rtt_ms.p95 < 100"``); ``ExpectationFailed`` lists those that do not hold. ``out``
+    is a directory for the run's files, which is created.
 
-    It needs Linux and network namespaces, and runs the command of the same installation. When an
-    exception ends it (Ctrl-C) namespaces and processes are gone before the exception goes on.
+    The function needs Linux and network namespaces, and runs the command of the same
+    installation. If an exception ends it (Ctrl-C), namespaces and processes are removed before
+    the exception continues.
 
     Raises ``ScenarioError``; ``FileNotFoundError`` if there is no such program; ``EmulateRefused``
-    if namespaces are refused, ``EmulateError`` if it cannot be for another reason; with ``check``
-    ``CommandFailed`` if the status of the command is not 0; ``ExpectationFailed`` if something is
-    not as ``expect`` says.
+    if namespaces are refused, ``EmulateError`` for another failure; with ``check``
+    ``CommandFailed`` if the status of the command is not 0; ``ExpectationFailed`` if a condition
+    of ``expect`` does not hold.
     """
     if (scenario is None) == (place is None):
         raise TypeError("expected a scenario, or place=..., and not both")
@@ -213,7 +215,7 @@ def emulate(
         written = document.read_text(encoding="utf-8")
         failures = _failures(junit) if expected else ()
     run = EmulatedRun(behind, status, (printed, complained, said), written)
-    # The status of what is not as expected is not one of the command's.
+    # A failed condition, and not the command, gave this status.
     if check and status != 0 and not (failures and status == 1):
         raise CommandFailed(run)
     if failures:
@@ -222,12 +224,12 @@ def emulate(
 
 
 def _each(values: int | str | Sequence[int | str]) -> Sequence[int | str]:
-    """One value, or several."""
+    """Returns one value or several as a sequence."""
     return [values] if isinstance(values, int | str) else values
 
 
 def _failures(junit: Path) -> tuple[str, ...]:
-    """What is not as expected, as the command wrote it for JUnit."""
+    """Returns the failed conditions, from the command's JUnit file."""
     if not junit.exists():
         return ()
     cases = ElementTree.parse(junit).iter("testcase")
@@ -242,7 +244,7 @@ def _failures(junit: Path) -> tuple[str, ...]:
 def _command(
     command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
 ) -> tuple[str, ...]:
-    """The program and its arguments; a text is a line for the shell."""
+    """Returns the program and its arguments; a text is a line for the shell."""
     if command is None:
         return ()
     if isinstance(command, str):
@@ -258,7 +260,7 @@ def _command(
 
 
 def _program() -> Path:
-    """The command that was installed with this package."""
+    """Returns the command installed with this package."""
     try:
         files = metadata.files("lasthop") or []
     except metadata.PackageNotFoundError:
@@ -288,7 +290,7 @@ def _scenario(
 
 
 def _run(arguments: Sequence[str]) -> tuple[int, str]:
-    """Runs the command; returns its status, and what it printed of its own."""
+    """Runs the command; returns its status and its output."""
     child = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
@@ -298,7 +300,7 @@ def _run(arguments: Sequence[str]) -> tuple[int, str]:
     try:
         said, _ = child.communicate()
     except BaseException:
-        # It removes what it made when it is told to end, and not when it is killed.
+        # The command cleans up after an interrupt, but not if it is killed.
         child.send_signal(signal.SIGINT)
         try:
             child.wait(END_S)

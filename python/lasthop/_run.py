@@ -1,4 +1,4 @@
-"""One run of a scenario: how it is made, and what came of it."""
+"""One run of a scenario, and its results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Run", "simulate"]
 
 
 class Run:
-    """What a run was. Tables are made when they are first asked for, or were kept while it ran."""
+    """The results of a run. Tables are made on first use, or were kept during the run."""
 
     def __init__(self, raw: _lasthop.RawRun) -> None:
         self._raw = raw
@@ -29,7 +29,7 @@ class Run:
 
     @cached_property
     def summary(self) -> RunDocument:
-        """The summary; what does not apply is absent (``lasthop.summary`` has the types)."""
+        """The summary; keys that do not apply are absent (``lasthop.summary`` has the types)."""
         return cast("RunDocument", json.loads(self.json))
 
     @cached_property
@@ -39,12 +39,12 @@ class Run:
 
     @cached_property
     def nodes(self) -> Table:
-        """The same of the Wi-Fi nodes."""
+        """A row for each Wi-Fi node, a column for each number of its summary."""
         return self._raw.nodes()
 
     @cached_property
     def links(self) -> Table:
-        """The same of the directions of the Wi-Fi links that carried data."""
+        """A row for each direction of a Wi-Fi link that carried data, as ``flows``."""
         return self._raw.links()
 
     @property
@@ -57,7 +57,7 @@ class Run:
 
     @property
     def events(self) -> Table:
-        """Everything that happened, with the columns of ``events.parquet``.
+        """All events of the run, with the columns of ``events.parquet``.
 
         Raises ``LookupError`` if the run was made without ``events=True``.
         """
@@ -86,9 +86,9 @@ def simulate(
 ) -> Run:
     """Makes a run of ``scenario`` (or of the file at this path) in virtual time.
 
-    ``seed`` replaces the one of the scenario; runs of one seed differ by ``run``, from 0.
-    ``series`` and ``events`` say which of these tables are kept in memory; a million
-    events take about 270 MB. Other Python threads go on meanwhile, and Ctrl-C ends it.
+    ``seed`` replaces that of the scenario; runs of one seed differ by ``run``, from 0.
+    ``series`` and ``events`` select the tables to keep in memory; a million events need
+    about 270 MB. Other Python threads continue meanwhile, and Ctrl-C ends the run.
 
     Raises ``ScenarioError`` if the scenario cannot be run.
     """

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, as exceptions; and how scenarios are pickled."""
+"""Exceptions for invalid scenarios, and the pickling of scenarios."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ __all__ = ["Problem", "ScenarioError"]
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a scenario."""
+    """A problem of a scenario."""
 
     file: str
-    """The file as it was named."""
+    """Name of the file, as given."""
     line: int | None
     """Line in the file, from 1; None if no line is at fault."""
     set: str | None
-    """The change at fault as ``path=value``, if it is one."""
+    """The change at fault as ``path=value``; None if no change is at fault."""
     key: str
     """The key, such as ``node.laptop.queue.packets``; empty if no key is at fault."""
     message: str
-    """What was allowed and what came."""
+    """Allowed values, and the value found."""
 
 
 class ScenarioError(ValueError):
     """A scenario that cannot be run. Its text has a line for each problem."""
 
     problems: list[Problem]
-    """Everything that is wrong, in the order of the file; at least one."""
+    """All problems in the order of the file; at least one."""
 
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message, list(problems))

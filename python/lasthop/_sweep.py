@@ -26,18 +26,18 @@ __all__ = ["Sweep", "SweepError", "sweep"]
 
 
 class SweepError(RuntimeError):
-    """A sweep that cannot be, or that could not go on. What was done of it is not lost."""
+    """An invalid sweep, or one that could not continue. Finished runs are kept."""
 
 
 class Sweep:
     """The results of a sweep.
 
-    They are in ``folder``. ``Sweep(folder)`` reads those that ``lasthop sweep`` made, too;
-    it raises ``FileNotFoundError`` if there are none, ``SweepError`` if they are in shards.
+    ``Sweep(folder)`` reads the results of ``lasthop sweep``, too. It raises
+    ``FileNotFoundError`` without results, ``SweepError`` if they are in shards.
     """
 
     folder: Path
-    """Where the results are."""
+    """Folder of the results."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -51,12 +51,12 @@ class Sweep:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What was asked for, as in ``sweep.json``."""
+        """The request: the content of ``sweep.json``."""
         return self._read[0]
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """The keys that vary, and their columns: ``wire.cable.delay`` is ``..._ms`` there."""
+        """The varied keys and their columns: ``wire.cable.delay`` is a column ``..._ms``."""
         return {key["key"]: key["column"] for key in self.asked["keys"]}
 
     @property
@@ -67,8 +67,8 @@ class Sweep:
     def frame(self, table: str = "runs") -> Table:
         """A table: ``runs``, or tidy ones (``flows``, ``links``, ``nodes`` ...).
 
-        polars, pandas, pyarrow and DuckDB take it as it is. Rows are in the order of the
-        varied values, whoever made the runs. Raises ``KeyError``.
+        polars, pandas, pyarrow and DuckDB read it without a copy. Rows are in the order of
+        the varied values, regardless of the process of each run. Raises ``KeyError``.
         """
         tables = self._read[1]
         if table not in tables:
@@ -80,10 +80,10 @@ class Sweep:
     ) -> Table:
         """Means over runs with 95 % confidence intervals (Student).
 
-        A row for each combination of ``by``: keys or columns of ``frame()``, by default all
-        keys that vary. For each column in ``of`` there are ``X.mean``, ``X.ci95`` (half the
-        interval's width; none of a single run) and ``X.n``, the number of runs; runs that
-        failed do not count. Raises ``KeyError``.
+        There is a row for each combination of ``by``: keys or columns of ``frame()``, by
+        default all varied keys. Each column in ``of`` gives ``X.mean``, ``X.ci95`` (the
+        half-width of the interval; None for a single run) and ``X.n``, the number of runs.
+        Failed runs do not count. Raises ``KeyError``.
         """
         by = list(self.keys) if by is None else [by] if isinstance(by, str) else list(by)
         of = [of] if isinstance(of, str) else list(of)
@@ -101,7 +101,7 @@ class Sweep:
     ) -> Axes:
         """Draws means of ``y`` with their intervals over ``x``, a curve for each ``hue``.
 
-        Every other key that varies is held at a value by ``where``. Needs matplotlib
+        ``where`` holds each other varied key at a value. Needs matplotlib
         (``pip install 'lasthop[plot]'``). Raises ``KeyError``, ``ValueError``.
         """
         try:
@@ -144,7 +144,7 @@ class Sweep:
         return ax
 
     def _column(self, name: str) -> str:
-        """The column of ``runs`` that is called so, or that a key is."""
+        """Returns the column of ``runs`` with this name, or that of a key."""
         column = self.keys.get(name, name)
         names = self.frame().column_names
         if column in names:
@@ -155,7 +155,7 @@ class Sweep:
 
     @cached_property
     def failed(self) -> int:
-        """Number of runs that failed: see the column ``error``."""
+        """Number of failed runs: see the column ``error``."""
         return sum(error is not None for error in self.frame().column("error"))
 
     def __len__(self) -> int:
@@ -187,23 +187,23 @@ def sweep(
 ) -> Sweep:
     """Makes runs of every combination of ``vary``, ``runs`` each, and tables of them.
 
-    ``vary`` has values for each key, as a list or as text that ``lasthop sweep --vary``
-    takes (``"1..50:8"``); without it the table ``[sweep]`` of the scenario counts. With
-    ``zip`` the first values of all keys belong together, then the second ones.
+    ``vary`` has values for each key, as a list or as text in the form of
+    ``lasthop sweep --vary`` (``"1..50:8"``); without it the table ``[sweep]`` of the scenario
+    counts. ``zip`` combines the first values of all keys, then the second ones.
 
-    ``on`` says who makes the runs: ``threads`` threads of this process (None or
-    ``"threads"``; by default as many as it has processors), or the workers of a Dask
+    ``on`` selects the workers: ``threads`` threads of this process (None or
+    ``"threads"``; by default one for each processor), or the workers of a Dask
     ``Client``, which need this version of lasthop (``pip install 'lasthop[dask]'``).
 
-    Results are kept in ``out``, with the files of ``lasthop sweep`` and its rules: a sweep
-    that was interrupted goes on, only what is missing is made, and results of another
-    version, scenario or other keys are refused. Without ``out`` they are in a folder that
-    goes when the ``Sweep`` does. ``series`` keeps each run's series there, too.
+    ``out`` is the folder of the results, with the files and rules of ``lasthop sweep``: an
+    interrupted sweep resumes, only missing runs are made, and results of another version,
+    scenario or other keys are rejected. Without ``out`` the folder is temporary and removed
+    with the ``Sweep``. ``series`` keeps each run's series there, too.
 
-    ``progress`` shows how far it is on standard error, by default if that is a terminal.
+    ``progress`` shows the progress on standard error, by default if that is a terminal.
 
-    Raises ``ScenarioError`` or ``SweepError`` with all combinations that cannot be, before
-    anything runs, and ``SweepError`` if it cannot go on; what is done is kept then.
+    Raises ``ScenarioError`` or ``SweepError`` with all invalid combinations before the first
+    run, and ``SweepError`` if the sweep cannot continue; finished runs are kept then.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
@@ -235,7 +235,7 @@ def sweep(
                 _dask.make(client, plan.blueprint(), work, shown)
         is_done = True
     finally:
-        # Tables are made of what is there, whatever happened.
+        # Tables are made of the finished runs, also after an error.
         kept = work.there
         work.close(out is not None)
         if out is None and not is_done:
@@ -250,7 +250,7 @@ def sweep(
 
 
 def _client(on: str | Client | None) -> Client | None:
-    """The Dask client, if it is one."""
+    """Returns the Dask client; None for threads."""
     if on is None or on == "threads":
         return None
     if any(kind.__module__.split(".")[0] == "distributed" for kind in type(on).__mro__):
@@ -259,7 +259,7 @@ def _client(on: str | Client | None) -> Client | None:
 
 
 class _Progress:
-    """How far it is, on a terminal, once it takes longer than two seconds."""
+    """Progress on a terminal, shown after two seconds."""
 
     def __init__(self, runs: int, wanted: bool | None) -> None:
         self._runs = runs

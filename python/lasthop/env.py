@@ -5,10 +5,10 @@
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(3)
 
-The agent decides once in each ``interval`` of virtual time. It sees what a real station or
-access point could see: its own counters, its own queue, what arrived. The cell is the one of
-``lasthop.simulate``; what the agent sets is set as a driver would set it, and a run in which it
-sets nothing is the same run as ``simulate`` makes. Needs ``pip install lasthop[gym]``.
+The agent decides once in each ``interval`` of virtual time. An observation has only data of a
+real station or access point: its counters, its queue, its arrivals. The cell is that of
+``lasthop.simulate``. Actions set the radio as a driver would, and a run without any is the same
+run as ``simulate`` makes. Needs ``pip install lasthop[gym]``.
 
 | environment | decides on | sees | reward |
 |---|---|---|---|
@@ -35,7 +35,7 @@ Observation = NDArray[np.float32]
 
 
 class _CellEnv(gymnasium.Env[Observation, np.int64]):
-    """A cell that goes on for an interval at each step."""
+    """A cell that advances by an interval at each step."""
 
     metadata: dict[str, Any] = {"render_modes": []}
     #: Names of the numbers in an observation; each is between 0 and 1.
@@ -55,13 +55,13 @@ class _CellEnv(gymnasium.Env[Observation, np.int64]):
         self._is_left_alone = False
 
     def leave_alone(self) -> None:
-        """From now on actions set nothing: what there is without an agent, to compare with."""
+        """Makes actions have no effect from now on, for comparison with an agent."""
         self._is_left_alone = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins another run: the next one of this seed, or the first of another."""
+        """Begins another run: the next one of this seed, or the first one of another seed."""
         super().reset(seed=seed)
         number = int(self.np_random.integers(2**31))
         self._run = Steps(self._scenario, number)
@@ -73,7 +73,7 @@ class _CellEnv(gymnasium.Env[Observation, np.int64]):
     def step(
         self, action: np.int64
     ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Sets what ``action`` says and lets the interval pass."""
+        """Applies ``action`` and lets the interval pass."""
         run = self._run
         if run is None or self._step >= self.steps:
             raise gymnasium.error.ResetNeeded("the run is over, or has not begun: call reset()")
@@ -120,14 +120,14 @@ class _CellEnv(gymnasium.Env[Observation, np.int64]):
 
 
 class _Link:
-    """The change of what some radios counted of their frames to one other."""
+    """The change of some radios' counters of frames to one other radio."""
 
     def __init__(self, senders: list[str], receiver: str) -> None:
         self._senders, self._receiver = senders, receiver
         self._before = (0, 0)
 
     def failed_share(self, run: Steps) -> float:
-        """The share of the MPDUs since the last call that were not acknowledged."""
+        """Returns the share of the MPDUs since the last call that were not acknowledged."""
         links = [run.link(sender, self._receiver) for sender in self._senders]
         sent, failed = sum(link[1] for link in links), sum(link[4] for link in links)
         change = (sent - self._before[0], failed - self._before[1])
@@ -158,7 +158,7 @@ class ContentionWindow(_CellEnv):
     sees = ("failed_share", "window")
     #: The windows, from the standard's smallest to its largest.
     WINDOWS = tuple(2**n - 1 for n in range(4, 11))
-    #: What one station alone gets with the smallest window, in Mb/s: what a reward of 1 is.
+    #: Goodput of one station alone with the smallest window, in Mb/s: a reward of 1.
     ALONE_MBPS = 31.4
 
     def __init__(
@@ -209,7 +209,7 @@ class RateControl(_CellEnv):
     """
 
     sees = ("acknowledged_share", "mcs")
-    #: What MCS 7 gets on a channel without losses, in Mb/s: what a reward of 1 is.
+    #: Goodput of MCS 7 on a channel without losses, in Mb/s: a reward of 1.
     BEST_MBPS = 60.7
 
     def __init__(
@@ -259,7 +259,7 @@ class Queue(_CellEnv):
     sees = ("queue", "goodput", "delay")
     #: The limits in packets.
     LIMITS = (2, 5, 10, 20, 50, 100, 200, 500)
-    #: What four flows get with each MCS and the longest queue, in Mb/s: what a goodput of 1 is.
+    #: Goodput of four flows with each MCS and the longest queue, in Mb/s: a goodput of 1.
     CELL_MBPS = (5.4, 11.0, 16.5, 22.2, 33.6, 44.9, 50.3, 55.7)
 
     def __init__(
@@ -292,7 +292,7 @@ class Queue(_CellEnv):
         run.set_queue_packets("ap", self.LIMITS[action])
 
     def _rates(self, arrived: dict[str, tuple[int, int, float]]) -> tuple[float, float]:
-        """Goodput over the cell's, and the mean delay over what is still patience."""
+        """Returns goodput relative to the cell's, and the mean delay relative to the tolerable one."""
         packets = sum(flow[0] for flow in arrived.values())
         count = sum(flow[1] for flow in arrived.values())
         delay_s = sum(flow[2] for flow in arrived.values()) / packets if packets else 0.0
@@ -317,7 +317,7 @@ _ENVIRONMENTS: dict[str, type[_CellEnv]] = {
 
 
 def make(name: str, **options: Any) -> _CellEnv:
-    """The environment called ``name``, with the options of its class.
+    """Makes the environment ``name``, with the options of its class.
 
     Raises ``ValueError`` for another name.
     """

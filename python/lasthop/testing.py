@@ -1,12 +1,12 @@
-"""A Wi-Fi hop in tests: the pytest plugin that comes with the package.
+"""A Wi-Fi hop in tests: the package's plugin for pytest.
 
     def test_a_ping_passes_the_cafe(wifi_hop):
         run = wifi_hop(place="cafe", command=["ping", "-c", "3", "server"])
         assert run.returncode == 0, run.stdout
 
-The fixture is ``lasthop.emulate``. Where namespaces are refused its test is skipped, and the
-reason says so; with ``pytest --wifi-hop-required`` it fails, so that a machine that shall make
-these tests does not pass them over.
+The fixture is ``lasthop.emulate``. Where namespaces are refused, the test is skipped with that
+reason. With ``pytest --wifi-hop-required`` it fails instead, so that a machine that must run
+these tests does not skip them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REQUIRED = "--wifi-hop-required"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option."""
+    """Adds the option ``--wifi-hop-required``."""
     group = parser.getgroup("lasthop", "a Wi-Fi hop in tests (lasthop)")
     group.addoption(
         REQUIRED,
@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def _wifi_hop_refused() -> str | None:
-    """Why there are no emulations here, if so."""
+    """Reason why this machine has no emulations; None if it has."""
     import lasthop
 
     try:
