@@ -1,10 +1,10 @@
 """The runs of a sweep on a Dask cluster.
 
 A task makes runs for about a second and returns one Arrow batch as bytes, which Dask moves
-as they are. Tasks depend on nothing but their arguments, so that the scheduler gives those
-of a worker that died to another one. A few tasks for each thread are known to the scheduler
-at a time; results are fetched a few at a time and go to the journal at once. So neither
-the scheduler nor this process holds more for more runs.
+unchanged. Tasks depend only on their arguments, so the scheduler can move those of a dead
+worker to another one. The scheduler has a few tasks for each thread at a time; a few results
+are fetched at a time and written to the journal at once. So the memory of the scheduler and of
+this process does not grow with the number of runs.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ if TYPE_CHECKING:
     from lasthop import _lasthop
 
 TASK_S = 1.0
-"""How long a task shall last: long beside what the scheduler needs for it."""
+"""Planned duration of a task in seconds: long compared with the scheduler's work for it."""
 
 THREAD_S = 0.008
-"""How much longer for each thread of workers: client and scheduler need about 4 ms of CPU for
-a task (`python/benches/sweeps.py`), and shall be busy with all threads half of the time."""
+"""Extra duration of a task for each thread of the workers, in seconds: client and scheduler need
+about 4 ms of CPU for a task (`python/benches/sweeps.py`), and must be idle half of the time."""
 
 TASK_BYTES = 4_000_000
-"""What a task returns at most, if its runs are like those before."""
+"""Largest result of a task in bytes, estimated from earlier runs."""
 
 AHEAD = 3
-"""Tasks for each thread that the scheduler knows, so that none waits for the next."""
+"""Tasks at the scheduler for each thread, so that no thread waits for the next one."""
 
 FIRST = 16
-"""Tasks of one run each that say how long a run takes, before others are given."""
+"""Tasks of one run each that measure the duration of a run, before larger tasks."""
 
 AT_ONCE = 8
-"""Results that are fetched together."""
+"""Number of results fetched together."""
 
 LOOK_S = 0.5
-"""Interval at which it is seen that the scheduler is there and how many workers it has."""
+"""Interval between checks of the scheduler and of its number of workers, in seconds."""
 
 
 def make_runs(blueprint: bytes, numbers: Sequence[int]) -> bytes:
-    """Runs on a worker."""
+    """Makes runs; called on a worker."""
     from lasthop import _lasthop
 
     return _lasthop.make_runs(blueprint, list(numbers))
@@ -56,7 +56,7 @@ def make_runs(blueprint: bytes, numbers: Sequence[int]) -> bytes:
 def make(
     client: Client, blueprint: bytes, work: _lasthop.SweepWork, told: Callable[[int, str], None]
 ) -> None:
-    """Makes all runs that are left on the workers of ``client``."""
+    """Makes all remaining runs on the workers of ``client``."""
     if client.asynchronous:
         raise TypeError("expected a Client that is not asynchronous")
     tasks = _Tasks(client, blueprint, work)
@@ -72,7 +72,7 @@ def make(
 
 
 class _Tasks:
-    """Tasks that the scheduler knows."""
+    """The tasks at the scheduler."""
 
     def __init__(self, client: Client, blueprint: bytes, work: _lasthop.SweepWork) -> None:
         self.client = client
@@ -95,7 +95,7 @@ class _Tasks:
         self._run_bytes = 1.0
 
     def give(self) -> None:
-        """Gives the scheduler as many tasks as it shall know."""
+        """Submits tasks until the scheduler has enough."""
         if time.monotonic() >= self._looked + LOOK_S:
             self._look()
         ahead = AHEAD * self.threads if self._run_s else min(FIRST, self.threads)
@@ -116,7 +116,7 @@ class _Tasks:
             future.add_done_callback(self._ended.put)
 
     def fetch(self) -> None:
-        """Waits for results, and takes them."""
+        """Waits for results, and stores them."""
         again, self._again = self._again, []
         ended: list[Future[Any]] = []
         for future in again:
@@ -147,7 +147,7 @@ class _Tasks:
                 self._note(seconds / len(numbers), len(batch) / len(numbers))
 
     def cancel(self) -> None:
-        """Forgets what is not needed any more."""
+        """Cancels the remaining tasks."""
         futures = [future for future, _ in self.out.values()]
         if futures and self.client.status == "running":
             with suppress(Exception):
@@ -180,7 +180,7 @@ class _Tasks:
         self._run_bytes = max(run_bytes, (self._run_bytes + run_bytes) / 2)
 
     def _size(self) -> int:
-        """Runs of the next task."""
+        """Returns the runs of the next task."""
         if self._run_s is None:
             return 1
         # At the end fewer, but not so few that the scheduler is what all wait for.
@@ -207,12 +207,12 @@ class _Tasks:
 
 
 def _is_made_again(future: Future[Any]) -> bool:
-    """Whether the scheduler has lost a result that was there, and has it made again."""
+    """Whether the scheduler has lost a finished result, and makes it again."""
     return future.status in ("lost", "pending")
 
 
 class _Connected:
-    """Says of what fails within that the scheduler is gone."""
+    """Reports failures inside as a lost scheduler."""
 
     def __init__(self, tasks: _Tasks) -> None:
         self._tasks = tasks

@@ -38,7 +38,7 @@ class ScenarioError(ValueError):
 
 
 def _again(file: str, text: str, set: list[str], check: bool) -> object:
-    """Makes a scenario that was pickled."""
+    """Makes a scenario from its pickle."""
     from lasthop._lasthop import Scenario
 
     return Scenario.parse(text, file=file, set=set, check=check)

@@ -250,10 +250,10 @@ class RateControl(_CellEnv):
 
 
 class Queue(_CellEnv):
-    """Most packets in the queue of an access point that TCP downloads fill.
+    """The packet limit of an access point's queue that TCP downloads fill.
 
     ``flows`` connections from a server ``delay_ms`` away share a cell with MCS ``mcs``. The
-    reward is goodput over the cell's, less the mean one-way delay over ``patience_ms``.
+    reward is goodput over the cell's, minus the mean one-way delay over ``patience_ms``.
     """
 
     sees = ("queue", "goodput", "delay")
@@ -292,7 +292,7 @@ class Queue(_CellEnv):
         run.set_queue_packets("ap", self.LIMITS[action])
 
     def _rates(self, arrived: dict[str, tuple[int, int, float]]) -> tuple[float, float]:
-        """Returns goodput relative to the cell's, and the mean delay relative to the tolerable one."""
+        """Returns goodput over the cell's, and mean delay over the tolerable delay."""
         packets = sum(flow[0] for flow in arrived.values())
         count = sum(flow[1] for flow in arrived.values())
         delay_s = sum(flow[2] for flow in arrived.values()) / packets if packets else 0.0

@@ -1,4 +1,4 @@
-"""The figures of papers, theirs beside ours, as ``lasthop reproduce`` makes them.
+"""Figures of papers, theirs beside ours, as ``lasthop reproduce`` makes them.
 
     >>> from lasthop import figures
     >>> [figure.name for figure in figures.papers()[1].figures]
@@ -8,12 +8,11 @@
     'pass'
 
 A figure or table of a paper is one or more runs of shipped scenarios, which are part of the
-package. What is read from them are quantities: what the paper states, what we get, the band
-in which ours has to be, and the verdict. Runs have the seeds of their scenarios, so that
-numbers are the same on every machine; ``Figures.json`` is what the command prints. Plots are
-made by the package itself (SVG, PNG), or by matplotlib from the tables of a figure
-(``Figure.plot``, which needs ``pip install 'lasthop[plot]'``). ``docs/reproduce.md`` says how
-to read a verdict.
+package. Each of their quantities has the paper's statement, our value, the band for our value,
+and the verdict. Runs have the seeds of their scenarios, so that numbers are the same on every
+machine; ``Figures.json`` is the output of the command. The package makes plots (SVG, PNG), and
+matplotlib can draw them from the tables of a figure (``Figure.plot``, which needs
+``pip install 'lasthop[plot]'``). ``docs/reproduce.md`` explains the verdicts.
 """
 
 from __future__ import annotations
@@ -39,73 +38,74 @@ __all__ = ["Figure", "FigureInfo", "Figures", "Paper", "make", "papers"]
 
 Verdict = Literal["pass", "fail"]
 
-#: Width of the bar of progress, in characters, and how long none is shown, in seconds.
+#: Width of the progress bar, in characters, and the time before it is shown, in seconds.
 _BAR, _QUIET_S = 40, 1.0
 
 
 class FigureInfo(NamedTuple):
-    """A figure or table of a paper, not made."""
+    """A figure or table of a paper, before it is made."""
 
     key: str
-    """The name of its paper, such as ``retryout``."""
+    """Name of the paper, such as ``retryout``."""
     id: str
-    """Its id in the paper, such as ``fig6``."""
+    """Id in the paper, such as ``fig6``."""
     title: str
-    """Its title, without the number."""
+    """Title of the figure, without the number."""
     shows: str
-    """What it shows, in a few sentences."""
+    """Explanation of the figure, in a few sentences."""
     runs: int
-    """Number of runs that it is read from; figures of a paper share many of them."""
+    """Number of runs for the figure; figures of a paper share many of them."""
 
     @property
     def name(self) -> str:
-        """What ``make`` takes: ``retryout/fig6``."""
+        """Argument of ``make``: ``retryout/fig6``."""
         return f"{self.key}/{self.id}"
 
 
 class Paper:
-    """A paper with its figures; nothing of it is made."""
+    """A paper with its figures, before they are made."""
 
     def __init__(self, raw: _lasthop.RawPaper) -> None:
         self._raw = raw
 
     @property
     def key(self) -> str:
-        """Its name, which ``make`` takes: ``retryout``."""
+        """Name of the paper, an argument of ``make``: ``retryout``."""
         return self._raw.key
 
     @property
     def title(self) -> str:
-        """Its title, as published."""
+        """Title of the paper, as published."""
         return self._raw.title
 
     @property
     def source(self) -> str:
-        """Its authors, and where it was published."""
+        """Authors and publication of the paper."""
         return self._raw.source
 
     @property
     def setting(self) -> str:
-        """What was measured with which equipment."""
+        """Measurements and equipment of the paper."""
         return self._raw.setting
 
     @cached_property
     def figures(self) -> tuple[FigureInfo, ...]:
-        """Its figures and tables, in the order of the paper."""
+        """Figures and tables, in the order of the paper."""
         return tuple(FigureInfo(self.key, *figure) for figure in self._raw.figures())
 
     @cached_property
     def claims(self) -> Table:
-        """Its statements, a row for each group of quantities that tests one.
+        """Statements of the paper, a row for each group of quantities that tests one.
 
-        ``place`` in the paper, what it ``says`` in words of our own, the ``figure`` and the
-        start of the names of its ``quantities``; or why it is ``untested``.
+        Columns are the ``place`` in the paper, the statement (``says``) in other words, the
+        ``figure`` and the start of the names of its ``quantities``, or the reason why it is
+        ``untested``.
         """
         return self._raw.claims()
 
     @cached_property
     def calibrated(self) -> Table:
-        """The parameters that the paper does not give: ``key``, ``value`` and ``reason``."""
+        """Parameters missing from the paper: ``key``, ``value`` and ``reason``."""
         return self._raw.calibrated()
 
     def __repr__(self) -> str:
@@ -124,21 +124,21 @@ class Paper:
 
 
 class Figure:
-    """A figure that was made: quantities with verdicts, and what is drawn, as tables."""
+    """A reproduced figure: quantities with verdicts, and the drawn series, as tables."""
 
     def __init__(self, raw: _lasthop.RawFigures, index: int, paper: Paper) -> None:
         self._raw, self._index = raw, index
         self.paper = paper
-        """Its paper."""
+        """Paper of the figure."""
         key, id = raw.names()[index]
         self.info = next(info for info in paper.figures if info.id == id)
-        """Title, what it shows, number of runs."""
+        """Title, explanation, number of runs."""
         self.name = f"{key}/{id}"
-        """What ``make`` takes: ``retryout/fig6``."""
+        """Argument of ``make``: ``retryout/fig6``."""
 
     @property
     def title(self) -> str:
-        """Its title, without the number."""
+        """Title of the figure, without the number."""
         return self.info.title
 
     @cached_property
@@ -148,7 +148,7 @@ class Figure:
 
     @cached_property
     def quantities(self) -> Table:
-        """What the paper states and what we get, a row for each quantity.
+        """Values of the paper and ours, a row for each quantity.
 
         ``paper``, ``ours``, ``band`` and ``off`` (how far ours is from the paper's number, or
         from the band) are texts as the pages have them, without the unit; the same as numbers
@@ -162,7 +162,7 @@ class Figure:
 
     @cached_property
     def series(self) -> Table:
-        """What is drawn, a row for each series: its ``mark``, ``axis``, labels with units.
+        """Drawn series, a row for each: its ``mark``, ``axis``, labels with units.
 
         ``mark`` is ``line``, ``dotted-line``, ``dots``, ``bars`` or ``intervals`` (horizontal
         bars, whose points are start and end in turn); ``axis`` is ``left`` or ``right``.
@@ -171,30 +171,30 @@ class Figure:
 
     @cached_property
     def points(self) -> Table:
-        """The points of the series, in the units of the labels in ``series``.
+        """Points of the series, in the units of the labels in ``series``.
 
-        ``x_name`` and ``y_name`` are the names that stand at an axis in place of numbers. A
-        number is null where nothing was measured.
+        ``x_name`` and ``y_name`` are names at an axis in place of numbers. A number is null
+        without a measurement.
         """
         return self._raw.points(self._index)
 
     @cached_property
     def bands(self) -> Table:
-        """What the paper states, as bands behind the series; and shaded ranges of x.
+        """Statements of the paper as bands behind the series, and shaded ranges of x.
 
-        A band has a series, whose axis ``y_from`` and ``y_to`` are of, and goes from end to
-        end unless ``x_from`` and ``x_to`` are there. A shade has no series and no y.
+        A band has a series, whose axis holds for ``y_from`` and ``y_to``, and extends over the
+        whole axis without ``x_from`` and ``x_to``. A shade has no series and no y.
         """
         return self._raw.bands(self._index)
 
     @cached_property
     def axes(self) -> Table:
-        """The axes of each panel: ``x``, ``left``, perhaps ``right``; where they start and end."""
+        """Axes of each panel: ``x``, ``left``, perhaps ``right``; their starts and ends."""
         return self._raw.axes(self._index)
 
     @cached_property
     def runs(self) -> Table:
-        """The runs that it is read from, for ``Scenario.load(scenario)`` and ``simulate``.
+        """Runs of the figure, for ``Scenario.load(scenario)`` and ``simulate``.
 
         ``scenario`` is the path in the source tree, ``set`` has a change per line.
         """
@@ -202,21 +202,21 @@ class Figure:
 
     @cached_property
     def faults(self) -> list[str]:
-        """What is wrong with the plot, such as a series hidden behind others; usually nothing."""
+        """Faults of the plot, such as a series hidden behind others; usually none."""
         return self._raw.faults(self._index)
 
     @property
     def svg(self) -> str:
-        """The plot as the command writes it into ``KEY-FIGURE.svg``."""
+        """The plot, as in the command's file ``KEY-FIGURE.svg``."""
         return self._raw.svg(self._index)
 
     @property
     def png(self) -> bytes:
-        """The plot as the command writes it into ``KEY-FIGURE.png``."""
+        """The plot, as in the command's file ``KEY-FIGURE.png``."""
         return self._raw.png(self._index)
 
     def plot(self, canvas: Canvas | SubFigure | None = None) -> Canvas | SubFigure:
-        """Draws the figure with matplotlib and returns what it is drawn on.
+        """Draws the figure with matplotlib and returns the canvas.
 
         That is ``canvas``, such as ``pyplot.figure()`` for a window, or a new matplotlib
         figure that pyplot does not know, for ``savefig``. Panels are one below the other, and
@@ -230,7 +230,7 @@ class Figure:
         return draw(self, canvas)
 
     def _tick_names(self, panel: int, axis: str) -> list[str]:
-        """The names at an axis, at 0, 1, 2 ..; empty if it has numbers."""
+        """Returns the names at an axis, at 0, 1, 2 ..; empty if it has numbers."""
         return self._raw.tick_names(self._index, panel, axis)
 
     def __repr__(self) -> str:
@@ -249,7 +249,7 @@ class Figure:
 
 
 class Figures:
-    """The figures that ``make`` made, in the order of the papers.
+    """The figures made by ``make``, in the order of the papers.
 
     ``len``, ``for`` and ``in`` are those of a sequence; ``made["retryout/fig6"]`` is a figure
     by its name, ``made["fig6"]`` by its id, if only one paper has it.
@@ -276,7 +276,7 @@ class Figures:
     @overload
     def __getitem__(self, which: slice) -> tuple[Figure, ...]: ...
     def __getitem__(self, which: int | str | slice) -> Figure | tuple[Figure, ...]:
-        """A figure by place, name or id. Raises ``IndexError`` or ``KeyError``."""
+        """Returns a figure by place, name or id. Raises ``IndexError`` or ``KeyError``."""
         if not isinstance(which, str):
             return self._figures[which]
         named = [figure for figure in self if which in (figure.name, figure.info.id)]
@@ -288,7 +288,7 @@ class Figures:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the figures: ``retryout/fig6``."""
+        """Names of the figures: ``retryout/fig6``."""
         return tuple(figure.name for figure in self)
 
     @cached_property
@@ -298,7 +298,7 @@ class Figures:
 
     @cached_property
     def json(self) -> str:
-        """What ``lasthop reproduce --json`` prints, and writes into ``reproduce.json``.
+        """The output of ``lasthop reproduce --json``, and the content of ``reproduce.json``.
 
         Its date is the day on which the figures were made, or that of ``SOURCE_DATE_EPOCH``.
         """
@@ -306,7 +306,7 @@ class Figures:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The same, read; its schema is ``lasthop schema reproduce``."""
+        """The parsed document; its schema is ``lasthop schema reproduce``."""
         return cast("dict[str, Any]", json.loads(self.json))
 
     @cached_property
@@ -316,7 +316,7 @@ class Figures:
 
     @cached_property
     def claims(self) -> Table:
-        """The statements of the papers, a row for each quantity that tests one.
+        """Statements of the papers, a row for each quantity that tests one.
 
         Statements that nothing tests have ``untested``, the reason; those whose figures were
         not made have neither that nor a verdict.

@@ -8,12 +8,12 @@ intermediate node       ``Recoder``
 destination             ``Decoder``           ``WindowDecoder``
 ======================  ====================  ======================
 
-A packet is a ``Vector``, which says what combination of symbols it is, and its payload.
-Data is taken from any object with the buffer protocol (``bytes``, ``bytearray``,
-``memoryview``, NumPy arrays). ``bytes`` are read where they are; everything else is copied
-once more, because Python's stable ABI has the buffer protocol from 3.11 on only. Payloads
-and symbols are ``bytes``; ``numpy.frombuffer`` looks at them without a copy. Nothing checks
-that a payload belongs to its vector: a forged packet spoils a block.
+A packet is a ``Vector``, which describes its combination of symbols, and a payload. Data may
+be any object with the buffer protocol (``bytes``, ``bytearray``, ``memoryview``, NumPy
+arrays). ``bytes`` are read in place; everything else is copied once more, because Python's
+stable ABI has the buffer protocol only from 3.11 on. Payloads and symbols are ``bytes``;
+``numpy.frombuffer`` reads them without a copy. Payloads are not authenticated: a forged packet
+spoils a block.
 """
 
 from lasthop._lasthop import (
@@ -43,5 +43,5 @@ DENSE = 65535
 
 
 def _code(symbols: int, symbol_bytes: int, field: int) -> Code:
-    """Makes a code that was pickled."""
+    """Makes a code from its pickle."""
     return Code(symbols, symbol_bytes, field=field)
