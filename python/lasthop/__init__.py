@@ -7,10 +7,10 @@
 
 A run is a pure function of scenario, seed, number of the run and version. ``lasthop.sweep``
 makes many runs, on threads or on a Dask cluster. ``lasthop.emulate`` runs a program behind the
-hop in real time, and ``lasthop.testing`` is its fixture for pytest. polars, pandas, pyarrow and
-DuckDB read the tables of runs (``run.flows``, ``run.series``, ``run.events`` ...) without a
-copy. ``lasthop.rlnc`` is the network coding, ``lasthop.figures`` makes the figures of papers.
-Names end with their units; ``lasthop`` at a shell is the command.
+hop in real time, and ``lasthop.testing`` offers it as a fixture of pytest. polars, pandas,
+pyarrow and DuckDB read the tables of a run (``run.flows``, ``run.series``, ``run.events`` ...)
+without a copy. ``lasthop.rlnc`` has the network coding alone, ``lasthop.figures`` reproduces
+the figures of papers. Names end with their units. The shell command is ``lasthop``, too.
 """
 
 from lasthop._emulate import (
@@ -26,7 +26,7 @@ from lasthop._run import Run, simulate
 from lasthop._scenario import Problem, ScenarioError
 from lasthop._sweep import Sweep, SweepError, sweep
 
-# They are of this module for readers of a traceback: `lasthop.ScenarioError`.
+# Tracebacks show these names as `lasthop.ScenarioError`.
 for _public in (
     CommandFailed,
     EmulateError,

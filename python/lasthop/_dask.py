@@ -1,9 +1,10 @@
 """The runs of a sweep on a Dask cluster.
 
-A task makes runs for about a second and returns one Arrow batch as bytes. Tasks depend only on
-their arguments, so that the scheduler gives the tasks of a dead worker to another one. The
-scheduler has a few tasks for each thread at a time; results are fetched a few at a time and go
-to the journal at once. The memory of scheduler and client does not grow with the runs.
+A task makes runs for about a second and returns one Arrow batch as bytes, which Dask moves
+unchanged. Tasks depend only on their arguments, so the scheduler can move those of a dead
+worker to another one. The scheduler has a few tasks for each thread at a time; a few results
+are fetched at a time and written to the journal at once. So the memory of the scheduler and of
+this process does not grow with the number of runs.
 """
 
 from __future__ import annotations
@@ -23,30 +24,30 @@ if TYPE_CHECKING:
     from lasthop import _lasthop
 
 TASK_S = 1.0
-"""Duration of a task in seconds, long beside the scheduler's work for it."""
+"""Planned duration of a task in seconds: long compared with the scheduler's work for it."""
 
 THREAD_S = 0.008
-"""Additional duration for each thread of workers: client and scheduler need about 4 ms of CPU
-for a task (`python/benches/sweeps.py`), and should be at most half busy."""
+"""Extra duration of a task for each thread of the workers, in seconds: client and scheduler need
+about 4 ms of CPU for a task (`python/benches/sweeps.py`), and must be idle half of the time."""
 
 TASK_BYTES = 4_000_000
-"""Most bytes of a task's result, estimated from the runs before."""
+"""Largest result of a task in bytes, estimated from earlier runs."""
 
 AHEAD = 3
-"""Tasks at the scheduler for each thread, so that no thread waits."""
+"""Tasks at the scheduler for each thread, so that no thread waits for the next one."""
 
 FIRST = 16
-"""Tasks of one run each at the start, which measure the duration of a run."""
+"""Tasks of one run each that measure the duration of a run, before larger tasks."""
 
 AT_ONCE = 8
-"""Number of results in a fetch."""
+"""Number of results fetched together."""
 
 LOOK_S = 0.5
-"""Interval of checks of the scheduler and its workers, in seconds."""
+"""Interval between checks of the scheduler and of its number of workers, in seconds."""
 
 
 def make_runs(blueprint: bytes, numbers: Sequence[int]) -> bytes:
-    """Makes the runs of a task, on a worker."""
+    """Makes runs; called on a worker."""
     from lasthop import _lasthop
 
     return _lasthop.make_runs(blueprint, list(numbers))
@@ -55,7 +56,7 @@ def make_runs(blueprint: bytes, numbers: Sequence[int]) -> bytes:
 def make(
     client: Client, blueprint: bytes, work: _lasthop.SweepWork, told: Callable[[int, str], None]
 ) -> None:
-    """Makes all missing runs on the workers of ``client``."""
+    """Makes all remaining runs on the workers of ``client``."""
     if client.asynchronous:
         raise TypeError("expected a Client that is not asynchronous")
     tasks = _Tasks(client, blueprint, work)
@@ -71,7 +72,7 @@ def make(
 
 
 class _Tasks:
-    """Tasks at the scheduler."""
+    """The tasks at the scheduler."""
 
     def __init__(self, client: Client, blueprint: bytes, work: _lasthop.SweepWork) -> None:
         self.client = client
@@ -94,7 +95,7 @@ class _Tasks:
         self._run_bytes = 1.0
 
     def give(self) -> None:
-        """Submits tasks up to the scheduler's share."""
+        """Submits tasks until the scheduler has enough."""
         if time.monotonic() >= self._looked + LOOK_S:
             self._look()
         ahead = AHEAD * self.threads if self._run_s else min(FIRST, self.threads)
@@ -115,7 +116,7 @@ class _Tasks:
             future.add_done_callback(self._ended.put)
 
     def fetch(self) -> None:
-        """Waits for results and stores them."""
+        """Waits for results, and stores them."""
         again, self._again = self._again, []
         ended: list[Future[Any]] = []
         for future in again:
@@ -146,7 +147,7 @@ class _Tasks:
                 self._note(seconds / len(numbers), len(batch) / len(numbers))
 
     def cancel(self) -> None:
-        """Cancels the outstanding tasks."""
+        """Cancels the remaining tasks."""
         futures = [future for future, _ in self.out.values()]
         if futures and self.client.status == "running":
             with suppress(Exception):
@@ -206,12 +207,12 @@ class _Tasks:
 
 
 def _is_made_again(future: Future[Any]) -> bool:
-    """Whether the scheduler has lost a finished result and repeats its task."""
+    """Whether the scheduler has lost a finished result, and makes it again."""
     return future.status in ("lost", "pending")
 
 
 class _Connected:
-    """Turns failures inside into an error about the lost scheduler."""
+    """Reports failures inside as a lost scheduler."""
 
     def __init__(self, tasks: _Tasks) -> None:
         self._tasks = tasks

@@ -19,13 +19,13 @@ from lasthop._lasthop import Table
 if TYPE_CHECKING:
     from lasthop.figures import Figure
 
-#: Width and height of a panel, height of a row of intervals, and of the margins of a panel.
+#: Width and height of a panel, height of a row of intervals, and of the space around a panel.
 _WIDTH, _PANEL, _LANE, _AROUND = 8.8, 2.8, 0.34, 0.9
-#: Share of the space between two groups that bars take, and the widest bar's of the axis.
+#: Share of bars in the space between two groups, and of the widest bar in the axis.
 _BARS_SHARE, _BAR_MAX = 0.72, 0.055
-#: Share of a row that its intervals take.
+#: Share of the intervals in a row.
 _LANE_SHARE = 0.56
-#: Width of a line, size of a dot, and how much more each has for a later series on the same points.
+#: Width of a line, size of a dot, and the growth of both for a later series on the same points.
 _LINE, _DOT, _RIM = 1.5, 4.5, 2.2
 
 
@@ -40,14 +40,14 @@ class _Series(NamedTuple):
     y: list[float]
 
     def rim(self, later: list[_Series]) -> float:
-        """Width of a rim that keeps the series visible behind ``later`` ones on the same points."""
+        """Returns the growth that shows it behind ``later`` ones on the same points."""
         same = sum((one.axis, one.x, one.y) == (self.axis, self.x, self.y) for one in later)
         dots = sum(one.mark == "dots" for one in later) / 2 if self.mark == "dots" else 0
         return _RIM * max(same, dots)
 
 
 def draw(figure: Figure, canvas: Canvas | SubFigure | None) -> Canvas | SubFigure:
-    """Draws the panels of ``figure`` one below the other, and returns the canvas."""
+    """Draws the panels of ``figure`` one below the other, and returns their canvas."""
     panels = _panels(figure)
     lanes = [len(figure._tick_names(panel, "left")) for panel in panels]
     heights = [(_LANE * count if count else _PANEL) + _AROUND for count in lanes]
@@ -66,7 +66,7 @@ def _rows(table: Table) -> Iterator[dict[str, Any]]:
 
 
 def _panels(figure: Figure) -> dict[int, list[_Series]]:
-    """Series of each panel, with their drawable points."""
+    """Returns the series of each panel, with the points that can be drawn."""
     panels: dict[int, list[_Series]] = {panel: [] for panel in figure.axes.column("panel")}
     for row in _rows(figure.series):
         panels[row["panel"]].append(
@@ -136,7 +136,7 @@ def _draw_panel(figure: Figure, number: int, panel: list[_Series], left: Axes) -
 def _draw_bands(
     figure: Figure, number: int, panel: list[_Series], sides: dict[str, Axes]
 ) -> dict[int | None, dict[str, Any]]:
-    """Draws the bands of each series and the shades (None); returns legend entries."""
+    """Draws the bands of each series and the shades (None); returns their entries in the legend."""
     entries: dict[int | None, dict[str, Any]] = {}
     for band in _rows(figure.bands):
         if band["panel"] != number:
@@ -162,7 +162,7 @@ def _draw_bands(
 
 
 def _draw_series(series: _Series, bars: list[_Series], axes: Axes, rim: float) -> Any:
-    """Draws a series and returns its legend entry."""
+    """Draws a series and returns its entry in the legend."""
     colour = series.colour
     if series.mark == "bars":
         start, end = axes.get_xlim()

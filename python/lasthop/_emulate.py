@@ -1,4 +1,4 @@
-"""Emulations: real programs behind the modelled hop, run by the package's command."""
+"""Emulations: real programs behind the modelled hop, run by the package's command ``lasthop``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 END_S = 10.0
-"""Seconds for the command to clean up after the request to end."""
+"""Longest time for the command's clean-up after an interrupt, in seconds."""
 
 # COMMAND's output to files: standard error is shared with the command's own report.
 ASIDE = 'out=$1 err=$2; shift 2; exec "$@" >"$out" 2>"$err"'
@@ -41,18 +41,18 @@ REFUSED = "cannot emulate here"
 
 
 class EmulateError(RuntimeError):
-    """An emulation that did not take place, or a command in it that failed."""
+    """An emulation that did not start, or a command in it that failed."""
 
 
 class EmulateRefused(EmulateError):
-    """The system refuses network namespaces. The text names the remedy."""
+    """The system refuses network namespaces, which emulations need. The text has a remedy."""
 
 
 class CommandFailed(EmulateError):
-    """With ``check=True``: the command behind the hop failed."""
+    """With ``check=True``: the exit status of the command behind the hop is not 0."""
 
     run: EmulatedRun
-    """The emulation, with the output of the command."""
+    """The emulation, with what the command printed."""
 
     def __init__(self, run: EmulatedRun) -> None:
         last = (run.stderr or run.stdout).strip().splitlines()[-1:]
@@ -63,12 +63,12 @@ class CommandFailed(EmulateError):
 
 
 class ExpectationFailed(EmulateError, AssertionError):
-    """An unmet expectation of ``expect``: a failure of a test, not an error in it."""
+    """A condition of ``expect`` does not hold: a failure of a test, not an error in it."""
 
     run: EmulatedRun
-    """The emulation, with the output of the command."""
+    """The emulation, with what the command printed."""
     failures: tuple[str, ...]
-    """Expected and actual values, one text for each unmet expectation."""
+    """Condition and measured value, one text for each condition that does not hold."""
 
     def __init__(self, run: EmulatedRun, failures: tuple[str, ...]) -> None:
         super().__init__("; ".join(failures))
@@ -77,18 +77,18 @@ class ExpectationFailed(EmulateError, AssertionError):
 
 
 class EmulatedRun:
-    """The result of an emulation, and of the command in it."""
+    """The results of an emulation, and of the command in it."""
 
     command: tuple[str, ...]
-    """The command and its arguments; empty without a command."""
+    """The command and its arguments; empty if there was none."""
     returncode: int
-    """Exit status of the command, 128 plus the number of a fatal signal; 0 without a command."""
+    """Exit status of the command, 128 plus the number of a signal; 0 without a command."""
     stdout: str
-    """Standard output of the command; invalid UTF-8 is replaced."""
+    """Standard output of the command; bytes that are not UTF-8 are replaced."""
     stderr: str
-    """Standard error of the command; invalid UTF-8 is replaced."""
+    """Standard error of the command, likewise."""
     report: str
-    """Tables and warnings of ``lasthop emulate``."""
+    """Output of ``lasthop emulate``: its tables, and warnings."""
     json: str
     """The summary as the command writes it into ``run.json``."""
 
@@ -102,12 +102,12 @@ class EmulatedRun:
 
     @cached_property
     def summary(self) -> RunDocument:
-        """The summary, without keys that do not apply (``lasthop.summary`` has the types)."""
+        """The summary; keys that do not apply are absent (``lasthop.summary`` has the types)."""
         return cast("RunDocument", json.loads(self.json))
 
     @property
     def late(self) -> bool:
-        """Whether this machine did not keep real time, so that delays include its own."""
+        """Whether this machine did not keep real time, which adds to the delays."""
         emulation = self.summary.get("emulation")
         return emulation is not None and emulation["late"]
 
@@ -138,33 +138,36 @@ def emulate(
 ) -> EmulatedRun:
     """Runs ``command`` behind the hop of ``scenario``, in real time, and waits for its end.
 
-    ``scenario`` is a scenario, a file, or a name inside the program (``"hello"``);
-    ``place`` is one of ``lasthop places`` instead (``place="cafe"``). ``set`` has
-    other values of keys, as in ``Scenario.with_``.
+    ``scenario`` is a ``Scenario``, a file, or the name of a built-in one (``"hello"``). In its
+    stead, ``place`` names a place that ``lasthop places`` lists (``place="cafe"``). ``set`` has
+    other values of keys, as for ``Scenario.with_``.
 
-    ``command`` is a program and its arguments, or a line for the shell (a text); names of nodes
-    resolve there (``ping server``). The command runs in ``in_node``, by default the first
-    station, with the environment and the working directory of this process and an empty standard
-    input, after the scenario's warm-up. Without a command, only the scenario's flows and programs
-    run. ``duration`` ends the command, or the emulation without one, in seconds or as text with a
-    unit (``"30s"``). By default the emulation ends with the command, or without one after the
-    scenario's duration. ``seed`` replaces the seed of the scenario.
+    ``command`` is a program and its arguments, or a line for the shell (a text). It reaches every
+    node by its name (``ping server``). The command runs in ``in_node``, by default the first
+    station, after the scenario's warm-up, with the environment and the working directory of this
+    process and an empty standard input. Without a command, the scenario's flows and programs run
+    alone.
+    ``duration`` is the time after which the command ends, or the emulation without one, in
+    seconds or as text with a unit (``"30s"``). By default the emulation ends with the command,
+    without one after the scenario's duration. ``seed`` replaces that of the scenario.
 
-    ``reach``, ``publish``, ``outside`` and ``outside_at`` open ways between the nodes and this
-    machine, like the options of ``lasthop emulate``: ``reach=3000`` is a port of this machine's
-    loopback, at ``host.lasthop:3000`` in the nodes; ``publish="8080:server:80"`` is port 8080 of
-    127.0.0.1, which leads to port 80 of the node ``server``. Several are a list.
+    ``reach``, ``publish``, ``outside`` and ``outside_at`` connect the nodes with this machine, as
+    the options of ``lasthop emulate`` do. With ``reach=3000``, nodes reach that port of this
+    machine's loopback as ``host.lasthop:3000``; ``publish="8080:server:80"`` connects port 8080
+    of 127.0.0.1 to port 80 of the node ``server``. Several ports are a list.
 
-    ``expect`` has expectations of ``--expect`` (``"flow.ping.rtt_ms.p95 < 100"``);
-    ``ExpectationFailed`` lists the unmet ones. ``out`` is a new directory for the run's files.
+    ``expect`` has conditions of the run, in the form of ``--expect``
+    (``"flow.ping.rtt_ms.p95 < 100"``); ``ExpectationFailed`` lists those that do not hold. ``out``
+    is a directory for the run's files, which is created.
 
-    The function requires Linux with network namespaces, and runs the command of the same
-    installation. After an exception (Ctrl-C), namespaces and processes are removed first.
+    The function needs Linux and network namespaces, and runs the command of the same
+    installation. If an exception ends it (Ctrl-C), namespaces and processes are removed before
+    the exception continues.
 
-    Raises ``ScenarioError``; ``FileNotFoundError`` for a missing program; ``EmulateRefused`` if
-    the system refuses namespaces, ``EmulateError`` for other reasons; with ``check``
-    ``CommandFailed`` if the status of the command is not 0; ``ExpectationFailed`` for an unmet
-    expectation.
+    Raises ``ScenarioError``; ``FileNotFoundError`` if there is no such program; ``EmulateRefused``
+    if namespaces are refused, ``EmulateError`` for another failure; with ``check``
+    ``CommandFailed`` if the status of the command is not 0; ``ExpectationFailed`` if a condition
+    of ``expect`` does not hold.
     """
     if (scenario is None) == (place is None):
         raise TypeError("expected a scenario, or place=..., and not both")
@@ -212,7 +215,7 @@ def emulate(
         written = document.read_text(encoding="utf-8")
         failures = _failures(junit) if expected else ()
     run = EmulatedRun(behind, status, (printed, complained, said), written)
-    # The status of what is not as expected is not one of the command's.
+    # A failed condition, and not the command, gave this status.
     if check and status != 0 and not (failures and status == 1):
         raise CommandFailed(run)
     if failures:
@@ -221,12 +224,12 @@ def emulate(
 
 
 def _each(values: int | str | Sequence[int | str]) -> Sequence[int | str]:
-    """One value, or several."""
+    """Returns one value or several as a sequence."""
     return [values] if isinstance(values, int | str) else values
 
 
 def _failures(junit: Path) -> tuple[str, ...]:
-    """Unmet expectations, from the JUnit file of the command."""
+    """Returns the failed conditions, from the command's JUnit file."""
     if not junit.exists():
         return ()
     cases = ElementTree.parse(junit).iter("testcase")
@@ -241,7 +244,7 @@ def _failures(junit: Path) -> tuple[str, ...]:
 def _command(
     command: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
 ) -> tuple[str, ...]:
-    """The program and its arguments; a text is a line for the shell."""
+    """Returns the program and its arguments; a text is a line for the shell."""
     if command is None:
         return ()
     if isinstance(command, str):
@@ -257,7 +260,7 @@ def _command(
 
 
 def _program() -> Path:
-    """Path of the command that was installed with this package."""
+    """Returns the command installed with this package."""
     try:
         files = metadata.files("lasthop") or []
     except metadata.PackageNotFoundError:
@@ -287,7 +290,7 @@ def _scenario(
 
 
 def _run(arguments: Sequence[str]) -> tuple[int, str]:
-    """Runs the command; returns its status and its messages."""
+    """Runs the command; returns its status and its output."""
     child = subprocess.Popen(
         arguments,
         stdin=subprocess.DEVNULL,
@@ -297,7 +300,7 @@ def _run(arguments: Sequence[str]) -> tuple[int, str]:
     try:
         said, _ = child.communicate()
     except BaseException:
-        # It removes what it made when it is told to end, and not when it is killed.
+        # The command cleans up after an interrupt, but not if it is killed.
         child.send_signal(signal.SIGINT)
         try:
             child.wait(END_S)

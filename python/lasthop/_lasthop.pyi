@@ -16,75 +16,78 @@ class _Buffer(Protocol):
 
 @final
 class Scenario:
-    """A scenario file, with what was set since. It does not change.
+    """A scenario file with its changes. Instances are immutable.
 
-    ``load``, ``parse`` and ``with_`` raise ``ScenarioError`` if anything is wrong with it,
-    with everything that is. With ``check=False`` they, and all that is made from what they
-    return, raise nothing: ``problems`` tells then, and ``simulate`` raises.
+    ``load``, ``parse`` and ``with_`` raise ``ScenarioError`` with all problems of an
+    invalid scenario. With ``check=False`` they, and all methods of the result, raise
+    nothing: ``problems`` returns the problems, and ``simulate`` raises.
     """
 
     @staticmethod
     def load(path: str | os.PathLike[str], *, check: bool = True) -> Scenario:
-        """The scenario file at ``path``. Raises ``ScenarioError``, also if it cannot be read."""
+        """Loads the scenario file at ``path``. Raises ``ScenarioError``, also if it cannot be
+        read.
+        """
 
     @staticmethod
     def parse(
         text: str, *, file: str = "scenario.toml", set: Sequence[str] = (), check: bool = True
     ) -> Scenario:
-        """The scenario in ``text``, TOML.
+        """Parses the scenario in ``text``, TOML.
 
-        Messages call it ``file``, other files that it names are looked for beside that, and
-        its name is the default name of the scenario. ``set`` has changes as ``path=value``.
+        ``file`` is its name in messages. Other files that it names are looked for beside
+        that file, whose name is also the default name of the scenario. ``set`` has changes
+        as ``path=value``.
         """
 
     def with_(self, changes: Mapping[str, object] | None = None, /, **keys: object) -> Scenario:
-        """The same with other values of keys, as ``lasthop --set`` sets them.
+        """Returns the scenario with other values of keys, as ``lasthop --set`` sets them.
 
         Keys are paths: ``s.with_(duration="2s")``, ``s.with_({"node.*.queue.packets": 50})``.
-        Values are text with a unit, numbers, truths, lists and dictionaries.
+        Values are text with a unit, numbers, booleans, lists and dictionaries.
         """
 
     def problems(self) -> list[Problem]:
-        """What is wrong with it; not empty only if it was not checked."""
+        """Returns the problems of the scenario; never any if it was checked."""
 
     def warnings(self) -> list[str]:
-        """What makes results other than one might expect."""
+        """Returns warnings about settings that distort the results."""
 
     @property
     def file(self) -> str:
-        """What messages call its file."""
+        """Name of its file in messages."""
 
     @property
     def set(self) -> tuple[str, ...]:
-        """What was set, as ``path=value``, in order."""
+        """Changes as ``path=value``, in order."""
 
     @property
     def text(self) -> str:
-        """The file with all that was set."""
+        """Text of the file with all changes."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the scenario."""
 
     @property
     def seed(self) -> int:
-        """The seed of its random numbers."""
+        """Seed of its random numbers."""
 
     @property
     def duration_s(self) -> float:
-        """How long it lasts, in seconds."""
+        """Duration of a run, in seconds."""
 
     @property
     def warmup_s(self) -> float:
-        """What is left out of results at the beginning, in seconds."""
+        """Seconds at the beginning that are left out of results."""
 
     @property
     def nodes(self) -> list[str]:
-        """The names of its nodes, those of neighbours left out."""
+        """Names of its nodes, without those of neighbours."""
 
     @property
     def flows(self) -> list[str]:
-        """The names of its flows."""
+        """Names of its flows."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -95,8 +98,9 @@ class Scenario:
 class Table:
     """A table in memory, for every library that reads Arrow.
 
-    ``polars.DataFrame(table)``, ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``
-    and DuckDB's ``FROM table`` take it as it is, without a copy of its values.
+    ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
+    ``pandas.DataFrame.from_arrow(table)`` and DuckDB's ``FROM table`` read it without a
+    copy of its values.
     """
 
     def __arrow_c_schema__(self) -> object: ...
@@ -104,23 +108,23 @@ class Table:
     def __len__(self) -> int: ...
     @property
     def column_names(self) -> list[str]:
-        """The names of its columns, with units."""
+        """Names of its columns, with units."""
 
     @property
     def nbytes(self) -> int:
-        """Memory that it takes."""
+        """Size in memory, in bytes."""
 
     def column(self, name: str) -> list[Any]:
-        """The values of a column; None where there is none. Raises ``KeyError``."""
+        """Returns the values of a column, None where there is none. Raises ``KeyError``."""
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """All columns as lists."""
+        """Returns all columns as lists."""
 
     def _repr_html_(self) -> str: ...
 
 @final
 class RawRun:
-    """What ``lasthop.Run`` is made of."""
+    """The compiled part of ``lasthop.Run``."""
 
     @property
     def events(self) -> Table | None: ...
@@ -133,7 +137,7 @@ class RawRun:
 
 @final
 class SweepPlan:
-    """What a sweep is; see ``lasthop.sweep``."""
+    """The plan of a sweep; see ``lasthop.sweep``."""
 
     def __new__(
         cls,
@@ -151,64 +155,70 @@ class SweepPlan:
         """Number of runs."""
 
     def check(self, threads: int) -> None:
-        """Reads every combination; raises with all that cannot be."""
+        """Reads every combination; raises with all invalid ones."""
 
     def blueprint(self) -> bytes:
-        """What another process needs to make its runs."""
+        """Returns the description from which another process makes its runs."""
 
     def open(self, folder: str | os.PathLike[str], series: bool) -> SweepWork:
-        """Opens its folder, which is made if there is none."""
+        """Opens the folder of the sweep, and creates it if missing."""
 
 @final
 class SweepWork:
-    """A sweep that is being made, with its folder."""
+    """A sweep in progress, with its folder."""
 
     @property
     def there(self) -> int:
-        """Number of runs that are there."""
+        """Number of finished runs."""
 
     @property
     def failed(self) -> int:
-        """Number of them that failed."""
+        """Number of failed runs among them."""
 
     @property
     def left(self) -> int:
-        """Number of runs that are missing and that nobody was told to make."""
+        """Number of missing runs that are not given out."""
 
     def make(self, threads: int, progress: Callable[[int], None] | None) -> None:
-        """Makes all that is left on threads; calls ``progress`` with how many are made."""
+        """Makes all remaining runs on threads; calls ``progress`` with the number of finished
+        ones.
+        """
 
     def take(self, most: int) -> list[int]:
-        """Gives out so many missing runs at most, by number."""
+        """Gives out up to ``most`` missing runs, by number."""
 
     def add(self, batch: bytes) -> tuple[int, float]:
-        """Takes what ``make_runs`` returned; the number of runs that were new, and the seconds
-        that they took."""
+        """Adds the result of ``make_runs``; returns the number of new runs, and their duration
+        in seconds.
+        """
 
     def fail(self, number: int, message: str) -> None:
-        """Notes that a run cannot be made."""
+        """Records that a run cannot be made."""
 
     def close(self, tables: bool) -> None:
-        """Ends it: what is there is kept, and tables and page are made of it if ``tables``."""
+        """Closes the sweep and keeps its results; makes tables and the page if ``tables``."""
 
 def make_runs(blueprint: bytes, numbers: list[int]) -> bytes:
-    """Makes runs of a sweep by number; a batch of Arrow's IPC stream, for ``SweepWork.add``.
+    """Makes runs of a sweep by number; returns a batch of Arrow's IPC stream for
+    ``SweepWork.add``.
 
-    On a thread that is not the main one Python sees no signals, as nowhere in such threads.
+    Python delivers signals to the main thread only, so on other threads Ctrl-C has no
+    effect.
     """
 
 def sweep_tables(folder: str | os.PathLike[str]) -> tuple[str, list[tuple[str, Table]]]:
-    """What was asked for, as JSON, and the tables of a sweep's folder by name."""
+    """Returns the document ``sweep.json`` as text, and the tables of a sweep's folder by name."""
 
 def mean_ci(table: Table, by: list[str], of: list[str]) -> Table:
-    """The mean of ``of`` over the rows that have the same values of ``by``, with the half width
-    of its 95 % confidence interval from Student's distribution; rows without a value, or
-    whose value is not finite, count nothing. Groups are in the order in which they begin."""
+    """Returns the mean of ``of`` over the rows with the same values of ``by``, with the
+    half-width of its 95 % confidence interval from Student's distribution. Rows without a
+    finite value do not count. Groups are in the order of their first rows.
+    """
 
 def simulate(scenario: Scenario, run: int, series: bool, events: bool) -> RawRun: ...
 @final
 class RawPaper:
-    """What ``lasthop.figures.Paper`` is made of."""
+    """The compiled part of ``lasthop.figures.Paper``."""
 
     @property
     def key(self) -> str: ...
@@ -219,23 +229,23 @@ class RawPaper:
     @property
     def setting(self) -> str: ...
     def figures(self) -> list[tuple[str, str, str, int]]:
-        """Id, title, what it shows and number of runs of each figure."""
+        """Returns id, title, explanation and number of runs of each figure."""
 
     def claims(self) -> Table: ...
     def calibrated(self) -> Table: ...
 
 @final
 class RawFigures:
-    """What ``lasthop.figures.Figures`` is made of."""
+    """The compiled part of ``lasthop.figures.Figures``."""
 
     def json(self) -> str: ...
     def names(self) -> list[tuple[str, str]]:
-        """Paper and id of each figure."""
+        """Returns paper and id of each figure."""
 
     def verdict(self, index: int) -> Literal["pass", "fail"]: ...
     def faults(self, index: int) -> list[str]: ...
     def quantities(self, index: int | None) -> Table:
-        """The quantities of a figure, or of all."""
+        """Returns the quantities of a figure, or of all."""
 
     def claims(self) -> Table: ...
     def series(self, index: int) -> Table: ...
@@ -243,13 +253,13 @@ class RawFigures:
     def bands(self, index: int) -> Table: ...
     def axes(self, index: int) -> Table: ...
     def tick_names(self, index: int, panel: int, axis: str) -> list[str]:
-        """The names at an axis of a panel, at 0, 1, 2 ..; empty if it has numbers."""
+        """Returns the names at an axis of a panel, at 0, 1, 2 ..; empty if it has numbers."""
 
     def runs(self, index: int) -> Table: ...
     def svg(self, index: int) -> str: ...
     def png(self, index: int) -> bytes: ...
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes what the command writes into a directory, all or nothing."""
+        """Writes the files of the command into a directory, all or none."""
 
 def papers() -> list[RawPaper]: ...
 def reproduce(
@@ -257,57 +267,60 @@ def reproduce(
 ) -> RawFigures: ...
 @final
 class Steps:
-    """A run that goes on step by step.
+    """A run in steps.
 
-    ``advance`` lets time pass; ``link``, ``queue_packets`` and ``flows`` tell what was
-    counted since the start; ``set_...`` changes a radio from then on, and raises
-    ``ValueError`` if that cannot be, ``KeyError`` for a node that there is not.
+    ``advance`` lets time pass; ``link``, ``queue_packets`` and ``flows`` return counts
+    since the start; ``set_...`` changes a radio from then on, and raises ``ValueError`` for
+    an invalid value, ``KeyError`` for an unknown node.
     """
 
     def __new__(cls, scenario: Scenario, run: int) -> Steps: ...
 
     def advance(self, seconds: float) -> bool:
-        """Lets so much pass, or what is left; whether something is left then."""
+        """Lets ``seconds`` pass, or the rest of the run; returns whether time is left."""
 
     @property
     def now(self) -> float:
-        """The time that passed, in seconds."""
+        """Time that has passed, in seconds."""
 
     @property
     def radios(self) -> list[str]:
-        """The nodes with a radio, the access point among them."""
+        """Names of the nodes with a radio, access points included."""
 
     def link(self, from_: str, to: str, /) -> tuple[int, int, int, int, int, int, float]:
-        """What a radio sent to another one so far.
+        """Returns the counts of a radio's frames to another one so far.
 
-        Data PPDUs, MPDUs, of these retransmitted, acknowledged, not acknowledged and given
-        up, and the seconds that they were on the air.
+        Data PPDUs; MPDUs, and of these retransmitted, acknowledged, not acknowledged and
+        given up; and the seconds on the air.
         """
 
     def queue_packets(self, node: str, /) -> int:
-        """The packets in the queues of a radio and in flight."""
+        """Returns the packets in the queues of a radio and in flight."""
 
     def flows(self) -> list[tuple[str, int, int, float]]:
-        """By flow: name, packets and bytes that arrived, and the sum of their delays in seconds.
+        """Returns for each flow its name, packets and bytes that arrived, and the sum of their
+        delays in seconds.
 
         Bytes are those of IP packets; delays are one-way.
         """
 
     def set_contention_window(self, node: str, cw_min: int, cw_max: int, /) -> None:
-        """The windows of a radio's best-effort traffic in slots, 2^n - 1."""
+        """Sets the contention windows of a radio's best-effort traffic in slots, 2^n - 1."""
 
     def set_mcs(self, node: str, mcs: int, /) -> None:
-        """The MCS of all data frames of a radio; the fastest rate that has it."""
+        """Sets the MCS of all data frames of a radio, at the fastest rate with this MCS."""
 
     def set_queue_packets(self, node: str, packets: int, /) -> None:
-        """Most packets of each queue of a radio."""
+        """Sets the packet limit of each queue of a radio."""
 
     def set_queue_target(self, node: str, seconds: float, /) -> None:
-        """Acceptable standing delay of a radio's CoDel or FQ-CoDel, in seconds."""
+        """Sets the target of a radio's CoDel or FQ-CoDel, the acceptable standing delay, in
+        seconds.
+        """
 
 @final
 class Code:
-    """What sender and receiver of a code share.
+    """The parameters shared by sender and receiver of a code.
 
     ``symbols`` is the number of symbols in a block, or most in a window, 1 to 65535;
     ``symbol_bytes`` the length of a symbol, at least 1; ``field`` the number of elements of
@@ -326,23 +339,27 @@ class Code:
 
 @final
 class Vector:
-    """Which combination of symbols a packet is. Sender and receiver exchange its numbers."""
+    """The combination of symbols in a packet. Sender and receiver exchange its numbers."""
 
     @staticmethod
     def source(index: int) -> Vector:
-        """The symbol with this number, uncoded."""
+        """Returns the vector of one uncoded symbol."""
 
     @staticmethod
     def seeded(seed: int, *, count: int, first: int = 0, density: int = 65535) -> Vector:
-        """Coefficients drawn from ``seed``, of ``count`` symbols from number ``first`` on."""
+        """Returns the vector of coefficients drawn from ``seed``, for ``count`` symbols from
+        number ``first`` on.
+        """
 
     @staticmethod
     def full(packed: _Buffer, *, count: int, first: int = 0) -> Vector:
-        """Coefficients in full: 1, 4 or 8 bits each, the lowest bits first."""
+        """Returns the vector of explicit coefficients: 1, 4 or 8 bits each, the lowest bits
+        first.
+        """
 
     @property
     def kind(self) -> str:
-        """``source``, ``seeded`` or ``full``."""
+        """Kind of the vector: ``source``, ``seeded`` or ``full``."""
 
     @property
     def first(self) -> int: ...
@@ -359,49 +376,49 @@ class Vector:
 
 @final
 class Encoder:
-    """The sender of a block: takes symbols, returns combinations of those it has."""
+    """The sender of a block: adds symbols, and returns combinations of them."""
 
     def __new__(cls, code: Code) -> Encoder: ...
     @property
     def code(self) -> Code: ...
     def push(self, symbol: _Buffer) -> int:
-        """Takes the next symbol and returns its number; shorter data is padded with zeros.
+        """Adds the next symbol and returns its number; shorter data is padded with zeros.
 
         Raises ``ValueError`` if the block is full or the data is longer than a symbol.
         """
 
     def extend(self, data: _Buffer) -> int:
-        """Takes ``data`` cut into symbols, and returns how many; the last one is padded.
+        """Adds ``data`` cut into symbols, and returns their number; the last one is padded.
 
-        Raises ``ValueError`` if the block has no room for all of them; none is taken then.
+        Raises ``ValueError`` if the block cannot hold all of them, and then adds none.
         """
 
     def __len__(self) -> int: ...
     def source(self, index: int) -> tuple[Vector, bytes]:
-        """The packet with symbol ``index`` itself. Raises ``IndexError``."""
+        """Returns the packet with the uncoded symbol ``index``. Raises ``IndexError``."""
 
     def coded(self, seed: int, *, density: int = 65535) -> tuple[Vector, bytes]:
-        """A combination of all symbols so far. Raises ``ValueError`` if there is none."""
+        """Returns a combination of all symbols so far. Raises ``ValueError`` without symbols."""
 
     def coded_many(
         self, seeds: Sequence[int], *, density: int = 65535
     ) -> list[tuple[Vector, bytes]]:
-        """A combination for each seed; faster than one by one."""
+        """Returns a combination for each seed; faster than one by one."""
 
     def clear(self) -> None:
         """Starts the next block."""
 
 @final
 class Decoder:
-    """The receiver of a block."""
+    """The receiver of a block, which recovers its symbols."""
 
     def __new__(cls, code: Code) -> Decoder: ...
     @property
     def code(self) -> Code: ...
     def push(self, vector: Vector, payload: _Buffer) -> bool:
-        """Takes a packet; returns whether it says something new.
+        """Adds a packet; returns whether it is innovative.
 
-        Raises ``ValueError`` if it does not fit the code; nothing changes then.
+        Raises ``ValueError`` if it does not fit the code; the decoder then stays unchanged.
         """
 
     @property
@@ -415,13 +432,13 @@ class Decoder:
     @property
     def is_complete(self) -> bool: ...
     def next_known(self) -> int | None:
-        """The number of the next symbol that has become known; each is told once."""
+        """Returns the number of the next symbol that has become known; each number once."""
 
     def symbol(self, index: int) -> bytes | None:
-        """Symbol ``index``, if it is known."""
+        """Returns symbol ``index``, if it is known."""
 
     def data(self) -> bytes:
-        """All symbols, one after the other. Raises ``ValueError`` if one is not known."""
+        """Returns all symbols, one after the other. Raises ``ValueError`` if one is unknown."""
 
     def clear(self) -> None:
         """Starts the next block."""
@@ -434,12 +451,12 @@ class Recoder:
     @property
     def code(self) -> Code: ...
     def push(self, vector: Vector, payload: _Buffer) -> bool:
-        """As ``Decoder.push``."""
+        """Adds a packet as ``Decoder.push`` does."""
 
     @property
     def rank(self) -> int: ...
     def recode(self, seed: int, *, density: int = 65535) -> tuple[Vector, bytes]:
-        """A combination of all packets so far. Raises ``ValueError`` if there is none."""
+        """Returns a combination of all packets so far. Raises ``ValueError`` without packets."""
 
     def clear(self) -> None:
         """Starts the next block."""
@@ -451,31 +468,33 @@ class WindowEncoder:
     def __new__(cls, code: Code) -> WindowEncoder: ...
     @property
     def range(self) -> tuple[int, int]:
-        """The numbers of the symbols in the window: the first, and one past the last."""
+        """Returns the numbers of the symbols in the window: the first, and one past the last."""
 
     def push(self, symbol: _Buffer) -> int:
-        """As ``Encoder.push``."""
+        """Adds a symbol as ``Encoder.push`` does."""
 
     def slide(self, first: int) -> None:
         """Removes the symbols before ``first``."""
 
     def source(self, index: int) -> tuple[Vector, bytes]:
-        """As ``Encoder.source``."""
+        """Returns a packet as ``Encoder.source`` does."""
 
     def coded(self, seed: int, *, density: int = 65535) -> tuple[Vector, bytes]:
-        """As ``Encoder.coded``, of the symbols in the window."""
+        """Returns a combination of the symbols in the window, as ``Encoder.coded`` does."""
 
 @final
 class WindowDecoder:
-    """The receiver of a stream."""
+    """The receiver of a stream, which recovers symbols in its window."""
 
     def __new__(cls, code: Code) -> WindowDecoder: ...
     @property
     def range(self) -> tuple[int, int]:
-        """The numbers that the window covers: the first, and one past the last."""
+        """Returns the numbers that the window covers: the first, and one past the last."""
 
     def push(self, vector: Vector, payload: _Buffer) -> bool:
-        """As ``Decoder.push``; newer symbols slide the window, and older ones are given up."""
+        """Adds a packet as ``Decoder.push`` does; newer symbols slide the window, and older
+        ones are given up.
+        """
 
     def slide(self, first: int) -> None:
         """Gives up the symbols before ``first``."""
@@ -483,7 +502,7 @@ class WindowDecoder:
     @property
     def rank(self) -> int: ...
     def next_known(self) -> int | None:
-        """As ``Decoder.next_known``."""
+        """Returns a number as ``Decoder.next_known`` does."""
 
     def symbol(self, index: int) -> bytes | None:
-        """As ``Decoder.symbol``, while it is in the window."""
+        """Returns a symbol as ``Decoder.symbol`` does, while it is in the window."""

@@ -17,7 +17,7 @@ __all__ = ["Run", "simulate"]
 
 
 class Run:
-    """The results of a run. Tables are made at their first use, or kept during the run."""
+    """The results of a run. Tables are made on first use, or were kept during the run."""
 
     def __init__(self, raw: _lasthop.RawRun) -> None:
         self._raw = raw
@@ -29,7 +29,7 @@ class Run:
 
     @cached_property
     def summary(self) -> RunDocument:
-        """The summary, without keys that do not apply (``lasthop.summary`` has the types)."""
+        """The summary; keys that do not apply are absent (``lasthop.summary`` has the types)."""
         return cast("RunDocument", json.loads(self.json))
 
     @cached_property
@@ -44,7 +44,7 @@ class Run:
 
     @cached_property
     def links(self) -> Table:
-        """A row for each direction of a Wi-Fi link that carried data."""
+        """A row for each direction of a Wi-Fi link that carried data, as ``flows``."""
         return self._raw.links()
 
     @property
@@ -57,7 +57,7 @@ class Run:
 
     @property
     def events(self) -> Table:
-        """Events of the run, with the columns of ``events.parquet``.
+        """All events of the run, with the columns of ``events.parquet``.
 
         Raises ``LookupError`` if the run was made without ``events=True``.
         """
@@ -86,9 +86,9 @@ def simulate(
 ) -> Run:
     """Makes a run of ``scenario`` (or of the file at this path) in virtual time.
 
-    ``seed`` replaces the seed of the scenario; runs of one seed differ by ``run``, from 0.
-    ``series`` and ``events`` select tables to keep in memory; a million events take about
-    270 MB. Other Python threads continue meanwhile, and Ctrl-C ends the run.
+    ``seed`` replaces that of the scenario; runs of one seed differ by ``run``, from 0.
+    ``series`` and ``events`` select the tables to keep in memory; a million events need
+    about 270 MB. Other Python threads continue meanwhile, and Ctrl-C ends the run.
 
     Raises ``ScenarioError`` if the scenario cannot be run.
     """

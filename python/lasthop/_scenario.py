@@ -1,4 +1,4 @@
-"""Exceptions for faults of a scenario, and pickling of scenarios."""
+"""Exceptions for invalid scenarios, and the pickling of scenarios."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ __all__ = ["Problem", "ScenarioError"]
 
 
 class Problem(NamedTuple):
-    """One fault of a scenario."""
+    """A problem of a scenario."""
 
     file: str
-    """Path of the file, as the caller wrote it."""
+    """Name of the file, as given."""
     line: int | None
     """Line in the file, from 1; None if no line is at fault."""
     set: str | None
-    """The faulty change as ``path=value``; None for a fault of the file."""
+    """The change at fault as ``path=value``; None if no change is at fault."""
     key: str
     """The key, such as ``node.laptop.queue.packets``; empty if no key is at fault."""
     message: str
-    """Allowed and given values, as text."""
+    """Allowed values, and the value found."""
 
 
 class ScenarioError(ValueError):
     """A scenario that cannot be run. Its text has a line for each problem."""
 
     problems: list[Problem]
-    """All faults, in the order of the file; at least one."""
+    """All problems in the order of the file; at least one."""
 
     def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
         super().__init__(message, list(problems))
@@ -38,7 +38,7 @@ class ScenarioError(ValueError):
 
 
 def _again(file: str, text: str, set: list[str], check: bool) -> object:
-    """Restores a pickled scenario."""
+    """Makes a scenario from its pickle."""
     from lasthop._lasthop import Scenario
 
     return Scenario.parse(text, file=file, set=set, check=check)

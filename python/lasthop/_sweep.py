@@ -26,14 +26,14 @@ __all__ = ["Sweep", "SweepError", "sweep"]
 
 
 class SweepError(RuntimeError):
-    """A sweep that cannot begin or continue. Finished runs are kept."""
+    """An invalid sweep, or one that could not continue. Finished runs are kept."""
 
 
 class Sweep:
     """The results of a sweep.
 
-    The results are in ``folder``. ``Sweep(folder)`` also reads results of ``lasthop sweep``;
-    it raises ``FileNotFoundError`` without results, ``SweepError`` for unmerged shards.
+    ``Sweep(folder)`` reads the results of ``lasthop sweep``, too. It raises
+    ``FileNotFoundError`` without results, ``SweepError`` if they are in shards.
     """
 
     folder: Path
@@ -51,24 +51,24 @@ class Sweep:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The request, as in ``sweep.json``."""
+        """The request: the content of ``sweep.json``."""
         return self._read[0]
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """Varied keys, with their columns (``..._ms`` for ``wire.cable.delay``)."""
+        """The varied keys and their columns: ``wire.cable.delay`` is a column ``..._ms``."""
         return {key["key"]: key["column"] for key in self.asked["keys"]}
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """Names of the tables."""
+        """The names of its tables."""
         return tuple(self._read[1])
 
     def frame(self, table: str = "runs") -> Table:
-        """Returns a table: ``runs``, or tidy ones (``flows``, ``links``, ``nodes`` ...).
+        """A table: ``runs``, or tidy ones (``flows``, ``links``, ``nodes`` ...).
 
         polars, pandas, pyarrow and DuckDB read it without a copy. Rows are in the order of
-        the varied values. Raises ``KeyError``.
+        the varied values, regardless of the process of each run. Raises ``KeyError``.
         """
         tables = self._read[1]
         if table not in tables:
@@ -78,12 +78,12 @@ class Sweep:
     def mean_ci(
         self, by: str | Sequence[str] | None = None, of: str | Sequence[str] = "goodput_total_mbps"
     ) -> Table:
-        """Returns means over runs with 95 % confidence intervals (Student).
+        """Means over runs with 95 % confidence intervals (Student).
 
-        The table has a row for each combination of ``by``: keys or columns of ``frame()``, by
-        default all varied keys. Each column ``X`` in ``of`` gives ``X.mean``, ``X.ci95`` (half
-        the interval's width; null for a single run) and ``X.n``, the number of runs without
-        failed ones. Raises ``KeyError``.
+        There is a row for each combination of ``by``: keys or columns of ``frame()``, by
+        default all varied keys. Each column in ``of`` gives ``X.mean``, ``X.ci95`` (the
+        half-width of the interval; None for a single run) and ``X.n``, the number of runs.
+        Failed runs do not count. Raises ``KeyError``.
         """
         by = list(self.keys) if by is None else [by] if isinstance(by, str) else list(by)
         of = [of] if isinstance(of, str) else list(of)
@@ -101,7 +101,7 @@ class Sweep:
     ) -> Axes:
         """Draws means of ``y`` with their intervals over ``x``, a curve for each ``hue``.
 
-        ``where`` fixes the value of every other varied key. Requires matplotlib
+        ``where`` holds each other varied key at a value. Needs matplotlib
         (``pip install 'lasthop[plot]'``). Raises ``KeyError``, ``ValueError``.
         """
         try:
@@ -144,7 +144,7 @@ class Sweep:
         return ax
 
     def _column(self, name: str) -> str:
-        """Returns the name of the column of ``runs`` for a column or key."""
+        """Returns the column of ``runs`` with this name, or that of a key."""
         column = self.keys.get(name, name)
         names = self.frame().column_names
         if column in names:
@@ -187,23 +187,23 @@ def sweep(
 ) -> Sweep:
     """Makes runs of every combination of ``vary``, ``runs`` each, and tables of them.
 
-    ``vary`` has values for each key, as a list or as text of ``lasthop sweep --vary``
-    (``"1..50:8"``); the default is the table ``[sweep]`` of the scenario. ``zip`` combines
-    the first values of all keys, then the second ones, and so on.
+    ``vary`` has values for each key, as a list or as text in the form of
+    ``lasthop sweep --vary`` (``"1..50:8"``); without it the table ``[sweep]`` of the scenario
+    counts. ``zip`` combines the first values of all keys, then the second ones.
 
     ``on`` selects the workers: ``threads`` threads of this process (None or
     ``"threads"``; by default one for each processor), or the workers of a Dask
-    ``Client``, which require this version of lasthop (``pip install 'lasthop[dask]'``).
+    ``Client``, which need this version of lasthop (``pip install 'lasthop[dask]'``).
 
-    ``out`` keeps the results, with the files and rules of ``lasthop sweep``: an interrupted
-    sweep resumes, only missing runs are made, and results of another version, scenario or
-    keys are refused. Without ``out``, a temporary folder lives as long as the ``Sweep``.
-    ``series`` also keeps each run's series there.
+    ``out`` is the folder of the results, with the files and rules of ``lasthop sweep``: an
+    interrupted sweep resumes, only missing runs are made, and results of another version,
+    scenario or other keys are rejected. Without ``out`` the folder is temporary and removed
+    with the ``Sweep``. ``series`` keeps each run's series there, too.
 
-    ``progress`` shows the progress on standard error, by default on a terminal.
+    ``progress`` shows the progress on standard error, by default if that is a terminal.
 
-    Raises ``ScenarioError`` or ``SweepError`` with all impossible combinations before the
-    first run, and ``SweepError`` if the sweep cannot continue; finished runs are kept.
+    Raises ``ScenarioError`` or ``SweepError`` with all invalid combinations before the first
+    run, and ``SweepError`` if the sweep cannot continue; finished runs are kept then.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
@@ -235,7 +235,7 @@ def sweep(
                 _dask.make(client, plan.blueprint(), work, shown)
         is_done = True
     finally:
-        # Tables are made of what is there, whatever happened.
+        # Tables are made of the finished runs, also after an error.
         kept = work.there
         work.close(out is not None)
         if out is None and not is_done:
@@ -250,7 +250,7 @@ def sweep(
 
 
 def _client(on: str | Client | None) -> Client | None:
-    """The Dask client, if it is one."""
+    """Returns the Dask client; None for threads."""
     if on is None or on == "threads":
         return None
     if any(kind.__module__.split(".")[0] == "distributed" for kind in type(on).__mro__):
@@ -259,7 +259,7 @@ def _client(on: str | Client | None) -> Client | None:
 
 
 class _Progress:
-    """Shows the progress of a sweep on a terminal, after two seconds."""
+    """Progress on a terminal, shown after two seconds."""
 
     def __init__(self, runs: int, wanted: bool | None) -> None:
         self._runs = runs

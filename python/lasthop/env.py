@@ -5,16 +5,16 @@
     >>> observation, info = env.reset(seed=1)
     >>> observation, reward, terminated, truncated, info = env.step(3)
 
-The agent decides once in each ``interval`` of virtual time. Observations are those of a real
-station or access point: counters, the queue, arrivals. Actions are those of a driver. The cell
-is that of ``lasthop.simulate``, and an idle agent has the same run. Requires
-``pip install lasthop[gym]``.
+The agent decides once in each ``interval`` of virtual time. An observation has only data of a
+real station or access point: its counters, its queue, its arrivals. The cell is that of
+``lasthop.simulate``. Actions set the radio as a driver would, and a run without any is the same
+run as ``simulate`` makes. Needs ``pip install lasthop[gym]``.
 
-| environment | action | observation | reward |
+| environment | decides on | sees | reward |
 |---|---|---|---|
-| ``contention-window`` | the contention window of all stations, which the access point announces | the share of failed transmissions, and the window | goodput over that of one station alone |
-| ``rate-control`` | the MCS of a sender over a fading channel | the acknowledged share, and the MCS | goodput over that of the best MCS |
-| ``queue`` | most packets in the access point's queue, under TCP | queue, goodput, delay | goodput minus the cost of waiting |
+| ``contention-window`` | the contention window of all stations, which the access point announces | the share of transmissions that failed, and the window | goodput over that of one station alone |
+| ``rate-control`` | the MCS of a sender over a fading channel | the share that was acknowledged, and the MCS | goodput over the best MCS's |
+| ``queue`` | most packets in the access point's queue, under TCP | its queue, goodput, delay | goodput minus what waiting costs |
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class _CellEnv(gymnasium.Env[Observation, np.int64]):
         self._is_left_alone = False
 
     def leave_alone(self) -> None:
-        """Disables actions from now on, for a comparison without an agent."""
+        """Makes actions have no effect from now on, for comparison with an agent."""
         self._is_left_alone = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begins the next run of this seed, or the first run of another seed."""
+        """Begins another run: the next one of this seed, or the first one of another seed."""
         super().reset(seed=seed)
         number = int(self.np_random.integers(2**31))
         self._run = Steps(self._scenario, number)
@@ -73,7 +73,7 @@ class _CellEnv(gymnasium.Env[Observation, np.int64]):
     def step(
         self, action: np.int64
     ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Applies ``action`` and advances by the interval."""
+        """Applies ``action`` and lets the interval pass."""
         run = self._run
         if run is None or self._step >= self.steps:
             raise gymnasium.error.ResetNeeded("the run is over, or has not begun: call reset()")
@@ -120,14 +120,14 @@ class _CellEnv(gymnasium.Env[Observation, np.int64]):
 
 
 class _Link:
-    """The change of some radios' counters of frames to one other."""
+    """The change of some radios' counters of frames to one other radio."""
 
     def __init__(self, senders: list[str], receiver: str) -> None:
         self._senders, self._receiver = senders, receiver
         self._before = (0, 0)
 
     def failed_share(self, run: Steps) -> float:
-        """Returns the share of unacknowledged MPDUs since the last call."""
+        """Returns the share of the MPDUs since the last call that were not acknowledged."""
         links = [run.link(sender, self._receiver) for sender in self._senders]
         sent, failed = sum(link[1] for link in links), sum(link[4] for link in links)
         change = (sent - self._before[0], failed - self._before[1])
@@ -149,16 +149,16 @@ role = "access-point"
 
 
 class ContentionWindow(_CellEnv):
-    """The contention window of all stations: action n is 2^(4+n) - 1 slots.
+    """The window from which all stations draw their backoff: action n is 2^(4+n) - 1 slots.
 
-    ``stations`` saturated stations send to the access point without aggregation. With
-    ``grow`` they begin one after the other, over the first two thirds of the run.
+    ``stations`` saturated stations send to the access point without aggregation. If ``grow``,
+    they begin one after the other, over the first two thirds of the run.
     """
 
     sees = ("failed_share", "window")
     #: The windows, from the standard's smallest to its largest.
     WINDOWS = tuple(2**n - 1 for n in range(4, 11))
-    #: Goodput of a single station with the smallest window, in Mb/s; the reward is 1 there.
+    #: Goodput of one station alone with the smallest window, in Mb/s: a reward of 1.
     ALONE_MBPS = 31.4
 
     def __init__(
@@ -203,13 +203,13 @@ class ContentionWindow(_CellEnv):
 
 
 class RateControl(_CellEnv):
-    """The MCS of an access point's frames over a fading channel: action n is MCS n.
+    """The MCS of an access point's frames to a station whose channel fades: action n is MCS n.
 
-    The fading is Rayleigh's with ``doppler_hz``, around ``snr_db``.
+    The channel is Rayleigh's with ``doppler_hz``, around ``snr_db``.
     """
 
     sees = ("acknowledged_share", "mcs")
-    #: Goodput of MCS 7 on a channel without losses, in Mb/s; the reward is 1 there.
+    #: Goodput of MCS 7 on a channel without losses, in Mb/s: a reward of 1.
     BEST_MBPS = 60.7
 
     def __init__(
@@ -250,16 +250,16 @@ class RateControl(_CellEnv):
 
 
 class Queue(_CellEnv):
-    """The limit in packets of an access point's queue under TCP downloads.
+    """The packet limit of an access point's queue that TCP downloads fill.
 
     ``flows`` connections from a server ``delay_ms`` away share a cell with MCS ``mcs``. The
-    reward is goodput over the cell's, less the mean one-way delay over ``patience_ms``.
+    reward is goodput over the cell's, minus the mean one-way delay over ``patience_ms``.
     """
 
     sees = ("queue", "goodput", "delay")
     #: The limits in packets.
     LIMITS = (2, 5, 10, 20, 50, 100, 200, 500)
-    #: Goodput of four flows with each MCS and the longest queue, in Mb/s; counted as 1.
+    #: Goodput of four flows with each MCS and the longest queue, in Mb/s: a goodput of 1.
     CELL_MBPS = (5.4, 11.0, 16.5, 22.2, 33.6, 44.9, 50.3, 55.7)
 
     def __init__(
@@ -292,7 +292,7 @@ class Queue(_CellEnv):
         run.set_queue_packets("ap", self.LIMITS[action])
 
     def _rates(self, arrived: dict[str, tuple[int, int, float]]) -> tuple[float, float]:
-        """Returns goodput over the cell's, and the mean delay over the patience."""
+        """Returns goodput over the cell's, and mean delay over the tolerable delay."""
         packets = sum(flow[0] for flow in arrived.values())
         count = sum(flow[1] for flow in arrived.values())
         delay_s = sum(flow[2] for flow in arrived.values()) / packets if packets else 0.0

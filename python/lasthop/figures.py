@@ -1,4 +1,4 @@
-"""The figures of papers beside the model's, as in ``lasthop reproduce``.
+"""Figures of papers, theirs beside ours, as ``lasthop reproduce`` makes them.
 
     >>> from lasthop import figures
     >>> [figure.name for figure in figures.papers()[1].figures]
@@ -7,12 +7,12 @@
     >>> table1.verdict
     'pass'
 
-A figure or table of a paper has one or more runs of shipped scenarios. Quantities are read
-from the runs: the paper's statement, the model's value, its accepted band, and the verdict.
-Runs have the seeds of their scenarios, so that numbers are the same on every machine;
-``Figures.json`` is the output of the command. The package makes plots (SVG, PNG), and
-matplotlib can draw the tables of a figure (``Figure.plot``, which requires
-``pip install 'lasthop[plot]'``). ``docs/reproduce.md`` explains verdicts.
+A figure or table of a paper is one or more runs of shipped scenarios, which are part of the
+package. Each of their quantities has the paper's statement, our value, the band for our value,
+and the verdict. Runs have the seeds of their scenarios, so that numbers are the same on every
+machine; ``Figures.json`` is the output of the command. The package makes plots (SVG, PNG), and
+matplotlib can draw them from the tables of a figure (``Figure.plot``, which needs
+``pip install 'lasthop[plot]'``). ``docs/reproduce.md`` explains the verdicts.
 """
 
 from __future__ import annotations
@@ -38,39 +38,39 @@ __all__ = ["Figure", "FigureInfo", "Figures", "Paper", "make", "papers"]
 
 Verdict = Literal["pass", "fail"]
 
-#: Width of the bar of progress, in characters, and how long none is shown, in seconds.
+#: Width of the progress bar, in characters, and the time before it is shown, in seconds.
 _BAR, _QUIET_S = 40, 1.0
 
 
 class FigureInfo(NamedTuple):
-    """A description of a paper's figure or table, without results."""
+    """A figure or table of a paper, before it is made."""
 
     key: str
-    """Key of the paper, such as ``retryout``."""
+    """Name of the paper, such as ``retryout``."""
     id: str
-    """Identifier in the paper, such as ``fig6``."""
+    """Id in the paper, such as ``fig6``."""
     title: str
     """Title of the figure, without the number."""
     shows: str
-    """Subject of the figure, in a few sentences."""
+    """Explanation of the figure, in a few sentences."""
     runs: int
-    """Number of runs of the figure; figures of a paper share many runs."""
+    """Number of runs for the figure; figures of a paper share many of them."""
 
     @property
     def name(self) -> str:
-        """Name for ``make``: ``retryout/fig6``."""
+        """Argument of ``make``: ``retryout/fig6``."""
         return f"{self.key}/{self.id}"
 
 
 class Paper:
-    """A description of a paper with its figures, without results."""
+    """A paper with its figures, before they are made."""
 
     def __init__(self, raw: _lasthop.RawPaper) -> None:
         self._raw = raw
 
     @property
     def key(self) -> str:
-        """Name for ``make``: ``retryout``."""
+        """Name of the paper, an argument of ``make``: ``retryout``."""
         return self._raw.key
 
     @property
@@ -80,12 +80,12 @@ class Paper:
 
     @property
     def source(self) -> str:
-        """Authors and place of publication."""
+        """Authors and publication of the paper."""
         return self._raw.source
 
     @property
     def setting(self) -> str:
-        """Subject and equipment of the measurements."""
+        """Measurements and equipment of the paper."""
         return self._raw.setting
 
     @cached_property
@@ -97,14 +97,15 @@ class Paper:
     def claims(self) -> Table:
         """Statements of the paper, a row for each group of quantities that tests one.
 
-        Columns: ``place`` in the paper, ``says`` (a paraphrase), the ``figure`` and the start
-        of the names of its ``quantities``, or the reason in ``untested``.
+        Columns are the ``place`` in the paper, the statement (``says``) in other words, the
+        ``figure`` and the start of the names of its ``quantities``, or the reason why it is
+        ``untested``.
         """
         return self._raw.claims()
 
     @cached_property
     def calibrated(self) -> Table:
-        """The parameters that the paper does not give: ``key``, ``value`` and ``reason``."""
+        """Parameters missing from the paper: ``key``, ``value`` and ``reason``."""
         return self._raw.calibrated()
 
     def __repr__(self) -> str:
@@ -123,17 +124,17 @@ class Paper:
 
 
 class Figure:
-    """A figure with results: quantities with verdicts, and the plot, as tables."""
+    """A reproduced figure: quantities with verdicts, and the drawn series, as tables."""
 
     def __init__(self, raw: _lasthop.RawFigures, index: int, paper: Paper) -> None:
         self._raw, self._index = raw, index
         self.paper = paper
-        """Paper of this figure."""
+        """Paper of the figure."""
         key, id = raw.names()[index]
         self.info = next(info for info in paper.figures if info.id == id)
-        """Title, subject and number of runs."""
+        """Title, explanation, number of runs."""
         self.name = f"{key}/{id}"
-        """Name for ``make``: ``retryout/fig6``."""
+        """Argument of ``make``: ``retryout/fig6``."""
 
     @property
     def title(self) -> str:
@@ -147,20 +148,21 @@ class Figure:
 
     @cached_property
     def quantities(self) -> Table:
-        """Values of the paper and of the model, a row for each quantity.
+        """Values of the paper and ours, a row for each quantity.
 
-        ``paper``, ``ours``, ``band`` and ``off`` (distance from the paper's number, or from
-        the band) are the texts of the pages, without the unit. ``paper_from``, ``paper_to``,
-        ``ours_from``, ``ours_to`` are numbers (equal for a single number; null for words and
-        unmeasurable values), as are ``band_from`` and ``band_to`` (null at an open side).
-        ``ours_shown`` is for effects that appear or not. ``verdict`` is ``pass`` or ``fail``,
-        ``note`` the known reason of a failure, ``place`` the place in the paper.
+        ``paper``, ``ours``, ``band`` and ``off`` (how far ours is from the paper's number, or
+        from the band) are texts as the pages have them, without the unit; the same as numbers
+        in ``paper_from``, ``paper_to``, ``ours_from``, ``ours_to`` (equal for a single
+        number; null for words, and for what could not be measured), ``band_from``,
+        ``band_to`` (null at an open side), and ``ours_shown`` for what shows or does not.
+        ``verdict`` is ``pass`` or ``fail``; ``note`` says why it fails, where that is known;
+        ``place`` is where the paper states it.
         """
         return self._raw.quantities(self._index)
 
     @cached_property
     def series(self) -> Table:
-        """Plotted series, a row for each: its ``mark``, ``axis``, labels with units.
+        """Drawn series, a row for each: its ``mark``, ``axis``, labels with units.
 
         ``mark`` is ``line``, ``dotted-line``, ``dots``, ``bars`` or ``intervals`` (horizontal
         bars, whose points are start and end in turn); ``axis`` is ``left`` or ``right``.
@@ -169,25 +171,25 @@ class Figure:
 
     @cached_property
     def points(self) -> Table:
-        """The points of the series, in the units of the labels in ``series``.
+        """Points of the series, in the units of the labels in ``series``.
 
-        ``x_name`` and ``y_name`` replace numbers at an axis of names. A missing measurement is
-        null.
+        ``x_name`` and ``y_name`` are names at an axis in place of numbers. A number is null
+        without a measurement.
         """
         return self._raw.points(self._index)
 
     @cached_property
     def bands(self) -> Table:
-        """Bands of the paper behind the series, and shaded ranges of x.
+        """Statements of the paper as bands behind the series, and shaded ranges of x.
 
-        A band belongs to the axis of its series (``y_from``, ``y_to``), and covers all of x
-        without ``x_from`` and ``x_to``. A shade has no series and no y.
+        A band has a series, whose axis holds for ``y_from`` and ``y_to``, and extends over the
+        whole axis without ``x_from`` and ``x_to``. A shade has no series and no y.
         """
         return self._raw.bands(self._index)
 
     @cached_property
     def axes(self) -> Table:
-        """The axes of each panel (``x``, ``left``, perhaps ``right``), with their ends."""
+        """Axes of each panel: ``x``, ``left``, perhaps ``right``; their starts and ends."""
         return self._raw.axes(self._index)
 
     @cached_property
@@ -200,25 +202,26 @@ class Figure:
 
     @cached_property
     def faults(self) -> list[str]:
-        """Faults of the plot, such as a series hidden behind others; usually empty."""
+        """Faults of the plot, such as a series hidden behind others; usually none."""
         return self._raw.faults(self._index)
 
     @property
     def svg(self) -> str:
-        """The plot of the command's ``KEY-FIGURE.svg``."""
+        """The plot, as in the command's file ``KEY-FIGURE.svg``."""
         return self._raw.svg(self._index)
 
     @property
     def png(self) -> bytes:
-        """The plot of the command's ``KEY-FIGURE.png``."""
+        """The plot, as in the command's file ``KEY-FIGURE.png``."""
         return self._raw.png(self._index)
 
     def plot(self, canvas: Canvas | SubFigure | None = None) -> Canvas | SubFigure:
-        """Draws the figure with matplotlib and returns its canvas.
+        """Draws the figure with matplotlib and returns the canvas.
 
-        The canvas is ``canvas``, such as ``pyplot.figure()`` for a window, or a new matplotlib
-        figure for ``savefig``. Panels are one below the other, and are the first of
-        ``canvas.axes``, with bands as in ``svg``. Raises ``ImportError`` without matplotlib.
+        That is ``canvas``, such as ``pyplot.figure()`` for a window, or a new matplotlib
+        figure that pyplot does not know, for ``savefig``. Panels are one below the other, and
+        are ``canvas.axes`` first, with their bands as in ``svg``. Raises ``ImportError``
+        without matplotlib.
         """
         try:
             from lasthop._draw import draw
@@ -227,7 +230,7 @@ class Figure:
         return draw(self, canvas)
 
     def _tick_names(self, panel: int, axis: str) -> list[str]:
-        """Names at an axis, at 0, 1, 2 ..; empty for an axis of numbers."""
+        """Returns the names at an axis, at 0, 1, 2 ..; empty if it has numbers."""
         return self._raw.tick_names(self._index, panel, axis)
 
     def __repr__(self) -> str:
@@ -246,7 +249,7 @@ class Figure:
 
 
 class Figures:
-    """Results of ``make``, in the order of the papers.
+    """The figures made by ``make``, in the order of the papers.
 
     ``len``, ``for`` and ``in`` are those of a sequence; ``made["retryout/fig6"]`` is a figure
     by its name, ``made["fig6"]`` by its id, if only one paper has it.
@@ -273,7 +276,7 @@ class Figures:
     @overload
     def __getitem__(self, which: slice) -> tuple[Figure, ...]: ...
     def __getitem__(self, which: int | str | slice) -> Figure | tuple[Figure, ...]:
-        """A figure by place, name or id. Raises ``IndexError`` or ``KeyError``."""
+        """Returns a figure by place, name or id. Raises ``IndexError`` or ``KeyError``."""
         if not isinstance(which, str):
             return self._figures[which]
         named = [figure for figure in self if which in (figure.name, figure.info.id)]
@@ -285,7 +288,7 @@ class Figures:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the figures: ``retryout/fig6``."""
+        """Names of the figures: ``retryout/fig6``."""
         return tuple(figure.name for figure in self)
 
     @cached_property
@@ -295,15 +298,15 @@ class Figures:
 
     @cached_property
     def json(self) -> str:
-        """Text of ``lasthop reproduce --json`` and ``reproduce.json``.
+        """The output of ``lasthop reproduce --json``, and the content of ``reproduce.json``.
 
-        The date is the day of the runs, or that of ``SOURCE_DATE_EPOCH``.
+        Its date is the day on which the figures were made, or that of ``SOURCE_DATE_EPOCH``.
         """
         return self._raw.json()
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The parsed document of ``json``; its schema is ``lasthop schema reproduce``."""
+        """The parsed document; its schema is ``lasthop schema reproduce``."""
         return cast("dict[str, Any]", json.loads(self.json))
 
     @cached_property
@@ -313,10 +316,10 @@ class Figures:
 
     @cached_property
     def claims(self) -> Table:
-        """The statements of the papers, a row for each quantity that tests one.
+        """Statements of the papers, a row for each quantity that tests one.
 
-        Untested statements have the reason in ``untested``; those of figures without results
-        have neither a reason nor a verdict.
+        Statements that nothing tests have ``untested``, the reason; those whose figures were
+        not made have neither that nor a verdict.
         """
         return self._raw.claims()
 
@@ -336,7 +339,7 @@ class Figures:
 
 
 def papers() -> list[Paper]:
-    """Lists the papers with their figures, in the order of the command, without a run."""
+    """The papers with their figures, in the order of the command. Makes nothing."""
     return [Paper(raw) for raw in _lasthop.papers()]
 
 
@@ -348,14 +351,14 @@ def make(
 ) -> Figures:
     """Makes figures: of a paper (``"retryout"``), one (``"retryout/fig6"``), or all.
 
-    A figure takes a fraction of a second to minutes; shared runs are made once. ``jobs`` is
-    the number of parallel runs (default: one for each core), without effect on results.
-    ``progress`` is called with the simulated and the total seconds, about twenty times a
-    second; ``True`` shows a bar on standard error, ``None`` (the default) only on a terminal
-    and after a second. Other Python threads continue meanwhile. Ctrl-C or an exception of
-    ``progress`` ends the runs.
+    One takes a fraction of a second to minutes; runs that several figures share are made
+    once. ``jobs`` runs are made at a time (default: one on every core); the result is the
+    same. ``progress`` is called with the seconds simulated so far and at the end, about
+    twenty times a second; ``True`` shows a bar on standard error, ``None`` (the default) only
+    if that is a terminal and it takes over a second. Other Python threads go on meanwhile,
+    and Ctrl-C ends it, as an exception of ``progress`` does.
 
-    Raises ``LookupError`` for an unknown paper or figure.
+    Raises ``LookupError`` if there is no such paper or figure.
     """
     if isinstance(figures, FigureInfo):
         figures = figures.name
@@ -373,7 +376,7 @@ def make(
 
 
 class _Bar:
-    """Shows a progress bar on standard error."""
+    """A bar on standard error."""
 
     def __init__(self, what: str, at_once: bool) -> None:
         self._what = what

@@ -8,11 +8,12 @@ intermediate node       ``Recoder``
 destination             ``Decoder``           ``WindowDecoder``
 ======================  ====================  ======================
 
-A packet is a ``Vector`` (the combination of symbols) and its payload. Data may be any object
-with the buffer protocol (``bytes``, ``bytearray``, ``memoryview``, NumPy arrays). ``bytes`` are
-read in place; other objects are copied once, because Python's stable ABI has the buffer
-protocol from 3.11 on only. Payloads and symbols are ``bytes``; ``numpy.frombuffer`` reads them
-without a copy. Payloads are not authenticated: a forged packet spoils a block.
+A packet is a ``Vector``, which describes its combination of symbols, and a payload. Data may
+be any object with the buffer protocol (``bytes``, ``bytearray``, ``memoryview``, NumPy
+arrays). ``bytes`` are read in place; everything else is copied once more, because Python's
+stable ABI has the buffer protocol only from 3.11 on. Payloads and symbols are ``bytes``;
+``numpy.frombuffer`` reads them without a copy. Payloads are not authenticated: a forged packet
+spoils a block.
 """
 
 from lasthop._lasthop import (
@@ -37,10 +38,10 @@ __all__ = [
 ]
 
 DENSE = 65535
-"""Density of coefficients that are uniform over the field, zero included. A smaller density
-``d`` makes each coefficient other than zero with probability ``(d + 1) / 65536``."""
+"""The density of coefficients that are uniform over the field, zero included. A smaller one,
+``d``, makes each coefficient other than zero with probability ``(d + 1) / 65536``."""
 
 
 def _code(symbols: int, symbol_bytes: int, field: int) -> Code:
-    """Restores a pickled code."""
+    """Makes a code from its pickle."""
     return Code(symbols, symbol_bytes, field=field)

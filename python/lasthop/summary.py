@@ -1,4 +1,4 @@
-"""The summary of a run, as types for a type checker: what ``Run.summary`` returns.
+"""The summary of a run, as types for a type checker: the type of ``Run.summary``.
 
 Made by ``python/tools/summary.py`` from the JSON Schema that ``lasthop schema run`` prints.
 A value that does not apply is absent, never None. Units are in the names.
@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 
 class _AbsenceSummary(TypedDict):
     count: int
-    """How often."""
+    """Number of absences."""
     time_fraction: float
     """Share of the time after the warm-up, 0 to 1."""
     nulls: int
@@ -21,150 +21,151 @@ class _AbsenceSummary(TypedDict):
     ps_polls: int
     """PS-Poll frames sent, retries included."""
     packets_given_up: int
-    """Packets given up on leaving."""
+    """Packets given up when the node left."""
 
 
 class AbsenceSummary(_AbsenceSummary, total=False):
-    """When a node was off its channel or dozed, after the warm-up."""
+    """Times off the channel or dozing, after the warm-up."""
 
     beacons_missed: int
-    """Beacons that it dozed for and did not hear; absent if none."""
+    """Beacons missed while the node dozed; absent if none."""
     power_save: PowerSaveKind
-    """How it saves power; absent if it scans."""
+    """Kind of power save; absent if the node scans."""
     triggers: int
-    """QoS Null frames that begin service periods sent, retries included."""
+    """QoS Null frames sent to begin service periods, retries included."""
     wake_duration_ms: float
-    """How long a service period lasts in ms; absent without TWT."""
+    """Duration of a service period, in ms; absent without TWT."""
     wake_interval_ms: float
     """Time from one target wake time to the next in ms; absent without TWT."""
 
 
 class _AggregationSummary(TypedDict):
     frames_max: int
-    """Most MPDUs, the Block Ack window apart."""
+    """Largest number of MPDUs, apart from the Block Ack window."""
     bytes_max: int
-    """Most bytes; 0 if it sends no A-MPDUs, although the standard has them."""
+    """Largest length in bytes; 0 if the node sends no A-MPDUs although its standard has them."""
     duration_max_ms: float
-    """Longest time on the air in ms."""
+    """Longest duration on the air, in ms."""
     block_ack_window: int
-    """Block Ack window of the node in MPDUs; that of the receiver bounds it, too."""
+    """Block Ack window of the node, in MPDUs; the receiver's limits it, too."""
 
 
 class AggregationSummary(_AggregationSummary, total=False):
-    """The bounds of the A-MPDUs of a node, as the scenario has them."""
+    """Limits of a node's A-MPDUs in the scenario."""
 
     driver_packets: int
-    """Packets that its driver holds at most; absent if they are not bounded by number."""
+    """Largest number of packets in the node's driver; absent if there is no such limit."""
     txop_limit_ms: float
-    """TXOP limit of best effort in ms; absent if there is none."""
+    """TXOP limit of best effort, in ms; absent if there is none."""
 
 
 class _ApqDirection(TypedDict):
     direction: ApqWay
-    """Which way the packets went, as the host that measures sees it."""
+    """Direction of the packets, as seen by the measuring host."""
     trusted: bool
-    """Nothing speaks against the result: there are no doubts."""
+    """Whether the result is without doubts."""
     doubts: list[ApqDoubt]
-    """Why the result may be wrong."""
+    """Reasons why the result may be wrong."""
     sizes: list[ApqSize]
-    """What packets of each length showed, in the order of measurement."""
+    """Results for each packet length, in the order of measurement."""
     measured_s: float
-    """Seconds that its phases took, pauses between them left out."""
+    """Duration of the phases, in seconds, without the pauses between them."""
 
 
 class ApqDirection(_ApqDirection, total=False):
     """The queue in one direction."""
 
     discipline: ApqDisciplineJudgement
-    """How the queue chooses what to drop and what to send; absent if it was not asked for."""
+    """Discipline of the queue; absent if not tested."""
     driver_queue_packets: ApqEstimate
-    """Packets that a queue under the upper one holds, where that shows."""
+    """Packets in a queue below the upper one, if the measurement shows them."""
     unit: ApqUnitJudgement
-    """What the queue's bound counts; absent if it was not asked for."""
+    """Unit of the queue's limit, packets or bytes; absent if not tested."""
 
 
 ApqDiscipline = Literal["drop_tail", "codel", "fair_drop_tail", "fq_codel", "cannot_tell"]
-"""How a queue chooses what to drop and what to send."""
+"""Disciplines of a queue: the choice of packets to drop and to send."""
 
 
 class ApqDisciplineJudgement(TypedDict):
-    """How the queue is managed, and how sure that is."""
+    """Verdict on the discipline of the queue, with its confidence."""
 
     verdict: ApqDiscipline
-    """What was decided."""
+    """Discipline that fits the samples."""
     confidence: float
-    """How sure, 0 to 1; of `cannot_tell`, how sure the likeliest verdict would have been."""
+    """Confidence of the verdict, 0 to 1; of `cannot_tell`, that of the likeliest verdict."""
 
 
 class ApqDoubt(TypedDict):
-    """Why a result may be wrong."""
+    """A reason why a result may be wrong."""
 
     kind: str
-    """Which doubt, in one word."""
+    """Kind of the doubt, in one word."""
     sentence: str
-    """The same for a person."""
+    """The doubt as a sentence."""
 
 
 class _ApqEstimate(TypedDict):
     mean: float
-    """Mean."""
+    """Mean of the values."""
     values: int
-    """How many values it is made of."""
+    """Number of values."""
 
 
 class ApqEstimate(_ApqEstimate, total=False):
     """A mean over sessions."""
 
     ci95: float
-    """Half the width of its 95 % confidence interval; absent for fewer than two values."""
+    """Half-width of the mean's 95 % confidence interval; absent for fewer than two values."""
 
 
 ApqFlowEnding = Literal["done", "unfinished", "failed"]
-"""How a simulated measurement ended."""
+"""Ends of a simulated measurement."""
 
 
 class _ApqFlowSummary(TypedDict):
     ending: ApqFlowEnding
-    """How it ended; what was found until then is told in any case."""
+    """End of the measurement; the results until then are present in any case."""
     directions: list[ApqDirection]
-    """One for each direction, in the order of measurement."""
+    """Results for each direction, in the order of measurement."""
 
 
 class ApqFlowSummary(_ApqFlowSummary, total=False):
-    """What a simulated measurement found."""
+    """The result of a simulated measurement."""
 
     error: str
-    """Why it failed, if it did."""
+    """Reason of the failure, if it failed."""
 
 
 class ApqLoad(TypedDict):
     """One load of the search for the saturation rate."""
 
     offered_pps: float
-    """Packets a second that were sent."""
+    """Packets sent a second."""
     received_pps: float
-    """Packets a second that arrived."""
+    """Packets received a second."""
     loss_fraction: float
-    """Share of packets that did not arrive, 0 to 1."""
+    """Share of lost packets, 0 to 1."""
     queueing_delay_ms: float
-    """Median delay less the shortest one of the search so far, in ms."""
+    """Median delay minus the shortest delay of the search so far, in ms."""
 
 
 class ApqSession(TypedDict):
     """One session: an empty queue, a full queue, an empty queue."""
 
     equation_1_packets: float
-    """Equation 1 in packets."""
+    """Capacity by equation 1 of the paper, in packets."""
     counted_packets: float
-    """The capacity counted packet by packet."""
+    """Capacity counted packet by packet, in packets."""
     throughput_mbps: float
     """Throughput with a full queue in Mb/s, IP headers included."""
     queueing_delay_ms: float
-    """Median delay with a full queue less that with an empty one, in ms."""
+    """Median delay with a full queue minus that with an empty queue, in ms."""
     loss_fraction: float
-    """Share of the saturation flow's packets that did not arrive, 0 to 1."""
+    """Share of the saturation flow's packets that were lost, 0 to 1."""
     drift_ppm: float
-    """By how much the receiver's clock gained on the sender's, in parts per million."""
+    """Drift of the receiver's clock against the sender's, in parts per million; positive if the
+    receiver's is faster."""
 
 
 class _ApqSize(TypedDict):
@@ -177,17 +178,17 @@ class _ApqSize(TypedDict):
 
 
 class ApqSize(_ApqSize, total=False):
-    """What packets of one length showed."""
+    """Results with packets of one length."""
 
     capacity_bytes: ApqEstimate
-    """The same in bytes of IP packets."""
+    """The capacity in bytes of IP packets, counted in the same way."""
     capacity_packets: ApqEstimate
-    """The capacity in packets, counted packet by packet: the most that were in the queue and in
-    transmission when one more was let in, that one included."""
+    """The capacity in packets, counted packet by packet: the largest number in the queue and in
+    transmission when another one was accepted, that one included."""
     equation_1_packets: ApqEstimate
     """Equation 1 of the paper, in packets: median queueing delay times throughput."""
     queueing_delay_ms: ApqEstimate
-    """Median delay with a full queue less that with an empty one, in ms."""
+    """Median delay with a full queue minus that with an empty queue, in ms."""
     saturation_pps: float
     """Rate of the saturation flow in packets a second."""
     throughput_mbps: ApqEstimate
@@ -195,103 +196,103 @@ class ApqSize(_ApqSize, total=False):
 
 
 ApqUnit = Literal["packets", "bytes", "cannot_tell"]
-"""What the bound of a queue counts."""
+"""Unit of a queue's limit."""
 
 
 class ApqUnitJudgement(TypedDict):
-    """What the queue's bound counts, and how sure that is."""
+    """Verdict on the unit of the queue's limit, with its confidence."""
 
     verdict: ApqUnit
-    """What was decided."""
+    """Unit that fits the samples."""
     confidence: float
-    """How sure, 0 to 1; of `cannot_tell`, how sure the likeliest verdict would have been."""
+    """Confidence of the verdict, 0 to 1; of `cannot_tell`, that of the likeliest verdict."""
 
 
 ApqWay = Literal["down", "up"]
-"""A direction."""
+"""Directions of a measurement."""
 
 
 class CodedDirectionSummary(TypedDict):
     """One direction of a coded link."""
 
     packets: int
-    """Packets that came out."""
+    """Packets that left the link."""
     delay_ms: TimeSummary
-    """From going in to coming out, in ms."""
+    """Delay from entering to leaving the link, in ms."""
 
 
 class CodedLinkSummary(TypedDict):
     """A coded link, after the warm-up."""
 
     corrupt: int
-    """Packets that came out and were not, or not again, what went in: zero, or a bug."""
+    """Packets that left the link without having entered it, or twice: zero, or a bug."""
     directions: dict[str, CodedDirectionSummary]
-    """From each end to the other, as `from->to`; absent where nothing was carried."""
+    """Directions from each end to the other, as `from->to`; absent without traffic."""
     nodes: dict[str, CodedNodeSummary]
-    """Its nodes by name."""
+    """Nodes of the link by name."""
 
 
 class _CodedNodeSummary(TypedDict):
     role: CodedRole
-    """What it is."""
+    """Role of the node."""
     packets_in: int
-    """Packets that went in here."""
+    """Packets that entered the link here."""
     packets_out: int
-    """Packets that came out here."""
+    """Packets that left the link here."""
     backlog_drops: int
-    """Packets that the backlog dropped."""
+    """Packets dropped by the backlog."""
     blocks: int
-    """Blocks that the other end has."""
+    """Blocks acknowledged by the other end."""
     source_sent: int
-    """Datagrams sent with a symbol as it is; of a plain link, frames."""
+    """Datagrams sent with an uncoded symbol; of a plain link, frames."""
     coded_sent: int
     """Datagrams sent with combinations of symbols."""
     timeouts: int
-    """Encoder timeouts."""
+    """Number of encoder timeouts."""
     acks_sent: int
-    """Acknowledgements sent."""
+    """Number of acknowledgements sent."""
     innovative: int
-    """Datagrams received that told something new."""
+    """Innovative datagrams received: those that raised the rank of their block."""
     redundant: int
-    """Datagrams received that told nothing new."""
+    """Redundant datagrams received."""
     stale: int
-    """Datagrams received of blocks that were done."""
+    """Stale datagrams received, of completed blocks."""
     injected_losses: int
-    """Datagrams lost here by injection."""
+    """Injected losses of datagrams here."""
     datagram_bytes_sent: int
-    """Bytes of the datagrams that it sent."""
+    """Bytes of the datagrams sent."""
     symbols_lost: int
     """Symbols given up because their sender restarted or vanished."""
     sessions: int
-    """Sessions that began."""
+    """Number of sessions begun."""
 
 
 class CodedNodeSummary(_CodedNodeSummary, total=False):
     """A node of a coded link."""
 
     loss_in: dict[str, float]
-    """Share of the datagrams to it that were lost, by neighbour, as it finds at the end."""
+    """Share of the datagrams to this node that were lost, by neighbour, as estimated at the end."""
     timeouts_per_block: float
-    """The same in the mean for a block of this end."""
+    """Mean number of encoder timeouts for a block of this end."""
     transmissions_per_block: float
-    """Both in the mean for a block of this end."""
+    """Mean number of `source_sent` and `coded_sent` for a block of this end."""
 
 
 CodedRole = Literal["end", "relay", "helper"]
-"""What a node of a coded link is."""
+"""Roles of a node of a coded link."""
 
 
 class CountSummary(TypedDict):
     """A distribution of counts with its median."""
 
     mean: float
-    """Mean."""
+    """Mean of the counts."""
     p50: int
-    """Median."""
+    """Median of the counts."""
     p95: int
-    """95 % are at or below."""
+    """Count that 95 % of the values do not exceed."""
     max: int
-    """Greatest."""
+    """Greatest of the counts."""
 
 
 class _DelayPartsSummary(TypedDict):
@@ -300,11 +301,11 @@ class _DelayPartsSummary(TypedDict):
     contention: float
     """Waiting for the channel: AIFS, backoff, other stations, RTS/CTS."""
     retries: float
-    """From the first PPDU that carried the packet to the one that got it across."""
+    """From the first PPDU that carried the packet to the PPDU that delivered it."""
     reorder: float
     """Held in the recipient's reorder buffer."""
     air: float
-    """In the PPDU that got the packet across."""
+    """On the air, in the PPDU that delivered the packet."""
     wire: float
     """On wires: queue, serialisation, propagation, jitter."""
 
@@ -314,67 +315,65 @@ class DelayPartsSummary(_DelayPartsSummary, total=False):
 
     asleep: float
     """Waiting for a station that dozed (power save), up to its return, its PS-Poll or, of group
-    frames, the DTIM: the sender itself or the receiver."""
+    frames, the DTIM: for the sender or for the receiver."""
     away: float
-    """Waiting for a station that was off its channel (background scan): the sender itself, from the
-    stop of its queue on, or the receiver."""
+    """Waiting for a station that was off its channel (background scan): for the sender from the
+    stop of its queue on, or for the receiver."""
     other: float
-    """In no other part (the processing time of hosts, coded links); absent when zero."""
+    """Other delay (the processing time of hosts, coded links); absent when zero."""
 
 
 class DriverQueueSummary(TypedDict, total=False):
-    """The queue of driver and hardware as the scenario has it. Active queue management does not
-    reach it."""
+    """Configuration of the queue of driver and hardware in the scenario. Active queue management
+    does not cover it."""
 
     limit_airtime_ms: float
-    """Most estimated airtime in it for each receiver in ms (Airtime Queue Limits); absent if there
-    is no such limit."""
+    """Limit of the estimated airtime of each receiver's packets, in ms (Airtime Queue Limits);
+    absent if there is none."""
     limit_packets: int
-    """Most packets in it, those in flight included; absent if there is no such limit."""
+    """Limit in packets, those in flight included; absent if there is none."""
 
 
 class _EmulationSummary(TypedDict):
     late: bool
-    """More than one delivery in a thousand was later than the scenario allows: do not trust the
-    delays."""
+    """Whether more than one delivery in a thousand was later than the scenario allows: if so, do
+    not trust the delays."""
     deliveries: int
-    """Packets handed over."""
+    """Packets delivered, in all."""
 
 
 class EmulationSummary(_EmulationSummary, total=False):
     """Lateness of an emulated run, and its ways to the machine."""
 
     lateness_us: LatenessSummary
-    """How long after its computed instant a packet was handed over, in us."""
+    """Lateness of deliveries, from the computed to the real instant, in us."""
     ways: dict[str, WaySummary]
-    """The ways between the nodes and the machine's loopback, by option and value (`--reach
-    3000`)."""
+    """Ports between the nodes and the machine's loopback, by option and value (`--reach 3000`)."""
 
 
 class _FindingSummary(TypedDict):
     kind: str
-    """The kind as a word, such as `own_queue`."""
+    """Kind of the finding as a word, such as `own_queue`."""
     title: str
-    """The same as a heading."""
+    """Heading of the finding."""
     sentence: str
-    """The numbers that show it, as a sentence."""
+    """Evidence in numbers, as a sentence."""
     weight: float
-    """The cost, 0 to 1; findings are in descending order of it."""
+    """Cost of the problem, 0 to 1; findings are in descending order of it."""
 
 
 class FindingSummary(_FindingSummary, total=False):
-    """Something that is wrong with a run. Remedies are proposed here and not tried: `report` tries
-    them."""
+    """A problem of a run. The remedy is a proposal; `report` simulates it."""
 
     device: str
     """The remedy on real devices, as a sentence; absent if there is none."""
     remedy: list[str]
-    """Changes of the scenario that may help, together, as arguments of `--set`; absent if the
-    scenario takes none."""
+    """Changes of the scenario that may help together, as arguments of `--set`; absent if there are
+    none."""
 
 
 FlowKind = Literal["tcp", "udp", "ping", "video", "apq"]
-"""The kinds of flows."""
+"""Kinds of flows."""
 
 
 class _FlowSummary(TypedDict):
@@ -385,77 +384,77 @@ class _FlowSummary(TypedDict):
     packets_received: int
     """Packets that arrived, over the whole run."""
     packets_lost: int
-    """Packets that the network gave up, over the whole run. What is neither received nor lost was
-    on its way when the run ended."""
+    """Packets that the network gave up, over the whole run. Packets neither received nor lost were
+    in flight when the run ended."""
 
 
 class FlowSummary(_FlowSummary, total=False):
-    """One flow, in the direction from its sender to its receiver."""
+    """A flow, in the direction from its sender to its receiver."""
 
     absent_nodes: list[str]
-    """The nodes whose absences packets waited for (`away`, `asleep`): those at the flow's ends or,
-    if none of these was absent, all that were."""
+    """Nodes whose absences packets waited for (`away`, `asleep`): the flow's ends, or all absent
+    nodes if neither end was absent."""
     application_delay_ms: TimeSummary
-    """From an application's write to the read of its last byte at the other end of a TCP
-    connection, of what was read after the warm-up, in ms. A bulk transfer, which always has more to
-    write, has none."""
+    """Delay from an application's write to the read of its last byte at the other end of a TCP
+    connection, in ms, for data read after the warm-up. Absent for a bulk transfer, which always has
+    more to write."""
     apq: ApqFlowSummary
-    """What an APQ flow found out."""
+    """Result of an APQ flow."""
     cwnd_packets: WindowSummary
-    """Congestion window after the warm-up in segments, over regular readings."""
+    """Congestion window after the warm-up, in segments, over regular readings."""
     delay_parts_ms: DelayPartsSummary
-    """Where the one-way delay went, in ms a packet; the parts add up to its mean."""
+    """Parts of the one-way delay, in ms a packet; their sum is its mean."""
     delay_parts_slowest_ms: DelayPartsSummary
-    """The same of the slowest 1 % of these packets, at least one; the parts add up to their mean
-    delay. Delays within 1.6 % of each other are not told apart."""
+    """Parts of the delay of the slowest 1 % of these packets, at least one; their sum is the mean
+    delay of these. Delays within 1.6 % of each other count as equal."""
     goodput_mbps: float
     """Payload delivered after the warm-up, while the flow was on, in Mb/s (10^6 bits a second).
-    Payload is what UDP, ICMP or TCP carry; of a TCP flow it is what the sender saw acknowledged, if
-    the sender was read."""
+    Payload is the content of UDP, ICMP or TCP; for a TCP flow, the data that the sender saw
+    acknowledged, if the sender was read."""
     offered_mbps: float
-    """Payload of UDP (video, too) that entered the network after the warm-up, while the flow was
-    on, in Mb/s: what there would be of `goodput_mbps` if everything arrived."""
+    """UDP payload (video, too) that entered the network after the warm-up, while the flow was on,
+    in Mb/s: the value of `goodput_mbps` without losses."""
     one_way_delay_ms: TimeSummary
-    """From entering the network to leaving it, of the packets that arrived after the warm-up, in
-    ms."""
+    """Delay from entering to leaving the network, in ms, of the packets that arrived after the
+    warm-up."""
     packets_lost_by_reason: dict[str, int]
-    """The lost packets by reason; reasons that did not occur are absent."""
+    """Lost packets by reason; reasons that did not occur are absent."""
     receiver: str
-    """The node at which its data leaves the network."""
+    """Node at which the flow's data leaves the network."""
     retransmissions: int
     """Segments that the TCP sender retransmitted, over the whole run."""
     rtt_ms: TimeSummary
-    """Round-trip times after the warm-up in ms: of echo requests, or of a TCP sender. In simulation
-    these are all segments that were sent once, from transmission to acknowledgement; in emulation
-    regular readings of what the kernel has smoothed."""
+    """Round-trip times after the warm-up, in ms: of echo requests, or of a TCP sender. In
+    simulation, they are the times from transmission to acknowledgement of all segments sent once;
+    in emulation, regular readings of the kernel's smoothed round-trip time."""
     saturated: bool
-    """It always has a packet to send, so that it fills its share of the queue; absent if not, and
-    of other traffic than UDP."""
+    """Whether the flow always has a packet to send, and so fills its share of the queue; absent if
+    not, and for other traffic than UDP."""
     sender: str
-    """The node at which its data enters the network; absent in documents of earlier versions, as
-    `receiver` is."""
+    """Node at which the flow's data enters the network; absent, as `receiver`, in documents of
+    earlier versions."""
 
 
 class LatenessSummary(TypedDict):
-    """The distribution of lateness."""
+    """Distribution of lateness, in microseconds."""
 
     p50: float
-    """Median."""
+    """Median of the lateness."""
     p99: float
-    """99 % are at or below."""
+    """Lateness that 99 % of deliveries do not exceed."""
     p99_9: float
-    """99.9 % are at or below."""
+    """Lateness that 99.9 % of deliveries do not exceed."""
     max: float
-    """Greatest."""
+    """Greatest of the lateness."""
 
 
 class LeftOutSummary(TypedDict):
-    """Flows of real programs beyond those that are kept."""
+    """Flows of real programs beyond the recorded ones."""
 
     flows: int
-    """How many flows; 65536 stands for that and more."""
+    """Number of flows; 65536 means that number or more."""
     packets: int
-    """Their packets."""
+    """Number of packets of these flows."""
 
 
 class _LinkSummary(TypedDict):
@@ -464,7 +463,7 @@ class _LinkSummary(TypedDict):
     mpdus: int
     """Data MPDUs sent, retransmissions included."""
     mpdu_retries: int
-    """Of the MPDUs sent, retransmissions."""
+    """Retransmissions among the MPDUs sent."""
     mpdus_failed: int
     """MPDUs that were sent and not acknowledged in that exchange."""
     mpdus_lost: int
@@ -472,7 +471,7 @@ class _LinkSummary(TypedDict):
     collisions: int
     """Data PPDUs that overlapped with another PPDU at the receiver."""
     rts: int
-    """RTS sent."""
+    """RTS frames sent."""
     block_ack_requests: int
     """Block Ack Requests sent."""
     airtime_fraction: float
@@ -494,38 +493,38 @@ class NeighbourSummary(TypedDict):
     """A neighbour on the channel."""
 
     busy: float
-    """Share of the time in which a PPDU of its own would be on the air if nobody else sent, 0 to 1:
-    what the scenario asks for."""
+    """Share of the time in which a PPDU of the neighbour would be on the air without other traffic,
+    0 to 1, as the scenario sets it."""
     airtime_fraction: float
-    """Share of the time after the warm-up in which one of its nodes transmitted, 0 to 1: less than
-    `busy` where it found no room, more where it sent again after collisions."""
+    """Share of the time after the warm-up in which one of the neighbour's nodes transmitted, 0 to
+    1: less than `busy` on a crowded channel, more with retransmissions after collisions."""
 
 
 class _NodeSummary(TypedDict):
     queue_drops: int
-    """Packets that found no room or were dropped by active queue management."""
+    """Packets dropped by a full queue or by active queue management."""
     airtime_fraction: float
-    """Share of the time after the warm-up in which it transmitted, 0 to 1."""
+    """Share of the time after the warm-up in which the node transmitted, 0 to 1."""
 
 
 class NodeSummary(_NodeSummary, total=False):
-    """One Wi-Fi node, after the warm-up."""
+    """A Wi-Fi node, after the warm-up."""
 
     absences: AbsenceSummary
-    """Its absences, by scans or power save; absent if it was always there."""
+    """Absences of the node for scans or power save; absent if it was always reachable."""
     aggregation: AggregationSummary
-    """What bounds the A-MPDUs that it sends; absent if it sends none."""
+    """Limits of the node's A-MPDUs; absent if it sends none."""
     driver_queue: DriverQueueSummary
-    """The driver's queue below that; absent if there is none."""
+    """Driver's queue below that one; absent if there is none."""
     driver_queue_packets: WindowSummary
-    """Of `queue_packets`, those below the queue above the MAC, over time: in the driver's queue and
-    in flight; absent without a driver's queue."""
+    """Packets of `queue_packets` in the driver's queue and in flight, over time; absent without a
+    driver's queue."""
     pseudo_retry_outs: PseudoRetryOutSummary
-    """What it gave up as a receiver; absent if that is nothing."""
+    """MPDUs that the node gave up as a receiver; absent if there are none."""
     queue: QueueSummary
-    """Its queue above the MAC: there is one for each access category."""
+    """Queue above the MAC, one for each access category."""
     queue_packets: WindowSummary
-    """Packets in its Wi-Fi queues (driver queue and those in flight included), over time."""
+    """Packets in the node's Wi-Fi queues over time, driver queue and packets in flight included."""
 
 
 PowerSaveKind = Literal["legacy", "firmware", "u-apsd", "twt"]
@@ -547,23 +546,23 @@ class ProgramSummary(_ProgramSummary, total=False):
     """One direction of a flow of real programs, over the whole run."""
 
     absent_nodes: list[str]
-    """The nodes whose absences packets waited for, as of a flow."""
+    """Nodes whose absences packets waited for, as for a flow."""
     delay_parts_ms: DelayPartsSummary
-    """Where the one-way delay went, in ms a packet; the parts add up to its mean."""
+    """Parts of the one-way delay, in ms a packet; their sum is its mean."""
     delay_parts_slowest_ms: DelayPartsSummary
-    """The same of the slowest 1 % of these packets, at least one."""
+    """Parts of the delay of the slowest 1 % of these packets, at least one."""
     one_way_delay_ms: TimeSummary
-    """From entering the network to leaving it, in ms."""
+    """Delay from entering to leaving the network, in ms."""
     packets_lost_by_reason: dict[str, int]
-    """The lost packets by reason; reasons that did not occur are absent."""
+    """Lost packets by reason; reasons that did not occur are absent."""
     program: str
-    """The program that sends, as the kernel has its name (up to 15 bytes); absent if it was gone
-    before it could be found, or sends from outside."""
+    """Program that sends, by its name in the kernel (up to 15 bytes); absent if the program had
+    ended before the look-up, or sends from outside."""
     receiver: str
-    """The node at which they leave the network."""
+    """Node at which the packets leave the network."""
     sender: str
-    """The node at which its packets enter the network; absent in documents of earlier versions, as
-    `receiver` is."""
+    """Node at which the packets enter the network; absent, as `receiver`, in documents of earlier
+    versions."""
 
 
 class PseudoRetryOutSummary(TypedDict):
@@ -576,61 +575,61 @@ class PseudoRetryOutSummary(TypedDict):
 
 
 QueueKind = Literal["drop-tail", "codel", "fq-codel", "ebdp"]
-"""The disciplines of queues, by their words in scenario files."""
+"""Queue disciplines, by their words in scenario files."""
 
 
 class _QueueSummary(TypedDict):
     kind: QueueKind
-    """Its discipline."""
+    """Discipline of the queue."""
 
 
 class QueueSummary(_QueueSummary, total=False):
-    """A queue as the scenario has it."""
+    """Configuration of a queue in the scenario."""
 
     limit_bytes: int
-    """Most bytes in it; absent if there is no such limit."""
+    """Limit of the queue, in bytes; absent if there is none."""
     limit_packets: int
-    """Most packets in it; absent if there is no such limit."""
+    """Limit of the queue, in packets; absent if there is none."""
     target_ms: float
-    """Standing delay that it accepts in ms (CoDel and FQ-CoDel), or the delay of a full queue
-    (eBDP); absent with drop-tail."""
+    """Target of the standing delay (CoDel and FQ-CoDel) or of a full queue's delay (eBDP), in ms;
+    absent with drop-tail."""
 
 
 class RateSummary(TypedDict):
-    """The rates of PPDUs."""
+    """Rates of PPDUs, in Mb/s."""
 
     mean: float
-    """Mean over PPDUs."""
+    """Mean rate over PPDUs."""
     min: float
-    """Lowest."""
+    """Lowest rate of a PPDU."""
     max: float
-    """Highest."""
+    """Highest rate of a PPDU."""
 
 
 class TimeSummary(TypedDict):
     """A distribution of times."""
 
     mean: float
-    """Mean."""
+    """Mean of the times."""
     p50: float
-    """Median."""
+    """Median of the times."""
     p95: float
-    """95 % are at or below."""
+    """Time that 95 % of the values do not exceed."""
     p99: float
-    """99 % are at or below."""
+    """Time that 99 % of the values do not exceed."""
     max: float
-    """Greatest."""
+    """Greatest of the times."""
 
 
 class WaySummary(TypedDict):
     """The counts of a port between the nodes and the machine (`--reach`, `--publish`)."""
 
     far_side: str
-    """The port at the far side, such as `port 80 of server`."""
+    """Port at the far side, such as `port 80 of server`."""
     connections: int
     """Number of TCP connections."""
     connections_refused: int
-    """TCP connections that were reset because nobody listened at the far side."""
+    """TCP connections reset because no program listened at the far side."""
     clients: int
     """UDP clients, each an address with a port."""
     clients_displaced: int
@@ -649,27 +648,27 @@ class WindowSummary(TypedDict):
     """A distribution of counts: mean, 95th percentile, greatest."""
 
     mean: float
-    """Mean."""
+    """Mean of the counts."""
     p95: int
-    """95 % are at or below."""
+    """Count that 95 % of the values do not exceed."""
     max: int
-    """Greatest."""
+    """Greatest of the counts."""
 
 
 class _WireSummary(TypedDict):
     packets: int
-    """Packets that came out at the far end."""
+    """Packets delivered at the far end."""
     queue_drops: int
     """Packets dropped by its queue."""
     packets_lost: int
-    """Packets lost on the way."""
+    """Packets lost on the wire."""
 
 
 class WireSummary(_WireSummary, total=False):
-    """One direction of a wire, after the warm-up."""
+    """A direction of a wire, after the warm-up."""
 
     queue: QueueSummary
-    """The queue before it."""
+    """Queue before the wire."""
     rate_mbps: float
     """Bit rate in Mb/s at the beginning; absent if it never limits."""
 
@@ -682,43 +681,43 @@ class _RunDocument(TypedDict):
     run: int
     """Number of the run; runs of one seed differ in their random numbers."""
     duration_s: float
-    """Length of the run in seconds of the scenario's time."""
+    """Duration of the run, in seconds of the scenario's time."""
     warmup_s: float
     """Seconds at the start that are left out of goodput, delays, round trips and windows, and of
-    what is counted for nodes, links and wires."""
+    the counters of nodes, links and wires."""
     wall_s: float
-    """Seconds that a clock on the wall showed."""
+    """Elapsed real time, in seconds."""
     version: str
     """Version of lasthop that made the run."""
     flows: dict[str, FlowSummary]
-    """The flows by name."""
+    """Summaries of the flows, by name."""
     nodes: dict[str, NodeSummary]
-    """The Wi-Fi nodes by name, those of neighbours left out."""
+    """Wi-Fi nodes by name, without those of neighbours."""
     links: dict[str, LinkSummary]
-    """The directions of the Wi-Fi links that carried data, as `sender->receiver`; those of
-    neighbours left out."""
+    """Directions of the Wi-Fi links that carried data, as `sender->receiver`, without those of
+    neighbours."""
 
 
 class RunDocument(_RunDocument, total=False):
     """The summary of one run of a scenario."""
 
     emulation: EmulationSummary
-    """How well real time was kept; only of an emulated run."""
+    """Timing of an emulated run; absent in simulated ones."""
     findings: list[FindingSummary]
-    """The findings, worst first, as the report of the run has them; absent if there are none."""
+    """Findings of the run's report, worst first; absent if there are none."""
     franc: dict[str, CodedLinkSummary]
-    """The coded links by name."""
+    """Coded links by name."""
     neighbours: dict[str, NeighbourSummary]
-    """The neighbours on the channel by name."""
+    """Neighbours on the channel, by name."""
     programs: dict[str, ProgramSummary]
-    """The flows of real programs, each direction for itself, as `protocol source -> destination`;
-    only of an emulated run."""
+    """Flows of real programs, each direction separately, as `protocol source -> destination`; of
+    emulated runs only."""
     programs_left_out: LeftOutSummary
-    """The flows of programs that are not among `programs`; absent if there are none."""
+    """Flows of programs beyond those in `programs`; absent if there are none."""
     set: list[str]
-    """What changed the scenario file, as `key=value`: `--set` and options that stand for it, in
-    their order."""
+    """Changes of the scenario file as `key=value`, in their order: arguments of `--set`, and of
+    options that set a key."""
     warnings: list[str]
-    """What makes the results other than one might expect."""
+    """Warnings about settings that distort the results."""
     wires: dict[str, WireSummary]
-    """The directions of the wires, as `from->to`."""
+    """Directions of the wires, as `from->to`."""

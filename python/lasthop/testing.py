@@ -1,11 +1,12 @@
-"""A Wi-Fi hop in tests: the pytest plugin that comes with the package.
+"""A Wi-Fi hop in tests: the package's plugin for pytest.
 
     def test_a_ping_passes_the_cafe(wifi_hop):
         run = wifi_hop(place="cafe", command=["ping", "-c", "3", "server"])
         assert run.returncode == 0, run.stdout
 
-The fixture is ``lasthop.emulate``. If the system refuses namespaces, its test is skipped with
-the reason; ``pytest --wifi-hop-required`` makes it fail instead.
+The fixture is ``lasthop.emulate``. Where namespaces are refused, the test is skipped with that
+reason. With ``pytest --wifi-hop-required`` it fails instead, so that a machine that must run
+these tests does not skip them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def _wifi_hop_refused() -> str | None:
-    """Returns the reason why emulations are impossible here, or None."""
+    """Reason why this machine has no emulations; None if it has."""
     import lasthop
 
     try:
@@ -51,7 +52,7 @@ def wifi_hop(
 ) -> Callable[..., EmulatedRun]:
     """``lasthop.emulate``: runs a command behind a modelled Wi-Fi hop.
 
-    Skips the test if the system refuses network namespaces.
+    Skips the test where the system refuses network namespaces.
     """
     import lasthop
 

@@ -2,8 +2,8 @@
 
     python python/tools/summary.py > python/lasthop/summary.py
 
-A test compares. For Python 3.10, which has no ``NotRequired``, keys that may be absent are
-in a class that is derived from one with the keys that are always there.
+A test compares it. Python 3.10 has no ``NotRequired``, so keys that may be absent are in a
+class derived from one with the keys that are always present.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NUMBERS = {"integer": "int", "number": "float", "boolean": "bool", "string": "st
 
 
 def kind(schema: dict[str, Any]) -> str:
-    """The type of a value that is there: one that does not apply is absent, never null."""
+    """Returns the type of a present value: one that does not apply is absent, never null."""
     if "$ref" in schema:
         return str(schema["$ref"].rsplit("/", 1)[1])
     if "anyOf" in schema:
@@ -67,7 +67,7 @@ def type_lines(name: str, schema: dict[str, Any]) -> list[str]:
 def module(schema: dict[str, Any]) -> str:
     types = {**schema["$defs"], schema["title"]: schema}
     lines = [
-        '"""The summary of a run, as types for a type checker: what ``Run.summary`` returns.',
+        '"""The summary of a run, as types for a type checker: the type of ``Run.summary``.',
         "",
         "Made by ``python/tools/summary.py`` from the JSON Schema that ``lasthop schema run`` prints.",
         "A value that does not apply is absent, never None. Units are in the names.",

@@ -1,6 +1,9 @@
-//! The command line: every verb and every flag, declared once. Flags that verbs share
-//! are flattened into them. Help texts end in examples that can be copied. Here is the
-//! command itself; the flags of its verbs are in `lab` and `franc`.
+//! Declares the command line: every verb and every flag once. Flags shared by several verbs
+//! are flattened into them. Each help text ends in examples to copy. This file has the
+//! command itself; `lab` and `franc` have the flags of its verbs.
+//!
+//! A verb with many flags has two help texts: `--help` shows the usual ones on one screen
+//! (35 lines of 80 columns), `--help-all` shows all of them. The two are clap's short and long help.
 
 #[cfg(feature = "franc")]
 mod franc;
@@ -18,7 +21,8 @@ pub use lab::{
 };
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Simulate, emulate, measure and mend the Wi-Fi hop.
 #[derive(Debug, Parser)]
@@ -31,82 +35,83 @@ use clap::{Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand, Va
   lasthop emulate upload -- ping -c 10 server")
 )]
 pub struct Cli {
-    /// What to do.
+    /// The verb and its flags.
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// The verbs.
+/// The verbs of the command.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Those of the laboratory.
+    /// Verbs of the feature `lab`.
     #[cfg(feature = "lab")]
     #[command(flatten)]
     Lab(Box<LabVerb>),
-    /// Make a lossy link reliable: a network-coded tunnel between two hosts
+    /// Make a lossy link reliable with a network-coded tunnel
     #[cfg(feature = "franc")]
     #[command(subcommand)]
     Franc(Franc),
-    /// Print a JSON Schema
+    /// Print the JSON Schema of a file or of a command's output
     Schema(Schema),
 }
 
-/// `lasthop schema`.
+/// Arguments of `lasthop schema`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   lasthop schema scenario > scenario.schema.json")]
 pub struct Schema {
-    /// What it is of
+    /// Document that the schema describes
     #[arg(value_name = "WHAT")]
     pub of: SchemaOf,
 }
 
-/// What there is a schema of.
+/// Documents that have a schema.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SchemaOf {
     /// A scenario file (TOML)
     #[cfg(feature = "lab")]
     Scenario,
-    /// run.json, a run in what `simulate --json` prints, and what `emulate --json` prints
+    /// run.json, one run of `simulate --json`, and the output of `emulate --json`
     #[cfg(feature = "lab")]
     Run,
-    /// What `simulate --json` prints, and runs.json
+    /// runs.json, and the output of `simulate --json`
     #[cfg(feature = "lab")]
     RunSet,
-    /// sweep.json, what was asked of a sweep
+    /// sweep.json, the values and runs requested of a sweep
     #[cfg(feature = "lab")]
     Sweep,
-    /// What `reproduce --json` prints, and reproduce.json
+    /// reproduce.json, and the output of `reproduce --json`
     #[cfg(feature = "lab")]
     Reproduce,
-    /// What --json prints of a comparison
+    /// comparison.json, and the output of `compare --json`
     #[cfg(feature = "lab")]
     Comparison,
-    /// What `capture --json` prints
+    /// Output of `capture --json`
     #[cfg(feature = "lab")]
     Capture,
-    /// What `apq measure --json` prints, and apq.json
+    /// apq.json, and the output of `apq measure --json`
     #[cfg(feature = "lab")]
     Apq,
-    /// What `franc stats --json` prints
+    /// Output of `franc stats --json`
     #[cfg(feature = "franc")]
     Franc,
-    /// What `medium --json` prints
+    /// Output of `medium --json`
     #[cfg(feature = "lab")]
     Medium,
-    /// What `doctor --json` prints
+    /// Output of `doctor --json`
     #[cfg(feature = "lab")]
     Doctor,
-    /// What `franc run` reads (TOML)
+    /// Configuration file of `franc run` (TOML)
     #[cfg(feature = "franc")]
     FrancToml,
 }
 
-/// Stands for a space of an example until the help is printed: no line is broken there.
+/// Replaces each space of an example until the help is printed, so that clap breaks no line there.
 const UNBROKEN: char = '\u{a0}';
 
-/// The command with what holds for every verb: numbers may be negative, so that each flag says
-/// itself what it allows; examples keep their lines, so that they can be pasted.
+/// Applies the rules that hold for every verb. Negative numbers are values, so that the flag's own
+/// parser reports its range. Examples keep their lines, so that they can be pasted. A verb with
+/// options outside its short help has `--help-all`.
 fn prepared(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let is_valued = !arg.is_positional() && arg.get_action().takes_values();
@@ -116,11 +121,29 @@ fn prepared(command: Command) -> Command {
         Some(help) => command.after_help(unbroken(&help)),
         None => command,
     };
-    command.mut_subcommands(prepared)
+    let command = match command.get_after_long_help().map(ToString::to_string) {
+        Some(help) => command.after_long_help(unbroken(&help)),
+        None => command,
+    };
+    with_two_helps(command).mut_subcommands(prepared)
 }
 
-/// The text with sentences on one line, which is wrapped as wide as the terminal is, and with
-/// no place to break lines that are indented.
+/// Adds `--help-all` to a verb whose long help has options that its short help hides, and makes
+/// `--help` print the short one.
+fn with_two_helps(command: Command) -> Command {
+    if !command.get_arguments().any(Arg::is_hide_short_help_set) {
+        return command;
+    }
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
+    let all = Arg::new("help-all").long("help-all").action(ArgAction::HelpLong);
+    command
+        .disable_help_flag(true)
+        .arg(help.help("Print the usual options"))
+        .arg(all.help("Print all options, in detail"))
+}
+
+/// Joins the sentences of a text into one line, which clap wraps at the terminal's width, and
+/// makes indented lines unbreakable.
 fn unbroken(help: &str) -> String {
     let mut out = String::new();
     let mut is_sentence = false;
@@ -140,12 +163,12 @@ fn unbroken(help: &str) -> String {
     out
 }
 
-/// The command as it is declared.
+/// Returns the command as it is declared.
 pub fn command() -> Command {
     groups::grouped(prepared(Cli::command()))
 }
 
-/// A help text whose examples can be pasted.
+/// Returns a help text with plain spaces, so that its examples can be pasted.
 #[cfg(feature = "lab")]
 pub fn pasteable(help: &str) -> String {
     help.replace(UNBROKEN, " ")
@@ -154,7 +177,7 @@ pub fn pasteable(help: &str) -> String {
 /// Reads the command line.
 ///
 /// # Errors
-/// If it is wrong, or asks for help; [`printed`] has the text.
+/// An error for a wrong command line, and for `--help`; [`printed`] returns its text.
 pub fn parse() -> Result<Cli, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(std::env::args_os());
@@ -162,8 +185,8 @@ pub fn parse() -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Without the tip to put what looks like a negative quantity, as in `--duration -5s`, behind
-/// `--`: there it would be another argument.
+/// Removes the tip to put a negative quantity, as in `--duration -5s`, behind `--`: there it would
+/// be another argument.
 fn without_wrong_tip(mut usage: clap::Error) -> clap::Error {
     let is_quantity = match usage.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(text)) => text
@@ -195,7 +218,7 @@ fn with_tip(mut usage: clap::Error, command: &Command) -> clap::Error {
     usage
 }
 
-/// The index of the first word of COMMAND among the arguments of `emulate`, if `--` is missing.
+/// Returns the index of COMMAND's first word in the arguments of `emulate`, if `--` is missing.
 fn behind_scenario(command: &Command, arguments: &[String]) -> Option<usize> {
     let (verb, rest) = arguments.split_first().filter(|(verb, _)| *verb == "emulate")?;
     let verb = command.find_subcommand(verb)?;
@@ -226,7 +249,7 @@ fn behind_scenario(command: &Command, arguments: &[String]) -> Option<usize> {
     None
 }
 
-/// A text of clap's as it is printed.
+/// Renders an error or a help text of clap, with colours unless it `is_plain`.
 pub fn printed(usage: &clap::Error, is_plain: bool) -> String {
     let text = usage.render();
     let text = if is_plain { text.to_string() } else { text.ansi().to_string() };

@@ -1,6 +1,5 @@
-//! Prints what the kernel of this machine answers, a line each: what was asked, and the bytes of
-//! a message behind its header as hexadecimal digits. The recordings of `tests/data` are made
-//! with it.
+//! Prints the answers of this machine's kernel, a line each: the request, and the bytes of a message
+//! after its header as hexadecimal digits. Made the recordings in `tests/data`.
 
 use lasthop_doctor::{nl80211, qdisc};
 use lasthop_live::message::Message;

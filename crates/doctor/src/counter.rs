@@ -1,50 +1,50 @@
-//! Whether a driver's counters of a station can be what they are called. mac80211 passes on what
-//! drivers report: some count down, some report one counter under two names, some count in other
-//! units than packets. Pure. A number that cannot be is not known; it is never a share.
+//! Plausibility of a driver's counters of a station. mac80211 passes on the drivers' reports: some
+//! count down, some report one counter under two names, some count in other units than packets.
+//! Pure. An implausible number counts as unknown, and no share is made of it.
 
 use crate::document::Station;
 
-/// From here on a counter of 32 bits is a negative number: more was taken from it than added.
+/// Value from which a 32-bit counter is a negative number: more was subtracted than added.
 const NEGATIVE_MIN: u32 = 1 << 31;
-/// Share of packets from which on as many retries as packets given up are one counter: with up to
-/// seven retries for each packet given up, the two differ.
+/// Share of packets from which equal numbers of retries and of packets given up are one counter:
+/// with up to seven retries for each packet given up, the two differ.
 const EQUAL_SHARE: f64 = 0.01;
-/// Signals in dBm that a radio can receive: the noise of 20 MHz alone has -101 dBm, and drivers
-/// report 0 and -128 where they know none.
+/// Signals in dBm that a radio can receive. The noise of 20 MHz alone has -101 dBm, and drivers
+/// report 0 and -128 for unknown ones.
 const SIGNAL_DBM: std::ops::Range<i32> = -110..0;
 
 /// A share of the packets to a station.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Share {
-    /// The driver does not report it, or no packet was sent.
+    /// The driver does not report the share, or no packet was sent.
     Absent,
-    /// The share.
+    /// The share, from plausible counters.
     Known(f64),
-    /// The driver reports what cannot be, and why it cannot.
+    /// The driver reports implausible counters, for this reason.
     Unknown(String),
 }
 
-/// The retries for each packet to a station.
+/// Returns the number of retries for each packet to a station.
 pub fn retries(station: &Station) -> Share {
     share(station, station.tx_retries)
 }
 
-/// The share of packets to a station that were given up.
+/// Returns the share of packets to a station that were given up.
 pub fn failures(station: &Station) -> Share {
     share(station, station.tx_failed)
 }
 
-/// How often beacons were missed in a row.
+/// Returns the number of times that several beacons in sequence were missed.
 pub fn beacon_losses(station: &Station) -> Option<u32> {
     station.beacon_losses.filter(|losses| *losses < NEGATIVE_MIN)
 }
 
-/// A number of microseconds, unless it is negative.
+/// Returns a number of microseconds, unless it is negative.
 pub fn microseconds(counter: u32) -> Option<u32> {
     Some(counter).filter(|us| *us < NEGATIVE_MIN)
 }
 
-/// The signal of a station: its mean if that can be one, else that of the last frame.
+/// Returns the signal of a station: its mean if plausible, else that of the last frame.
 pub fn signal_dbm(station: &Station) -> Option<i32> {
     let plausible = |dbm: &i32| SIGNAL_DBM.contains(dbm);
     station.signal_mean_dbm.filter(plausible).or(station.signal_dbm.filter(plausible))

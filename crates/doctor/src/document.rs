@@ -1,91 +1,90 @@
-//! The document of `lasthop doctor --json`: facts, what follows of them for each verb, and
-//! findings. Names carry units; a key that does not apply or could not be read is absent, never
-//! null, and what could not be read is listed with the reason. The doc comments are the
-//! descriptions in the JSON Schema.
+//! The document of `lasthop doctor --json`: facts, the state of each verb, and findings. Names
+//! carry units; a key that does not apply or could not be read is absent, never null, and unread
+//! facts are listed with the reason. The doc comments are the descriptions in the JSON Schema.
 
 use serde::{Deserialize, Serialize};
 
-/// What a machine can do, and why not.
+/// Abilities of a machine, with the reasons for those that it lacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorDocument {
-    /// Version of lasthop that looked.
+    /// Version of the lasthop that checked the machine.
     pub version: String,
-    /// What was read and tried.
+    /// Facts read and tried.
     #[serde(flatten)]
     pub facts: Facts,
-    /// What of lasthop works here.
+    /// State of each verb of lasthop on this machine.
     pub verbs: Vec<VerbState>,
-    /// What is wrong or worth knowing, problems first.
+    /// Findings, problems first.
     pub findings: Vec<Finding>,
 }
 
-/// What was read and tried. Nothing here is a conclusion.
+/// Facts read and tried, without conclusions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
-    /// The machine.
+    /// Facts about the machine.
     pub machine: Machine,
-    /// Who asked.
+    /// User and privileges of this process.
     pub user: User,
-    /// Namespaces.
+    /// Namespaces of the kernel.
     pub namespaces: Namespaces,
     /// TUN and TAP devices.
     pub tun: Tun,
-    /// A packet socket, which takes CAP_NET_RAW.
+    /// Opening a packet socket, which requires CAP_NET_RAW.
     pub packet_socket: Attempt,
-    /// A way out of an emulation by slirp4netns.
+    /// Connecting an emulation to the network with slirp4netns.
     pub way_out: Attempt,
     /// Scheduling of threads.
     pub scheduling: Scheduling,
-    /// Timers, as they were measured.
+    /// Measured accuracy of timers.
     pub timer: Timer,
     /// Programs that lasthop calls or names in a remedy.
     pub programs: Vec<Program>,
-    /// TCP of this kernel.
+    /// TCP settings of this kernel.
     pub tcp: Tcp,
-    /// Modules of the kernel that matter here.
+    /// Relevant modules of the kernel.
     pub modules: Vec<Module>,
     /// Network interfaces of hardware, and radios of the kernel's simulation, in the network
     /// namespace of the command.
     pub interfaces: Vec<Interface>,
-    /// What could not be read of the machine.
+    /// Facts about the machine that could not be read.
     pub unread: Vec<Unread>,
 }
 
-/// Something that was tried.
+/// Result of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Attempt {
-    /// It works.
+    /// The trial worked.
     Works,
-    /// The kernel or a program refused it.
+    /// The kernel or a program refused the trial.
     Refused {
-        /// The system call, or the program.
+        /// System call or program that refused.
         call: String,
         /// Number of the kernel's error; 0 if a program failed.
         errno: i32,
-        /// What the error means, or what the program said.
+        /// Meaning of the error, or the program's message.
         reason: String,
     },
-    /// It was not tried.
+    /// There was no trial.
     #[default]
     NotTried,
-    /// It was not tried, because to try it changes the machine, or needs something else first.
+    /// The trial was skipped because it would change the machine, or requires something else first.
     Skipped {
-        /// Why.
+        /// Reason for skipping it.
         reason: String,
     },
 }
 
 impl Attempt {
-    /// Whether it works.
+    /// Whether the trial worked.
     pub fn works(&self) -> bool {
         *self == Self::Works
     }
 
-    /// The number of the kernel's error, if it refused.
+    /// Returns the number of the kernel's error, if it refused.
     pub fn errno(&self) -> Option<i32> {
         match self {
             Self::Refused { errno, .. } => Some(*errno),
@@ -93,7 +92,7 @@ impl Attempt {
         }
     }
 
-    /// What was refused and why, or why it was not tried; empty if it works.
+    /// Returns the refusal with its reason, or the reason for no trial; empty if it worked.
     pub fn text(&self) -> String {
         match self {
             Self::Works => String::new(),
@@ -104,35 +103,35 @@ impl Attempt {
     }
 }
 
-/// Something that could not be read.
+/// A fact that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unread {
-    /// What: a file, or a question to the kernel.
+    /// File, or request to the kernel.
     pub what: String,
-    /// Why.
+    /// Reason of the failure.
     pub why: String,
 }
 
-/// The machine.
+/// Facts about the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// Release of the kernel, such as 6.12.48+deb13-amd64.
     pub kernel: String,
-    /// Instruction set, as lasthop was built for it.
+    /// Instruction set for which lasthop was built.
     pub architecture: String,
     /// Name of the distribution (os-release).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub distribution: Option<String>,
-    /// What this runs in, if a file that its maker leaves there says so: docker, podman, wsl.
+    /// Container around this process, if its runtime left a marker file: docker, podman, wsl.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub container: Option<String>,
-    /// Whether the CPU says that a hypervisor is below the kernel.
+    /// Whether the CPU reports a hypervisor below the kernel.
     pub virtual_machine: bool,
-    /// Processors that this process may use.
+    /// Number of processors available to this process.
     pub processors: u32,
-    /// Threads that wanted to run, mean of the last minute.
+    /// Mean number of runnable threads over the last minute.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub load_1min: Option<f64>,
     /// Frequency governor of the first processor.
@@ -143,60 +142,60 @@ pub struct Machine {
     pub frequency_driver: Option<String>,
 }
 
-/// Who asked.
+/// User and privileges of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
     /// Effective user ID.
     pub uid: u32,
-    /// Effective capabilities that matter here, of CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN,
-    /// CAP_SYS_MODULE and CAP_SYS_NICE.
+    /// Effective capabilities among CAP_NET_ADMIN, CAP_NET_RAW, CAP_SYS_ADMIN, CAP_SYS_MODULE and
+    /// CAP_SYS_NICE.
     pub capabilities: Vec<String>,
-    /// Whether a filter of system calls (seccomp) is set on this process.
+    /// Whether this process has a filter of system calls (seccomp).
     pub seccomp_filter: bool,
-    /// Whether programs can gain no privilege (`no_new_privs`), by sudo for instance.
+    /// Whether programs can gain no privileges (`no_new_privs`), for instance by sudo.
     pub no_new_privileges: bool,
-    /// Whether this process is in the machine's first user namespace, where its capabilities
-    /// count for the whole machine.
+    /// Whether this process is in the machine's first user namespace, where capabilities apply to
+    /// the whole machine.
     pub in_first_user_namespace: bool,
 }
 
 impl User {
-    /// Whether it has a capability.
+    /// Whether the process has a capability.
     pub fn can(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|one| one == capability)
     }
 }
 
-/// Namespaces.
+/// Namespaces of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Namespaces {
-    /// What an emulation makes: a user namespace unless root needs none, namespaces of
+    /// Making an emulation's namespaces: a user namespace unless root needs none, namespaces of
     /// processes, mounts and network, and a node's device.
     pub emulation: Attempt,
-    /// The device that was tried with it.
+    /// Device of the trial.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub device: Option<EmulationDevice>,
     /// Whether unshare(2) without flags is refused, which only a filter of system calls does.
     pub unshare_filtered: bool,
-    /// `user.max_user_namespaces`.
+    /// Value of `user.max_user_namespaces`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub user_max: Option<u64>,
-    /// `user.max_net_namespaces`.
+    /// Value of `user.max_net_namespaces`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub net_max: Option<u64>,
-    /// `kernel.unprivileged_userns_clone`, of Debian's kernels.
+    /// Value of `kernel.unprivileged_userns_clone`, which Debian's kernels have.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unprivileged_clone: Option<u64>,
-    /// `kernel.apparmor_restrict_unprivileged_userns`, of Ubuntu's kernels.
+    /// Value of `kernel.apparmor_restrict_unprivileged_userns`, which Ubuntu's kernels have.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apparmor_restricts: Option<u64>,
-    /// Whether the kernel has user namespaces at all.
+    /// Whether the kernel was built with user namespaces.
     pub user_namespaces_built: bool,
 }
 
-/// The device of an emulated node.
+/// Devices of an emulated node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -211,11 +210,11 @@ pub enum EmulationDevice {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tun {
-    /// Whether there is /dev/net/tun.
+    /// Whether /dev/net/tun exists.
     pub exists: bool,
-    /// Whether the kernel has the driver now: its module is loaded or built in.
+    /// Whether the kernel has the driver now: as a loaded module or built in.
     pub driver: bool,
-    /// Whether this process may make a TUN device in its network namespace.
+    /// Making a TUN device in this process's network namespace.
     pub permission: Attempt,
 }
 
@@ -223,77 +222,77 @@ pub struct Tun {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scheduling {
-    /// The best that this process may have.
+    /// Best class available to this process.
     pub best: Class,
-    /// Highest real-time priority that it may have without CAP_SYS_NICE (RLIMIT_RTPRIO).
+    /// Highest real-time priority without CAP_SYS_NICE (RLIMIT_RTPRIO).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub realtime_priority_max: Option<u64>,
-    /// Microseconds of each second that real-time threads may run
-    /// (`kernel.sched_rt_runtime_us` of `kernel.sched_rt_period_us`), if that is bounded.
+    /// Microseconds of each second in which real-time threads may run (`kernel.sched_rt_runtime_us`
+    /// of `kernel.sched_rt_period_us`); absent without a limit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub realtime_share: Option<f64>,
 }
 
-/// Scheduling of a thread.
+/// Scheduling classes of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// Ahead of every ordinary thread (SCHED_FIFO).
     Realtime,
-    /// As an ordinary thread of the highest weight (nice -20).
+    /// An ordinary thread with the highest weight (nice -20).
     Nice,
-    /// As any other thread.
+    /// An ordinary thread.
     #[default]
     Ordinary,
 }
 
-/// Timers, as they were measured: threads that sleep until an instant.
+/// Measured accuracy of timers, by threads that sleep until an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timer {
-    /// Wake-ups that were measured, 1 ms apart or more; 0 if there was no timer.
+    /// Number of measured wake-ups, 1 ms apart or more; 0 without a timer.
     pub wakeups: u32,
-    /// How much later than asked they were: the median in microseconds.
+    /// Median lateness of the wake-ups, in microseconds.
     pub late_p50_us: f64,
-    /// The 99th percentile.
+    /// 99th percentile of the lateness, in microseconds.
     pub late_p99_us: f64,
-    /// The latest.
+    /// Greatest lateness, in microseconds.
     pub late_max_us: f64,
-    /// How the thread was scheduled meanwhile.
+    /// Scheduling of the thread during the measurement.
     pub scheduling: Class,
     /// Resolution of timers in nanoseconds: 1 with high-resolution timers, else a jiffy.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub resolution_ns: Option<u64>,
-    /// What the kernel may add to the sleep of an ordinary thread, in nanoseconds.
+    /// Largest delay that the kernel adds to the sleep of an ordinary thread, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub slack_ns: Option<u64>,
-    /// The kernel's source of time.
+    /// Clock source of the kernel.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub clock_source: Option<String>,
 }
 
-/// A program.
+/// A program that lasthop uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Program {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Where it is on the PATH or in a folder of system programs, if it is there.
+    /// Path of the program, if found on the PATH or in a folder of system programs.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<String>,
 }
 
-/// TCP of this kernel.
+/// TCP settings of this kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tcp {
-    /// The congestion control of connections that choose none.
+    /// Default congestion control of connections.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub congestion_control: Option<String>,
-    /// Congestion controls that are loaded.
+    /// Loaded congestion controls.
     pub available: Vec<String>,
-    /// The queueing discipline that interfaces get (`net.core.default_qdisc`).
+    /// Default queueing discipline of interfaces (`net.core.default_qdisc`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub default_qdisc: Option<String>,
 }
@@ -302,139 +301,139 @@ pub struct Tcp {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Module {
-    /// Its name.
+    /// Name of the module.
     pub name: String,
-    /// Where it is.
+    /// State of the module.
     pub state: ModuleState,
 }
 
-/// Where a module is.
+/// States of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ModuleState {
-    /// In the kernel, as a module.
+    /// Loaded as a module.
     Loaded,
-    /// In the kernel itself.
+    /// Built into the kernel.
     BuiltIn,
-    /// On the disk; modprobe(8) loads it.
+    /// On the disk, for modprobe(8) to load.
     Loadable,
-    /// Nowhere: this kernel's modules are known, and it is not among them.
+    /// Absent from the list of this kernel's modules.
     Absent,
-    /// Not in the kernel as far as it tells, and there is no list of its modules here.
+    /// Apparently not in the kernel; its list of modules is missing here.
     Unknown,
 }
 
 impl ModuleState {
-    /// Whether the kernel has it now.
+    /// Whether the kernel has the module now.
     pub fn is_in_kernel(self) -> bool {
         matches!(self, Self::Loaded | Self::BuiltIn)
     }
 }
 
-/// A network interface.
+/// A network interface of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interface {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Its number.
+    /// Index of the interface.
     pub index: u32,
-    /// Its driver, if its device has one.
+    /// Driver of the interface's device, if it has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub driver: Option<String>,
-    /// The module of that driver.
+    /// Module of that driver.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub module: Option<String>,
-    /// Its state (`operstate`): up, down, dormant, unknown.
+    /// State of the interface (`operstate`): up, down, dormant, unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<String>,
-    /// Its MTU in bytes.
+    /// MTU of the interface, in bytes.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mtu_bytes: Option<u32>,
-    /// Frames that a queueing discipline without a limit of its own holds (`tx_queue_len`).
+    /// Frames in a queueing discipline that has no limit (`tx_queue_len`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_frames: Option<u32>,
-    /// Its queueing disciplines, the root first.
+    /// Queueing disciplines of the interface, the root first.
     pub qdiscs: Vec<Qdisc>,
-    /// What is known of it as a Wi-Fi interface.
+    /// Facts about it as a Wi-Fi interface.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wifi: Option<Wifi>,
-    /// What could not be read of it.
+    /// Facts about the interface that could not be read.
     pub unread: Vec<Unread>,
 }
 
-/// A queueing discipline.
+/// A queueing discipline of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Qdisc {
-    /// Its kind, such as fq_codel.
+    /// Kind of the discipline, such as fq_codel.
     pub kind: String,
-    /// Whether it is the interface's root; else it is below another one.
+    /// Whether it is the interface's root; otherwise it is below another one.
     pub root: bool,
-    /// Packets that wait in it.
+    /// Packets waiting in it.
     pub backlog_packets: u32,
-    /// Bytes that wait in it.
+    /// Bytes waiting in it.
     pub backlog_bytes: u32,
-    /// Packets that it has dropped.
+    /// Packets dropped by it.
     pub drops: u32,
-    /// Packets that passed it.
+    /// Packets sent through it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sent_packets: Option<u64>,
 }
 
-/// A Wi-Fi interface.
+/// Facts about a Wi-Fi interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wifi {
-    /// Number of its radio.
+    /// Index of the radio.
     pub radio: u32,
-    /// Name of its radio, such as phy0.
+    /// Name of the radio, such as phy0.
     pub radio_name: String,
-    /// Its kind: station, ap, monitor, mesh-point and others of nl80211.
+    /// Kind of the interface: station, ap, monitor, mesh-point and others of nl80211.
     pub kind: String,
     /// Name of the network.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ssid: Option<String>,
-    /// Frequency of its channel in MHz.
+    /// Frequency of the channel, in MHz.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub frequency_mhz: Option<u32>,
-    /// Width of its channel in MHz.
+    /// Width of the channel, in MHz.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub width_mhz: Option<u32>,
     /// Transmit power in dBm.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power_dbm: Option<f64>,
-    /// Whether power save is on, as nl80211 reports it: the setting, not the radio.
+    /// Whether power save is on by nl80211's setting; the radio may differ.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power_save: Option<bool>,
-    /// Settings of the driver with which it or its firmware sleeps whatever nl80211 reports.
+    /// Settings of the driver with which it or its firmware sleeps regardless of nl80211's setting.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub sleep_settings: Vec<SleepSetting>,
-    /// Kinds of interfaces that the radio can be.
+    /// Kinds of interfaces that the radio supports.
     pub radio_kinds: Vec<String>,
-    /// Whether packets wait in mac80211's queues for each station and TID (TXQ), with
-    /// FQ-CoDel, as nl80211 says of the radio.
+    /// Whether packets wait in mac80211's queues for each station and TID (TXQ), with FQ-CoDel, as
+    /// nl80211 reports of the radio.
     pub txqs: bool,
-    /// Whether the radio's driver asks for airtime queue limits (AQL).
+    /// Whether the radio's driver requests airtime queue limits (AQL).
     pub aql: bool,
-    /// Whether the radio's driver reports airtime, so that stations get equal shares.
+    /// Whether the radio's driver reports airtime, which gives stations equal shares.
     pub airtime_fairness: bool,
-    /// What waits in mac80211's queues of the radio.
+    /// Contents of mac80211's queues of the radio.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<TxqStats>,
-    /// Most packets in mac80211's queues of the radio.
+    /// Packet limit of mac80211's queues of the radio.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub txq_limit_packets: Option<u32>,
-    /// Most bytes in mac80211's queues of the radio.
+    /// Byte limit of mac80211's queues of the radio.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub txq_memory_bytes: Option<u32>,
     /// Airtime queue limits, from debugfs.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aql_limits: Option<AqlLimits>,
-    /// The stations that it talks to: the access point, or those of this access point.
+    /// Peers of the interface: its access point, or the stations of this access point.
     pub stations: Vec<Station>,
-    /// Stations that are not listed, because there are many.
+    /// Number of stations beyond those listed.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub stations_left_out: u32,
 }
@@ -447,21 +446,21 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SleepSetting {
-    /// Its file.
+    /// File of the setting.
     pub path: String,
-    /// Its value, as the file has it.
+    /// Value of the setting, as in the file.
     pub value: String,
 }
 
-/// What waits in mac80211's queues of a radio.
+/// Contents of mac80211's queues of a radio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TxqStats {
-    /// Packets that wait.
+    /// Packets waiting in the queues.
     pub backlog_packets: u32,
-    /// Bytes that wait.
+    /// Bytes waiting in the queues.
     pub backlog_bytes: u32,
-    /// Packets that were dropped because the queues were full.
+    /// Packets dropped because the queues were full.
     pub overlimit: u32,
 }
 
@@ -469,15 +468,15 @@ pub struct TxqStats {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AqlLimits {
-    /// Whether they are in force (`aql_enable`).
+    /// Whether the limits are enabled (`aql_enable`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub enabled: Option<bool>,
-    /// Each access category's limits, from `aql_txq_limit`.
+    /// Limits of each access category, from `aql_txq_limit`.
     pub limits: Vec<AqlLimit>,
-    /// Airtime below mac80211's queues of the whole radio in microseconds, from `aql_pending`.
+    /// Airtime of the whole radio below mac80211's queues, in microseconds, from `aql_pending`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pending_us: Option<u32>,
-    /// Airtime of the whole radio in microseconds from which on the lower limits hold
+    /// Airtime of the whole radio from which the lower limits apply, in microseconds
     /// (`aql_threshold`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub threshold_us: Option<u32>,
@@ -487,30 +486,32 @@ pub struct AqlLimits {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AqlLimit {
-    /// The access category: VO, VI, BE, BK.
+    /// Access category: VO, VI, BE, BK.
     pub category: String,
-    /// Airtime below mac80211's queues for each station while many are active, in microseconds.
+    /// Limit for each station below mac80211's queues while many are active, in microseconds of
+    /// airtime.
     pub low_us: u32,
-    /// The same while the radio's total is below its threshold, in microseconds.
+    /// Limit for each station while the radio's total is below its threshold, in microseconds of
+    /// airtime.
     pub high_us: u32,
 }
 
-/// A station that an interface talks to.
+/// A peer of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Station {
-    /// Its MAC address.
+    /// MAC address of the station.
     pub address: String,
-    /// Seconds since it is associated.
+    /// Seconds since association.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub connected_s: Option<u32>,
-    /// Milliseconds since it was heard.
+    /// Milliseconds since its last frame.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inactive_ms: Option<u32>,
-    /// Signal of the last frame from it in dBm.
+    /// Signal of its last frame, in dBm.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signal_dbm: Option<i32>,
-    /// Mean signal in dBm.
+    /// Mean signal of its frames, in dBm.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub signal_mean_dbm: Option<i32>,
     /// Rate of the last frame to it.
@@ -531,13 +532,13 @@ pub struct Station {
     /// Bytes received from it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rx_bytes: Option<u64>,
-    /// Transmissions that were sent again.
+    /// Retransmissions to it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tx_retries: Option<u32>,
-    /// Packets that were given up.
+    /// Packets to it that were given up.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tx_failed: Option<u32>,
-    /// How often beacons were missed in a row.
+    /// Number of times that several beacons in sequence were missed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub beacon_losses: Option<u32>,
     /// Beacon interval in time units of 1024 microseconds.
@@ -546,20 +547,20 @@ pub struct Station {
     /// Beacons from one DTIM to the next.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub dtim_beacons: Option<u32>,
-    /// Airtime sent to it in microseconds.
+    /// Airtime of transmissions to it, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tx_airtime_us: Option<u64>,
-    /// Airtime received from it in microseconds.
+    /// Airtime of receptions from it, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rx_airtime_us: Option<u64>,
     /// Block Ack sessions, from debugfs (`agg_status`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aggregation: Option<Aggregation>,
-    /// Airtime below mac80211's queues for it, by access category, from debugfs (`aql`; `airtime`
-    /// in Linux 5.5).
+    /// Airtime below mac80211's queues for the station, by access category, from debugfs (`aql`;
+    /// `airtime` in Linux 5.5).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub aql: Vec<StationAql>,
-    /// Its queues in mac80211; CoDel's parameters are from debugfs (`aqm`).
+    /// Queues of the station in mac80211; CoDel's parameters are from debugfs (`aqm`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<StationQueue>,
 }
@@ -568,13 +569,13 @@ pub struct Station {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StationAql {
-    /// The access category: VO, VI, BE, BK.
+    /// Access category: VO, VI, BE, BK.
     pub category: String,
-    /// Airtime of frames that the driver has and that are not complete, in microseconds.
+    /// Airtime of unfinished frames in the driver, in microseconds.
     pub pending_us: u32,
-    /// Its limit while the radio's total is above its threshold, in microseconds.
+    /// Limit while the radio's total is above its threshold, in microseconds.
     pub low_us: u32,
-    /// Its limit otherwise, in microseconds.
+    /// Limit otherwise, in microseconds.
     pub high_us: u32,
 }
 
@@ -584,47 +585,48 @@ pub struct StationAql {
 pub struct Aggregation {
     /// TIDs in which this machine sends A-MPDUs.
     pub tx_tids: Vec<u8>,
-    /// TIDs in which it receives them.
+    /// TIDs in which this machine receives A-MPDUs.
     pub rx_tids: Vec<u8>,
-    /// Packets that wait for a session to begin.
+    /// Packets waiting for a session to begin.
     pub pending_packets: u32,
 }
 
-/// The queues of a station in mac80211.
+/// Queues of a station in mac80211.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StationQueue {
-    /// CoDel's target in microseconds, of kernels that raise it for slow stations.
+    /// CoDel's target in microseconds, in kernels that raise it for slow stations.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target_us: Option<u32>,
-    /// CoDel's interval in microseconds, of these kernels.
+    /// CoDel's interval in microseconds, in these kernels.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interval_us: Option<u32>,
-    /// Packets that wait.
+    /// Packets waiting in the queues.
     pub backlog_packets: u64,
-    /// Packets that CoDel dropped.
+    /// Packets dropped by CoDel.
     pub drops: u64,
-    /// Packets that CoDel marked (ECN).
+    /// Packets marked by CoDel (ECN).
     pub marks: u64,
-    /// Packets that passed.
+    /// Packets sent through the queues.
     pub sent_packets: u64,
 }
 
-/// The rate of a frame.
+/// PHY rate of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
-    /// In Mb/s.
+    /// Bit rate in Mb/s.
     pub mbps: f64,
-    /// Its kind.
+    /// Kind of the rate.
     pub mode: RateMode,
-    /// Modulation and coding scheme; of 802.11n the index from 0 to 31, which counts streams.
+    /// Modulation and coding scheme; for 802.11n the index from 0 to 31, which includes the
+    /// streams.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mcs: Option<u8>,
-    /// Spatial streams.
+    /// Number of spatial streams.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub streams: Option<u8>,
-    /// Width in MHz.
+    /// Channel width in MHz.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub width_mhz: Option<u32>,
     /// Guard interval in microseconds.
@@ -632,61 +634,61 @@ pub struct Rate {
     pub guard_us: Option<f64>,
 }
 
-/// The kind of a rate.
+/// Kinds of a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RateMode {
-    /// 802.11a, b or g.
+    /// A rate of 802.11a, b or g.
     #[default]
     Legacy,
-    /// 802.11n.
+    /// A rate of 802.11n.
     Ht,
-    /// 802.11ac.
+    /// A rate of 802.11ac.
     Vht,
-    /// 802.11ax.
+    /// A rate of 802.11ax.
     He,
-    /// 802.11be.
+    /// A rate of 802.11be.
     Eht,
 }
 
-/// What of lasthop works here.
+/// State of a verb of lasthop on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerbState {
-    /// The verb.
+    /// Name of the verb.
     pub verb: Verb,
-    /// Whether it works.
+    /// Whether the verb works.
     pub state: State,
-    /// Why it does not, or does in part: keys of findings.
+    /// Reasons for another state, as keys of findings.
     pub because: Vec<String>,
 }
 
-/// Verbs of lasthop by what they need.
+/// Verbs of lasthop, grouped by their requirements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verb {
-    /// simulate, and all that runs in virtual time or reads files.
+    /// `simulate`, and all other verbs that run in virtual time or read files.
     Simulate,
-    /// emulate, demo and compare.
+    /// `emulate`, `demo` and `compare`.
     Emulate,
-    /// emulate --outside.
+    /// `emulate --outside` for access to the network.
     EmulateOutside,
-    /// franc run over UDP.
+    /// `franc run` over UDP.
     FrancUdp,
-    /// franc run over Ethernet.
+    /// `franc run` over Ethernet.
     FrancEthernet,
-    /// apq serve and apq measure.
+    /// `apq serve` and `apq measure`.
     Apq,
-    /// medium.
+    /// `medium`, the air of simulated radios.
     Medium,
-    /// capture --live.
+    /// `capture --live` from an interface.
     CaptureLive,
 }
 
 impl Verb {
-    /// All of them.
+    /// All verbs in the order of the document.
     pub const ALL: [Self; 8] = [
         Self::Simulate,
         Self::Emulate,
@@ -698,7 +700,7 @@ impl Verb {
         Self::CaptureLive,
     ];
 
-    /// Its name in the document.
+    /// Returns the verb's name in the document.
     pub fn name(self) -> &'static str {
         match self {
             Self::Simulate => "simulate",
@@ -712,7 +714,7 @@ impl Verb {
         }
     }
 
-    /// What it is called for readers.
+    /// Returns the verb's name for readers.
     pub fn title(self) -> &'static str {
         match self {
             Self::Simulate => "simulate, and all in virtual time",
@@ -727,68 +729,68 @@ impl Verb {
     }
 }
 
-/// Whether a verb works.
+/// States of a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It works.
+    /// The verb works.
     Works,
-    /// It works, but less well than it could.
+    /// The verb works with limitations.
     Limited,
-    /// It does not work.
+    /// The verb does not work.
     Fails,
-    /// Nothing that was read or tried says whether it does.
+    /// The facts do not decide it.
     Unknown,
 }
 
-/// What is wrong or worth knowing.
+/// A problem, or a fact worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// Its key, such as `power-save`.
+    /// Key of the finding, such as `power-save`.
     pub key: String,
-    /// How much it matters.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// The interface that it is about.
+    /// Interface of the finding.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub interface: Option<String>,
-    /// What is so, with the numbers that were read.
+    /// The fact, with its numbers.
     pub what: String,
-    /// What it means.
+    /// Consequence of the fact.
     pub means: String,
-    /// A command that changes it; it is not run.
+    /// Command that changes it, which is not run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub remedy: Option<String>,
 }
 
-/// How much a finding matters.
+/// Severities of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Something does not work, or delay is high because of it.
+    /// A function fails, or delay is high.
     Problem,
-    /// Worth knowing.
+    /// A fact worth knowing.
     Note,
 }
 
 impl DoctorDocument {
-    /// What follows of the facts.
+    /// Derives the states of verbs and the findings from the facts.
     pub fn new(facts: Facts) -> Self {
         let findings = crate::finding::findings(&facts);
         let verbs = crate::verb::verbs(&facts, &findings);
         Self { version: env!("CARGO_PKG_VERSION").into(), facts, verbs, findings }
     }
 
-    /// The document as JSON.
+    /// Returns the document as JSON.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string_pretty(self);
         json.expect("it has text keys and finite numbers only") + "\n"
     }
 }
 
-/// JSON Schema of [`DoctorDocument`].
+/// Returns the JSON Schema of a [`DoctorDocument`].
 pub fn schema() -> serde_json::Value {
     let text = include_str!("../schemas/doctor.json");
     serde_json::from_str(text).expect("a test compares it with what schemars makes")

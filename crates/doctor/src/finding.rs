@@ -1,13 +1,13 @@
-//! What is wrong with a machine, or worth knowing: a pure function of the facts. A cause is named
-//! if it was tried or read, else the finding says that it is not known. Thresholds are constants,
-//! with their reasons.
+//! Problems of a machine, and facts worth knowing, by a pure function of the facts. A finding names
+//! a cause that was tried or read, or states that it is unknown. Thresholds are constants with
+//! their reasons.
 
 mod system;
 mod wifi;
 
 use crate::document::{Facts, Finding, Severity};
 
-/// All findings: problems first, otherwise in the order in which they are looked for.
+/// Returns all findings: problems first, otherwise in the order of the search.
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut all = system::findings(facts);
     all.extend(wifi::findings(facts));
@@ -15,7 +15,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
     all
 }
 
-/// A finding about the machine.
+/// Makes a finding about the machine.
 fn finding(
     key: &str,
     severity: Severity,
@@ -33,7 +33,7 @@ fn finding(
     }
 }
 
-/// Milliseconds for readers: three digits.
+/// Formats milliseconds for readers with three digits.
 fn milliseconds(ms: f64) -> String {
     match ms {
         ms if ms >= 1_000.0 => format!("{:.1} s", ms / 1e3),

@@ -1,6 +1,6 @@
-//! The facts: files of procfs and sysfs, netlink, and what the kernel allows this process, tried.
-//! It takes a third of a second, most of it for the timer, and changes nothing: where a trial
-//! would have the kernel load a module (open /dev/net/tun for the first time), there is none.
+//! Gathers the facts: files of procfs and sysfs, netlink, and trials of the kernel's permissions.
+//! Gathering needs a third of a second, most of it for the timer, and changes nothing: a trial that
+//! would make the kernel load a module (the first open of /dev/net/tun) is skipped.
 
 mod files;
 mod wifi;
@@ -20,10 +20,10 @@ use lasthop_live::os::{OsError, lateness, trial};
 use lasthop_units::Duration;
 use std::path::{Path, PathBuf};
 
-/// Wake-ups that are measured, and from one to the next.
+/// Number of measured wake-ups, and the time between them.
 const WAKEUPS: usize = 200;
 const PERIOD: Duration = Duration::from_millis(1);
-/// Capabilities that matter here, by number (linux/capability.h).
+/// Relevant capabilities, by number (linux/capability.h).
 const CAPABILITIES: [(u32, &str); 5] = [
     (12, "CAP_NET_ADMIN"),
     (13, "CAP_NET_RAW"),
@@ -33,7 +33,7 @@ const CAPABILITIES: [(u32, &str); 5] = [
 ];
 /// Programs that lasthop calls or names in a remedy.
 const PROGRAMS: [&str; 6] = [SLIRP, "pasta", "iw", "tc", "ip", "modprobe"];
-/// Modules that matter here, and the options of the kernel's configuration that build them.
+/// Relevant modules, and the options of the kernel's configuration that build them.
 const MODULES: [(&str, &str); 9] = [
     ("tun", "CONFIG_TUN"),
     ("veth", "CONFIG_VETH"),
@@ -45,11 +45,11 @@ const MODULES: [(&str, &str); 9] = [
     ("sch_fq_codel", "CONFIG_NET_SCH_FQ_CODEL"),
     ("sch_cake", "CONFIG_NET_SCH_CAKE"),
 ];
-/// Folders of system programs, which are not on every user's PATH.
+/// Folders of system programs that are missing from some users' PATH.
 const SYSTEM_FOLDERS: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
-/// Reads and tries everything. Trials are made in child processes, but for the priority of the
-/// calling thread, which has its own again afterwards.
+/// Reads and tries everything. Trials run in child processes; only the priority of the calling
+/// thread is changed, and restored.
 pub fn gather() -> Facts {
     let mut files = Files::of("/");
     let machine = machine(&mut files);
@@ -129,8 +129,9 @@ fn user(files: &mut Files) -> User {
     }
 }
 
-/// Where each module is: in the kernel, by what shows there (`/proc/modules`, what a module does)
-/// and by the kernel's own configuration; on the disk, by the lists beside the kernel's modules, if they are here.
+/// Finds the state of each module: in the kernel, by its visible effects (`/proc/modules` and
+/// others) and by the kernel's configuration; on the disk, by the lists of the kernel's modules, if
+/// present.
 fn modules(files: &mut Files, kernel: &str) -> Vec<Module> {
     let loaded = files.read_if_there("/proc/modules").unwrap_or_default();
     let misc = files.read("/proc/misc").unwrap_or_default();
@@ -183,7 +184,8 @@ fn tun(files: &Files, driver: bool) -> Tun {
     Tun { exists, driver, permission }
 }
 
-/// Tries what an emulation makes, with the device that it would choose, and a way out of it.
+/// Tries an emulation's namespaces with the device that it would choose, and a connection to the
+/// network.
 fn namespaces(files: &Files, tun: &Tun, has_veth: bool) -> (Namespaces, Attempt) {
     let is_tun_tried = tun.exists && tun.driver;
     let opens = matches!(&tun.permission, Attempt::Works)
@@ -305,7 +307,7 @@ fn is_program(file: &Path) -> bool {
     file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
-/// The interfaces of hardware and of radios, by number, each with its queueing disciplines.
+/// Returns the interfaces of hardware and of radios, by index, each with its queueing disciplines.
 fn interfaces(files: &mut Files) -> Vec<Interface> {
     let radios = wifi::Radios::read(files);
     let mut interfaces = Vec::new();

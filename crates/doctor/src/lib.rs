@@ -1,16 +1,16 @@
-//! What a machine can do for lasthop, what its Wi-Fi does to delay, and what helps.
+//! Checks a machine for lasthop: usable verbs, delay added by its Wi-Fi, and remedies.
 //!
-//! | module | what it is |
+//! | module | content |
 //! |---|---|
-//! | [`gather`](mod@gather) | facts: what is read of the kernel, and tried with its leave |
-//! | [`nl80211`], [`qdisc`], [`text`] | what the kernel says, as bytes and text, read (pure) |
-//! | [`counter`] | whether a driver's counters can be what they are called (pure) |
-//! | [`finding`] | what is wrong or worth knowing, by a pure function of the facts |
-//! | [`verb`] | which verbs of lasthop work, by another one |
-//! | [`document`] | all of it as JSON |
+//! | [`gather`](mod@gather) | facts: values read from the kernel, and trials |
+//! | [`nl80211`], [`qdisc`], [`text`] | parsers of the kernel's answers, as bytes and text (pure) |
+//! | [`counter`] | plausibility of a driver's counters (pure) |
+//! | [`finding`] | problems and notes, by a pure function of the facts |
+//! | [`verb`] | states of the verbs, by another one |
+//! | [`document`] | all results as JSON |
 //!
-//! Nothing of the machine is changed: a namespace that is made ends with the trial that made it,
-//! no module is loaded, no packet is sent. System calls are `live::os`'s.
+//! A check changes nothing on the machine: a trial's namespace ends with it, no module is loaded,
+//! no packet is sent. System calls are those of `live::os`.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.

@@ -1,15 +1,15 @@
-//! What the kernel says of Wi-Fi over nl80211 (linux/nl80211.h) and of generic netlink's families
-//! (linux/genetlink.h): questions, and answers read. Pure. Numbers are in the machine's order.
-//! Unknown attributes are passed over, and what is cut or missing is absent. Leaves out scans,
-//! regulation, capabilities of stations, and links of a multi-link device.
+//! Requests over nl80211 (linux/nl80211.h) and to generic netlink's controller (linux/genetlink.h),
+//! and parsers of the answers. Pure. Numbers are in the machine's byte order. Unknown attributes
+//! are skipped, and truncated or missing ones are absent. Leaves out scans, regulation,
+//! capabilities of stations, and links of a multi-link device.
 
 use crate::document::{Rate, RateMode, Station, StationQueue, TxqStats};
 use lasthop_live::message::{Message, attributes};
 use std::fmt::Write;
 
-/// The family's name.
+/// Name of the nl80211 family.
 pub const FAMILY: &str = "nl80211";
-/// `GENL_ID_CTRL`: the family that knows all others.
+/// `GENL_ID_CTRL`: the family that lists all others.
 const CONTROLLER: u16 = 0x10;
 /// Length of `genlmsghdr`: command, version, reserved.
 const GENERIC_HEADER: usize = 4;
@@ -33,7 +33,7 @@ const KINDS: [&str; 13] = [
 /// 4, 8, 16, 320.
 const WIDTHS_MHZ: [u32; 14] = [20, 20, 40, 80, 160, 160, 5, 10, 1, 2, 4, 8, 16, 320];
 
-/// Commands.
+/// Commands: `NL80211_CMD_*` and `CTRL_CMD_*`.
 mod command {
     pub const GET_FAMILY: u8 = 3;
     pub const GET_WIPHY: u8 = 1;
@@ -138,32 +138,32 @@ mod txq {
     pub const TX_PACKETS: u16 = 10;
 }
 
-/// Asks for all families that the kernel has now. To ask for one by its name would have the
-/// kernel load its module.
+/// Makes a request for all current families. A request for one family by name would make the kernel
+/// load its module.
 pub fn ask_families() -> Message {
     generic(CONTROLLER, command::GET_FAMILY, NLM_F_DUMP)
 }
 
-/// Asks for all radios, in many messages each.
+/// Makes a request for all radios, each in many messages.
 pub fn ask_radios(family: u16) -> Message {
     let mut message = generic(family, command::GET_WIPHY, NLM_F_DUMP);
     message.bytes(attribute::SPLIT_WIPHY_DUMP, &[]);
     message
 }
 
-/// Asks for all interfaces.
+/// Makes a request for all interfaces.
 pub fn ask_interfaces(family: u16) -> Message {
     generic(family, command::GET_INTERFACE, NLM_F_DUMP)
 }
 
-/// Asks for the stations that an interface talks to.
+/// Makes a request for the stations of an interface.
 pub fn ask_stations(family: u16, interface: u32) -> Message {
     let mut message = generic(family, command::GET_STATION, NLM_F_DUMP);
     message.u32(attribute::IFINDEX, interface);
     message
 }
 
-/// Asks whether power save is on.
+/// Makes a request for the power save setting.
 pub fn ask_power_save(family: u16, interface: u32) -> Message {
     let mut message = generic(family, command::GET_POWER_SAVE, NLM_F_ACK);
     message.u32(attribute::IFINDEX, interface);
@@ -180,36 +180,37 @@ fn generic(family: u16, command: u8, flags: i32) -> Message {
     message
 }
 
-/// A family's name and number, from an answer to [`ask_families`].
+/// Returns a family's name and number, from an answer to [`ask_families`].
 pub fn family(payload: &[u8]) -> Option<(String, u16)> {
     let all = payload.get(GENERIC_HEADER..)?;
     Some((text(find(all, controller::FAMILY_NAME)?), u16_of(all, controller::FAMILY_ID)?))
 }
 
-/// A radio.
+/// A radio of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Radio {
-    /// Its number.
+    /// Index of the radio.
     pub index: u32,
-    /// Its name.
+    /// Name of the radio.
     pub name: String,
-    /// Kinds of interfaces that it can be.
+    /// Kinds of interfaces that the radio supports.
     pub kinds: Vec<String>,
     /// Whether packets wait in mac80211's queues for each station and TID.
     pub txqs: bool,
-    /// Whether its driver asks for airtime queue limits.
+    /// Whether its driver requests airtime queue limits.
     pub aql: bool,
     /// Whether its driver reports airtime.
     pub airtime_fairness: bool,
-    /// Most packets in mac80211's queues.
+    /// Packet limit of mac80211's queues.
     pub txq_limit_packets: Option<u32>,
-    /// Most bytes in mac80211's queues.
+    /// Byte limit of mac80211's queues.
     pub txq_memory_bytes: Option<u32>,
-    /// What waits in them.
+    /// Contents of these queues.
     pub queue: Option<TxqStats>,
 }
 
-/// Radios, from all answers to [`ask_radios`], by number. Messages of the same radio are joined.
+/// Returns the radios from all answers to [`ask_radios`], by index. Joins the messages of each
+/// radio.
 pub fn radios<'a>(payloads: impl IntoIterator<Item = &'a [u8]>) -> Vec<Radio> {
     let mut radios: Vec<Radio> = Vec::new();
     for payload in payloads {
@@ -249,26 +250,26 @@ pub fn radios<'a>(payloads: impl IntoIterator<Item = &'a [u8]>) -> Vec<Radio> {
 /// An interface of a radio.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RadioInterface {
-    /// Its number.
+    /// Index of the interface.
     pub index: u32,
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Number of its radio.
+    /// Index of its radio.
     pub radio: u32,
-    /// Its kind.
+    /// Kind of the interface.
     pub kind: String,
     /// Name of the network.
     pub ssid: Option<String>,
-    /// Frequency of its channel in MHz.
+    /// Frequency of the channel, in MHz.
     pub frequency_mhz: Option<u32>,
-    /// Width of its channel in MHz.
+    /// Width of the channel, in MHz.
     pub width_mhz: Option<u32>,
     /// Transmit power in dBm.
     pub power_dbm: Option<f64>,
 }
 
-/// An interface, from an answer to [`ask_interfaces`]; `None` for one that is no network
-/// device, such as that of a P2P device.
+/// Returns an interface from an answer to [`ask_interfaces`]; `None` for those without a network
+/// device, such as P2P devices.
 pub fn interface(payload: &[u8]) -> Option<RadioInterface> {
     let all = payload.get(GENERIC_HEADER..)?;
     let width = u32_of(all, attribute::CHANNEL_WIDTH);
@@ -295,7 +296,7 @@ pub fn power_save(payload: &[u8]) -> Option<bool> {
     }
 }
 
-/// A station, from an answer to [`ask_stations`].
+/// Returns a station from an answer to [`ask_stations`].
 pub fn station(payload: &[u8]) -> Option<Station> {
     let all = payload.get(GENERIC_HEADER..)?;
     let address: [u8; 6] = *find(all, attribute::MAC)?.first_chunk()?;
@@ -330,7 +331,7 @@ pub fn station(payload: &[u8]) -> Option<Station> {
     })
 }
 
-/// A rate; `None` without a bit rate.
+/// Returns a rate; `None` without a bit rate.
 fn rate(all: &[u8]) -> Option<Rate> {
     // In 100 kb/s; the older attribute has 16 bits.
     let hundreds = u32_of(all, rate::BITRATE32)
@@ -376,7 +377,7 @@ fn rate(all: &[u8]) -> Option<Rate> {
     })
 }
 
-/// The queues of a radio: mac80211 counts no more of them together.
+/// Returns the queues of a radio, of which mac80211 has no further totals.
 fn queue(all: &[u8]) -> TxqStats {
     let number = |kind| u32_of(all, kind).unwrap_or(0);
     TxqStats {
@@ -386,7 +387,7 @@ fn queue(all: &[u8]) -> TxqStats {
     }
 }
 
-/// The queues of a station, of all TIDs together; `None` if no TID has any.
+/// Sums up the queues of a station over all TIDs; `None` if no TID has any.
 fn station_queue(tids: &[u8]) -> Option<StationQueue> {
     let mut sums = None;
     for (_, tid) in attributes(tids) {
@@ -412,7 +413,7 @@ fn kind_name(kind: u32) -> String {
     }
 }
 
-/// Whether the bit is set in bytes whose lowest bit is the first.
+/// Whether a bit is set in bytes whose lowest bit is the first.
 fn has_bit(bytes: &[u8], bit: usize) -> bool {
     bytes.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
 }
@@ -441,13 +442,13 @@ fn u64_of(all: &[u8], wanted: u16) -> Option<u64> {
     find(all, wanted)?.first_chunk().copied().map(u64::from_ne_bytes)
 }
 
-/// A text of the kernel's, which ends in a zero byte.
+/// Returns a text of the kernel, which ends in a zero byte.
 fn text(value: &[u8]) -> String {
     let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
     String::from_utf8_lossy(&value[..end]).into_owned()
 }
 
-/// The name of a network: any bytes. Those that are no printable text are as `iw` has them.
+/// Returns the name of a network, with bytes other than printable text escaped as in `iw`.
 fn ssid_text(ssid: &[u8]) -> String {
     let mut out = String::new();
     for chunk in ssid.utf8_chunks() {

@@ -1,5 +1,5 @@
-//! Queueing disciplines over rtnetlink (rtnetlink(7); linux/rtnetlink.h, linux/gen_stats.h):
-//! the question, and its answers read. Pure. Leaves out options, classes and filters.
+//! Queueing disciplines over rtnetlink (rtnetlink(7); linux/rtnetlink.h, linux/gen_stats.h): the
+//! request, and a parser of its answers. Pure. Leaves out options, classes and filters.
 
 use crate::document::Qdisc;
 use lasthop_live::message::{Message, attributes};
@@ -18,15 +18,15 @@ const STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
 
-/// Asks for the queueing disciplines of all interfaces.
+/// Makes a request for the queueing disciplines of all interfaces.
 pub fn ask() -> Message {
     let mut message = Message::new(RTM_GETQDISC, NLM_F_DUMP);
     message.raw(&[0; TCMSG]);
     message
 }
 
-/// A queueing discipline with the number of its interface, from an answer to [`ask`]; `None` for
-/// one of packets that arrive.
+/// Returns a queueing discipline and the index of its interface, from an answer to [`ask`]; `None`
+/// for disciplines of ingress.
 pub fn qdisc(payload: &[u8]) -> Option<(u32, Qdisc)> {
     let word = |index: usize| -> Option<u32> {
         Some(u32::from_ne_bytes(*payload.get(4 * index..)?.first_chunk()?))

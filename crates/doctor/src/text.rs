@@ -1,23 +1,23 @@
-//! What the kernel says as text: files of procfs (proc(5)), sysfs, and of mac80211's debugfs
-//! (net/mac80211/debugfs.c, debugfs_sta.c of Linux 6.1 and 6.12). Pure. What is not as expected is
-//! absent.
+//! Parsers of the kernel's text files: procfs (proc(5)), sysfs, and mac80211's debugfs
+//! (net/mac80211/debugfs.c, debugfs_sta.c of Linux 6.1 and 6.12). Pure. Unexpected content counts
+//! as absent.
 
 use crate::document::{Aggregation, AqlLimit, StationAql, StationQueue};
 
-/// What matters of `/proc/self/status`.
+/// Relevant values of `/proc/self/status`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Effective user ID.
     pub uid: u32,
-    /// Effective capabilities, a bit each.
+    /// Effective capabilities, one bit each.
     pub capabilities: u64,
     /// Whether a filter of system calls is set.
     pub seccomp_filter: bool,
-    /// `no_new_privs`.
+    /// Value of `no_new_privs`.
     pub no_new_privileges: bool,
 }
 
-/// Reads `/proc/self/status`.
+/// Parses `/proc/self/status`.
 pub fn status(text: &str) -> Status {
     let word = |key: &str, index: usize| {
         text.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().nth(index))
@@ -32,7 +32,7 @@ pub fn status(text: &str) -> Status {
     }
 }
 
-/// The soft limit of a line of `/proc/self/limits`; the largest number if there is none.
+/// Returns the soft limit of a line of `/proc/self/limits`; the largest number if there is none.
 pub fn limit(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     match rest.split_whitespace().next()? {
@@ -41,19 +41,19 @@ pub fn limit(text: &str, name: &str) -> Option<u64> {
     }
 }
 
-/// Whether a map of user IDs (`/proc/self/uid_map`) is that of the first user namespace: all IDs
-/// are themselves.
+/// Whether a map of user IDs (`/proc/self/uid_map`) is that of the first user namespace, which maps
+/// all IDs to themselves.
 pub fn is_first_user_namespace(uid_map: &str) -> bool {
     uid_map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
-/// Whether a line of `/proc/modules` is of this module.
+/// Whether a line of `/proc/modules` names this module.
 pub fn has_module(proc_modules: &str, name: &str) -> bool {
     proc_modules.lines().any(|line| line.split(' ').next() == Some(name))
 }
 
-/// Whether a list of files of modules (`modules.builtin`, `modules.dep`) has this one; in names
-/// of files `-` and `_` are the same.
+/// Whether a list of module files (`modules.builtin`, `modules.dep`) has this one. File names may
+/// have `-` for `_`.
 pub fn lists_module(list: &str, name: &str) -> bool {
     list.lines().any(|line| {
         let path = line.split(':').next().unwrap_or(line);
@@ -62,7 +62,7 @@ pub fn lists_module(list: &str, name: &str) -> bool {
     })
 }
 
-/// The value of an option of the kernel's configuration: y, m, or n, also for one that is not there.
+/// Returns the value of an option of the kernel's configuration: y, m, or n; n if it is missing.
 pub fn option(configuration: &str, name: &str) -> char {
     let value = configuration.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     match value {
@@ -72,26 +72,26 @@ pub fn option(configuration: &str, name: &str) -> char {
     }
 }
 
-/// Whether a driver has this name in `/proc/misc`.
+/// Whether a driver of this name is in `/proc/misc`.
 pub fn has_misc_device(proc_misc: &str, name: &str) -> bool {
     proc_misc.lines().any(|line| line.split_whitespace().nth(1) == Some(name))
 }
 
-/// The name of the distribution (os-release(5)).
+/// Returns the name of the distribution (os-release(5)).
 pub fn pretty_name(os_release: &str) -> Option<String> {
     let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     let value = value.trim().trim_matches(['"', '\'']);
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// Whether the first processor of `/proc/cpuinfo` says that there is a hypervisor.
+/// Whether the first processor of `/proc/cpuinfo` reports a hypervisor.
 pub fn has_hypervisor(cpuinfo: &str) -> bool {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
-/// The access categories' limits of `aql_txq_limit`: a header, then a line for each with its
-/// name and two numbers of microseconds.
+/// Parses the limits of the access categories in `aql_txq_limit`: a header, then a line for each
+/// with its name and two numbers of microseconds.
 pub fn aql_limits(text: &str) -> Vec<AqlLimit> {
     text.lines()
         .filter_map(|line| {
@@ -104,9 +104,9 @@ pub fn aql_limits(text: &str) -> Vec<AqlLimit> {
         .collect()
 }
 
-/// A station's `aql` (`sta_aql_read`), or its `airtime` of Linux 5.5, which has the same two lines:
-/// `Q depth: VO: 0 us ..` and `Q limit[low/high]: VO: 5000/12000 ..`. A category without all
-/// three numbers is left out.
+/// Parses a station's `aql` (`sta_aql_read`), or the `airtime` of Linux 5.5, which has the same two
+/// lines: `Q depth: VO: 0 us ..` and `Q limit[low/high]: VO: 5000/12000 ..`. Leaves out categories
+/// without all three numbers.
 pub fn station_aql(text: &str) -> Vec<StationAql> {
     let line = |name: &str| {
         let rest = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_default();
@@ -130,13 +130,13 @@ pub fn station_aql(text: &str) -> Vec<StationAql> {
     ["VO", "VI", "BE", "BK"].iter().filter_map(category).collect()
 }
 
-/// The total of a radio's `aql_pending`, in microseconds: a line `total  N us`.
+/// Returns the total of a radio's `aql_pending`, in microseconds: a line `total  N us`.
 pub fn aql_pending(text: &str) -> Option<u32> {
     let total = text.lines().find_map(|line| line.trim().strip_prefix("total"))?;
     total.split_whitespace().next()?.parse().ok()
 }
 
-/// Whether a file has 1 or 0.
+/// Parses a file with 1 or 0.
 pub fn switch(text: &str) -> Option<bool> {
     match text.trim() {
         "0" => Some(false),
@@ -145,9 +145,9 @@ pub fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// A station's `agg_status`: for each TID whether there is a session for received frames, its
-/// dialogue token and first number, whether there is one for sent frames, its token, and what
-/// waits. `None` without any such line.
+/// Parses a station's `agg_status`. For each TID it has the session for received frames, its
+/// dialogue token and first number, the session for sent frames, its token, and the waiting
+/// packets. `None` without any such line.
 pub fn aggregation(text: &str) -> Option<Aggregation> {
     let mut found = None;
     for line in text.lines() {
@@ -167,7 +167,7 @@ pub fn aggregation(text: &str) -> Option<Aggregation> {
     found
 }
 
-/// A station's `aqm`: in kernels up to 6.1 at least CoDel's parameters (6.12 has none for a
+/// Parses a station's `aqm`: CoDel's parameters in kernels up to at least 6.1 (6.12 has none for a
 /// station), then the names of columns, then a line for each TID. `None` without such columns.
 pub fn station_queue(text: &str) -> Option<StationQueue> {
     const COLUMNS: [&str; 4] = ["backlog-packets", "drops", "marks", "tx-packets"];

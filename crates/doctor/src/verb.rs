@@ -1,9 +1,9 @@
-//! Which verbs of lasthop work here: a pure function of the facts. A verb that does not work, or
-//! less well than it could, names the findings that say why.
+//! The states of the verbs on this machine: a pure function of the facts. A verb that fails or is
+//! limited names the findings that explain it.
 
 use crate::document::{Attempt, Facts, Finding, State, Verb, VerbState};
 
-/// The state of every verb, in the order of [`Verb::ALL`]. Only `findings` are named as reasons.
+/// Returns the state of every verb, in the order of [`Verb::ALL`]. Reasons are keys of `findings`.
 pub fn verbs(facts: &Facts, findings: &[Finding]) -> Vec<VerbState> {
     let has = |key: &str| findings.iter().any(|finding| finding.key == key);
     let of = |verb: Verb| {
@@ -14,7 +14,7 @@ pub fn verbs(facts: &Facts, findings: &[Finding]) -> Vec<VerbState> {
     Verb::ALL.into_iter().map(of).collect()
 }
 
-/// Findings that make what runs in real time worse.
+/// Findings that degrade verbs in real time.
 const IN_TIME: [&str; 4] = ["coarse-timers", "late-timers", "no-realtime", "slow-clock"];
 
 fn judge<'a>(facts: &Facts, verb: Verb, has: &dyn Fn(&str) -> bool) -> (State, Vec<&'a str>) {

@@ -14,7 +14,7 @@ fn the_document_is_as_its_schema_says() {
     assert_eq!(serde_json::from_value::<DoctorDocument>(json).unwrap(), document);
 }
 
-/// No key is null: what is not known is absent.
+/// No key is null: unknown values are absent.
 #[test]
 fn nothing_is_null() {
     let text = DoctorDocument::new(gather()).to_json();

@@ -1,7 +1,7 @@
 //! The figures of papers, as the command `lasthop reproduce` makes them: quantities with
-//! verdicts, and what is drawn, as tables. Figures are made without the interpreter's lock,
-//! in threads of their own; the caller's looks for signals, so that Ctrl-C ends it, and
-//! tells how far they are.
+//! verdicts, and the drawn series, as tables. Figures are made without the interpreter's
+//! lock, in separate threads; the caller's thread checks for signals, so that Ctrl-C ends
+//! it, and reports the progress.
 
 use crate::table::{Table, counts, numbers, texts, truths};
 use lasthop_evidence::plot::style::Ink;
@@ -20,14 +20,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::{panic, thread, time};
 
-/// Interval between two looks for signals, each of which waits for the lock.
+/// Interval between two checks for signals, each of which waits for the lock.
 const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 
-/// What ``lasthop.figures.Paper`` is made of.
+/// The compiled part of ``lasthop.figures.Paper``.
 #[pyclass(frozen, module = "lasthop._lasthop")]
 pub struct RawPaper(&'static Paper);
 
-/// The papers, in the order in which the command shows them.
+/// Returns the papers, in the order of the command.
 #[pyfunction]
 pub fn papers() -> Vec<RawPaper> {
     PAPERS.into_iter().map(RawPaper).collect()
@@ -55,7 +55,7 @@ impl RawPaper {
         self.0.setting
     }
 
-    /// Id, title, what it shows and number of runs of each figure.
+    /// Returns id, title, explanation and number of runs of each figure.
     fn figures(&self) -> Vec<(&'static str, &'static str, &'static str, usize)> {
         let about =
             |figure: &Figure| (figure.id, figure.title, figure.shows, (figure.runs)().len());
@@ -83,15 +83,15 @@ impl RawPaper {
     }
 }
 
-/// What ``lasthop.figures.Figures`` is made of.
+/// The compiled part of ``lasthop.figures.Figures``.
 #[pyclass(frozen, module = "lasthop._lasthop")]
 pub struct RawFigures {
     outcomes: Vec<Outcome>,
     report: Report,
 }
 
-/// Makes the figures that `figures` selects, `jobs` runs at a time. `progress` is called
-/// with the simulated seconds so far, and at the end.
+/// Makes the figures that `figures` selects, `jobs` runs in parallel. Calls `progress` with
+/// the simulated seconds so far, and at the end.
 #[pyfunction]
 pub fn reproduce(
     py: Python<'_>,
@@ -167,7 +167,7 @@ impl RawFigures {
         self.report.to_json()
     }
 
-    /// Paper and id of each figure.
+    /// Returns paper and id of each figure.
     fn names(&self) -> Vec<(&'static str, &'static str)> {
         self.outcomes.iter().map(|outcome| (outcome.paper.key, outcome.figure.id)).collect()
     }
@@ -180,7 +180,7 @@ impl RawFigures {
         self.outcome(index).map(|outcome| plot::faults(&outcome.findings.panels))
     }
 
-    /// The quantities of a figure, or of all.
+    /// Returns the quantities of a figure, or of all.
     fn quantities(&self, index: Option<usize>) -> PyResult<Table> {
         let wanted = match index {
             Some(index) => std::slice::from_ref(self.outcome(index)?),
@@ -298,7 +298,7 @@ impl RawFigures {
         ])
     }
 
-    /// The names at an axis of a panel, at 0, 1, 2 ..; empty if it has numbers.
+    /// Returns the names at an axis of a panel, at 0, 1, 2 ..; empty if it has numbers.
     fn tick_names(&self, index: usize, panel: usize, axis: &str) -> PyResult<Vec<String>> {
         let panel = self.panels(index)?.get(panel).ok_or_else(no_such)?;
         let axis = match axis {
@@ -330,7 +330,7 @@ impl RawFigures {
         Ok(PyBytes::new(py, &image))
     }
 
-    /// Writes what the command writes into a directory, all or nothing.
+    /// Writes the files of the command into a directory, all or none.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let written = py.detach(|| {
             let _lock = OutputLock::exclusive(&path)?;
@@ -358,11 +358,11 @@ fn no_such() -> PyErr {
     PyIndexError::new_err("there are fewer figures or panels")
 }
 
-/// A statement of a paper, and one of the things that test it, or none.
+/// A statement of a paper with one of its tests, or without.
 #[derive(Clone, Copy)]
 struct Test {
     claim: &'static Claim,
-    /// The id of a figure and the start of the names of quantities of it.
+    /// Id of a figure, and the start of the names of its quantities.
     by: Option<(&'static str, &'static str)>,
 }
 
@@ -378,7 +378,7 @@ impl Test {
         self.by.is_some_and(|(id, begin)| figure.id == id && quantity.name.starts_with(begin))
     }
 
-    /// Why nothing tests the statement.
+    /// Returns the reason why the statement has no test.
     fn untested(&self) -> Option<&'static str> {
         match self.claim.tested {
             Tested::By(_) => None,
@@ -438,7 +438,7 @@ fn quantities(outcomes: &[Outcome]) -> PyResult<Table> {
     ])
 }
 
-/// A series, and where it is drawn.
+/// A series, and its place in the plot.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     panel_number: usize,
@@ -463,14 +463,14 @@ fn all_series(panels: &[Panel]) -> impl Iterator<Item = Of<'_>> {
     })
 }
 
-/// The name at a place of an axis that has names.
+/// Returns the name at a place of an axis with names.
 fn name(axis: &Axis, place: f64) -> Option<&String> {
     // Places of names are whole numbers from 0 on; everything else is between them.
     let is_whole = place >= 0.0 && place.fract() == 0.0;
     is_whole.then(|| axis.names.get(place as usize)).flatten()
 }
 
-/// What was not measured has no value.
+/// Returns `None` for a value that was not measured.
 fn measured(value: f64) -> Option<f64> {
     (!value.is_nan()).then_some(value)
 }

@@ -1,20 +1,20 @@
-//! The Python package `lasthop`, what of it is compiled: the module `lasthop._lasthop`.
-//! `python/lasthop` gives it its documentation, its types and what needs no speed.
+//! The compiled part of the Python package `lasthop`: the module `lasthop._lasthop`.
+//! `python/lasthop` has its documentation, its types and the parts that need no speed.
 //!
 //! | module | content |
 //! |---|---|
 //! | `scenario` | scenario files, changed by key (`toml`: Python's values as TOML) |
-//! | `simulate` | one run, without the interpreter's lock, ended by Ctrl-C |
-//! | `sweep` | the runs of a sweep: which are missing, made here or in other processes |
-//! | `steps` | a run that goes on step by step, whose radios can be changed |
-//! | `figures` | the figures of papers, made again |
+//! | `simulate` | one run, without the interpreter's lock, which Ctrl-C ends |
+//! | `sweep` | the runs of a sweep: missing ones, made here or in other processes |
+//! | `steps` | a run in steps, whose radios can be changed |
+//! | `figures` | reproduced figures of papers |
 //! | `table` | tables in memory through the Arrow PyCapsule interface, without a copy |
 //! | `mean` | means over rows, with confidence intervals |
 //! | `rlnc` | network coding on buffers |
 //!
-//! Built for the stable ABI of Python 3.10, in which there is no buffer protocol: `bytes`
-//! are read where they are, every other buffer is made `bytes` first. Leaves out
-//! emulation and everything else that the command does.
+//! Built for the stable ABI of Python 3.10, which has no buffer protocol: `bytes` are read
+//! in place, every other buffer is converted to `bytes` first. Leaves out emulation and the
+//! other verbs of the command.
 
 #![forbid(unsafe_code)]
 

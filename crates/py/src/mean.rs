@@ -1,4 +1,4 @@
-//! Means of a table's columns over rows that belong together, with confidence intervals.
+//! Means of a table's columns over groups of rows, with confidence intervals.
 
 use crate::table::{Table, bug};
 use arrow_array::array::{Array, ArrayRef, Float64Array, Int64Array, UInt64Array};
@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The mean of ``of`` over the rows that have the same values of ``by``, with the half width
-/// of its 95 % confidence interval from Student's distribution; rows without a value, or
-/// whose value is not finite, count nothing. Groups are in the order in which they begin.
+/// Returns the mean of ``of`` over the rows with the same values of ``by``, with the
+/// half-width of its 95 % confidence interval from Student's distribution. Rows without a
+/// finite value do not count. Groups are in the order of their first rows.
 #[pyfunction]
 pub fn mean_ci(table: &Bound<'_, Table>, by: Vec<String>, of: Vec<String>) -> PyResult<Table> {
     let table = table.get();
@@ -71,7 +71,7 @@ enum Key<'a> {
     None,
     Bool(bool),
     Int(i64),
-    /// The bits of a number.
+    /// Bits of a number.
     Double(u64),
     Text(&'a str),
 }
@@ -93,7 +93,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// The values of a column as numbers.
+/// Returns the values of a column as numbers.
 fn numbers(name: &str, column: &ArrayRef) -> PyResult<Vec<Option<f64>>> {
     Ok(match column.data_type() {
         DataType::Boolean => {

@@ -1,8 +1,8 @@
-//! Random linear network coding for Python: the coders of the crate `rlnc` on buffers.
-//! A coder has memory of its own for symbols, so that taking one and returning one each
-//! copy it once; `bytes` are taken from where they are, any other buffer is made `bytes`
-//! first, because the stable ABI of Python 3.10 has no buffer protocol. Leaves out a wire
-//! format for vectors, as the crate does.
+//! Random linear network coding for Python: the coders of the crate `rlnc` on buffers. A
+//! coder has a buffer of symbols, so that adding a symbol and returning one each copy it
+//! once. `bytes` are read in place, any other buffer is converted to `bytes` first, because
+//! the stable ABI of Python 3.10 has no buffer protocol. Leaves out a wire format for
+//! vectors, as the crate does.
 
 use lasthop_rlnc::{
     CodeError, Density, Field, PacketError, Received, SymbolError, Symbols, window,
@@ -29,7 +29,7 @@ fn is_innovative(received: Result<Received, PacketError>) -> PyResult<bool> {
     received.map(|received| received == Received::Innovative).map_err(wrong)
 }
 
-/// What sender and receiver of a code share.
+/// The parameters shared by sender and receiver of a code.
 ///
 /// ``symbols`` is the number of symbols in a block, or most in a window, 1 to 65535;
 /// ``symbol_bytes`` the length of a symbol, at least 1; ``field`` the number of elements of
@@ -79,7 +79,7 @@ impl Code {
 /// Symbols, bytes of a symbol, elements of the field.
 type Again = (usize, usize, usize);
 
-/// Which combination of symbols a packet is. Sender and receiver exchange its numbers.
+/// The combination of symbols in a packet. Sender and receiver exchange its numbers.
 #[pyclass(frozen, eq, hash, module = "lasthop.rlnc")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Vector(Form);
@@ -120,20 +120,22 @@ impl Vector {
 
 #[pymethods]
 impl Vector {
-    /// The symbol with this number, uncoded.
+    /// Returns the vector of one uncoded symbol.
     #[staticmethod]
     fn source(index: u64) -> Self {
         Self(Form::Source(index))
     }
 
-    /// Coefficients drawn from ``seed``, of ``count`` symbols from number ``first`` on.
+    /// Returns the vector of coefficients drawn from ``seed``, for ``count`` symbols from
+    /// number ``first`` on.
     #[staticmethod]
     #[pyo3(signature = (seed, *, count, first = 0, density = Density::DENSE.parts()))]
     fn seeded(seed: u64, count: u16, first: u64, density: u16) -> Self {
         Self(Form::Seeded { seed, first, count, density })
     }
 
-    /// Coefficients in full: 1, 4 or 8 bits each, the lowest bits first.
+    /// Returns the vector of explicit coefficients: 1, 4 or 8 bits each, the lowest bits
+    /// first.
     #[staticmethod]
     #[pyo3(signature = (packed, *, count, first = 0))]
     fn full(packed: &Bound<'_, PyAny>, count: u16, first: u64) -> PyResult<Self> {
@@ -141,7 +143,7 @@ impl Vector {
         Ok(Self(Form::Full { first, count, packed }))
     }
 
-    /// ``source``, ``seeded`` or ``full``.
+    /// Kind of the vector: ``source``, ``seeded`` or ``full``.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0 {
@@ -215,11 +217,11 @@ fn packet<'py>(
     Ok((Vector::of(vector), PyBytes::new(py, payload)))
 }
 
-/// The sender of a block: takes symbols, returns combinations of those it has.
+/// The sender of a block: adds symbols, and returns combinations of them.
 #[pyclass(module = "lasthop.rlnc")]
 pub struct Encoder {
     encoder: lasthop_rlnc::Encoder,
-    /// Room for a batch of packets, made when the first is.
+    /// Buffer for a batch of packets, made with the first one.
     batch: Option<Symbols>,
 }
 
@@ -235,16 +237,16 @@ impl Encoder {
         Code { code: self.encoder.code() }
     }
 
-    /// Takes the next symbol and returns its number; shorter data is padded with zeros.
+    /// Adds the next symbol and returns its number; shorter data is padded with zeros.
     ///
     /// Raises ``ValueError`` if the block is full or the data is longer than a symbol.
     fn push(&mut self, symbol: &Bound<'_, PyAny>) -> PyResult<u16> {
         with_bytes(symbol, |symbol| self.encoder.push(symbol))?.map_err(wrong)
     }
 
-    /// Takes ``data`` cut into symbols, and returns how many; the last one is padded.
+    /// Adds ``data`` cut into symbols, and returns their number; the last one is padded.
     ///
-    /// Raises ``ValueError`` if the block has no room for all of them; none is taken then.
+    /// Raises ``ValueError`` if the block cannot hold all of them, and then adds none.
     fn extend(&mut self, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         with_bytes(data, |data| {
             let symbols = data.chunks(self.encoder.code().symbol_bytes());
@@ -263,20 +265,20 @@ impl Encoder {
         usize::from(self.encoder.len())
     }
 
-    /// The packet with symbol ``index`` itself. Raises ``IndexError``.
+    /// Returns the packet with the uncoded symbol ``index``. Raises ``IndexError``.
     fn source<'py>(&self, py: Python<'py>, index: u16) -> PyResult<Packet<'py>> {
         let symbol = self.encoder.source(index);
         let symbol = symbol.ok_or_else(|| PyIndexError::new_err(format!("no symbol {index}")))?;
         Ok((Vector::source(u64::from(index)), PyBytes::new(py, symbol)))
     }
 
-    /// A combination of all symbols so far. Raises ``ValueError`` if there is none.
+    /// Returns a combination of all symbols so far. Raises ``ValueError`` without symbols.
     #[pyo3(signature = (seed, *, density = Density::DENSE.parts()))]
     fn coded<'py>(&mut self, py: Python<'py>, seed: u64, density: u16) -> PyResult<Packet<'py>> {
         packet(py, self.encoder.coded(seed, Density::from_parts(density)))
     }
 
-    /// A combination for each seed; faster than one by one.
+    /// Returns a combination for each seed; faster than one by one.
     #[pyo3(signature = (seeds, *, density = Density::DENSE.parts()))]
     fn coded_many<'py>(
         &mut self,
@@ -305,7 +307,7 @@ impl Encoder {
     }
 }
 
-/// The receiver of a block.
+/// The receiver of a block, which recovers its symbols.
 #[pyclass(module = "lasthop.rlnc")]
 pub struct Decoder {
     decoder: lasthop_rlnc::Decoder,
@@ -323,9 +325,9 @@ impl Decoder {
         Code { code: self.decoder.code() }
     }
 
-    /// Takes a packet; returns whether it says something new.
+    /// Adds a packet; returns whether it is innovative.
     ///
-    /// Raises ``ValueError`` if it does not fit the code; nothing changes then.
+    /// Raises ``ValueError`` if it does not fit the code; the decoder then stays unchanged.
     fn push(&mut self, vector: &Vector, payload: &Bound<'_, PyAny>) -> PyResult<bool> {
         let vector = vector.borrowed();
         is_innovative(with_bytes(payload, |payload| self.decoder.push(vector, payload))?)
@@ -348,17 +350,17 @@ impl Decoder {
         self.decoder.is_complete()
     }
 
-    /// The number of the next symbol that has become known; each is told once.
+    /// Returns the number of the next symbol that has become known; each number once.
     fn next_known(&mut self) -> Option<u16> {
         self.decoder.next_known()
     }
 
-    /// Symbol ``index``, if it is known.
+    /// Returns symbol ``index``, if it is known.
     fn symbol<'py>(&self, py: Python<'py>, index: u16) -> Option<Bound<'py, PyBytes>> {
         self.decoder.symbol(index).map(|symbol| PyBytes::new(py, symbol))
     }
 
-    /// All symbols, one after the other. Raises ``ValueError`` if one is not known.
+    /// Returns all symbols, one after the other. Raises ``ValueError`` if one is unknown.
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         if !self.decoder.is_complete() {
             let (known, symbols) = (self.decoder.known(), self.decoder.code().symbols());
@@ -397,7 +399,7 @@ impl Recoder {
         Code { code: self.recoder.code() }
     }
 
-    /// As ``Decoder.push``.
+    /// Adds a packet as ``Decoder.push`` does.
     fn push(&mut self, vector: &Vector, payload: &Bound<'_, PyAny>) -> PyResult<bool> {
         let vector = vector.borrowed();
         is_innovative(with_bytes(payload, |payload| self.recoder.push(vector, payload))?)
@@ -408,7 +410,7 @@ impl Recoder {
         self.recoder.rank()
     }
 
-    /// A combination of all packets so far. Raises ``ValueError`` if there is none.
+    /// Returns a combination of all packets so far. Raises ``ValueError`` without packets.
     #[pyo3(signature = (seed, *, density = Density::DENSE.parts()))]
     fn recode<'py>(&mut self, py: Python<'py>, seed: u64, density: u16) -> PyResult<Packet<'py>> {
         packet(py, self.recoder.recode(seed, Density::from_parts(density)))
@@ -433,13 +435,13 @@ impl WindowEncoder {
         Self { encoder: window::Encoder::new(code.code) }
     }
 
-    /// The numbers of the symbols in the window: the first, and one past the last.
+    /// Returns the numbers of the symbols in the window: the first, and one past the last.
     #[getter]
     fn range(&self) -> (u64, u64) {
         self.encoder.range()
     }
 
-    /// As ``Encoder.push``.
+    /// Adds a symbol as ``Encoder.push`` does.
     fn push(&mut self, symbol: &Bound<'_, PyAny>) -> PyResult<u64> {
         with_bytes(symbol, |symbol| self.encoder.push(symbol))?.map_err(wrong)
     }
@@ -449,21 +451,21 @@ impl WindowEncoder {
         self.encoder.slide(first);
     }
 
-    /// As ``Encoder.source``.
+    /// Returns a packet as ``Encoder.source`` does.
     fn source<'py>(&self, py: Python<'py>, index: u64) -> PyResult<Packet<'py>> {
         let symbol = self.encoder.source(index);
         let symbol = symbol.ok_or_else(|| PyIndexError::new_err(format!("no symbol {index}")))?;
         Ok((Vector::source(index), PyBytes::new(py, symbol)))
     }
 
-    /// As ``Encoder.coded``, of the symbols in the window.
+    /// Returns a combination of the symbols in the window, as ``Encoder.coded`` does.
     #[pyo3(signature = (seed, *, density = Density::DENSE.parts()))]
     fn coded<'py>(&mut self, py: Python<'py>, seed: u64, density: u16) -> PyResult<Packet<'py>> {
         packet(py, self.encoder.coded(seed, Density::from_parts(density)))
     }
 }
 
-/// The receiver of a stream.
+/// The receiver of a stream, which recovers symbols in its window.
 #[pyclass(module = "lasthop.rlnc")]
 pub struct WindowDecoder {
     decoder: window::Decoder,
@@ -476,13 +478,14 @@ impl WindowDecoder {
         Self { decoder: window::Decoder::new(code.code) }
     }
 
-    /// The numbers that the window covers: the first, and one past the last.
+    /// Returns the numbers that the window covers: the first, and one past the last.
     #[getter]
     fn range(&self) -> (u64, u64) {
         self.decoder.range()
     }
 
-    /// As ``Decoder.push``; newer symbols slide the window, and older ones are given up.
+    /// Adds a packet as ``Decoder.push`` does; newer symbols slide the window, and older
+    /// ones are given up.
     fn push(&mut self, vector: &Vector, payload: &Bound<'_, PyAny>) -> PyResult<bool> {
         let vector = vector.borrowed();
         is_innovative(with_bytes(payload, |payload| self.decoder.push(vector, payload))?)
@@ -498,12 +501,12 @@ impl WindowDecoder {
         self.decoder.rank()
     }
 
-    /// As ``Decoder.next_known``.
+    /// Returns a number as ``Decoder.next_known`` does.
     fn next_known(&mut self) -> Option<u64> {
         self.decoder.next_known()
     }
 
-    /// As ``Decoder.symbol``, while it is in the window.
+    /// Returns a symbol as ``Decoder.symbol`` does, while it is in the window.
     fn symbol<'py>(&self, py: Python<'py>, index: u64) -> Option<Bound<'py, PyBytes>> {
         self.decoder.symbol(index).map(|symbol| PyBytes::new(py, symbol))
     }

@@ -1,6 +1,6 @@
-//! Scenario files for Python: immutable, and made from another one by setting keys, as
-//! `--set` does it. Its text is parsed again with every change, so that what is wrong is
-//! told as the command tells it, with line and key.
+//! Scenario files for Python: immutable, and derived from another one by setting keys, as
+//! with `--set`. The text is parsed again after every change, so that errors are those of
+//! the command, with line and key.
 
 use crate::toml;
 use lasthop_scenario::file::{self, Accepts};
@@ -12,11 +12,11 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A scenario file, with what was set since. It does not change.
+/// A scenario file with its changes. Instances are immutable.
 ///
-/// ``load``, ``parse`` and ``with_`` raise ``ScenarioError`` if anything is wrong with it,
-/// with everything that is. With ``check=False`` they, and all that is made from what they
-/// return, raise nothing: ``problems`` tells then, and ``simulate`` raises.
+/// ``load``, ``parse`` and ``with_`` raise ``ScenarioError`` with all problems of an
+/// invalid scenario. With ``check=False`` they, and all methods of the result, raise
+/// nothing: ``problems`` returns the problems, and ``simulate`` raises.
 #[pyclass(frozen, module = "lasthop")]
 pub struct Scenario {
     file: String,
@@ -41,17 +41,17 @@ impl Scenario {
         }
     }
 
-    /// The scenario, if it can be run.
+    /// Returns the scenario, if it is valid.
     pub fn valid(&self, py: Python<'_>) -> PyResult<Arc<lasthop_scenario::Scenario>> {
         self.parsed.as_ref().map(Arc::clone).map_err(|error| raised(py, error))
     }
 
-    /// What messages call it.
+    /// Returns the name of the file in messages.
     pub fn file_name(&self) -> String {
         self.file.clone()
     }
 
-    /// What messages call it, its text, and what was set.
+    /// Returns the name of the file, its text, and the changes.
     pub fn parts(&self) -> (&str, &str, &[String]) {
         (&self.file, &self.text, &self.sets)
     }
@@ -63,7 +63,8 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// The scenario file at ``path``. Raises ``ScenarioError``, also if it cannot be read.
+    /// Loads the scenario file at ``path``. Raises ``ScenarioError``, also if it cannot be
+    /// read.
     #[staticmethod]
     #[pyo3(signature = (path, *, check = true))]
     fn load(py: Python<'_>, path: PathBuf, check: bool) -> PyResult<Self> {
@@ -77,10 +78,11 @@ impl Scenario {
         }
     }
 
-    /// The scenario in ``text``, TOML.
+    /// Parses the scenario in ``text``, TOML.
     ///
-    /// Messages call it ``file``, other files that it names are looked for beside that, and
-    /// its name is the default name of the scenario. ``set`` has changes as ``path=value``.
+    /// ``file`` is its name in messages. Other files that it names are looked for beside
+    /// that file, whose name is also the default name of the scenario. ``set`` has changes
+    /// as ``path=value``.
     #[staticmethod]
     #[pyo3(signature = (text, *, file = "scenario.toml", set = Vec::new(), check = true))]
     fn parse(
@@ -93,10 +95,10 @@ impl Scenario {
         Self::new(py, file.to_owned(), text.to_owned(), set, check)
     }
 
-    /// The same with other values of keys, as ``lasthop --set`` sets them.
+    /// Returns the scenario with other values of keys, as ``lasthop --set`` sets them.
     ///
     /// Keys are paths: ``s.with_(duration="2s")``, ``s.with_({"node.*.queue.packets": 50})``.
-    /// Values are text with a unit, numbers, truths, lists and dictionaries.
+    /// Values are text with a unit, numbers, booleans, lists and dictionaries.
     #[pyo3(signature = (changes = None, /, **keys))]
     fn with_(
         &self,
@@ -124,65 +126,65 @@ impl Scenario {
         Self::new(py, self.file.clone(), self.text.clone(), sets, self.check)
     }
 
-    /// What is wrong with it; not empty only if it was not checked.
+    /// Returns the problems of the scenario; never any if it was checked.
     fn problems<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         problems(py, self.found())
     }
 
-    /// What makes results other than one might expect.
+    /// Returns warnings about settings that distort the results.
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.valid(py)?.warnings())
     }
 
-    /// What messages call its file.
+    /// Name of its file in messages.
     #[getter]
     fn file(&self) -> &str {
         &self.file
     }
 
-    /// What was set, as ``path=value``, in order.
+    /// Changes as ``path=value``, in order.
     #[getter]
     fn set<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.sets)
     }
 
-    /// The file with all that was set.
+    /// Text of the file with all changes.
     #[getter]
     fn text(&self) -> &str {
         self.parsed.as_ref().map_or(&self.text, |scenario| &scenario.source_text)
     }
 
-    /// Its name.
+    /// Name of the scenario.
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.valid(py)?.name.clone())
     }
 
-    /// The seed of its random numbers.
+    /// Seed of its random numbers.
     #[getter]
     fn seed(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.valid(py)?.seed)
     }
 
-    /// How long it lasts, in seconds.
+    /// Duration of a run, in seconds.
     #[getter]
     fn duration_s(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.valid(py)?.duration.as_secs_f64())
     }
 
-    /// What is left out of results at the beginning, in seconds.
+    /// Seconds at the beginning that are left out of results.
     #[getter]
     fn warmup_s(&self, py: Python<'_>) -> PyResult<f64> {
         Ok(self.valid(py)?.warmup.as_secs_f64())
     }
 
-    /// The names of its nodes, those of neighbours left out.
+    /// Names of its nodes, without those of neighbours.
     #[getter]
     fn nodes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.valid(py)?.own_nodes().iter().map(|node| node.name.clone()).collect())
     }
 
-    /// The names of its flows.
+    /// Names of its flows.
     #[getter]
     fn flows(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.valid(py)?.flows.iter().map(|flow| flow.name.clone()).collect())
@@ -198,7 +200,7 @@ impl Scenario {
         (&self.file, &self.text, &self.sets).into_pyobject(py)?.get_item(1)?.hash()
     }
 
-    /// How it is pickled: by its text, which is parsed again.
+    /// Pickles the scenario by its text, which is parsed again.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, PyState)> {
         let again = py.import("lasthop._scenario")?.getattr("_again")?;
         Ok((again, (self.file.clone(), self.text.clone(), self.sets.clone(), self.check)))
@@ -277,18 +279,18 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Text as HTML shows it.
+/// Escapes a text for HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The exception `lasthop.ScenarioError` with every problem.
+/// Makes the exception `lasthop.ScenarioError` with every problem.
 pub fn raised(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let make = || error_type(py)?.call1((error.to_string(), problems(py, error.problems())?));
     make().map_or_else(|why| why, PyErr::from_value)
 }
 
-/// The same with one problem, of a file as a whole.
+/// Makes the exception with one problem, of a file as a whole.
 pub fn unreadable(py: Python<'_>, file: &str, message: &str) -> PyErr {
     let make = || {
         let problem = problem_type(py)?.call1((file, None::<usize>, None::<&str>, "", message))?;

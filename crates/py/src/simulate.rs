@@ -1,5 +1,5 @@
 //! One run, as the command `lasthop simulate` makes it: a pure function of scenario, seed
-//! and number. It runs without the interpreter's lock, and looks for signals from time to
+//! and number. It runs without the interpreter's lock, and checks for signals from time to
 //! time, so that Ctrl-C ends it. Events and series stay in memory.
 
 use crate::scenario::{Scenario, unreadable};
@@ -13,10 +13,10 @@ use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::time;
 
-/// Interval between two looks for signals, each of which waits for the lock.
+/// Interval between two checks for signals, each of which waits for the lock.
 pub const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
 
-/// What ``lasthop.Run`` is made of.
+/// The compiled part of ``lasthop.Run``.
 #[pyclass(frozen, module = "lasthop._lasthop")]
 pub struct RawRun {
     document: RunDocument,

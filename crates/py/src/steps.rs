@@ -1,6 +1,6 @@
-//! A run that an agent drives: it goes on for an interval, tells what the radios counted,
-//! and takes changes. `lasthop.env` makes Gymnasium's environments of it. Leaves out what an
-//! agent is shown and rewarded for.
+//! A run driven by an agent: the run advances by an interval, returns the counters of the
+//! radios, and accepts changes. `lasthop.env` makes Gymnasium's environments of it. Leaves
+//! out observations and rewards.
 
 use crate::scenario::{Scenario, unreadable};
 use lasthop_hosts::Sink;
@@ -13,11 +13,11 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// A run that goes on step by step.
+/// A run in steps.
 ///
-/// ``advance`` lets time pass; ``link``, ``queue_packets`` and ``flows`` tell what was
-/// counted since the start; ``set_...`` changes a radio from then on, and raises
-/// ``ValueError`` if that cannot be, ``KeyError`` for a node that there is not.
+/// ``advance`` lets time pass; ``link``, ``queue_packets`` and ``flows`` return counts
+/// since the start; ``set_...`` changes a radio from then on, and raises ``ValueError`` for
+/// an invalid value, ``KeyError`` for an unknown node.
 #[pyclass(module = "lasthop")]
 pub struct Steps {
     scenario: Arc<lasthop_scenario::Scenario>,
@@ -25,13 +25,13 @@ pub struct Steps {
     sink: Counts,
 }
 
-/// What arrived, by flow.
+/// Packets that arrived, by flow.
 #[derive(Clone, Debug)]
 struct Counts {
     flows: Vec<Arrived>,
 }
 
-/// Packets of a flow that arrived where it ends.
+/// Packets of a flow that arrived at its end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrived {
     packets: u64,
@@ -67,7 +67,7 @@ impl Steps {
 
 #[pymethods]
 impl Steps {
-    /// Run `run` of `scenario`, at its beginning.
+    /// Begins run `run` of `scenario`.
     #[new]
     fn new(py: Python<'_>, scenario: &Bound<'_, Scenario>, run: u64) -> PyResult<Self> {
         let valid = scenario.get().valid(py)?;
@@ -79,7 +79,7 @@ impl Steps {
         Ok(Self { scenario: valid, simulation, sink })
     }
 
-    /// Lets so much pass, or what is left; whether something is left then.
+    /// Lets ``seconds`` pass, or the rest of the run; returns whether time is left.
     fn advance(&mut self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         if !(seconds > 0.0 && seconds < 1e9) {
             return Err(PyValueError::new_err("expected a number of seconds above zero"));
@@ -90,23 +90,23 @@ impl Steps {
         Ok(!self.simulation.is_over())
     }
 
-    /// The time that passed, in seconds.
+    /// Time that has passed, in seconds.
     #[getter]
     fn now(&self) -> f64 {
         (self.simulation.now() - Instant::ZERO).as_secs_f64()
     }
 
-    /// The nodes with a radio, the access point among them.
+    /// Names of the nodes with a radio, access points included.
     #[getter]
     fn radios(&self) -> Vec<String> {
         let nodes = self.scenario.nodes.iter().filter(|node| node.role.is_wifi());
         nodes.map(|node| node.name.clone()).collect()
     }
 
-    /// What a radio sent to another one so far.
+    /// Returns the counts of a radio's frames to another one so far.
     ///
-    /// Data PPDUs, MPDUs, of these retransmitted, acknowledged, not acknowledged and given
-    /// up, and the seconds that they were on the air.
+    /// Data PPDUs; MPDUs, and of these retransmitted, acknowledged, not acknowledged and
+    /// given up; and the seconds on the air.
     #[pyo3(signature = (from, to, /))]
     fn link(&mut self, from: &str, to: &str) -> PyResult<(u64, u64, u64, u64, u64, u64, f64)> {
         let (from, to) = (self.node(from)?, self.node(to)?);
@@ -119,13 +119,14 @@ impl Steps {
         }))
     }
 
-    /// The packets in the queues of a radio and in flight.
+    /// Returns the packets in the queues of a radio and in flight.
     fn queue_packets(&mut self, node: &str) -> PyResult<u32> {
         let node = self.node(node)?;
         Ok(self.simulation.hosts().network().wifi_packets(node))
     }
 
-    /// By flow: name, packets and bytes that arrived, and the sum of their delays in seconds.
+    /// Returns for each flow its name, packets and bytes that arrived, and the sum of their
+    /// delays in seconds.
     ///
     /// Bytes are those of IP packets; delays are one-way.
     fn flows(&self) -> Vec<(String, u64, u64, f64)> {
@@ -136,13 +137,13 @@ impl Steps {
         flows.map(row).collect()
     }
 
-    /// The windows of a radio's best-effort traffic in slots, 2^n - 1.
+    /// Sets the contention windows of a radio's best-effort traffic in slots, 2^n - 1.
     fn set_contention_window(&mut self, node: &str, cw_min: u16, cw_max: u16) -> PyResult<()> {
         let access_category = AccessCategory::BestEffort;
         self.adjust(node, Adjustment::ContentionWindow { access_category, cw_min, cw_max })
     }
 
-    /// The MCS of all data frames of a radio; the fastest rate that has it.
+    /// Sets the MCS of all data frames of a radio, at the fastest rate with this MCS.
     fn set_mcs(&mut self, node: &str, mcs: u8) -> PyResult<()> {
         let id = self.node(node)?;
         let station = self.scenario.network.nodes[id.index()].station;
@@ -159,12 +160,13 @@ impl Steps {
         }
     }
 
-    /// Most packets of each queue of a radio.
+    /// Sets the packet limit of each queue of a radio.
     fn set_queue_packets(&mut self, node: &str, packets: u32) -> PyResult<()> {
         self.adjust(node, Adjustment::QueuePackets(packets))
     }
 
-    /// Acceptable standing delay of a radio's CoDel or FQ-CoDel, in seconds.
+    /// Sets the target of a radio's CoDel or FQ-CoDel, the acceptable standing delay, in
+    /// seconds.
     fn set_queue_target(&mut self, node: &str, seconds: f64) -> PyResult<()> {
         if !(seconds > 0.0 && seconds < 1e6) {
             return Err(PyValueError::new_err("expected a number of seconds above zero"));

@@ -1,8 +1,8 @@
-//! Sweeps for Python: the crate `sweep`, whose runs are made by threads of this process or
-//! by other processes. Between processes a sweep travels as JSON, and runs that were made
-//! as a batch of Arrow's IPC stream format, so that nothing is pickled. Everything long runs
-//! without the interpreter's lock, and Ctrl-C ends it. Leaves out who the other processes
-//! are (`python/lasthop/_dask.py`).
+//! Sweeps for Python: the crate `sweep`, with runs on threads of this process or in other
+//! processes. Between processes, a sweep is JSON, and finished runs are a batch of Arrow's
+//! IPC stream format, so that nothing is pickled. Long operations run without the
+//! interpreter's lock, and Ctrl-C ends them. `python/lasthop/_dask.py` has the other
+//! processes.
 
 use crate::scenario::{Scenario, raised};
 use crate::simulate::{LOOK_EVERY, now};
@@ -28,10 +28,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// The name of the seconds that a batch took, in its schema's metadata.
+/// Key of a batch's duration in seconds, in its schema's metadata.
 const SECONDS: &str = "lasthop.seconds";
 
-/// What a sweep is; see ``lasthop.sweep``.
+/// The plan of a sweep; see ``lasthop.sweep``.
 #[pyclass(frozen, module = "lasthop._lasthop")]
 pub struct SweepPlan {
     plan: Plan,
@@ -39,8 +39,8 @@ pub struct SweepPlan {
 
 #[pymethods]
 impl SweepPlan {
-    /// ``vary`` has values for each key: a list, or text as ``--vary`` takes it; without it
-    /// the scenario's own ``[sweep]`` counts.
+    /// ``vary`` has values for each key: a list, or text in the form of ``--vary``; without
+    /// it, the scenario's ``[sweep]`` counts.
     #[new]
     fn new(
         py: Python<'_>,
@@ -69,7 +69,7 @@ impl SweepPlan {
         plan.map(|plan| Self { plan }).map_err(|why| not_planned(py, why))
     }
 
-    /// Reads every combination; raises with all that cannot be.
+    /// Reads every combination; raises with all invalid ones.
     fn check(&self, py: Python<'_>, threads: usize) -> PyResult<()> {
         let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
         let mut interrupted = None;
@@ -109,12 +109,12 @@ impl SweepPlan {
         self.plan.runs()
     }
 
-    /// What another process needs to make its runs.
+    /// Returns the description from which another process makes its runs.
     fn blueprint<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, Blueprint::of(&self.plan).to_json().as_bytes())
     }
 
-    /// Opens its folder, which is made if there is none.
+    /// Opens the folder of the sweep, and creates it if missing.
     fn open(&self, py: Python<'_>, folder: PathBuf, series: bool) -> PyResult<SweepWork> {
         let store = py
             .detach(|| Store::open(&folder, &self.plan, None, series))
@@ -125,37 +125,38 @@ impl SweepPlan {
     }
 }
 
-/// A sweep that is being made, with its folder.
+/// A sweep in progress, with its folder.
 #[pyclass(module = "lasthop._lasthop")]
 pub struct SweepWork {
     plan: Plan,
     pending: Pending,
     series: Option<PathBuf>,
-    /// `None` after it was closed.
+    /// Store of results; `None` after it was closed.
     store: Option<Store>,
 }
 
 #[pymethods]
 impl SweepWork {
-    /// Number of runs that are there.
+    /// Number of finished runs.
     #[getter]
     fn there(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.store(py)?.len())
     }
 
-    /// Number of them that failed.
+    /// Number of failed runs among them.
     #[getter]
     fn failed(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.store(py)?.failed())
     }
 
-    /// Number of runs that are missing and that nobody was told to make.
+    /// Number of missing runs that are not given out.
     #[getter]
     fn left(&self) -> usize {
         self.pending.left()
     }
 
-    /// Makes all that is left on threads; calls ``progress`` with how many are made.
+    /// Makes all remaining runs on threads; calls ``progress`` with the number of finished
+    /// ones.
     fn make(
         &mut self,
         py: Python<'_>,
@@ -211,13 +212,13 @@ impl SweepWork {
         raised.map_or(Ok(()), Err)
     }
 
-    /// Gives out so many missing runs at most, by number.
+    /// Gives out up to ``most`` missing runs, by number.
     fn take(&mut self, most: usize) -> Vec<u64> {
         self.pending.take(most)
     }
 
-    /// Takes what ``make_runs`` returned; the number of runs that were new, and the seconds
-    /// that they took.
+    /// Adds the result of ``make_runs``; returns the number of new runs, and their duration
+    /// in seconds.
     fn add(&mut self, py: Python<'_>, batch: &[u8]) -> PyResult<(usize, f64)> {
         let Some(store) = &mut self.store else { return Err(closed(py)) };
         let (made, seconds) = from_ipc(batch)
@@ -230,13 +231,13 @@ impl SweepWork {
         Ok((new, seconds))
     }
 
-    /// Notes that a run cannot be made.
+    /// Records that a run cannot be made.
     fn fail(&mut self, py: Python<'_>, number: u64, message: &str) -> PyResult<()> {
         let Some(store) = &mut self.store else { return Err(closed(py)) };
         self.pending.fail(number, message, store).map_err(|why| not_afar(py, why))
     }
 
-    /// Ends it: what is there is kept, and tables and page are made of it if ``tables``.
+    /// Closes the sweep and keeps its results; makes tables and the page if ``tables``.
     fn close(&mut self, py: Python<'_>, tables: bool) -> PyResult<()> {
         let Some(mut store) = self.store.take() else { return Ok(()) };
         let closed = py.detach(|| match tables {
@@ -253,9 +254,11 @@ impl SweepWork {
     }
 }
 
-/// Makes runs of a sweep by number; a batch of Arrow's IPC stream, for ``SweepWork.add``.
+/// Makes runs of a sweep by number; returns a batch of Arrow's IPC stream for
+/// ``SweepWork.add``.
 ///
-/// On a thread that is not the main one Python sees no signals, as nowhere in such threads.
+/// Python delivers signals to the main thread only, so on other threads Ctrl-C has no
+/// effect.
 #[pyfunction]
 pub fn make_runs<'py>(
     py: Python<'py>,
@@ -291,7 +294,7 @@ pub fn make_runs<'py>(
         .map_err(|why| PyRuntimeError::new_err(why.to_string()))
 }
 
-/// What was asked for, as JSON, and the tables of a sweep's folder by name.
+/// Returns the document ``sweep.json`` as text, and the tables of a sweep's folder by name.
 #[pyfunction]
 pub fn sweep_tables(
     py: Python<'_>,
@@ -312,10 +315,11 @@ pub fn sweep_tables(
     Ok((asked, tables.into_iter().map(table).collect::<PyResult<_>>()?))
 }
 
-/// Interval between two looks at whether all combinations are read.
+/// Interval between two checks whether all combinations are read.
 const CHECK_EVERY: std::time::Duration = std::time::Duration::from_millis(5);
 
-/// The key at `path` with its values: text as `--vary` takes it, or any number of values.
+/// Returns the key at `path` with its values: text in the form of `--vary`, or any number
+/// of values.
 fn axis(py: Python<'_>, path: &str, values: &Bound<'_, PyAny>) -> PyResult<Axis> {
     let axis = match values.cast::<PyString>() {
         Ok(text) => Axis::parse(&format!("{path}={}", text.to_str()?)),
@@ -379,7 +383,7 @@ fn from_ipc(bytes: &[u8]) -> Result<(Vec<Made>, f64), ArrowError> {
     Ok((all, seconds))
 }
 
-/// The exception `lasthop.SweepError`.
+/// Makes the exception `lasthop.SweepError`.
 fn sweep_error(py: Python<'_>, message: String) -> PyErr {
     let make = || {
         let kind = py.import("lasthop._sweep")?.getattr("SweepError")?;
@@ -410,7 +414,7 @@ fn not_kept(py: Python<'_>, why: StoreError) -> PyErr {
     }
 }
 
-/// What the system says, without its number.
+/// Returns the system's message, without its number.
 fn os_message(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -1,8 +1,7 @@
-//! Tables for Python through the Arrow PyCapsule interface: whoever takes one gets the
-//! memory that the run wrote, not a copy, and keeps it alive as long as it needs it. A
-//! table is one batch. No library that reads Arrow is needed: a table can be read as
-//! lists, too. Leaves out the conversion to a schema that is asked for, which the
-//! interface leaves to whoever has the data.
+//! Tables for Python through the Arrow PyCapsule interface: a consumer gets the memory
+//! written by the run, not a copy, and keeps it alive as long as needed. A table is one
+//! batch. No library that reads Arrow is required: a table can be read as lists, too.
+//! Leaves out conversion to a requested schema, which the interface makes optional.
 
 use crate::scenario::escaped;
 use arrow_array::array::{
@@ -22,32 +21,33 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Number of rows that a notebook shows.
+/// Number of rows shown in a notebook.
 const ROWS_SHOWN: usize = 10;
 
 /// A table in memory, for every library that reads Arrow.
 ///
-/// ``polars.DataFrame(table)``, ``pyarrow.table(table)``, ``pandas.DataFrame.from_arrow(table)``
-/// and DuckDB's ``FROM table`` take it as it is, without a copy of its values.
+/// ``polars.DataFrame(table)``, ``pyarrow.table(table)``,
+/// ``pandas.DataFrame.from_arrow(table)`` and DuckDB's ``FROM table`` read it without a
+/// copy of its values.
 #[pyclass(frozen, module = "lasthop")]
 pub struct Table {
     pub batch: RecordBatch,
 }
 
 impl Table {
-    /// Takes the columns over.
+    /// Makes a table of the columns, without a copy.
     pub fn new(columns: Columns) -> PyResult<Self> {
         batch(columns).map(|batch| Self { batch }).map_err(bug)
     }
 
-    /// A table of columns with their names, all of one length.
+    /// Makes a table of columns with their names, all of one length.
     pub fn of<'a>(columns: impl IntoIterator<Item = (&'a str, ArrayRef)>) -> PyResult<Self> {
         let columns = columns.into_iter().map(|(name, values)| (name, values, true));
         let batch = RecordBatch::try_from_iter_with_nullable(columns).map_err(bug)?;
         Ok(Self { batch })
     }
 
-    /// The column with this name.
+    /// Returns the column with this name.
     pub fn column_at(&self, name: &str) -> PyResult<&ArrayRef> {
         self.batch.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
@@ -78,24 +78,24 @@ impl Table {
         self.batch.num_rows()
     }
 
-    /// The names of its columns, with units.
+    /// Names of its columns, with units.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// Memory that it takes.
+    /// Size in memory, in bytes.
     #[getter]
     fn nbytes(&self) -> usize {
         self.batch.get_array_memory_size()
     }
 
-    /// The values of a column; None where there is none. Raises ``KeyError``.
+    /// Returns the values of a column, None where there is none. Raises ``KeyError``.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         list(py, self.column_at(name)?)
     }
 
-    /// All columns as lists.
+    /// Returns all columns as lists.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for (field, column) in self.batch.schema_ref().fields().iter().zip(self.batch.columns()) {
@@ -130,28 +130,28 @@ impl Table {
     }
 }
 
-/// A column of texts; None is a row without one.
+/// Makes a column of texts; None is a row without one.
 pub fn texts<T: AsRef<str>>(values: impl IntoIterator<Item = Option<T>>) -> ArrayRef {
     Arc::new(StringViewArray::from_iter(values))
 }
 
-/// A column of numbers.
+/// Makes a column of numbers.
 pub fn numbers(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(Float64Array::from_iter(values))
 }
 
-/// A column of counts, or of other whole numbers below 2^63.
+/// Makes a column of counts, or of other integers below 2^63.
 pub fn counts<T: TryInto<i64>>(values: impl IntoIterator<Item = Option<T>>) -> ArrayRef {
     let values = values.into_iter().map(|value| value.and_then(|value| value.try_into().ok()));
     Arc::new(Int64Array::from_iter(values))
 }
 
-/// A column of truths.
+/// Makes a column of booleans.
 pub fn truths(values: impl IntoIterator<Item = Option<bool>>) -> ArrayRef {
     Arc::new(BooleanArray::from_iter(values))
 }
 
-/// Columns are laid out as Arrow has them, so that this fails only if they are not.
+/// Makes the exception for an error of Arrow, which only a wrong layout of columns can cause.
 pub fn bug(error: ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
@@ -173,7 +173,7 @@ fn batch(columns: Columns) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options)
 }
 
-/// The column as an array; its memory is handed over, not copied.
+/// Converts the column to an array; passes its memory on without a copy.
 fn array(column: Column, rows: usize, text: &Buffer) -> Result<ArrayRef, ArrowError> {
     let valid = BooleanBuffer::new(Buffer::from_vec(column.valid), 0, rows);
     let nulls = (column.nulls > 0).then(|| NullBuffer::new(valid));

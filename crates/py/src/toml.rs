@@ -1,13 +1,13 @@
-//! Python's values as the right side of `--set path=value`. Text is written as a person
-//! would at the command, without quotes, wherever that reads as the same text, so that a
-//! run says the same of where it came from. Leaves out dates, which no key has.
+//! Python's values as the right side of `--set path=value`. Text is written as on the
+//! command line, without quotes, if it then parses as the same text, so that a run reports
+//! its changes in the same form. Leaves out dates, which no key has.
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use toml_edit::{Array, InlineTable, Value};
 
-/// The argument `path=value`.
+/// Returns the argument `path=value`.
 pub fn set(path: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     if path.is_empty() || path.contains('=') {
         return Err(PyValueError::new_err(format!("{path:?} is no path of a key")));
@@ -19,12 +19,12 @@ pub fn set(path: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(format!("{path}={text}"))
 }
 
-/// Whether `--set` takes what stands there as text, and as this text.
+/// Whether `--set` parses this text as the same text.
 fn reads_as_itself(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && text.parse::<Value>().is_err()
 }
 
-/// A value of `vary`: the same, with quotes around text that the argument `--vary` would take
+/// Returns a value of `vary`, with quotes around text that the argument `--vary` would take
 /// for several values or for a range.
 pub fn varied(value: &Bound<'_, PyAny>) -> PyResult<String> {
     let separates =

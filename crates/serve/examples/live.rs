@@ -1,6 +1,6 @@
 //! A made-up emulation, for tests of the page: `live [DIR]` prints its address and serves, with
 //! the runs in DIR if it is given, until its standard input ends. A line `end` ends the
-//! emulation, a line `drop` the server. Its numbers are drawn by a formula; what is set changes them.
+//! emulation, a line `drop` the server. The numbers are drawn by a formula, whose values a browser may set.
 
 use lasthop_serve::{Live, Options, Server, Session};
 use serde_json::{Map, Value, json};

@@ -1,28 +1,28 @@
-//! The timeline of the air. Of a span of time that has few PPDUs it gives each of them; of a
-//! longer one the shares of time in columns, one for a pixel, by class. The same holds of packets.
-//! Both are computed from the events when they are asked for: a pass over a million events takes
-//! milliseconds, so nothing is prepared but an order. Times are in ns since the start of the run.
+//! The timeline of the air. For a span of time with few PPDUs, an answer has each of them; for a
+//! longer one, the shares of time by class in columns, one a pixel. Packets are treated in the same
+//! way. Answers are computed from the events on request: a pass over a million events takes
+//! milliseconds, so only an order is prepared. Times are in ns since the start of the run.
 //!
-//! A lane is a node. Where more than [`LANES_MAX`] nodes transmit, those that do so least share
-//! the last one. PPDUs of one transmitter with the same start are one transmission to several
-//! users: of the shares of time the first counts.
+//! A lane is a node. If more than [`LANES_MAX`] nodes transmit, the least active ones share the
+//! last lane. PPDUs of one transmitter with the same start are one transmission to several users:
+//! the first one counts for the shares of time.
 
 use lasthop_trace::{EventsReading, PacketEvent, PacketReading, PartsReading, PpduReading, TextId};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Most lanes.
+/// Largest number of lanes.
 const LANES_MAX: usize = 48;
-/// Most PPDUs of an answer; where there are more, it has shares.
+/// Largest number of PPDUs of an answer; with more, it has shares.
 const PPDUS_MAX: usize = 3_000;
-/// Most events of packets of an answer; where there are more, it has counts.
+/// Largest number of packets' events of an answer; with more, it has counts.
 const PACKETS_MAX: usize = 3_000;
-/// Most intervals of waiting or of absence of a lane; where there are more, it has shares.
+/// Largest number of intervals of waiting or of absence of a lane; with more, it has shares.
 const INTERVALS_MAX: usize = 1_000;
-/// Most columns.
+/// Largest number of columns.
 pub(crate) const WIDTH_MAX: u32 = 4_096;
 
-/// A span of time, and in how many columns it is shown.
+/// A span of time, and its number of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
     pub from_ns: i64,
@@ -31,7 +31,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A window of at least one ns a column, within a year before and after the start.
+    /// Makes a window of at least one ns a column, within a year before and after the start.
     pub(crate) fn new(from_ns: i64, to_ns: i64, width: u32) -> Self {
         const YEAR_NS: i64 = 365 * 86_400 * 1_000_000_000;
         let from_ns = from_ns.clamp(-YEAR_NS, YEAR_NS);
@@ -40,13 +40,13 @@ impl Window {
         Self { from_ns, to_ns, width: width.clamp(1, WIDTH_MAX).min(columns) }
     }
 
-    /// Where column `index` begins.
+    /// Returns the start of column `index`.
     fn edge(self, index: usize) -> i64 {
         let span = i128::from(self.to_ns - self.from_ns);
         self.from_ns + (span * index as i128 / i128::from(self.width)) as i64
     }
 
-    /// The column with an instant of the window.
+    /// Returns the column that contains an instant of the window.
     fn column(self, at: i64) -> usize {
         let span = i128::from(self.to_ns - self.from_ns);
         let into = i128::from(at - self.from_ns);
@@ -55,7 +55,7 @@ impl Window {
         if near + 1 < self.width as usize && self.edge(near + 1) <= at { near + 1 } else { near }
     }
 
-    /// Gives `add` each column that an interval meets, and for how long.
+    /// Calls `add` with each column that an interval meets, and the duration in it.
     fn spread(self, from: i64, to: i64, mut add: impl FnMut(usize, i64)) {
         let (from, to) = (from.max(self.from_ns), to.min(self.to_ns));
         if from >= to {
@@ -71,7 +71,7 @@ impl Window {
         }
     }
 
-    /// Shares of the columns' lengths in thousandths.
+    /// Returns shares of the columns' durations, in thousandths.
     fn shares(self, sums: &[i64]) -> Vec<u16> {
         let share = |(column, sum): (usize, &i64)| {
             let length = (self.edge(column + 1) - self.edge(column)).max(1);
@@ -81,18 +81,18 @@ impl Window {
     }
 }
 
-/// What a transmission is for, and what becomes of it.
+/// Class of a transmission: its purpose, or its collision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
-    /// MPDUs with data for the first time.
+    /// MPDUs with data, first transmissions.
     Data,
-    /// MPDUs with data again.
+    /// MPDUs with data, retransmissions.
     Retries,
-    /// Frames that control access and acknowledge.
+    /// Frames for access control and acknowledgement.
     Control,
     /// Beacons, agreements, probes, frames without data.
     Management,
-    /// Overlapped with another PPDU at the receiver.
+    /// A PPDU that overlapped with another one at the receiver.
     Collided,
 }
 
@@ -117,34 +117,34 @@ impl Class {
     }
 }
 
-/// What happened in a run, in the orders in which it is asked for.
+/// Events of a run, in the orders of the requests.
 pub(crate) struct Timeline {
     pub(crate) events: EventsReading,
     lanes: Vec<Lane>,
-    /// The class of PPDUs by their frame, without retries and collisions.
+    /// Class of each PPDU by its frame, without retries and collisions.
     classes: Vec<Class>,
-    /// The number of the packet of each event.
+    /// Number of the packet of each event.
     numbers: Vec<u32>,
-    /// Events of packets by the packet's number, and then in their order.
+    /// Events of packets by the packet's number, then in their order.
     by_number: Vec<u32>,
     until_ns: i64,
 }
 
-/// A node, or those that have no lane of their own.
+/// A node, or several nodes that share a lane.
 struct Lane {
     name: String,
     nodes: Vec<TextId>,
     has_radio: bool,
-    /// PPDUs by their beginning.
+    /// PPDUs by start.
     ppdus: Vec<u32>,
-    /// The longest of them.
+    /// Duration of the longest PPDU.
     longest_ns: i64,
     /// Events of packets by time.
     packets: Vec<u32>,
-    /// When a packet waited for the channel, without overlaps and without the lane's own PPDUs: the
-    /// parts of a delay say how long that was, not whether it was in one piece.
+    /// Times in which a packet waited for the channel, without overlaps and without the lane's
+    /// PPDUs. The parts of a delay have the duration of the wait, which may have been interrupted.
     waiting: Vec<(i64, i64)>,
-    /// When it was away or dozed.
+    /// Times off the channel or dozing.
     absent: Vec<(i64, i64, TextId)>,
 }
 
@@ -162,7 +162,7 @@ impl Lane {
         }
     }
 
-    /// Its PPDUs that may meet the window: a few more at the beginning.
+    /// Returns the PPDUs that may meet the window, with some earlier ones.
     fn ppdus(&self, events: &EventsReading, window: Window) -> &[u32] {
         let at = |index: &u32| events.ppdus[*index as usize].at_ns;
         let first = self.ppdus.partition_point(|it| at(it) < window.from_ns - self.longest_ns);
@@ -179,7 +179,7 @@ impl Lane {
 }
 
 impl Timeline {
-    /// Puts events in order.
+    /// Sorts the events.
     pub(crate) fn new(events: EventsReading) -> Self {
         let classes = events.texts.iter().map(|text| Class::of(text)).collect();
         let numbers = numbers(&events.packets);
@@ -193,7 +193,7 @@ impl Timeline {
         timeline
     }
 
-    /// How many rows it has.
+    /// Number of rows of the timeline.
     pub(crate) fn rows(&self) -> u64 {
         self.events.rows
     }
@@ -249,7 +249,7 @@ impl Timeline {
         }
     }
 
-    /// What happened in a window.
+    /// Returns the events in a window.
     pub(crate) fn view(&self, window: Window) -> View {
         let events = &self.events;
         let (mut ppdus, mut packets) = (0, 0);
@@ -320,7 +320,7 @@ impl Timeline {
         all
     }
 
-    /// The classes that occur, each with its share of every column in thousandths.
+    /// Returns the classes that occur, each with its share of every column in thousandths.
     fn shares(&self, lane: &Lane, window: Window) -> BTreeMap<&'static str, Vec<u16>> {
         let width = window.width as usize;
         let mut sums = vec![0; Class::NAMES.len() * width];
@@ -341,7 +341,8 @@ impl Timeline {
             .collect()
     }
 
-    /// Gives `add` the time of a PPDU by class: of data, that of its retried MPDUs apart.
+    /// Calls `add` with the time of a PPDU by class; a data PPDU's retransmitted MPDUs count
+    /// separately.
     fn split(&self, ppdu: &PpduReading, time: i64, mut add: impl FnMut(Class, i64)) {
         let class = match self.classes[ppdu.frame.index()] {
             _ if ppdu.collided => Class::Collided,
@@ -356,7 +357,7 @@ impl Timeline {
         }
     }
 
-    /// By column: packets that were given up, and the most that the queue held.
+    /// Returns by column the packets given up, and the longest queue.
     fn queues(&self, lane: &Lane, window: Window) -> (Counts, Counts) {
         let (mut dropped, mut queue) = (Counts::new(), Counts::new());
         let (mut column, mut end) = (0, i64::MIN);
@@ -383,7 +384,7 @@ impl Timeline {
         (dropped, queue)
     }
 
-    /// The events of a packet in their order; none if there is no such packet.
+    /// Returns the events of a packet in their order; none if there is no such packet.
     pub(crate) fn packet(&self, number: u32) -> impl Iterator<Item = &PacketReading> {
         let of = |index: &u32| self.numbers[*index as usize];
         let first = self.by_number.partition_point(|index| of(index) < number);
@@ -391,7 +392,7 @@ impl Timeline {
         self.by_number[first..end].iter().map(|index| &self.events.packets[*index as usize])
     }
 
-    /// The hops of a packet over the air, as far as it got across.
+    /// Returns the completed hops of a packet over the air.
     pub(crate) fn hops_of(&self, number: u32) -> Vec<Hop> {
         let mut hops = Vec::new();
         let mut path = Path::default();
@@ -401,7 +402,7 @@ impl Timeline {
         hops
     }
 
-    /// The PPDUs of a transmitter that begin in a span of time, its last instant included.
+    /// Returns the PPDUs of a transmitter that begin in a span of time, its last instant included.
     pub(crate) fn sent_by(
         &self,
         node: TextId,
@@ -421,15 +422,15 @@ impl Timeline {
 pub(crate) struct Hop {
     pub sender: TextId,
     pub receiver: TextId,
-    /// When the PPDU began that carried it first.
+    /// Start of the first PPDU that carried the packet.
     pub first_ns: i64,
-    /// When the PPDU began that got it across.
+    /// Start of the PPDU that delivered the packet.
     pub across_ns: i64,
-    /// How long it waited for the channel before.
+    /// Duration of the wait for the channel before.
     pub contention_ns: i64,
 }
 
-/// What is known of a packet while its events are followed.
+/// State of a packet while its events are followed.
 #[derive(Default)]
 struct Path {
     sender: Option<TextId>,
@@ -437,7 +438,7 @@ struct Path {
 }
 
 impl Path {
-    /// The hop that an event ends.
+    /// Returns the hop that an event ends.
     fn next(&mut self, events: &EventsReading, packet: &PacketReading) -> Option<Hop> {
         if packet.event == PacketEvent::Queued {
             self.sender = Some(packet.node);
@@ -460,7 +461,7 @@ impl Path {
     }
 }
 
-/// The hops of all packets.
+/// Returns the hops of all packets.
 fn hops<'a>(
     events: &'a EventsReading,
     numbers: &'a [u32],
@@ -476,9 +477,9 @@ fn hops<'a>(
     })
 }
 
-/// The number of the packet of each event: packets are numbered as they appear. Events of a packet
-/// have its flow and tag; where the same enter the network again, such as the answer to a request,
-/// that is another packet.
+/// Returns the number of the packet of each event; numbers are in the order of appearance. Events
+/// of a packet have the same flow and tag. If these enter the network again, such as the answer to
+/// a request, they are another packet.
 fn numbers(packets: &[PacketReading]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..packets.len() as u32).collect();
     let key = |index: &u32| (packets[*index as usize].flow, packets[*index as usize].tag);
@@ -503,7 +504,7 @@ fn numbers(packets: &[PacketReading]) -> Vec<u32> {
     numbers
 }
 
-/// The lanes, still empty: nodes that transmit, then the others where packets were, by name.
+/// Returns empty lanes: transmitting nodes, then other nodes with packets, by name.
 fn lanes(events: &EventsReading) -> Vec<Lane> {
     let mut airtime: BTreeMap<TextId, i64> = BTreeMap::new();
     for ppdu in &events.ppdus {
@@ -541,7 +542,7 @@ fn lanes(events: &EventsReading) -> Vec<Lane> {
     lanes
 }
 
-/// Intervals without overlaps, in order.
+/// Merges intervals into ordered ones without overlaps.
 fn merged(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     intervals.sort_unstable();
     let mut out: Vec<(i64, i64)> = Vec::new();
@@ -554,7 +555,7 @@ fn merged(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     out
 }
 
-/// What intervals have beside others; both are in order and without overlaps.
+/// Subtracts intervals from others; both are in order and without overlaps.
 fn without(intervals: &[(i64, i64)], others: &[(i64, i64)]) -> Vec<(i64, i64)> {
     let mut out = Vec::new();
     let mut first = 0;
@@ -573,13 +574,13 @@ fn without(intervals: &[(i64, i64)], others: &[(i64, i64)]) -> Vec<(i64, i64)> {
     out
 }
 
-/// Columns that have something, and how much.
+/// Columns with a count above zero, and their counts.
 type Counts = Vec<(u32, u32)>;
 
 /// Intervals, or their shares of columns.
 type Intervals = (Option<Vec<(i64, i64, u32)>>, Option<Vec<u16>>);
 
-/// The intervals that meet a window or, if they are many, their shares of its columns.
+/// Returns the intervals that meet a window or, if they are many, their shares of its columns.
 fn intervals(
     all: impl Iterator<Item = (i64, i64, TextId)> + Clone,
     window: Window,
@@ -596,7 +597,7 @@ fn intervals(
     (None, Some(window.shares(&sums)))
 }
 
-/// The texts of an answer, by number.
+/// Texts of an answer, by number.
 #[derive(Default)]
 struct Texts {
     texts: Vec<String>,
@@ -612,22 +613,22 @@ impl Texts {
     }
 }
 
-/// What happened in a window.
+/// Events in a window.
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
     from_ns: i64,
     to_ns: i64,
     width: u32,
-    /// The end of what is known.
+    /// End of the known time.
     until_ns: i64,
-    /// How many PPDUs there are.
+    /// Number of PPDUs in the window.
     ppdus: usize,
-    /// How many events of packets there are.
+    /// Number of packets' events in the window.
     packets: usize,
-    /// How many events of the run are known, and how many there are.
+    /// Number of known events of the run, and number of all.
     events: u64,
     events_all: u64,
-    /// What numbers of texts stand for.
+    /// Texts by number.
     texts: Vec<String>,
     lanes: Vec<LaneView>,
 }
@@ -637,25 +638,25 @@ pub(crate) struct View {
 struct LaneView {
     name: String,
     has_radio: bool,
-    /// The PPDUs, if they are few.
+    /// PPDUs, if they are few.
     #[serde(skip_serializing_if = "Option::is_none")]
     ppdus: Option<Ppdus>,
-    /// Otherwise the shares of the columns by class, in thousandths.
+    /// Otherwise shares of the columns by class, in thousandths.
     #[serde(skip_serializing_if = "Option::is_none")]
     shares: Option<BTreeMap<&'static str, Vec<u16>>>,
     /// Events of packets, if they are few.
     #[serde(skip_serializing_if = "Option::is_none")]
     packets: Option<Packets>,
-    /// Columns with packets that were given up, and how many.
+    /// Columns with packets given up, and their numbers.
     dropped: Counts,
-    /// Columns with packets that were queued, and the most in the queue.
+    /// Columns with queued packets, and the longest queue.
     queue: Counts,
-    /// When packets waited for the channel: from, to, and 0.
+    /// Times in which packets waited for the channel: from, to, and 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<Vec<(i64, i64, u32)>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting_shares: Option<Vec<u16>>,
-    /// When it could not be reached: from, to, and why.
+    /// Times in which the node was unreachable: from, to, and reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<Vec<(i64, i64, u32)>>,
     #[serde(skip_serializing_if = "Option::is_none")]

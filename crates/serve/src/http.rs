@@ -1,71 +1,71 @@
-//! Requests and responses of HTTP/1.1 as bytes (RFC 9112), and who may ask. A request has a
-//! head of at most 16 KiB and a body of at most 64 KiB with a `Content-Length`; a chunked body is
-//! refused. One request a connection: a response always ends it, so that what follows a
-//! request is never read. `httparse` reads the head.
+//! Requests and responses of HTTP/1.1 as bytes (RFC 9112), and access control. A request has a head
+//! of at most 16 KiB and a body of at most 64 KiB with a `Content-Length`; chunked bodies are
+//! rejected. A connection has one request and ends with the response, so bytes after the request
+//! are never read. `httparse` reads the head.
 
 use std::io::{self, Read, Write};
 use subtle::ConstantTimeEq;
 
-/// Most bytes of a request line and its header fields.
+/// Longest request line with its header fields, in bytes.
 pub(crate) const HEAD_MAX: usize = 16 * 1024;
-/// Most bytes of a request's body.
+/// Longest body of a request, in bytes.
 pub(crate) const BODY_MAX: usize = 64 * 1024;
-/// Most header fields.
+/// Largest number of header fields.
 const FIELDS_MAX: usize = 64;
 
-/// What pages may do: scripts, styles and data of this server, and nothing of anybody else.
+/// Content Security Policy of pages: scripts, styles and data of this server only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' \
                       data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
-/// The same for a report, which has its style inside and no script.
+/// Content Security Policy of a report, which has an inline style and no script.
 const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
                              base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-/// What is asked for.
+/// Method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Read.
+    /// A request for a resource.
     Get,
-    /// Change.
+    /// A request for a change.
     Post,
 }
 
-/// A request that may be answered: of a page of this server, or of somebody who has its address.
+/// An accepted request: from a page of this server, or from a client that knows its address.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
-    /// How.
+    /// Method of the request.
     pub method: Method,
-    /// What follows the secret in the path, not decoded: nothing that is served needs decoding.
+    /// Path after the secret, not percent-decoded: no resource needs it.
     pub path: String,
-    /// What follows `?`.
+    /// Query after `?`.
     pub query: String,
-    /// What came after the head, whole.
+    /// Body of the request, complete.
     pub body: Vec<u8>,
 }
 
-/// Why a request is not answered as it would like.
+/// Reasons for rejecting a request.
 #[derive(Debug)]
 pub enum Refusal {
-    /// Its sender is gone, or sends nothing in time: there is nobody to answer.
+    /// The client is gone or too slow, and gets no answer.
     Gone,
-    /// With this status and text.
+    /// The client gets this status and text.
     Status(u16, String),
 }
 
-/// Where a server is, and what its clients have to know.
+/// Address of a server, including the secret that clients must know.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The port of the loopback.
+    /// Port on the loopback.
     pub port: u16,
-    /// The first part of every path.
+    /// First part of every path, the secret.
     pub secret: String,
 }
 
 impl Place {
-    /// Reads a request and finds out whether it may be answered.
+    /// Reads a request and checks its access.
     ///
     /// # Errors
-    /// Why not; nothing of what is asked for was looked at.
+    /// The reason for rejecting the request, before any resource is looked up.
     pub fn read(&self, stream: &mut impl Read) -> Result<Request, Refusal> {
         let mut bytes = Vec::new();
         let length = head(stream, &mut bytes)?;
@@ -114,8 +114,8 @@ impl Place {
         Ok(Request { method, path, query, body })
     }
 
-    /// Whether a name for this server is one of its own: another name that leads to the loopback
-    /// (DNS rebinding) is refused.
+    /// Whether a host name is one of this server. Another name that resolves to the loopback (DNS
+    /// rebinding) is rejected.
     fn is_own(&self, authority: &str) -> bool {
         let own = |host: &str| authority.eq_ignore_ascii_case(&format!("{host}:{}", self.port));
         own("127.0.0.1") || own("localhost")
@@ -138,7 +138,7 @@ impl Place {
         }
     }
 
-    /// What follows `/SECRET/`. How long it takes to say no does not depend on the secret.
+    /// Returns the path after `/SECRET/`. The time of a rejection does not depend on the secret.
     fn inside<'a>(&self, path: &'a str) -> Result<&'a str, Refusal> {
         let missing = || Refusal::Status(404, NOT_FOUND.to_owned());
         let rest = path.strip_prefix('/').ok_or_else(missing)?;
@@ -150,7 +150,7 @@ impl Place {
     }
 }
 
-/// What is said of everything that is not there, also for want of the secret.
+/// Text for every missing resource, and for a missing secret.
 pub(crate) const NOT_FOUND: &str =
     "there is nothing here; expected the address that lasthop printed";
 
@@ -158,7 +158,7 @@ fn bad(why: &str) -> Refusal {
     Refusal::Status(400, why.to_owned())
 }
 
-/// Reads until the end of the head; returns its length. What was read beyond is body.
+/// Reads to the end of the head; returns its length. Bytes after it belong to the body.
 fn head(stream: &mut impl Read, bytes: &mut Vec<u8>) -> Result<usize, Refusal> {
     let mut part = [0; 4096];
     loop {
@@ -182,7 +182,7 @@ fn head(stream: &mut impl Read, bytes: &mut Vec<u8>) -> Result<usize, Refusal> {
     }
 }
 
-/// The value of a header field that must not be there twice.
+/// Returns the value of a header field that must not occur twice.
 fn field<'a>(fields: &[httparse::Header<'a>], name: &str) -> Result<Option<&'a str>, Refusal> {
     let mut values = fields.iter().filter(|it| it.name.eq_ignore_ascii_case(name));
     let value = values.next().map(|it| std::str::from_utf8(it.value));
@@ -193,7 +193,7 @@ fn field<'a>(fields: &[httparse::Header<'a>], name: &str) -> Result<Option<&'a s
     }
 }
 
-/// A whole response.
+/// A complete response.
 #[derive(Debug)]
 pub struct Response {
     status: u16,
@@ -203,34 +203,34 @@ pub struct Response {
 }
 
 impl Response {
-    /// What was asked for, of a media type.
+    /// Makes a response with a body of a media type.
     pub(crate) fn of(kind: &'static str, body: impl Into<Vec<u8>>) -> Self {
         Self { status: 200, kind, body: body.into(), policy: POLICY }
     }
 
-    /// A document of JSON.
+    /// Makes a response with a JSON document.
     pub(crate) fn json(body: impl Into<Vec<u8>>) -> Self {
         Self::of("application/json", body)
     }
 
-    /// A report as a page of its own.
+    /// Makes a response with a report as a page.
     pub(crate) fn report(body: impl Into<Vec<u8>>) -> Self {
         let page = Self::of("text/html; charset=utf-8", body);
         Self { policy: REPORT_POLICY, ..page }
     }
 
-    /// Something other than what was asked for: `{"error": WHY}`.
+    /// Makes an error response with the body `{"error": WHY}`.
     pub(crate) fn error(status: u16, why: &str) -> Self {
         let body = serde_json::json!({ "error": why }).to_string();
         Self { status, ..Self::json(body) }
     }
 
-    /// Its status, three digits.
+    /// Returns the status, three digits.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The response as bytes.
+    /// Returns the response as bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = head_of(self.status, self.kind, self.policy, Some(self.body.len()));
         bytes.extend_from_slice(&self.body);
@@ -238,7 +238,7 @@ impl Response {
     }
 }
 
-/// Begins a response that goes on until the connection ends.
+/// Begins a response that lasts as long as the connection.
 pub(crate) fn begin_stream(stream: &mut impl Write) -> io::Result<()> {
     stream.write_all(&head_of(200, "text/event-stream", POLICY, None))
 }

@@ -1,7 +1,7 @@
-//! What a running emulation publishes, for any number of browsers, as Server-Sent Events
-//! (WHATWG HTML, 9.2). Publishing never waits for a browser: events are kept in a ring of
-//! bounded length and size, each stream reads them at its own pace, and one that is too slow
-//! loses the oldest and is told how many (`missed`). Who joins later gets what the ring has.
+//! Events of a running emulation for any number of browsers, as Server-Sent Events (WHATWG HTML,
+//! 9.2). Publishing never waits for a browser. A ring of limited length and size keeps the events,
+//! and each stream reads it at its pace. A stream that is too slow loses the oldest events and gets
+//! their number (`missed`). A stream that joins later begins with the ring's content.
 
 use crate::http;
 use std::collections::VecDeque;
@@ -9,31 +9,32 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Most events that are kept.
+/// Largest number of events kept.
 const EVENTS_MAX: usize = 6_000;
-/// Most bytes of them.
+/// Largest number of their bytes.
 const BYTES_MAX: usize = 8 << 20;
-/// How often a stream without events shows that it is alive, which also finds out whether its
+/// Time after which a stream without events sends a comment, by which it also detects that its
 /// browser is gone.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// How long the end waits for those who follow.
+/// Longest time that the end waits for followers.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// What a running emulation is for browsers. Its methods are called by several threads.
+/// A running emulation as browsers see it. Several threads call its methods.
 pub trait Session: Send + Sync {
-    /// What a browser has to know first, as a JSON object: `scenario`, `seed`, `duration_s`,
+    /// Returns the first message to a browser, as a JSON object: `scenario`, `seed`, `duration_s`,
     /// `interval_s`, `knobs`, and `changes` so far.
     fn hello(&self) -> String;
 
-    /// Changes what runs, each as `PATH=VALUE`; all or none. Returns what was applied as JSON.
+    /// Applies changes to the emulation, each as `PATH=VALUE`; all or none. Returns the applied
+    /// changes as JSON.
     ///
     /// # Errors
-    /// One message that says which is wrong and what was expected.
+    /// One message that names the wrong change and the expected values.
     fn set(&self, sets: &[String]) -> Result<String, String>;
 }
 
-/// The side of the emulation: it publishes here, and a [`Server`](crate::Server) shows it.
+/// Hub of an emulation, which publishes events here for a [`Server`](crate::Server) to show.
 #[derive(Clone)]
 pub struct Live {
     shared: Arc<Shared>,
@@ -42,7 +43,7 @@ pub struct Live {
 struct Shared {
     session: Arc<dyn Session>,
     state: Mutex<State>,
-    /// Something was published, or a server stops.
+    /// Signals a published event, or the stop of a server.
     news: Condvar,
 }
 
@@ -50,9 +51,9 @@ struct Shared {
 struct State {
     events: VecDeque<Event>,
     bytes: usize,
-    /// Number of the event that is published next.
+    /// Number of the next event.
     next: u64,
-    /// How many streams are open.
+    /// Number of open streams.
     streams: usize,
     has_ended: bool,
 }
@@ -65,13 +66,13 @@ struct Event {
 }
 
 impl Live {
-    /// A hub for an emulation. Nothing is shown before a server is started with it.
+    /// Makes a hub for an emulation, which needs a server to be shown.
     pub fn new(session: Arc<dyn Session>) -> Self {
         Self { shared: Arc::new(Shared { session, state: Mutex::default(), news: Condvar::new() }) }
     }
 
-    /// Publishes an event of `kind` (`reading` or `change`) whose data is `json`. Takes
-    /// microseconds, whatever browsers do. Nothing can follow [`end`](Self::end).
+    /// Publishes an event of `kind` (`reading` or `change`) with the data `json`. Needs
+    /// microseconds, regardless of browsers. No event may follow [`end`](Self::end).
     pub fn publish(&self, kind: &str, json: String) {
         let mut state = self.state();
         if !state.has_ended {
@@ -81,9 +82,9 @@ impl Live {
         }
     }
 
-    /// Publishes `json` as the event `end`, after which streams end. Who joins later gets what
-    /// there was, and the end. Waits until all who follow have been written it, but not longer
-    /// than half a second.
+    /// Publishes `json` as the event `end`, after which streams end. A stream that joins later gets
+    /// the kept events and the end. Waits until all followers have been written it, at most half a
+    /// second.
     pub fn end(&self, json: String) {
         let mut state = self.state();
         if !state.has_ended {
@@ -95,7 +96,7 @@ impl Live {
         drop(self.shared.news.wait_timeout_while(state, FAREWELL, is_told));
     }
 
-    /// What is changed by a browser.
+    /// Applies changes from a browser.
     pub(crate) fn set(&self, sets: &[String]) -> Result<String, String> {
         if self.state().has_ended {
             return Err("the emulation has ended".to_owned());
@@ -104,7 +105,7 @@ impl Live {
     }
 
     /// Writes events to a browser until the emulation ends, the browser is gone, or `is_over`.
-    /// [`wake`](Self::wake) makes it look at `is_over`.
+    /// [`wake`](Self::wake) makes it check `is_over`.
     pub(crate) fn stream(&self, to: &mut impl Write, is_over: &dyn Fn() -> bool) -> io::Result<()> {
         let _open = Open::begin(self);
         http::begin_stream(to)?;
@@ -139,14 +140,14 @@ impl Live {
         }
     }
 
-    /// Makes all streams look whether they are over.
+    /// Makes all streams check whether they are over.
     pub(crate) fn wake(&self) {
         drop(self.state());
         self.shared.news.notify_all();
     }
 
-    /// The events from number `next` on, at most as many as are written at once, and how many
-    /// before them are lost; waits for one, but not longer than [`IDLE`].
+    /// Returns the events from number `next` on, as many as are written at once, and the number of
+    /// lost events before them. Waits for one event, at most [`IDLE`].
     fn wait(&self, next: u64, is_over: &dyn Fn() -> bool) -> (u64, Vec<Event>, bool) {
         const AT_ONCE: usize = 256;
         let is_idle = |state: &mut State| state.next <= next && !state.has_ended && !is_over();
@@ -165,7 +166,7 @@ impl Live {
     }
 }
 
-/// A stream, counted while it is open.
+/// An open stream, counted until dropped.
 struct Open<'a>(&'a Live);
 
 impl<'a> Open<'a> {
@@ -194,7 +195,7 @@ impl State {
     }
 }
 
-/// Writes an event; a line of its data is a line of the stream.
+/// Writes an event; each line of its data is a line of the stream.
 fn write_event(to: &mut impl Write, kind: &str, json: &str) -> io::Result<()> {
     let mut text = format!("event: {}\n", kind.replace(['\r', '\n'], " "));
     for line in json.split(['\r', '\n']) {
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(state.bytes, state.events.iter().map(|event| event.json.len()).sum::<usize>());
     }
 
-    /// A browser that reads nothing while more is published than is kept.
+    /// A browser that reads nothing while more events are published than kept.
     struct Slow {
         live: Live,
         written: Vec<u8>,

@@ -1,17 +1,16 @@
-//! The way of one packet: its events in their order, the PPDUs that carried it, and where its
-//! time went. `events.parquet` does not say which packets are in a PPDU; what carried a packet
-//! follows from the parts of its delay, which say when the first PPDU began, and the one that got
-//! it across. Of those between, which went to the same receiver with data, it says that they may
-//! have.
+//! The way of one packet: its events in their order, the PPDUs that carried it, and the parts of
+//! its delay. `events.parquet` does not record the packets of a PPDU. The PPDUs of a packet follow
+//! from the parts of its delay, which give the start of its first and of its successful PPDU. PPDUs
+//! with data to the same receiver between those may have carried it, too, and are listed as such.
 
 use crate::air::{Hop, Timeline};
 use lasthop_trace::{PacketReading, PartsReading, PpduReading, TextId};
 use serde_json::{Map, Value, json};
 
-/// Most PPDUs that are listed of a hop.
+/// Largest number of PPDUs listed for a hop.
 const PPDUS_MAX: usize = 200;
 
-/// The way of the packet with this number; `None` if there is none.
+/// Returns the way of the packet with this number; `None` if there is none.
 pub(crate) fn way(timeline: &Timeline, number: u32) -> Option<Value> {
     let events: Vec<&PacketReading> = timeline.packet(number).collect();
     let first = *events.first()?;
@@ -69,7 +68,7 @@ fn parts(timeline: &Timeline, packet: &PacketReading) -> Option<PartsReading> {
     timeline.events.parts.get(packet.parts? as usize).copied()
 }
 
-/// The parts by name; `other` is what no column has.
+/// Returns the parts by name; `other` is the rest without a column.
 fn named(parts: &PartsReading) -> Value {
     let each = PartsReading::NAMES.iter().zip(parts.parts_ns);
     let mut named: Map<String, Value> =
@@ -79,7 +78,7 @@ fn named(parts: &PartsReading) -> Value {
     Value::Object(named)
 }
 
-/// The PPDUs of a hop that carried the packet or may have, and which it is.
+/// Returns the PPDUs of a hop that carried the packet or may have, with the certainty of each.
 fn carriers<'a>(
     timeline: &'a Timeline,
     hop: &Hop,

@@ -1,4 +1,4 @@
-//! Which request gets what. Paths are words and numbers that are compared, never paths of files.
+//! Routes requests to answers. Paths are words and numbers that are compared, never paths of files.
 //! `docs/serve.md` describes them.
 
 use crate::air::{WIDTH_MAX, Window};
@@ -11,42 +11,42 @@ use crate::server::ServeError;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// The page, made of `web/src/viewer`.
+/// The page, built from `web/src/viewer`.
 const PAGE: &[u8] = include_bytes!("../assets/viewer.html");
 const SCRIPT: &[u8] = include_bytes!("../assets/viewer.js");
 const STYLE: &[u8] = include_bytes!("../assets/viewer.css");
 
-/// What there is to serve.
+/// Content of the server.
 pub struct Site {
     pub(crate) live: Option<Live>,
     runs: Option<Runs>,
 }
 
-/// What a request gets.
+/// Answer to a request.
 pub enum Answer {
-    /// A response.
+    /// A complete response.
     Whole(Response),
     /// A stream of events.
     Live(Live),
 }
 
 impl Site {
-    /// The runs in `folder`, and an emulation.
+    /// Makes a site of the runs in `folder`, and an emulation.
     ///
     /// # Errors
-    /// If the folder cannot be read or has no run.
+    /// An error if the folder cannot be read or has no run.
     pub fn new(folder: Option<PathBuf>, live: Option<Live>) -> Result<Self, ServeError> {
         let runs = folder.as_deref().map(Runs::find).transpose()?;
         Ok(Self { live, runs })
     }
 
-    /// How many runs there are, and how many of them have something wrong.
+    /// Number of runs, and number of those with errors.
     pub(crate) fn counts(&self) -> (usize, usize) {
         self.runs.as_ref().map_or((0, 0), Runs::counts)
     }
 }
 
-/// Answers a request.
+/// Returns the answer to a request.
 pub fn answer(site: &Site, request: &Request) -> Answer {
     let path: Vec<&str> = request.path.split('/').collect();
     let is_get = request.method == Method::Get;
@@ -71,7 +71,7 @@ fn missing() -> Response {
     Response::error(404, NOT_FOUND)
 }
 
-/// The list of runs, which is empty if only an emulation is shown.
+/// Returns the list of runs, empty if only an emulation is shown.
 fn runs(site: &Site) -> Response {
     let mut list = site.runs.as_ref().map_or_else(|| json!({ "runs": [] }), Runs::list);
     list["is_live"] = site.live.is_some().into();
@@ -117,14 +117,14 @@ fn json_of(value: &impl serde::Serialize) -> Response {
     }
 }
 
-/// A whole number in decimal digits.
+/// Parses an integer in decimal digits.
 fn number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { text.parse().ok() } else { None }
 }
 
-/// The parameters of a query, which has these and no others.
+/// Parses a query that must have exactly these parameters.
 fn numbers<const N: usize>(query: &str, names: [&str; N]) -> Result<[i64; N], Failure> {
     let expected = || {
         let each: Vec<String> = names.iter().map(|name| format!("{name}=NUMBER")).collect();
@@ -146,7 +146,7 @@ fn numbers<const N: usize>(query: &str, names: [&str; N]) -> Result<[i64; N], Fa
     Ok(whole)
 }
 
-/// Changes what runs.
+/// Applies changes to the running emulation.
 fn set(live: &Live, request: &Request) -> Response {
     const EXPECTED: &str = "expected {\"set\": [\"PATH=VALUE\", ..]}";
     #[derive(serde::Deserialize)]

@@ -1,8 +1,6 @@
-//! Which runs there are: the folder itself, and folders in it, that have a `run.json`, to a
-//! bounded depth and number. They are found once, at the start, and have numbers; symbolic links
-//! are not followed, neither to folders nor to files. What is broken is listed with what is wrong
-//! with it. Documents and reports are read when they are asked for; of timelines, which are large,
-//! the latest are kept.
+//! Finds the runs: the folder itself and folders in it with a `run.json`, to a limited depth and
+//! number. The search runs once, at the start, and numbers the runs; it follows no symbolic links. Broken runs are listed with their errors. Documents and reports are read on
+//! request; of timelines, which are large, the latest are kept.
 
 use crate::air::Timeline;
 use crate::server::ServeError;
@@ -18,20 +16,20 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How deep below the folder runs are searched for: a sweep's folders are three deep.
+/// Depth of the search below the folder: a sweep's folders are three deep.
 const DEPTH_MAX: usize = 4;
-/// Most folders that are looked into.
+/// Largest number of folders searched.
 const FOLDERS_MAX: usize = 10_000;
-/// Most runs that are listed.
+/// Largest number of runs listed.
 const RUNS_MAX: usize = 1_000;
-/// Most bytes of a document or a report.
+/// Longest document or report, in bytes.
 const DOCUMENT_MAX: u64 = 64 << 20;
-/// Most events of a run that are read.
+/// Largest number of a run's events read.
 const EVENTS_MAX: u64 = 4_000_000;
-/// Most events of all timelines that are kept, unless a single one has more.
+/// Largest number of events of all kept timelines, unless one of them has more.
 const KEPT_MAX: u64 = 6_000_000;
 
-/// The runs of a folder.
+/// Runs of a folder.
 pub(crate) struct Runs {
     root: PathBuf,
     runs: Vec<Run>,
@@ -39,19 +37,19 @@ pub(crate) struct Runs {
     kept: Mutex<Vec<Kept>>,
 }
 
-/// A run that was found.
+/// A run found in the folder.
 struct Run {
     folder: PathBuf,
-    /// Where it is below the folder that is served.
+    /// Path below the served folder.
     name: String,
     head: Result<Head, String>,
-    /// What is wrong with its other files.
+    /// Errors of its other files.
     notes: Vec<String>,
     has_series: bool,
     has_events: bool,
 }
 
-/// What the list says of a run.
+/// Entry of a run in the list.
 #[derive(Serialize)]
 struct Head {
     scenario: String,
@@ -69,15 +67,16 @@ struct Kept {
     timeline: Arc<Mutex<Option<Arc<Timeline>>>>,
 }
 
-/// Which version of a file was read: when it was written, in seconds and nanoseconds, and its bytes.
+/// Version of a file that was read: time of its last change, in seconds and nanoseconds, and its
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Stamp(i64, i64, u64);
 
-/// Why there is no answer: a status and a text.
+/// Status and text of a failed request.
 pub(crate) type Failure = (u16, String);
 
 impl Runs {
-    /// The runs in `root`.
+    /// Finds the runs in `root`.
     pub(crate) fn find(root: &Path) -> Result<Self, ServeError> {
         let failed = |source| ServeError::Folder { path: root.to_owned(), source };
         let real = fs::canonicalize(root).map_err(failed)?;
@@ -95,13 +94,13 @@ impl Runs {
         Ok(Self { root: real, runs, is_cut, kept: Mutex::default() })
     }
 
-    /// How many there are, and how many of them have something wrong.
+    /// Number of runs, and number of those with errors.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let is_broken = |run: &&Run| run.head.is_err() || !run.notes.is_empty();
         (self.runs.len(), self.runs.iter().filter(is_broken).count())
     }
 
-    /// The list of runs.
+    /// Returns the list of runs.
     pub(crate) fn list(&self) -> Value {
         let entry = |(id, run): (usize, &Run)| {
             json!({
@@ -121,7 +120,7 @@ impl Runs {
         })
     }
 
-    /// The document of a run, and what is wrong with it.
+    /// Returns the document of a run, and its errors.
     pub(crate) fn document(&self, id: usize) -> Result<Value, Failure> {
         let run = self.run(id)?;
         let mut document = run.document().map_err(broken)?;
@@ -134,13 +133,13 @@ impl Runs {
         Ok(json!({ "id": id, "document": document, "findings": found }))
     }
 
-    /// What changed in a run over time.
+    /// Returns the series of a run.
     pub(crate) fn series(&self, id: usize) -> Result<SeriesTable, Failure> {
         let path = self.file(id, "series.parquet")?;
         SeriesTable::read(&path).map_err(|why| broken(why.to_string()))
     }
 
-    /// The report of a run: the file, or else made now, without trying remedies.
+    /// Returns the report of a run: from its file, or made now without trials of remedies.
     pub(crate) fn report(&self, id: usize) -> Result<Vec<u8>, Failure> {
         let run = self.run(id)?;
         let file = run.folder.join("report.html");
@@ -167,7 +166,7 @@ impl Runs {
         Ok(page.into_bytes())
     }
 
-    /// What happened in a run; read now, unless it is kept.
+    /// Returns the timeline of a run, and reads it unless it is kept.
     pub(crate) fn timeline(&self, id: usize) -> Result<Arc<Timeline>, Failure> {
         let path = self.file(id, "events.parquet")?;
         let stamp = Stamp::of(&path).map_err(|why| broken(why.to_string()))?;
@@ -199,7 +198,7 @@ impl Runs {
         Ok(timeline)
     }
 
-    /// Drops the timelines that were asked for longest ago, until the others are few enough.
+    /// Drops the timelines with the oldest requests until the others are few enough.
     fn forget(&self) {
         let mut kept = self.kept();
         let rows = |it: &Kept| {
@@ -231,7 +230,7 @@ impl Runs {
     }
 }
 
-/// A file that cannot be read as what it should be.
+/// Makes the failure of a file with unexpected content.
 fn broken(why: String) -> Failure {
     (422, why)
 }
@@ -264,7 +263,7 @@ impl Run {
         run
     }
 
-    /// Whether a table is there and whole; notes what is wrong with it.
+    /// Whether a table exists and is complete; records an error.
     fn is_whole(&mut self, name: &str) -> bool {
         let path = self.folder.join(name);
         if !is_file(&path) {
@@ -287,7 +286,7 @@ impl Run {
     }
 }
 
-/// A message with the name of a file instead of its path.
+/// Returns a message with the name of a file instead of its path.
 fn shown(why: &str, path: &Path, name: &str) -> String {
     why.replace(&path.display().to_string(), name)
 }
@@ -313,14 +312,14 @@ fn search(folder: &Path, depth: usize, looked: &mut usize, found: &mut Vec<PathB
     }
 }
 
-/// When a run was made: the time of its document, or of that of the runs that it was made with.
+/// Time of a run: that of its document, or of the document of all runs made with it.
 fn made(folder: &Path) -> Option<Stamp> {
     let all = folder.parent().map(|parent| parent.join("runs.json"));
     let path = all.filter(|path| is_file(path)).unwrap_or_else(|| folder.join("run.json"));
     Stamp::of(&path).ok()
 }
 
-/// A name as it is sorted: `run-10` behind `run-9`.
+/// Returns a name's sort key, which places `run-10` after `run-9`.
 pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
     let mut parts = vec![(String::new(), 0_u64)];
     for character in name.chars() {
@@ -336,12 +335,12 @@ pub(crate) fn natural(name: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// Whether there is a file, and no symbolic link.
+/// Whether the path is a file and not a symbolic link.
 fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
 }
 
-/// The content of a file that is no symbolic link and not too long.
+/// Returns the content of a file that is not a symbolic link and not too long.
 fn bounded(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |why: io::Error| format!("cannot read {}: {why}", path.display());
     let metadata = fs::symlink_metadata(path).map_err(failed)?;
@@ -369,7 +368,7 @@ mod tests {
         assert_eq!(names, ["a", "run-1", "run-9", "run-9/x", "run-10"]);
     }
 
-    /// Those of one command are together, in the order of their numbers.
+    /// Runs of one command are together, in the order of their numbers.
     #[test]
     fn runs_are_in_the_order_in_which_they_were_made() {
         let root = std::env::temp_dir().join(format!("lasthop-made-{}", std::process::id()));

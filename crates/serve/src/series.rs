@@ -1,19 +1,19 @@
-//! A series as JSON: one time axis, and for each flow, node and link one array a quantity, null
-//! where it has no value. Quantities without any value are left out.
+//! A series as JSON: one time axis, and for each flow, node and link one array a quantity, with
+//! null for missing values. Quantities without any value are left out.
 
 use lasthop_trace::{SeriesOf, SeriesTable};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What changed over time.
+/// Quantities over time.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Series<'a> {
-    /// The ends of the intervals.
+    /// Ends of the intervals, in seconds.
     at_s: Vec<f64>,
     flows: Vec<Entry<'a>>,
     nodes: Vec<Entry<'a>>,
     links: Vec<Entry<'a>>,
-    /// There is more, which was not read.
+    /// Whether the file has more rows, which were not read.
     is_cut: bool,
 }
 

@@ -1,8 +1,8 @@
-//! The server: a socket on 127.0.0.1, a thread for each connection, and their bounds. A
-//! connection has one request and an end: ten seconds for the request, thirty for the response,
-//! however slowly bytes come or go. Of more connections than there may be, each is told 503 and
-//! closed. Dropping the [`Server`] closes the socket and all connections, and waits for
-//! their threads, none of which can hang.
+//! The server: a socket on 127.0.0.1, a thread for each connection, and limits. A connection has
+//! one request and an end: ten seconds for the request, thirty for the response, regardless of the
+//! size of its pieces. Connections beyond the limit get a 503 and are closed. Dropping the
+//! [`Server`] closes the socket and all connections, and waits for their threads, none of which can
+//! hang.
 
 use crate::http::{Place, Refusal, Response};
 use crate::live::Live;
@@ -24,66 +24,66 @@ type Listener = std::net::TcpListener;
 #[expect(clippy::disallowed_types, reason = "a server of the loopback, which no machine knows")]
 type Stream = std::net::TcpStream;
 
-/// Most connections at a time.
+/// Largest number of connections at a time.
 const CONNECTIONS_MAX: usize = 128;
-/// Most of them that follow a running emulation.
+/// Largest number of connections that follow a running emulation.
 const STREAMS_MAX: usize = 64;
-/// How long a request may take to come.
+/// Longest time for receiving a request.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// How long a response may take to go.
+/// Longest time for sending a response.
 const RESPONSE_TIME: Duration = Duration::from_secs(30);
-/// How long a browser may take no event of a running emulation.
+/// Longest time in which a browser accepts no event of a running emulation.
 const STALL_TIME: Duration = Duration::from_secs(10);
-/// Bytes that the kernel keeps for a browser that does not read.
+/// Bytes that the kernel buffers for a browser that does not read.
 const SEND_BUFFER: usize = 256 << 10;
-/// Bytes of a secret: 128 bits.
+/// Length of a secret in bytes: 128 bits.
 const SECRET_BYTES: usize = 16;
 
-/// Why there is no server.
+/// Errors of starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The port is taken, or not allowed.
+    /// The port is in use, or not permitted.
     #[error("cannot listen on 127.0.0.1, port {port}: {source}; --port 0 takes a free one")]
     Listen {
-        /// The port.
+        /// Port of the server.
         port: u16,
         /// The error of the system.
         source: io::Error,
     },
-    /// The system refuses a thread or entropy.
+    /// The system refuses a thread or random bytes.
     #[error("cannot start the server: {0}")]
     System(io::Error),
     /// The folder cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
     },
-    /// There is no run in the folder.
+    /// The folder has no run.
     #[error(
         "{}: expected a folder with run.json (simulate, emulate), or with such folders in it, which \
          --out made", path.display()
     )]
     NoRuns {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
 }
 
-/// What is served.
+/// Settings of a server.
 #[derive(Default)]
 pub struct Options {
-    /// The port on 127.0.0.1; 0 takes a free one.
+    /// Port on 127.0.0.1; 0 selects a free one.
     pub port: u16,
-    /// The folder whose runs are shown.
+    /// Folder with the runs to show.
     pub folder: Option<PathBuf>,
-    /// The emulation that is shown while it runs.
+    /// Running emulation to show.
     pub live: Option<Live>,
 }
 
-/// A running server.
+/// A running server, which stops when dropped.
 pub struct Server {
     address: String,
     shared: Arc<Shared>,
@@ -101,13 +101,13 @@ struct Shared {
 #[derive(Default)]
 struct Connections {
     next: u64,
-    /// Connections that are open, to be closed from here.
+    /// Open connections, which the server closes when it stops.
     open: BTreeMap<u64, Stream>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Starts to serve.
+    /// Starts the server.
     ///
     /// # Errors
     /// See [`ServeError`].
@@ -134,12 +134,12 @@ impl Server {
         Ok(Self { address, shared, listener: Some(listener) })
     }
 
-    /// The address of the page, with its secret.
+    /// Returns the address of the page, including its secret.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// How many runs there are, and how many of them cannot be read.
+    /// Number of runs, and number of unreadable ones.
     pub fn runs(&self) -> (usize, usize) {
         self.shared.site.counts()
     }
@@ -180,7 +180,7 @@ impl Shared {
     }
 }
 
-/// A secret that cannot be guessed, as hexadecimal digits.
+/// Returns a random secret as hexadecimal digits.
 fn secret() -> io::Result<String> {
     let mut bytes = [0; SECRET_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -233,7 +233,7 @@ fn accept(stream: Stream, shared: &Arc<Shared>) {
     }
 }
 
-/// Removes a connection when its thread ends, also by a panic.
+/// Removes a connection when its thread ends, even by a panic.
 struct End<'a> {
     number: u64,
     shared: &'a Shared,
@@ -247,7 +247,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// Says that there are too many connections, without waiting: the answer fits into the buffer of
+/// Answers that there are too many connections, without waiting: the answer fits into the buffer of
 /// a new socket.
 fn busy(stream: &Stream) {
     let answer = Response::error(503, "too many connections; close some pages").bytes();
@@ -294,8 +294,8 @@ fn follow(stream: &Stream, shared: &Shared, live: &Live) {
     close(stream);
 }
 
-/// Closes a connection so that its last bytes arrive: what the other side still sends is read,
-/// within bounds, because a socket that is closed before would send a reset.
+/// Closes a connection so that its last bytes arrive. Reads further bytes from the client, within
+/// limits, because closing the socket earlier would send a reset.
 fn close(stream: &Stream) {
     const LEFT_MAX: usize = 256 << 10;
     if stream.shutdown(Shutdown::Write).is_err() {
@@ -311,7 +311,7 @@ fn close(stream: &Stream) {
     }
 }
 
-/// A connection with a time by which all has to be done, in however small parts it comes.
+/// A connection with a deadline for all its reads and writes together.
 struct Timed<'a> {
     stream: &'a Stream,
     until: std::time::Instant,

@@ -1,11 +1,10 @@
-//! Writes `air.pcapng`: the frames that a monitor interface close to each transmitter
-//! would capture, also those that collided or were lost at their receiver (Acks and
-//! Block Acks, and `events.parquet`, show what it received). Each MPDU is a packet with
-//! a radiotap header, at the end of its PPDU; the signal is that at the receiver, and
-//! TSFT the start of the PSDU in microseconds. The subframes of an A-MPDU have a common
-//! reference number. MSDUs are real if the driver still has their bytes, else made up
-//! (see `ethernet`), and then their payload may be left out. Clauses are those of IEEE
-//! 802.11-2020.
+//! Writes `air.pcapng`: the frames that a monitor interface close to each transmitter would
+//! capture, also those that collided or were lost at their receiver (Acks and Block Acks, and
+//! `events.parquet`, show the receptions). Each MPDU is a packet with a radiotap header, at the end
+//! of its PPDU; the signal is that at the receiver, and TSFT the start of the PSDU in microseconds.
+//! The subframes of an A-MPDU have a common reference number. MSDUs are real if the driver still
+//! has their bytes, else made up (see `ethernet`); the payload of made-up MSDUs may be left out.
+//! Clauses are those of IEEE 802.11-2020.
 
 mod announced;
 
@@ -41,36 +40,35 @@ pub struct AirInfo {
     pub band: Band,
     /// Number of the primary channel, such as 6 or 36.
     pub channel: u8,
-    /// The same of each station, by [`StationId`], where they differ; else empty.
+    /// Primary channel of each station, by [`StationId`], if they differ; else empty.
     pub channels: Vec<u8>,
     /// Name of the network; truncated to 32 bytes.
     pub ssid: String,
     /// Time between beacons, announced in time units of 1 024 us.
     pub beacon_interval: Duration,
-    /// The basic rates; without HT rates.
+    /// Basic rates, without HT rates.
     pub basic_rates: Vec<Rate>,
-    /// All rates of the access point, HT rates included.
+    /// Rates of the access point, HT rates included.
     pub rates: Vec<Rate>,
-    /// Colour of the access point's BSS, 1 to 63; 0 if it has none.
+    /// Colour of the access point's BSS, 1 to 63; 0 without one.
     pub colour: u8,
-    /// Whether a station may send A-MSDUs. No payload is left out of them, since headers
-    /// follow it.
+    /// Whether a station may send A-MSDUs. Their payload is written whole, since headers follow it.
     pub amsdu: bool,
 }
 
-/// What of `air.pcapng` is written to a stream while a run proceeds.
+/// Settings of a stream of `air.pcapng` during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AirStream {
     /// Properties of the cell.
     pub info: AirInfo,
-    /// Bytes of each packet that are written at most, its radiotap header included;
-    /// `None` for all. What is left out is known by its length only.
+    /// Longest record of a packet in bytes, radiotap header included; `None` for whole packets. Of
+    /// the bytes left out, only the number is recorded.
     pub snap_bytes: Option<u32>,
     /// Whether data frames, and Block Acks and requests for them, are written.
     pub data: bool,
 }
 
-/// As [`SNAP_BYTES`], where there are A-MSDUs: the longest (7 935 bytes), and the headers.
+/// Snap length with A-MSDUs, as [`SNAP_BYTES`]: the longest A-MSDU (7 935 bytes) and the headers.
 const AMSDU_SNAP_BYTES: u32 = 8_192;
 
 /// The writer of `air.pcapng`.
@@ -79,41 +77,41 @@ pub(crate) struct AirWriter {
     maker: Maker,
     band: Band,
     channel: Channel,
-    /// By station, where they differ.
+    /// Channel of each station, if they differ.
     channels: Vec<Channel>,
     ampdus: u32,
-    /// Room for radiotap headers: of the last frame of a PSDU, and before it of the others.
+    /// Buffers of radiotap headers: for the last frame of a PSDU, and for the frames before it.
     radiotap: [Vec<u8>; 2],
     /// Whether data frames, and Block Acks and requests for them, are written.
     data: bool,
 }
 
-/// What makes MPDUs.
+/// Maker of MPDUs.
 struct Maker {
     interval_tu: u16,
     capabilities: u16,
-    /// The elements of a beacon before the TIM, and after it.
+    /// Elements of a beacon before the TIM, and after it.
     elements: [Vec<u8>; 2],
-    /// By station, where their channels differ: those of its beacons, if it sends some.
+    /// Elements of the beacons of each station that sends some, if channels differ.
     elements_of: Vec<Option<[Vec<u8>; 2]>>,
     probe: Vec<u8>,
-    /// Bytes of a made-up frame that are made at least; headers always are.
+    /// Smallest number of bytes made of a made-up frame; headers are always made.
     bytes_made: usize,
-    /// Bytes of a packet that are written at most.
+    /// Longest record of a packet, in bytes.
     snap_bytes: usize,
 }
 
-/// Where the bytes of packets come from.
+/// Source of the bytes of packets.
 #[derive(Clone, Copy)]
 pub(crate) struct Contents<'a> {
-    /// The Ethernet frame with this tag, if the driver has it.
+    /// Returns the Ethernet frame with this tag, if the driver has it.
     pub frames: &'a dyn Fn(u64) -> Option<Vec<u8>>,
     pub segments: &'a Segments,
     pub names: &'a Names,
 }
 
 impl AirWriter {
-    /// `cut`: without the payload of made-up frames.
+    /// Makes a writer; `cut` leaves out the payload of made-up frames.
     pub(crate) fn new(
         target: impl Into<Target>,
         info: &AirInfo,
@@ -130,7 +128,7 @@ impl AirWriter {
         Ok(writer)
     }
 
-    /// A writer to a stream.
+    /// Makes a writer to a stream.
     pub(crate) fn stream(
         target: Box<dyn Write + Send>,
         stream: &AirStream,
@@ -139,7 +137,7 @@ impl AirWriter {
         Ok(Self { data: stream.data, ..writer })
     }
 
-    /// Whether it needs the bytes of packets.
+    /// Whether the writer needs the bytes of packets.
     pub(crate) const fn wants_data(&self) -> bool {
         self.data
     }
@@ -239,8 +237,8 @@ impl AirWriter {
 }
 
 impl Maker {
-    /// Appends an MPDU with its FCS to the packet that starts at `begin`. Returns how many
-    /// bytes were left out at its end.
+    /// Appends an MPDU with its FCS to the packet that starts at `begin`. Returns the number of
+    /// bytes left out at its end.
     fn frame(
         &self,
         ppdu: &Ppdu,
@@ -443,7 +441,7 @@ impl Maker {
         0
     }
 
-    /// What an access point announces.
+    /// Returns the elements that an access point announces.
     fn elements(&self, access_point: StationId) -> &[Vec<u8>; 2] {
         let own = self.elements_of.get(usize::from(access_point.0)).and_then(Option::as_ref);
         own.unwrap_or(&self.elements)
@@ -460,8 +458,8 @@ impl Maker {
     }
 }
 
-/// What a frame says of its sender's queue, or of the end of a service period; of best effort if
-/// nothing.
+/// Returns the QoS Control field of a frame, with the sender's queue or the end of a service
+/// period; that of best effort without either.
 fn qos_of(frame: &Frame) -> QosControl {
     match frame.queue_size {
         Some(QueueSize { tid, code }) => QosControl {
@@ -479,7 +477,7 @@ fn qos_of(frame: &Frame) -> QosControl {
     }
 }
 
-/// Whether a frame is of data, or about it under a Block Ack agreement.
+/// Whether a frame carries data, or controls a Block Ack agreement for data.
 const fn is_about_data(kind: FrameKind) -> bool {
     matches!(
         kind,
@@ -500,18 +498,18 @@ const fn is_about_data(kind: FrameKind) -> bool {
 
 /// Bits 0 and 1 of a Sounding Dialog Token field: an NDP Announcement of HE.
 const NDP_OF_HE: u8 = 2;
-/// All feedback segments.
+/// Feedback Segment Retransmission Bitmap for all segments.
 const ALL_SEGMENTS: u8 = 0xff;
 /// Subtype of management frames that are not acknowledged.
 const ACTION_NO_ACK: u8 = 14;
-/// The dialog token. Two stations have one ADDBA exchange at a time.
+/// Dialog token of ADDBA frames. Two stations have one ADDBA exchange at a time.
 const DIALOG_TOKEN: u8 = 1;
-/// Status code 0 (9.4.1.9).
+/// Status code 0, success (9.4.1.9).
 const SUCCESS: u16 = 0;
 /// Reason code 37, END_BA (9.4.1.7).
 const END_OF_BLOCK_ACK: u16 = 37;
 
-/// The fields that all MAC headers of one MPDU share.
+/// Fields shared by all MAC headers of an MPDU.
 struct Link {
     transmitter: MacAddr,
     receiver: MacAddr,
@@ -521,20 +519,19 @@ struct Link {
     sequence: SeqNo12,
 }
 
-/// A data frame that owns its body.
+/// A data frame with its body.
 struct DataFrame {
     repr: data::Repr<'static>,
-    /// The body from `skip` on.
+    /// Buffer whose bytes from `skip` on are the body.
     bytes: Vec<u8>,
     skip: usize,
-    /// Bytes of the body that were left out at its end.
+    /// Bytes of the body left out at its end.
     left_out: usize,
 }
 
 impl DataFrame {
-    /// Appends the frame, and returns how many bytes were left out at its end. An FCS that
-    /// nobody sees, since what is from `end` on is not written, is not computed: that would
-    /// be a fifth of the time of a run.
+    /// Appends the frame, and returns the number of bytes left out at its end. Skips the FCS if it
+    /// would lie behind `end` and so stay unwritten: computing it would be a fifth of a run's time.
     fn emit(&self, end: usize, out: &mut Vec<u8>) -> usize {
         let body = Some(&self.bytes[self.skip..]);
         let frame = frame::Repr::Data(data::Repr { body, ..self.repr });
@@ -576,7 +573,7 @@ impl Link {
         }
     }
 
-    /// `bytes_made`: bytes of each made-up frame that are made at least.
+    /// Makes a data frame; `bytes_made` is the smallest number of bytes made of a made-up frame.
     fn data(&self, frame: &Frame, contents: Contents<'_>, bytes_made: usize) -> DataFrame {
         let qos = match frame.kind {
             FrameKind::QosData { access_category, amsdu } => Some(QosControl {
@@ -622,7 +619,7 @@ impl Link {
         data::Repr { flags: Flags { power_management, ..self.flags }, ..header }.into()
     }
 
-    /// A QoS Null frame with an HT Control field.
+    /// Makes a QoS Null frame with an HT Control field.
     fn qos_null(&self, category: AccessCategory, ht_control: u32) -> frame::Repr<'static> {
         let qos = QosControl { tid: category.tid(), ..QosControl::default() };
         let header = self.header(self.addresses(self.receiver, self.transmitter), Some(qos));
@@ -665,15 +662,15 @@ impl Link {
 struct Msdu {
     destination: MacAddr,
     source: MacAddr,
-    /// An Ethernet frame whose source address has made room for the LLC header, which ends
-    /// with the EtherType that was there.
+    /// Ethernet frame in which the LLC header, ending in the original EtherType, replaces the
+    /// source address.
     frame: Vec<u8>,
-    /// Bytes that were left out at its end.
+    /// Bytes left out at its end.
     left_out: usize,
 }
 
 impl Msdu {
-    /// Bytes of the frame in front of the MSDU.
+    /// Bytes of the frame before the MSDU.
     const SKIP: usize = ethernet::HEADER_BYTES - llc::LEN;
 
     fn of(packet: &Packet, contents: Contents<'_>, bytes_made: usize) -> Self {
@@ -708,7 +705,7 @@ impl Msdu {
     }
 }
 
-/// Bytes that the headers of a made-up frame rarely exceed.
+/// Usual upper limit of the headers of a made-up frame, in bytes.
 const HEADERS_BYTES: usize = 128;
 
 fn parameters(tid: u8, window: u16) -> BlockAckParameters {

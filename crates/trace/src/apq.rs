@@ -1,6 +1,6 @@
-//! A measured queue as JSON (the output of `lasthop apq measure --json`, and
-//! `apq.json`). Names carry units; a key that does not apply is absent, never null. The
-//! doc comments of types are the descriptions in the JSON Schema.
+//! A measured queue as JSON: the output of `lasthop apq measure --json`, and `apq.json`. Names
+//! carry units; a key that does not apply is absent, never null. The doc comments of types are the
+//! descriptions in the JSON Schema.
 
 #[cfg(feature = "files")]
 pub(crate) mod read;
@@ -16,54 +16,54 @@ use lasthop_apq::report::{
 use lasthop_hosts::ApqEnding;
 use serde::{Deserialize, Serialize};
 
-/// What a measurement of an access point's queue found.
+/// The result of measuring an access point's queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDocument {
-    /// The far host, as it was named.
+    /// Name of the far host, as given.
     pub host: String,
-    /// How it was measured.
+    /// Method of the measurement.
     pub method: ApqMethod,
-    /// Seconds that a clock on the wall showed.
+    /// Elapsed real time, in seconds.
     pub wall_s: f64,
-    /// Round-trip time with empty queues in ms: the shortest delays of both ways together, in
-    /// whose sum the offset of the clocks cancels; absent if one way only was measured. The
-    /// drift of the clocks between the two measurements is in it.
+    /// Round-trip time with empty queues, in ms: the sum of the shortest delays of both directions,
+    /// in which the offset of the clocks cancels. It includes the drift of the clocks between the
+    /// two measurements. Absent if only one direction was measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub idle_rtt_ms: Option<f64>,
     /// Version of lasthop that measured.
     pub version: String,
-    /// One for each direction, in the order of measurement.
+    /// Results for each direction, in the order of measurement.
     pub directions: Vec<ApqDirection>,
 }
 
-/// What a simulated measurement found.
+/// The result of a simulated measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqFlowSummary {
-    /// How it ended; what was found until then is told in any case.
+    /// End of the measurement; the results until then are present in any case.
     pub ending: ApqFlowEnding,
-    /// Why it failed, if it did.
+    /// Reason of the failure, if it failed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
-    /// One for each direction, in the order of measurement.
+    /// Results for each direction, in the order of measurement.
     pub directions: Vec<ApqDirection>,
 }
 
-/// How a simulated measurement ended.
+/// Ends of a simulated measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqFlowEnding {
-    /// It is done.
+    /// The measurement is complete.
     Done,
-    /// The run was over before it was.
+    /// The run ended before the measurement did.
     Unfinished,
-    /// It failed.
+    /// The measurement failed.
     Failed,
 }
 
-/// How a queue is measured.
+/// Methods of measuring a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -78,59 +78,59 @@ pub enum ApqMethod {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDirection {
-    /// Which way the packets went, as the host that measures sees it.
+    /// Direction of the packets, as seen by the measuring host.
     pub direction: ApqWay,
-    /// Nothing speaks against the result: there are no doubts.
+    /// Whether the result is without doubts.
     pub trusted: bool,
-    /// Why the result may be wrong.
+    /// Reasons why the result may be wrong.
     pub doubts: Vec<ApqDoubt>,
-    /// What packets of each length showed, in the order of measurement.
+    /// Results for each packet length, in the order of measurement.
     pub sizes: Vec<ApqSize>,
-    /// What the queue's bound counts; absent if it was not asked for.
+    /// Unit of the queue's limit, packets or bytes; absent if not tested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unit: Option<ApqUnitJudgement>,
-    /// How the queue chooses what to drop and what to send; absent if it was not asked for.
+    /// Discipline of the queue; absent if not tested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub discipline: Option<ApqDisciplineJudgement>,
-    /// Packets that a queue under the upper one holds, where that shows.
+    /// Packets in a queue below the upper one, if the measurement shows them.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub driver_queue_packets: Option<ApqEstimate>,
-    /// Seconds that its phases took, pauses between them left out.
+    /// Duration of the phases, in seconds, without the pauses between them.
     pub measured_s: f64,
 }
 
-/// A direction.
+/// Directions of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqWay {
-    /// From the far host to the one that measures.
+    /// From the far host to the measuring host.
     Down,
-    /// From the host that measures to the far one.
+    /// From the measuring host to the far host.
     Up,
 }
 
-/// Why a result may be wrong.
+/// A reason why a result may be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDoubt {
-    /// Which doubt, in one word.
+    /// Kind of the doubt, in one word.
     pub kind: String,
-    /// The same for a person.
+    /// The doubt as a sentence.
     pub sentence: String,
 }
 
-/// What packets of one length showed.
+/// Results with packets of one length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqSize {
     /// Length of the IP packets in bytes.
     pub packet_bytes: u16,
-    /// The capacity in packets, counted packet by packet: the most that were in
-    /// the queue and in transmission when one more was let in, that one included.
+    /// The capacity in packets, counted packet by packet: the largest number in the queue and in
+    /// transmission when another one was accepted, that one included.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capacity_packets: Option<ApqEstimate>,
-    /// The same in bytes of IP packets.
+    /// The capacity in bytes of IP packets, counted in the same way.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub capacity_bytes: Option<ApqEstimate>,
     /// Equation 1 of the paper, in packets: median queueing delay times throughput.
@@ -139,7 +139,7 @@ pub struct ApqSize {
     /// Throughput with a full queue in Mb/s, IP headers included.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub throughput_mbps: Option<ApqEstimate>,
-    /// Median delay with a full queue less that with an empty one, in ms.
+    /// Median delay with a full queue minus that with an empty queue, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queueing_delay_ms: Option<ApqEstimate>,
     /// Rate of the saturation flow in packets a second.
@@ -155,13 +155,13 @@ pub struct ApqSize {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqLoad {
-    /// Packets a second that were sent.
+    /// Packets sent a second.
     pub offered_pps: f64,
-    /// Packets a second that arrived.
+    /// Packets received a second.
     pub received_pps: f64,
-    /// Share of packets that did not arrive, 0 to 1.
+    /// Share of lost packets, 0 to 1.
     pub loss_fraction: f64,
-    /// Median delay less the shortest one of the search so far, in ms.
+    /// Median delay minus the shortest delay of the search so far, in ms.
     pub queueing_delay_ms: f64,
 }
 
@@ -169,17 +169,18 @@ pub struct ApqLoad {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqSession {
-    /// Equation 1 in packets.
+    /// Capacity by equation 1 of the paper, in packets.
     pub equation_1_packets: f64,
-    /// The capacity counted packet by packet.
+    /// Capacity counted packet by packet, in packets.
     pub counted_packets: f64,
     /// Throughput with a full queue in Mb/s, IP headers included.
     pub throughput_mbps: f64,
-    /// Median delay with a full queue less that with an empty one, in ms.
+    /// Median delay with a full queue minus that with an empty queue, in ms.
     pub queueing_delay_ms: f64,
-    /// Share of the saturation flow's packets that did not arrive, 0 to 1.
+    /// Share of the saturation flow's packets that were lost, 0 to 1.
     pub loss_fraction: f64,
-    /// By how much the receiver's clock gained on the sender's, in parts per million.
+    /// Drift of the receiver's clock against the sender's, in parts per million; positive if the
+    /// receiver's is faster.
     pub drift_ppm: f64,
 }
 
@@ -187,70 +188,69 @@ pub struct ApqSession {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqEstimate {
-    /// Mean.
+    /// Mean of the values.
     pub mean: f64,
-    /// Half the width of its 95 % confidence interval; absent for fewer than two values.
+    /// Half-width of the mean's 95 % confidence interval; absent for fewer than two values.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ci95: Option<f64>,
-    /// How many values it is made of.
+    /// Number of values.
     pub values: u32,
 }
 
-/// What the queue's bound counts, and how sure that is.
+/// Verdict on the unit of the queue's limit, with its confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqUnitJudgement {
-    /// What was decided.
+    /// Unit that fits the samples.
     pub verdict: ApqUnit,
-    /// How sure, 0 to 1; of `cannot_tell`, how sure the likeliest verdict would have been.
+    /// Confidence of the verdict, 0 to 1; of `cannot_tell`, that of the likeliest verdict.
     pub confidence: f64,
 }
 
-/// What the bound of a queue counts.
+/// Unit of a queue's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqUnit {
-    /// Packets.
+    /// A limit in packets.
     Packets,
-    /// Bytes.
+    /// A limit in bytes.
     Bytes,
-    /// The samples fit neither, or both.
+    /// The samples fit neither unit, or both.
     CannotTell,
 }
 
-/// How the queue is managed, and how sure that is.
+/// Verdict on the discipline of the queue, with its confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApqDisciplineJudgement {
-    /// What was decided.
+    /// Discipline that fits the samples.
     pub verdict: ApqDiscipline,
-    /// How sure, 0 to 1; of `cannot_tell`, how sure the likeliest verdict would have been.
+    /// Confidence of the verdict, 0 to 1; of `cannot_tell`, that of the likeliest verdict.
     pub confidence: f64,
 }
 
-/// How a queue chooses what to drop and what to send.
+/// Disciplines of a queue: the choice of packets to drop and to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApqDiscipline {
-    /// One queue with a bound; what comes to a full one is dropped.
+    /// One queue with a limit; packets that arrive at a full one are dropped.
     DropTail,
-    /// One queue whose delay is managed (CoDel and its like).
+    /// One queue with managed delay (CoDel and similar).
     #[serde(rename = "codel")]
     CoDel,
-    /// A queue for each flow, bounded.
+    /// One queue a flow, with a limit.
     FairDropTail,
-    /// A queue for each flow, whose delay is managed (FQ-CoDel).
+    /// One queue a flow, with managed delay (FQ-CoDel).
     #[serde(rename = "fq_codel")]
     FqCoDel,
-    /// None of these, or more than one.
+    /// None of these disciplines, or more than one.
     CannotTell,
 }
 
 impl ApqDocument {
-    /// The document of a measurement with `host`, the far host, that took `wall_s`
-    /// seconds.
+    /// Makes the document of a measurement with the far host `host`, which lasted `wall_s` seconds.
     pub fn new(host: &str, method: ApqMethod, report: &Report, wall_s: f64) -> Self {
         Self {
             host: host.into(),
@@ -262,8 +262,8 @@ impl ApqDocument {
         }
     }
 
-    /// The same with the shortest delays of packets down and up, each the receiver's clock less
-    /// the sender's in ns, if both are known.
+    /// Adds the idle round-trip time from the shortest delays down and up, each the receiver's
+    /// clock minus the sender's in ns, if both are known.
     #[must_use]
     pub fn with_shortest(self, delays_ns: [Option<i64>; 2]) -> Self {
         let [down, up] = delays_ns;
@@ -272,19 +272,19 @@ impl ApqDocument {
         Self { idle_rtt_ms, ..self }
     }
 
-    /// The document as indented JSON, with a newline at its end.
+    /// Returns the document as indented JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
 
-/// The JSON Schema (2020-12) of an [`ApqDocument`].
+/// Returns the JSON Schema (2020-12) of an [`ApqDocument`].
 pub fn apq_schema() -> serde_json::Value {
     kept_schema(include_str!("../schemas/apq.json"))
 }
 
 impl ApqFlowSummary {
-    /// The summary of a simulated measurement that ended as `ending`.
+    /// Makes the summary of a simulated measurement that ended as `ending`.
     pub fn new(ending: &ApqEnding, report: &Report) -> Self {
         let (ending, error) = match ending {
             ApqEnding::Done => (ApqFlowEnding::Done, None),
@@ -296,7 +296,7 @@ impl ApqFlowSummary {
 }
 
 impl ApqDirection {
-    /// The directions in `report`.
+    /// Returns the directions in `report`.
     pub fn all(report: &Report) -> Vec<Self> {
         report.directions.iter().map(Self::from).collect()
     }

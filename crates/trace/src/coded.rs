@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodedLinkSummary {
-    /// Packets that came out and were not, or not again, what went in: zero, or a bug.
+    /// Packets that left the link without having entered it, or twice: zero, or a bug.
     pub corrupt: u64,
-    /// From each end to the other, as `from->to`; absent where nothing was carried.
+    /// Directions from each end to the other, as `from->to`; absent without traffic.
     pub directions: BTreeMap<String, CodedDirectionSummary>,
-    /// Its nodes by name.
+    /// Nodes of the link by name.
     pub nodes: BTreeMap<String, CodedNodeSummary>,
 }
 
@@ -28,9 +28,9 @@ pub struct CodedLinkSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodedDirectionSummary {
-    /// Packets that came out.
+    /// Packets that left the link.
     pub packets: u64,
-    /// From going in to coming out, in ms.
+    /// Delay from entering to leaving the link, in ms.
     pub delay_ms: TimeSummary,
 }
 
@@ -38,63 +38,63 @@ pub struct CodedDirectionSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CodedNodeSummary {
-    /// What it is.
+    /// Role of the node.
     pub role: CodedRole,
-    /// Packets that went in here.
+    /// Packets that entered the link here.
     pub packets_in: u64,
-    /// Packets that came out here.
+    /// Packets that left the link here.
     pub packets_out: u64,
-    /// Packets that the backlog dropped.
+    /// Packets dropped by the backlog.
     pub backlog_drops: u64,
-    /// Blocks that the other end has.
+    /// Blocks acknowledged by the other end.
     pub blocks: u64,
-    /// Datagrams sent with a symbol as it is; of a plain link, frames.
+    /// Datagrams sent with an uncoded symbol; of a plain link, frames.
     pub source_sent: u64,
     /// Datagrams sent with combinations of symbols.
     pub coded_sent: u64,
-    /// Both in the mean for a block of this end.
+    /// Mean number of `source_sent` and `coded_sent` for a block of this end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub transmissions_per_block: Option<f64>,
-    /// Encoder timeouts.
+    /// Number of encoder timeouts.
     pub timeouts: u64,
-    /// The same in the mean for a block of this end.
+    /// Mean number of encoder timeouts for a block of this end.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeouts_per_block: Option<f64>,
-    /// Acknowledgements sent.
+    /// Number of acknowledgements sent.
     pub acks_sent: u64,
-    /// Datagrams received that told something new.
+    /// Innovative datagrams received: those that raised the rank of their block.
     pub innovative: u64,
-    /// Datagrams received that told nothing new.
+    /// Redundant datagrams received.
     pub redundant: u64,
-    /// Datagrams received of blocks that were done.
+    /// Stale datagrams received, of completed blocks.
     pub stale: u64,
-    /// Datagrams lost here by injection.
+    /// Injected losses of datagrams here.
     pub injected_losses: u64,
-    /// Bytes of the datagrams that it sent.
+    /// Bytes of the datagrams sent.
     pub datagram_bytes_sent: u64,
     /// Symbols given up because their sender restarted or vanished.
     pub symbols_lost: u64,
-    /// Sessions that began.
+    /// Number of sessions begun.
     pub sessions: u64,
-    /// Share of the datagrams to it that were lost, by neighbour, as it finds at the end.
+    /// Share of the datagrams to this node that were lost, by neighbour, as estimated at the end.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub loss_in: BTreeMap<String, f64>,
 }
 
-/// What a node of a coded link is.
+/// Roles of a node of a coded link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum CodedRole {
-    /// Encoder and decoder.
+    /// Encoder and decoder at an end of the link.
     End,
-    /// Between the ends.
+    /// Relay between the ends.
     Relay,
-    /// Beside them.
+    /// Helper beside the ends.
     Helper,
 }
 
-/// The counters of a coded link during a run.
+/// Counters of a coded link during a run.
 #[derive(Debug)]
 pub(crate) struct CodedTally {
     /// Start of the measured time: the end of the warm-up.

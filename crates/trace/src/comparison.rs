@@ -17,36 +17,36 @@ pub struct Comparison {
     pub scenario: String,
     /// Seed of the runs' random numbers.
     pub seed: u64,
-    /// How many runs there were of each.
+    /// Number of runs of each kind.
     pub runs: u32,
-    /// Length of a run in seconds of the scenario's time.
+    /// Duration of a run, in seconds of the scenario's time.
     pub duration_s: f64,
-    /// Seconds at the start that are left out of all but counts.
+    /// Seconds at the start that are left out of all values but counts.
     pub warmup_s: f64,
-    /// How many of the emulated runs were late; do not trust their delays.
+    /// Number of emulated runs that were late; do not trust their delays.
     pub late_runs: u32,
-    /// The flows by name.
+    /// Flows by name.
     pub flows: BTreeMap<String, FlowComparison>,
-    /// The Wi-Fi nodes by name.
+    /// Wi-Fi nodes by name.
     pub nodes: BTreeMap<String, NodeComparison>,
 }
 
-/// A value of both. A side is absent if its runs do not have it.
+/// A value from both kinds of run. A side is absent if its runs lack the value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pair {
-    /// In virtual time.
+    /// Value in virtual time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub simulated: Option<f64>,
-    /// In real time.
+    /// Value in real time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub emulated: Option<f64>,
-    /// Simulated over emulated; absent if the latter is zero.
+    /// Simulated divided by emulated value; absent if the latter is zero.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ratio: Option<f64>,
 }
 
-/// One flow.
+/// A flow in both kinds of run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowComparison {
@@ -64,20 +64,20 @@ pub struct FlowComparison {
     pub packets_lost: Pair,
 }
 
-/// One Wi-Fi node.
+/// A Wi-Fi node in both kinds of run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeComparison {
-    /// Mean number of packets in its queues.
+    /// Mean number of packets in the node's queues.
     pub queue_mean_packets: Pair,
-    /// Packets that found no room or were dropped by active queue management.
+    /// Packets dropped by a full queue or by active queue management.
     pub queue_drops: Pair,
-    /// Share of the time in which it transmitted, 0 to 1.
+    /// Share of the time in which the node transmitted, 0 to 1.
     pub airtime_fraction: Pair,
 }
 
 impl Comparison {
-    /// The comparison of runs of one scenario; `None` without emulated runs.
+    /// Compares runs of one scenario; `None` without emulated runs.
     pub fn new(simulated: &[RunDocument], emulated: &[RunDocument]) -> Option<Self> {
         let first = emulated.first()?;
         let flows = names(simulated, emulated, |run| run.flows.keys());
@@ -100,19 +100,19 @@ impl Comparison {
         })
     }
 
-    /// The document as indented JSON, with a newline at its end.
+    /// Returns the document as indented JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
 
-/// The JSON Schema (2020-12) of a [`Comparison`].
+/// Returns the JSON Schema (2020-12) of a [`Comparison`].
 pub fn comparison_schema() -> serde_json::Value {
     kept_schema(include_str!("../schemas/comparison.json"))
 }
 
 impl Pair {
-    /// The pair of two values, with their ratio rounded to four decimal places.
+    /// Pairs two values, with their ratio rounded to four decimal places.
     pub fn new(simulated: Option<f64>, emulated: Option<f64>) -> Self {
         let ratio = || {
             let (simulated, emulated) = (simulated?, emulated.filter(|value| *value != 0.0)?);

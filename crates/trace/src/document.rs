@@ -24,68 +24,67 @@ pub struct RunDocument {
     pub seed: u64,
     /// Number of the run; runs of one seed differ in their random numbers.
     pub run: u64,
-    /// Length of the run in seconds of the scenario's time.
+    /// Duration of the run, in seconds of the scenario's time.
     pub duration_s: f64,
-    /// Seconds at the start that are left out of goodput, delays, round trips and windows,
-    /// and of what is counted for nodes, links and wires.
+    /// Seconds at the start that are left out of goodput, delays, round trips and windows, and of
+    /// the counters of nodes, links and wires.
     pub warmup_s: f64,
-    /// Seconds that a clock on the wall showed.
+    /// Elapsed real time, in seconds.
     pub wall_s: f64,
     /// Version of lasthop that made the run.
     pub version: String,
-    /// What changed the scenario file, as `key=value`: `--set` and options that
-    /// stand for it, in their order.
+    /// Changes of the scenario file as `key=value`, in their order: arguments of `--set`, and of
+    /// options that set a key.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub set: Vec<String>,
-    /// What makes the results other than one might expect.
+    /// Warnings about settings that distort the results.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
-    /// The findings, worst first, as the report of the run has them; absent if there are none.
+    /// Findings of the run's report, worst first; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub findings: Vec<FindingSummary>,
-    /// The flows by name.
+    /// Summaries of the flows, by name.
     pub flows: BTreeMap<String, FlowSummary>,
-    /// The flows of real programs, each direction for itself, as
-    /// `protocol source -> destination`; only of an emulated run.
+    /// Flows of real programs, each direction separately, as `protocol source -> destination`; of
+    /// emulated runs only.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub programs: BTreeMap<String, ProgramSummary>,
-    /// The flows of programs that are not among `programs`; absent if there are none.
+    /// Flows of programs beyond those in `programs`; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub programs_left_out: Option<LeftOutSummary>,
-    /// The Wi-Fi nodes by name, those of neighbours left out.
+    /// Wi-Fi nodes by name, without those of neighbours.
     pub nodes: BTreeMap<String, NodeSummary>,
-    /// The neighbours on the channel by name.
+    /// Neighbours on the channel, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub neighbours: BTreeMap<String, NeighbourSummary>,
-    /// The directions of the Wi-Fi links that carried data, as `sender->receiver`; those of
-    /// neighbours left out.
+    /// Directions of the Wi-Fi links that carried data, as `sender->receiver`, without those of
+    /// neighbours.
     pub links: BTreeMap<String, LinkSummary>,
-    /// The directions of the wires, as `from->to`.
+    /// Directions of the wires, as `from->to`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub wires: BTreeMap<String, WireSummary>,
-    /// The coded links by name.
+    /// Coded links by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub franc: BTreeMap<String, CodedLinkSummary>,
-    /// How well real time was kept; only of an emulated run.
+    /// Timing of an emulated run; absent in simulated ones.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub emulation: Option<EmulationSummary>,
 }
 
-/// Something that is wrong with a run. Remedies are proposed here and not tried: `report` tries
-/// them.
+/// A problem of a run. The remedy is a proposal; `report` simulates it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FindingSummary {
-    /// The kind as a word, such as `own_queue`.
+    /// Kind of the finding as a word, such as `own_queue`.
     pub kind: String,
-    /// The same as a heading.
+    /// Heading of the finding.
     pub title: String,
-    /// The numbers that show it, as a sentence.
+    /// Evidence in numbers, as a sentence.
     pub sentence: String,
-    /// The cost, 0 to 1; findings are in descending order of it.
+    /// Cost of the problem, 0 to 1; findings are in descending order of it.
     pub weight: f64,
-    /// Changes of the scenario that may help, together, as arguments of `--set`; absent if the
-    /// scenario takes none.
+    /// Changes of the scenario that may help together, as arguments of `--set`; absent if there are
+    /// none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub remedy: Vec<String>,
     /// The remedy on real devices, as a sentence; absent if there is none.
@@ -93,75 +92,74 @@ pub struct FindingSummary {
     pub device: Option<String>,
 }
 
-/// One flow, in the direction from its sender to its receiver.
+/// A flow, in the direction from its sender to its receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowSummary {
     /// Kind of traffic.
     pub kind: FlowKind,
-    /// The node at which its data enters the network; absent in documents of earlier
-    /// versions, as `receiver` is.
+    /// Node at which the flow's data enters the network; absent, as `receiver`, in documents of
+    /// earlier versions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sender: Option<String>,
-    /// The node at which its data leaves the network.
+    /// Node at which the flow's data leaves the network.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver: Option<String>,
-    /// It always has a packet to send, so that it fills its share of the queue; absent if
-    /// not, and of other traffic than UDP.
+    /// Whether the flow always has a packet to send, and so fills its share of the queue; absent if
+    /// not, and for other traffic than UDP.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub saturated: bool,
-    /// Payload of UDP (video, too) that entered the network after the warm-up, while the
-    /// flow was on, in Mb/s: what there would be of `goodput_mbps` if everything arrived.
+    /// UDP payload (video, too) that entered the network after the warm-up, while the flow was on,
+    /// in Mb/s: the value of `goodput_mbps` without losses.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub offered_mbps: Option<f64>,
-    /// Payload delivered after the warm-up, while the flow was on, in Mb/s
-    /// (10^6 bits a second). Payload is what UDP, ICMP or TCP carry; of a TCP
-    /// flow it is what the sender saw acknowledged, if the sender was read.
+    /// Payload delivered after the warm-up, while the flow was on, in Mb/s (10^6 bits a second).
+    /// Payload is the content of UDP, ICMP or TCP; for a TCP flow, the data that the sender saw
+    /// acknowledged, if the sender was read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub goodput_mbps: Option<f64>,
-    /// Round-trip times after the warm-up in ms: of echo requests, or of a TCP
-    /// sender. In simulation these are all segments that were sent once, from
-    /// transmission to acknowledgement; in emulation regular readings of what the
-    /// kernel has smoothed.
+    /// Round-trip times after the warm-up, in ms: of echo requests, or of a TCP sender. In
+    /// simulation, they are the times from transmission to acknowledgement of all segments sent
+    /// once; in emulation, regular readings of the kernel's smoothed round-trip time.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rtt_ms: Option<TimeSummary>,
-    /// From entering the network to leaving it, of the packets that arrived
-    /// after the warm-up, in ms.
+    /// Delay from entering to leaving the network, in ms, of the packets that arrived after the
+    /// warm-up.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way_delay_ms: Option<TimeSummary>,
-    /// From an application's write to the read of its last byte at the other end of a
-    /// TCP connection, of what was read after the warm-up, in ms. A bulk transfer,
-    /// which always has more to write, has none.
+    /// Delay from an application's write to the read of its last byte at the other end of a TCP
+    /// connection, in ms, for data read after the warm-up. Absent for a bulk transfer, which always
+    /// has more to write.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub application_delay_ms: Option<TimeSummary>,
-    /// Congestion window after the warm-up in segments, over regular readings.
+    /// Congestion window after the warm-up, in segments, over regular readings.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cwnd_packets: Option<WindowSummary>,
     /// Packets that entered the network, over the whole run.
     pub packets_sent: u64,
     /// Packets that arrived, over the whole run.
     pub packets_received: u64,
-    /// Packets that the network gave up, over the whole run. What is neither
-    /// received nor lost was on its way when the run ended.
+    /// Packets that the network gave up, over the whole run. Packets neither received nor lost were
+    /// in flight when the run ended.
     pub packets_lost: u64,
-    /// The lost packets by reason; reasons that did not occur are absent.
+    /// Lost packets by reason; reasons that did not occur are absent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub packets_lost_by_reason: BTreeMap<LossReason, u64>,
     /// Segments that the TCP sender retransmitted, over the whole run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub retransmissions: Option<u64>,
-    /// Where the one-way delay went, in ms a packet; the parts add up to its mean.
+    /// Parts of the one-way delay, in ms a packet; their sum is its mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_parts_ms: Option<DelayPartsSummary>,
-    /// The same of the slowest 1 % of these packets, at least one; the parts add
-    /// up to their mean delay. Delays within 1.6 % of each other are not told apart.
+    /// Parts of the delay of the slowest 1 % of these packets, at least one; their sum is the mean
+    /// delay of these. Delays within 1.6 % of each other count as equal.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_parts_slowest_ms: Option<DelayPartsSummary>,
-    /// The nodes whose absences packets waited for (`away`, `asleep`): those at
-    /// the flow's ends or, if none of these was absent, all that were.
+    /// Nodes whose absences packets waited for (`away`, `asleep`): the flow's ends, or all absent
+    /// nodes if neither end was absent.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub absent_nodes: Vec<String>,
-    /// What an APQ flow found out.
+    /// Result of an APQ flow.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub apq: Option<ApqFlowSummary>,
 }
@@ -170,15 +168,15 @@ pub struct FlowSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramSummary {
-    /// The program that sends, as the kernel has its name (up to 15 bytes); absent if it was
-    /// gone before it could be found, or sends from outside.
+    /// Program that sends, by its name in the kernel (up to 15 bytes); absent if the program had
+    /// ended before the look-up, or sends from outside.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub program: Option<String>,
-    /// The node at which its packets enter the network; absent in documents of earlier
-    /// versions, as `receiver` is.
+    /// Node at which the packets enter the network; absent, as `receiver`, in documents of earlier
+    /// versions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sender: Option<String>,
-    /// The node at which they leave the network.
+    /// Node at which the packets leave the network.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub receiver: Option<String>,
     /// Packets that entered the network.
@@ -189,61 +187,61 @@ pub struct ProgramSummary {
     pub bytes_received: u64,
     /// Packets that the network gave up.
     pub packets_lost: u64,
-    /// The lost packets by reason; reasons that did not occur are absent.
+    /// Lost packets by reason; reasons that did not occur are absent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub packets_lost_by_reason: BTreeMap<LossReason, u64>,
-    /// From entering the network to leaving it, in ms.
+    /// Delay from entering to leaving the network, in ms.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub one_way_delay_ms: Option<TimeSummary>,
-    /// Where the one-way delay went, in ms a packet; the parts add up to its mean.
+    /// Parts of the one-way delay, in ms a packet; their sum is its mean.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_parts_ms: Option<DelayPartsSummary>,
-    /// The same of the slowest 1 % of these packets, at least one.
+    /// Parts of the delay of the slowest 1 % of these packets, at least one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub delay_parts_slowest_ms: Option<DelayPartsSummary>,
-    /// The nodes whose absences packets waited for, as of a flow.
+    /// Nodes whose absences packets waited for, as for a flow.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub absent_nodes: Vec<String>,
 }
 
-/// Flows of real programs beyond those that are kept.
+/// Flows of real programs beyond the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOutSummary {
-    /// How many flows; 65536 stands for that and more.
+    /// Number of flows; 65536 means that number or more.
     pub flows: u64,
-    /// Their packets.
+    /// Number of packets of these flows.
     pub packets: u64,
 }
 
-/// One Wi-Fi node, after the warm-up.
+/// A Wi-Fi node, after the warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NodeSummary {
-    /// Packets in its Wi-Fi queues (driver queue and those in flight included), over time.
+    /// Packets in the node's Wi-Fi queues over time, driver queue and packets in flight included.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_packets: Option<WindowSummary>,
-    /// Of `queue_packets`, those below the queue above the MAC, over time: in the driver's queue
-    /// and in flight; absent without a driver's queue.
+    /// Packets of `queue_packets` in the driver's queue and in flight, over time; absent without a
+    /// driver's queue.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub driver_queue_packets: Option<WindowSummary>,
-    /// Its queue above the MAC: there is one for each access category.
+    /// Queue above the MAC, one for each access category.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<QueueSummary>,
-    /// The driver's queue below that; absent if there is none.
+    /// Driver's queue below that one; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub driver_queue: Option<DriverQueueSummary>,
-    /// What bounds the A-MPDUs that it sends; absent if it sends none.
+    /// Limits of the node's A-MPDUs; absent if it sends none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub aggregation: Option<AggregationSummary>,
-    /// Packets that found no room or were dropped by active queue management.
+    /// Packets dropped by a full queue or by active queue management.
     pub queue_drops: u64,
-    /// Share of the time after the warm-up in which it transmitted, 0 to 1.
+    /// Share of the time after the warm-up in which the node transmitted, 0 to 1.
     pub airtime_fraction: f64,
-    /// What it gave up as a receiver; absent if that is nothing.
+    /// MPDUs that the node gave up as a receiver; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pseudo_retry_outs: Option<PseudoRetryOutSummary>,
-    /// Its absences, by scans or power save; absent if it was always there.
+    /// Absences of the node for scans or power save; absent if it was always reachable.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub absences: Option<AbsenceSummary>,
 }
@@ -252,86 +250,86 @@ pub struct NodeSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NeighbourSummary {
-    /// Share of the time in which a PPDU of its own would be on the air if nobody else sent,
-    /// 0 to 1: what the scenario asks for.
+    /// Share of the time in which a PPDU of the neighbour would be on the air without other
+    /// traffic, 0 to 1, as the scenario sets it.
     pub busy: f64,
-    /// Share of the time after the warm-up in which one of its nodes transmitted, 0 to 1:
-    /// less than `busy` where it found no room, more where it sent again after collisions.
+    /// Share of the time after the warm-up in which one of the neighbour's nodes transmitted, 0 to
+    /// 1: less than `busy` on a crowded channel, more with retransmissions after collisions.
     pub airtime_fraction: f64,
 }
 
-/// A queue as the scenario has it.
+/// Configuration of a queue in the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueSummary {
-    /// Its discipline.
+    /// Discipline of the queue.
     pub kind: QueueKind,
-    /// Most packets in it; absent if there is no such limit.
+    /// Limit of the queue, in packets; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub limit_packets: Option<u32>,
-    /// Most bytes in it; absent if there is no such limit.
+    /// Limit of the queue, in bytes; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub limit_bytes: Option<u64>,
-    /// Standing delay that it accepts in ms (CoDel and FQ-CoDel), or the delay of a full
-    /// queue (eBDP); absent with drop-tail.
+    /// Target of the standing delay (CoDel and FQ-CoDel) or of a full queue's delay (eBDP), in ms;
+    /// absent with drop-tail.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target_ms: Option<f64>,
 }
 
-/// The queue of driver and hardware as the scenario has it. Active queue management does not
-/// reach it.
+/// Configuration of the queue of driver and hardware in the scenario. Active queue management does
+/// not cover it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriverQueueSummary {
-    /// Most packets in it, those in flight included; absent if there is no such limit.
+    /// Limit in packets, those in flight included; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub limit_packets: Option<u32>,
-    /// Most estimated airtime in it for each receiver in ms (Airtime Queue Limits); absent if
-    /// there is no such limit.
+    /// Limit of the estimated airtime of each receiver's packets, in ms (Airtime Queue Limits);
+    /// absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub limit_airtime_ms: Option<f64>,
 }
 
-/// The disciplines of queues, by their words in scenario files.
+/// Queue disciplines, by their words in scenario files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueKind {
-    /// First in, first out; what does not fit is dropped.
+    /// First in, first out; drops packets that exceed the limit.
     DropTail,
     /// First in, first out, with controlled standing delay (RFC 8289).
     Codel,
-    /// A queue for each flow, each under CoDel, served in turn (RFC 8290).
+    /// One queue a flow, each under CoDel, served in turn (RFC 8290).
     FqCodel,
-    /// First in, first out; the capacity follows the rate of service (eBDP).
+    /// First in, first out; the limit follows the rate of service (eBDP).
     Ebdp,
 }
 
-/// The bounds of the A-MPDUs of a node, as the scenario has them.
+/// Limits of a node's A-MPDUs in the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AggregationSummary {
-    /// Most MPDUs, the Block Ack window apart.
+    /// Largest number of MPDUs, apart from the Block Ack window.
     pub frames_max: u16,
-    /// Most bytes; 0 if it sends no A-MPDUs, although the standard has them.
+    /// Largest length in bytes; 0 if the node sends no A-MPDUs although its standard has them.
     pub bytes_max: u32,
-    /// Longest time on the air in ms.
+    /// Longest duration on the air, in ms.
     pub duration_max_ms: f64,
-    /// Block Ack window of the node in MPDUs; that of the receiver bounds it, too.
+    /// Block Ack window of the node, in MPDUs; the receiver's limits it, too.
     pub block_ack_window: u16,
-    /// TXOP limit of best effort in ms; absent if there is none.
+    /// TXOP limit of best effort, in ms; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub txop_limit_ms: Option<f64>,
-    /// Packets that its driver holds at most; absent if they are not bounded by number.
+    /// Largest number of packets in the node's driver; absent if there is no such limit.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub driver_packets: Option<u32>,
 }
 
-/// When a node was off its channel or dozed, after the warm-up.
+/// Times off the channel or dozing, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AbsenceSummary {
-    /// How often.
+    /// Number of absences.
     pub count: u64,
     /// Share of the time after the warm-up, 0 to 1.
     pub time_fraction: f64,
@@ -341,22 +339,22 @@ pub struct AbsenceSummary {
     pub nulls_given_up: u64,
     /// PS-Poll frames sent, retries included.
     pub ps_polls: u64,
-    /// QoS Null frames that begin service periods sent, retries included.
+    /// QoS Null frames sent to begin service periods, retries included.
     #[serde(default)]
     pub triggers: u64,
-    /// How it saves power; absent if it scans.
+    /// Kind of power save; absent if the node scans.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub power_save: Option<PowerSaveKind>,
     /// Time from one target wake time to the next in ms; absent without TWT.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wake_interval_ms: Option<f64>,
-    /// How long a service period lasts in ms; absent without TWT.
+    /// Duration of a service period, in ms; absent without TWT.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wake_duration_ms: Option<f64>,
-    /// Beacons that it dozed for and did not hear; absent if none.
+    /// Beacons missed while the node dozed; absent if none.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub beacons_missed: u64,
-    /// Packets given up on leaving.
+    /// Packets given up when the node left.
     pub packets_given_up: u64,
 }
 
@@ -371,9 +369,9 @@ fn is_zero(count: &u64) -> bool {
 pub enum PowerSaveKind {
     /// Dozing when idle, beacons, Null frames or PS-Poll.
     Legacy,
-    /// The same, but frames are sent without leaving power save mode.
+    /// As `legacy`, but the station sends frames without leaving power save mode.
     Firmware,
-    /// Service periods that the station's own frames begin.
+    /// Service periods begun by the station's frames.
     UApsd,
     /// Service periods at target wake times.
     Twt,
@@ -403,7 +401,7 @@ pub struct LinkSummary {
     /// Data MPDUs in a PPDU.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mpdus_per_ppdu: Option<CountSummary>,
-    /// Of the MPDUs sent, retransmissions.
+    /// Retransmissions among the MPDUs sent.
     pub mpdu_retries: u64,
     /// MPDUs that were sent and not acknowledged in that exchange.
     pub mpdus_failed: u64,
@@ -414,7 +412,7 @@ pub struct LinkSummary {
     pub mpdus_lost: u64,
     /// Data PPDUs that overlapped with another PPDU at the receiver.
     pub collisions: u64,
-    /// RTS sent.
+    /// RTS frames sent.
     pub rts: u64,
     /// Block Ack Requests sent.
     pub block_ack_requests: u64,
@@ -422,33 +420,33 @@ pub struct LinkSummary {
     pub airtime_fraction: f64,
 }
 
-/// The rates of PPDUs.
+/// Rates of PPDUs, in Mb/s.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateSummary {
-    /// Mean over PPDUs.
+    /// Mean rate over PPDUs.
     pub mean: f64,
-    /// Lowest.
+    /// Lowest rate of a PPDU.
     pub min: f64,
-    /// Highest.
+    /// Highest rate of a PPDU.
     pub max: f64,
 }
 
-/// One direction of a wire, after the warm-up.
+/// A direction of a wire, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireSummary {
     /// Bit rate in Mb/s at the beginning; absent if it never limits.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rate_mbps: Option<f64>,
-    /// The queue before it.
+    /// Queue before the wire.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<QueueSummary>,
-    /// Packets that came out at the far end.
+    /// Packets delivered at the far end.
     pub packets: u64,
     /// Packets dropped by its queue.
     pub queue_drops: u64,
-    /// Packets lost on the way.
+    /// Packets lost on the wire.
     pub packets_lost: u64,
 }
 
@@ -456,15 +454,15 @@ pub struct WireSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EmulationSummary {
-    /// How long after its computed instant a packet was handed over, in us.
+    /// Lateness of deliveries, from the computed to the real instant, in us.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lateness_us: Option<LatenessSummary>,
-    /// More than one delivery in a thousand was later than the scenario allows:
-    /// do not trust the delays.
+    /// Whether more than one delivery in a thousand was later than the scenario allows: if so, do
+    /// not trust the delays.
     pub late: bool,
-    /// Packets handed over.
+    /// Packets delivered, in all.
     pub deliveries: u64,
-    /// The ways between the nodes and the machine's loopback, by option and value (`--reach 3000`).
+    /// Ports between the nodes and the machine's loopback, by option and value (`--reach 3000`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub ways: BTreeMap<String, WaySummary>,
 }
@@ -473,11 +471,11 @@ pub struct EmulationSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaySummary {
-    /// The port at the far side, such as `port 80 of server`.
+    /// Port at the far side, such as `port 80 of server`.
     pub far_side: String,
     /// Number of TCP connections.
     pub connections: u64,
-    /// TCP connections that were reset because nobody listened at the far side.
+    /// TCP connections reset because no program listened at the far side.
     pub connections_refused: u64,
     /// UDP clients, each an address with a port.
     pub clients: u64,
@@ -493,28 +491,28 @@ pub struct WaySummary {
     pub datagrams_overflowed: u64,
 }
 
-/// The distribution of lateness.
+/// Distribution of lateness, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatenessSummary {
-    /// Median.
+    /// Median of the lateness.
     pub p50: f64,
-    /// 99 % are at or below.
+    /// Lateness that 99 % of deliveries do not exceed.
     pub p99: f64,
-    /// 99.9 % are at or below.
+    /// Lateness that 99.9 % of deliveries do not exceed.
     pub p99_9: f64,
-    /// Greatest.
+    /// Greatest of the lateness.
     pub max: f64,
 }
 
 impl RunDocument {
-    /// The document as indented JSON, with a newline at its end.
+    /// Returns the document as indented JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
 
-/// The JSON Schema (2020-12) of a [`RunDocument`].
+/// Returns the JSON Schema (2020-12) of a [`RunDocument`].
 pub fn run_schema() -> serde_json::Value {
     kept_schema(include_str!("../schemas/run.json"))
 }

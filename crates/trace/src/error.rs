@@ -1,9 +1,9 @@
-//! Why a file or a stream of a run is not written.
+//! Errors of writing a file or a stream of a run.
 
 use std::io;
 use std::path::PathBuf;
 
-/// An error with a file or directory.
+/// An error with a file, a directory or a stream.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// The directory cannot be made, or no file can be made in it.
@@ -23,7 +23,7 @@ pub enum OutputError {
     Busy {
         /// Path of the directory.
         path: PathBuf,
-        /// The process, if the system names it.
+        /// The process, if the system reports it.
         holder: Option<u32>,
     },
     /// A file cannot be made, written or given its name.
@@ -34,7 +34,7 @@ pub enum OutputError {
         /// The error of the system.
         source: io::Error,
     },
-    /// A stream does not take what is written.
+    /// A stream rejected the data.
     #[error("cannot write to a stream: {0}")]
     Stream(io::Error),
 }

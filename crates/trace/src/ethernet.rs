@@ -1,10 +1,9 @@
-//! Makes up Ethernet frames (without FCS) for packets that have no bytes: IPv4
-//! (RFC 791) with TCP in a TCP flow, ICMP echo in a ping flow, and UDP in others. Node n
-//! has the address 10.0.0.1 + n; flow f is sent from port 45000 + f to port 55000 + f.
-//! The tag is the IP identification, and the first eight bytes of the payload except
-//! under TCP, where all are zero; access category and ECN are the traffic class; lengths
-//! and checksums are correct. A packet of a TCP flow whose segment is not known, and one
-//! that is too short for an IP or transport header, have protocol numbers for
+//! Makes Ethernet frames (without FCS) for packets without bytes: IPv4 (RFC 791) with TCP in a TCP
+//! flow, ICMP echo in a ping flow, and UDP in others. Node n has the address 10.0.0.1 + n; flow f
+//! uses source port 45000 + f and destination port 55000 + f. The tag is the IP identification, and
+//! the first eight bytes of the payload except under TCP, where all are zero; access category and
+//! ECN are the traffic class; lengths and checksums are correct. A TCP packet with an unknown
+//! segment, and a packet too short for an IP or transport header, have protocol numbers for
 //! experiments.
 
 use crate::names::{FlowKind, Names};
@@ -21,21 +20,19 @@ const IPV4: u16 = 0x0800;
 const EXPERIMENTAL: u16 = 0x88b5;
 /// Length in bytes of the headers of UDP and of ICMP echo.
 const TRANSPORT_HEADER_BYTES: usize = 8;
-/// Port of packets that belong to no flow: discard (RFC 863).
+/// Port of packets outside flows: discard (RFC 863).
 const DISCARD: u16 = 9;
 
-/// Length in bytes of destination, source and EtherType.
+/// Length of destination, source and EtherType, in bytes.
 pub(crate) const HEADER_BYTES: usize = 14;
 
-/// Bytes of payload that are made whatever is left out. `capture` tells datagrams apart by
-/// as many.
+/// Smallest number of payload bytes made. `capture` distinguishes datagrams by these bytes.
 const PAYLOAD_BYTES: usize = 16;
 
-/// Appends the frame for a packet, and returns how many bytes it left out at the end;
-/// `segments` has the headers of those of TCP. Of payload, which is zero behind the tag, only the
-/// first 16 bytes are made, and under TCP none, except where the frame is shorter than
-/// `bytes_made` without it: what is missing is zero, and all checksums are those of the
-/// whole frame.
+/// Appends the frame for a packet, and returns the number of bytes left out at its end; `segments`
+/// has the headers of TCP packets. The payload is zero after the tag. Only its first 16 bytes are
+/// made, and none under TCP, unless the frame would be shorter than `bytes_made`. Bytes left out
+/// count as zero, and all checksums are those of the whole frame.
 pub(crate) fn frame(
     packet: &Packet,
     names: &Names,
@@ -96,14 +93,14 @@ pub(crate) fn frame(
     length - made
 }
 
-/// Returns the TCP header of a segment that `source` sends. Its checksum is 0.
+/// Returns the TCP header of a segment from `source`, with checksum 0.
 pub(crate) fn segment(flow: FlowId, source: NodeId, header: &Header<'_>, names: &Names) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(header.header_bytes());
     header.emit(ports(flow, source, names), &mut bytes);
     bytes
 }
 
-/// The address of a node's interface; broadcast for all nodes.
+/// Returns the address of a node's interface; broadcast for all nodes.
 pub(crate) fn node_address(node: NodeId, names: &Names) -> MacAddr {
     match node {
         Packet::EVERYWHERE => MacAddr::BROADCAST,
@@ -129,12 +126,12 @@ fn ip_header(packet: &Packet, protocol: u8) -> [u8; IPV4_BYTES] {
     header.to_bytes()
 }
 
-/// Whether what `source` sends travels from the start of the flow to its end.
+/// Whether packets from `source` travel from the start of the flow to its end.
 fn is_forward(flow: FlowId, source: NodeId, names: &Names) -> bool {
     names.flows.get(usize::from(flow.0)).is_none_or(|flow| flow.from == source)
 }
 
-/// The source and the destination port of what `source` sends.
+/// Returns the source and destination port of packets from `source`.
 fn ports(flow: FlowId, source: NodeId, names: &Names) -> [u16; 2] {
     let [client, server] = match flow {
         FlowId::NONE => [DISCARD; 2],
@@ -143,8 +140,8 @@ fn ports(flow: FlowId, source: NodeId, names: &Names) -> [u16; 2] {
     if is_forward(flow, source, names) { [client, server] } else { [server, client] }
 }
 
-/// Writes the part of a TCP header that is in this packet, which may be a fragment, and
-/// its checksum. `ip` starts at the IP header and ends behind the header at the earliest.
+/// Writes the part of a TCP header in this packet, which may be a fragment, and its checksum. `ip`
+/// starts at the IP header and ends after the transport header or later.
 fn tcp_header(ip: &mut [u8], packet: &Packet, header: &[u8]) {
     let (ip, tcp) = ip.split_at_mut(IPV4_BYTES);
     // The payload is zero and does not change the checksum.
@@ -160,7 +157,7 @@ fn tcp_header(ip: &mut [u8], packet: &Packet, header: &[u8]) {
     }
 }
 
-/// Writes the UDP header. `ip` starts at the IP header; what it lacks of the packet is zero.
+/// Writes the UDP header. `ip` starts at the IP header; bytes missing from it are zero.
 fn udp_header(ip: &mut [u8], packet: &Packet, names: &Names) {
     let [source, destination] = ports(packet.flow, packet.source, names);
     let (ip, udp) = ip.split_at_mut(IPV4_BYTES);
@@ -189,12 +186,12 @@ fn icmp_header(icmp: &mut [u8], packet: &Packet, names: &Names) {
     icmp[2..4].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// The length in bytes of the packet, or of the packet of which it is a fragment.
+/// Returns the length of the packet, or of the packet of which it is a fragment, in bytes.
 fn whole_bytes(packet: &Packet) -> usize {
     usize::from(packet.bytes.max(packet.fragment.whole_bytes()))
 }
 
-/// The address 10.0.0.1 + node; the limited broadcast address for all nodes.
+/// Returns the address 10.0.0.1 + node; the limited broadcast address for all nodes.
 pub(crate) fn ip_address(node: NodeId) -> [u8; 4] {
     match node {
         Packet::EVERYWHERE => [255; 4],

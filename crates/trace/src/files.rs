@@ -1,6 +1,6 @@
-//! The files that are written while a run proceeds: events, series and captures; and
-//! which of them each report of a driver is passed to. After the first error nothing
-//! more is written, and the error is returned when the files are closed.
+//! The files written during a run: events, series and captures, and the dispatch of a driver's
+//! reports to them. After the first error nothing more is written; closing the files returns the
+//! error.
 
 use crate::air::{AirInfo, AirStream, AirWriter, Contents};
 use crate::document::RunDocument;
@@ -24,24 +24,24 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use std::io::Write;
 
-/// The files that a recorder writes.
+/// Files that a recorder writes.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Files {
     /// Whether to write `events.parquet`.
     pub events: bool,
     /// Whether to write `series.parquet`.
     pub series: bool,
-    /// The cell of which `air.pcapng` is written; `None` for no such file.
+    /// Cell whose frames are written to `air.pcapng`; `None` for no such file.
     pub air: Option<AirInfo>,
-    /// The frames of which a `node-NAME.pcapng` is written for every node; `None` for
-    /// no such files.
+    /// Source of the frames in `node-NAME.pcapng`, one file for every node; `None` for no such
+    /// files.
     pub nodes: Option<NodeFrames>,
-    /// Whether captures leave out the payload of made-up frames, which is zero: the FCS
-    /// with it, and all but 16 bytes. A-MSDUs, and what is not data, remain whole.
+    /// Whether captures leave out the zero payload of made-up frames, except for 16 bytes, and so
+    /// the FCS. A-MSDUs and frames without data remain whole.
     pub cut: bool,
 }
 
-/// The origin of the frames in the capture of a node.
+/// Sources of the frames in a node's capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeFrames {
     /// Real frames, from [`Sink::frame`](lasthop_hosts::Sink::frame): emulation.
@@ -53,17 +53,17 @@ pub enum NodeFrames {
 /// Tables that a recorder keeps in memory, with the columns of the files of that name.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Tables<T = Columns> {
-    /// `events.parquet`: 270 bytes for each event.
+    /// Table of `events.parquet`: 270 bytes for each event.
     pub events: T,
-    /// `series.parquet`.
+    /// Table of `series.parquet`.
     pub series: T,
 }
 
 impl Recorder {
-    /// A recorder that also writes `files` into `directory`.
+    /// Makes a recorder that also writes `files` into `directory`.
     ///
     /// # Errors
-    /// If a file cannot be made.
+    /// An error if a file cannot be made.
     ///
     /// # Panics
     /// If the interval is zero.
@@ -77,11 +77,11 @@ impl Recorder {
         Ok(Self::new(names, recording).writing(Some(writers)))
     }
 
-    /// A recorder that also keeps tables in memory, for
+    /// Makes a recorder that also keeps tables in memory, for
     /// [`finish_with_tables`](Self::finish_with_tables).
     ///
     /// # Errors
-    /// None: memory takes everything.
+    /// None, since memory accepts everything.
     ///
     /// # Panics
     /// If the interval is zero.
@@ -96,12 +96,12 @@ impl Recorder {
         Ok(Self::new(names, recording).writing(writers))
     }
 
-    /// A recorder that also writes a capture of the air to `target`, as `air.pcapng` has
-    /// it, while the run proceeds. It writes no files. An error of `target` ends the
-    /// capture, and [`finish`](Self::finish) returns it.
+    /// Makes a recorder that also writes a capture of the air to `target` during the run, as in
+    /// `air.pcapng`, and no files. An error of `target` ends the capture, and
+    /// [`finish`](Self::finish) returns it.
     ///
     /// # Errors
-    /// If `target` does not take the head of the capture.
+    /// An error if `target` rejects the head of the capture.
     ///
     /// # Panics
     /// If the interval is zero.
@@ -115,18 +115,18 @@ impl Recorder {
         Ok(Self::new(names, recording).writing(Some(writers)))
     }
 
-    /// A recorder that also writes the air for the Perfetto viewer into `file`.
+    /// Makes a recorder that also writes the air for the Perfetto viewer into `file`.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// An error if the file cannot be written.
     pub fn with_perfetto(mut self, file: PartFile) -> Result<Self, OutputError> {
         let perfetto = PerfettoWriter::new(file, &self.names)?;
         self.writers.get_or_insert_default().perfetto = Some(perfetto);
         Ok(self)
     }
 
-    /// As [`finish`](Self::finish), and returns the tables that were
-    /// [kept in memory](Self::with_tables).
+    /// Finishes as [`finish`](Self::finish), and also returns the tables [kept in
+    /// memory](Self::with_tables).
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -147,7 +147,7 @@ impl Recorder {
     }
 }
 
-/// The files that a recorder is writing.
+/// Open files of a recorder.
 #[derive(Default)]
 pub(crate) struct Writers {
     events: Option<EventsWriter>,
@@ -156,7 +156,7 @@ pub(crate) struct Writers {
     nodes: Vec<Capture>,
     perfetto: Option<PerfettoWriter>,
     made_up: bool,
-    /// Bytes of a made-up frame of a node that are made at least; headers always are.
+    /// Smallest number of bytes made of a node's made-up frame; headers are always made.
     bytes_made: usize,
     segments: Segments,
     error: Option<OutputError>,
@@ -198,7 +198,7 @@ impl Writers {
         Ok(writers)
     }
 
-    /// Writes the air to a stream, and no file.
+    /// Writes the air to a stream, and no files.
     pub(crate) fn stream(
         target: Box<dyn Write + Send>,
         stream: &AirStream,
@@ -209,7 +209,7 @@ impl Writers {
         Ok(Self { air: Some(air), ..Self::default() })
     }
 
-    /// Keeps these tables in memory, and writes no file.
+    /// Keeps these tables in memory, and writes no files.
     pub(crate) fn tables(tables: &Tables<bool>, names: &Names) -> Result<Self, OutputError> {
         let kept = || Destination::Memory;
         Ok(Self {
@@ -242,7 +242,7 @@ impl Writers {
         self.error.is_some()
     }
 
-    /// Completes the files of a run that ended at `end`; returns the tables that are in memory.
+    /// Completes the files of a run that ended at `end`; returns the tables in memory.
     pub(crate) fn close(self, end: Instant) -> Result<Tables<Option<Columns>>, OutputError> {
         if let Some(error) = self.error {
             return Err(error);
@@ -328,7 +328,7 @@ impl Writers {
         });
     }
 
-    /// Adds the name of the flow that has the next number.
+    /// Adds the name of the next flow of a program.
     pub(crate) fn program_flow(&mut self, name: &str, source: NodeId) {
         if let Some(events) = &mut self.events {
             events.program_flow(name);
@@ -417,7 +417,8 @@ impl std::fmt::Debug for Writers {
     }
 }
 
-/// The addresses of nodes that captures name. `made_up`: those of made-up IP headers, too.
+/// Returns the addresses of nodes that captures name; with `made_up`, those of made-up IP headers,
+/// too.
 fn addresses(names: &Names, made_up: bool) -> Vec<(Address, &str)> {
     let mut list = Vec::new();
     for (index, node) in names.nodes.iter().enumerate() {
@@ -429,8 +430,8 @@ fn addresses(names: &Names, made_up: bool) -> Vec<(Address, &str)> {
     list
 }
 
-/// The name `node-NAME.pcapng`, in which every character of the node's name other than
-/// letters, digits, `-`, `_` and `.` is replaced by `_`.
+/// Returns the name `node-NAME.pcapng`. Replaces every character of the node's name other than
+/// letters, digits, `-`, `_` and `.` by `_`.
 fn file_name(node: &str) -> String {
     let safe = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     format!("node-{}.pcapng", node.chars().map(safe).collect::<String>())

@@ -11,21 +11,21 @@ use lasthop_units::Duration;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
-/// A node of a coded link: what it is, and what it counted since it began.
+/// A node of a coded link: its configuration, state and counters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrancDocument {
-    /// Version of lasthop that runs.
+    /// Version of the running lasthop.
     pub version: String,
-    /// Name of the link on this host; an end's tunnel interface has it too.
+    /// Name of the link on this host, and of an end's tunnel interface.
     pub name: String,
-    /// The node's number.
+    /// Number of the node on the link.
     pub id: u8,
-    /// What it is.
+    /// Role of the node.
     pub role: FrancRole,
-    /// What carries the datagrams: udp or ethernet.
+    /// Transport of the datagrams: udp or ethernet.
     pub transport: String,
-    /// How it codes: stream or paper.
+    /// Coding mode: stream or paper.
     pub mode: String,
     /// Field of the coefficients: gf2, gf16 or gf256.
     pub field: String,
@@ -35,73 +35,72 @@ pub struct FrancDocument {
     pub symbol_bytes: u16,
     /// Longest packet of the tunnel in bytes.
     pub tunnel_mtu_bytes: u32,
-    /// Seconds since it began.
+    /// Time since the node started, in seconds.
     pub up_s: f64,
-    /// There is a session with the other end.
+    /// Whether there is a session with the other end.
     pub connected: bool,
-    /// Packets that wait to be coded.
+    /// Packets in the backlog, waiting to be coded.
     pub backlog_packets: u64,
-    /// Smoothed round trip in milliseconds, once it is known.
+    /// Smoothed round-trip time in milliseconds, once known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub round_trip_ms: Option<f64>,
-    /// Delay in queues of the way in milliseconds, once a round trip is known.
+    /// Queueing delay of the path in milliseconds, once a round trip is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue_delay_ms: Option<f64>,
-    /// The longest datagram that the path is known to carry, in bytes without UDP's and IP's
-    /// headers; none without a session, in the paper's mode, and where a recoder is next.
+    /// Longest datagram that the path is known to carry, in bytes without UDP's and IP's headers;
+    /// absent without a session, in paper mode, and if a recoder is next.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path_datagram_bytes: Option<u16>,
-    /// Rate of sending in Mb/s, if it is paced.
+    /// Sending rate in Mb/s, if paced.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pace_mbps: Option<f64>,
-    /// What was counted.
+    /// Counters of the node.
     pub counters: FrancCounters,
-    /// The neighbours, by number.
+    /// Neighbours of the node, by number.
     pub neighbours: Vec<FrancNeighbour>,
 }
 
-/// What a node is.
+/// Roles of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FrancRole {
-    /// Encoder and decoder.
+    /// Encoder and decoder at an end of the link.
     End,
-    /// Beside a hop.
+    /// Helper beside a hop.
     Helper,
-    /// On the way, and codes anew.
+    /// Node on the path that codes anew.
     Recoder,
-    /// On the way, and does not.
+    /// Node on the path that passes datagrams on unchanged.
     Forwarder,
 }
 
-/// A neighbour.
+/// A neighbour of the node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrancNeighbour {
-    /// Its number.
+    /// Number of the neighbour.
     pub id: u8,
-    /// Where it is, if that is known.
+    /// Address of the neighbour, if known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub address: Option<String>,
-    /// Datagrams heard from it.
+    /// Datagrams heard from the neighbour.
     pub heard: u64,
-    /// Share of its datagrams that is lost on the way here, once it is known.
+    /// Share of the neighbour's datagrams lost on the way here, once known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub loss_in: Option<f64>,
-    /// Share of ours that is lost on the way to it, once it is known.
+    /// Share of this node's datagrams lost on the way to the neighbour, once known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub loss_out: Option<f64>,
 }
 
-/// Declares the counters of the document: those of the machine, and after them those of
-/// the daemon around it.
+/// Declares the counters of the document: those of the machine, then those of the daemon around it.
 macro_rules! counters {
     (
         daemon { $($(#[doc = $daemon_docs:literal])* $daemon:ident;)* }
         $($(#[doc = $docs:literal])* $name:ident;)*
     ) => {
-        /// What was counted since the node began.
+        /// Counters since the node started.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub struct FrancCounters {
@@ -110,7 +109,7 @@ macro_rules! counters {
         }
 
         impl FrancCounters {
-            /// The counters of the machine and of the daemon around it.
+            /// Joins the counters of the machine and of the daemon around it.
             pub fn new(machine: &Stats, daemon: &FrancDaemonCounts) -> Self {
                 Self { $($name: machine.$name,)* $($daemon: daemon.$daemon,)* }
             }
@@ -135,15 +134,15 @@ macro_rules! counters {
 
 lasthop_franc::franc_counters!(counters {
     daemon {
-        /// Packets that the tunnel interface did not take.
+        /// Packets that the tunnel interface rejected.
         undelivered;
-        /// Datagrams not sent because the neighbour's address was not known.
+        /// Datagrams not sent because the neighbour's address was unknown.
         unplaced;
-        /// Datagrams that the system did not take.
+        /// Datagrams that the system rejected.
         unsent;
-        /// Datagrams longer than the path takes.
+        /// Datagrams too long for the path.
         too_long;
-        /// Times that the link took no more for a while.
+        /// Times that the link was temporarily full.
         full;
         /// Datagrams of the link read from the monitor interface.
         overheard;
@@ -151,18 +150,19 @@ lasthop_franc::franc_counters!(counters {
         overheard_again;
         /// Frames at the monitor interface with a wrong FCS.
         overheard_bad_fcs;
-        /// Encrypted data frames at the monitor interface, which cannot be read.
+        /// Encrypted data frames at the monitor interface, which are unreadable.
         overheard_protected;
-        /// Fragments and malformed frames at the monitor interface, which are not read.
+        /// Fragments and malformed frames at the monitor interface, which are ignored.
         overheard_unread;
-        /// Data frames that the kernel dropped before the daemon took them from the monitor interface.
+        /// Data frames that the kernel dropped before the daemon read them from the monitor
+        /// interface.
         overheard_drops;
     }
 });
 
 impl FrancDocument {
-    /// The document of a node that has run for `up`, and whose neighbours have the
-    /// addresses in `places`.
+    /// Makes the document of a node that has run for `up`; `places` has the addresses of its
+    /// neighbours.
     pub fn new(
         name: &str,
         transport: &str,
@@ -228,12 +228,12 @@ impl FrancDocument {
         }
     }
 
-    /// The document as indented JSON, with a newline at its end.
+    /// Returns the document as indented JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 
-    /// The document as metrics in the text format of Prometheus.
+    /// Returns the document as metrics in the text format of Prometheus.
     pub fn to_prometheus(&self) -> String {
         let mut out = String::new();
         let link = format!("name=\"{}\",id=\"{}\"", self.name, self.id);
@@ -281,7 +281,7 @@ impl FrancDocument {
     }
 }
 
-/// The JSON Schema of what `lasthop franc stats --json` prints.
+/// Returns the JSON Schema of the output of `lasthop franc stats --json`.
 pub fn franc_schema() -> serde_json::Value {
     kept_schema(include_str!("../schemas/franc.json"))
 }
@@ -321,8 +321,7 @@ mod tests {
         assert_eq!(value["neighbours"][1]["address"], "192.0.2.3:4797");
     }
 
-    /// In the format of Prometheus, a metric has a help line, a type line and then its
-    /// samples.
+    /// In the format of Prometheus, a metric has a help line, a type line and its samples.
     #[test]
     fn every_metric_is_introduced_and_has_a_number() {
         let text = document().to_prometheus();
@@ -344,8 +343,7 @@ mod tests {
         assert!(text.contains(loss), "{text}");
     }
 
-    /// A counter that is missing from one of the outputs would not be noticed
-    /// otherwise.
+    /// Finds counters that are missing from one of the outputs.
     #[test]
     fn every_counter_is_in_the_json_the_metrics_the_schema_and_the_docs() {
         let document = document();

@@ -1,7 +1,7 @@
-//! Writes what was heard in a capture: `seconds.parquet`, one row for every second and flow,
-//! link or channel in which something was heard, and `absences.parquet`, one row for every time
-//! in which a station was away. Columns that `series.parquet` has, too, have its names and units.
-//! `docs/files.md` describes them; a test compares. `segments` writes what several captures show.
+//! Writes the contents of a capture: `seconds.parquet`, one row for each second and active flow,
+//! link or channel, and `absences.parquet`, one row for each absence of a station. Columns shared
+//! with `series.parquet` have its names and units. `docs/files.md` describes the columns; a test
+//! compares them. `segments` writes the segments of several captures.
 
 mod segments;
 
@@ -10,7 +10,7 @@ pub use segments::{SegmentRow, SegmentWriter};
 use crate::output::{OutputDir, OutputError};
 use crate::table::{Table, Word};
 
-/// What a row of `seconds.parquet` is of.
+/// Subject of a row of `seconds.parquet`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Heard<'a> {
     /// Everything on the air.
@@ -21,53 +21,53 @@ pub enum Heard<'a> {
     Flow(&'a str),
 }
 
-/// A second of it. What does not apply is `None`.
+/// Readings of one second; values that do not apply are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SecondReading {
     /// Payload in Mb/s, each byte once: of MSDUs on a link, of the transport protocol in a flow.
     pub throughput_mbps: Option<f64>,
-    /// Share of the second that was on the air, 0 to 1; a PPDU counts where it ends.
+    /// Share of the second on the air, 0 to 1; a PPDU counts at its end.
     pub airtime_fraction: Option<f64>,
-    /// Data PPDUs.
+    /// Number of data PPDUs.
     pub ppdus: Option<u64>,
-    /// MPDUs in them.
+    /// Number of MPDUs in these PPDUs.
     pub mpdus: Option<u64>,
-    /// A-MPDUs.
+    /// Number of A-MPDUs.
     pub ampdus: Option<u64>,
     /// Mean number of MPDUs in A-MPDUs.
     pub mpdus_per_ampdu: Option<f64>,
-    /// MPDUs with the Retry bit.
+    /// Number of MPDUs with the Retry bit.
     pub retries: Option<u64>,
-    /// Mean PHY rate of the PPDUs in Mb/s.
+    /// Mean PHY rate of the PPDUs, in Mb/s.
     pub data_rate_mbps: Option<f64>,
-    /// Most bytes of TCP in flight, as the monitor sees it.
+    /// Most bytes of TCP in flight, as seen at the monitor.
     pub flight_bytes_max: Option<u64>,
-    /// Mean time from a segment to its acknowledgement at the monitor in ms.
+    /// Mean time from a segment to its acknowledgement at the monitor, in ms.
     pub ack_ms: Option<f64>,
-    /// Segments of TCP that were sent again.
+    /// Number of retransmitted TCP segments.
     pub retransmissions: Option<u64>,
 }
 
-/// A time in which a station was away. Times are in ns since 1970.
+/// An absence of a station. Times are in ns since 1970.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AbsenceRow<'a> {
     /// Address of the station.
     pub station: &'a str,
-    /// First frame that announced it, or what stands for that.
+    /// Time of the first frame that announced the absence, or of its substitute.
     pub from_ns: u64,
-    /// Last frame that took it back, or what stands for that.
+    /// Time of the last frame that ended the absence, or of its substitute.
     pub to_ns: u64,
     /// Numbers of the first and last frame.
     pub frames: (u64, u64),
-    /// Frames that announced it and took it back: attempts; `None` if none was captured.
+    /// Attempts of the frames that announced and ended the absence; `None` if none was captured.
     pub attempts: [Option<u32>; 2],
-    /// Acks of these.
+    /// Acks of these attempts.
     pub acks: [Option<u32>; 2],
-    /// Beacons of its access point meanwhile.
+    /// Beacons of the access point during the absence.
     pub beacons: u32,
     /// PS-Polls, and other frames with the Power Management bit.
     pub polls: u32,
-    /// Data frames that the access point sent to it meanwhile.
+    /// Data frames from the access point to the station during the absence.
     pub sent_while_away: u32,
 }
 
@@ -168,10 +168,10 @@ pub struct HeardWriter {
 }
 
 impl HeardWriter {
-    /// Both files in `directory`, without rows so far.
+    /// Makes both files in `directory`, without rows.
     ///
     /// # Errors
-    /// If a file cannot be made.
+    /// An error if a file cannot be made.
     pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
         let mut table = |name: &str, columns: &[_], schema: &str| {
             let metadata = [("lasthop.schema", schema.to_owned())];
@@ -186,7 +186,7 @@ impl HeardWriter {
     /// Adds a second that begins at `at_ns` (ns since 1970).
     ///
     /// # Errors
-    /// If the rows cannot be written.
+    /// An error if the rows cannot be written.
     pub fn second(
         &mut self,
         at_ns: u64,
@@ -211,17 +211,17 @@ impl HeardWriter {
     /// Adds an absence.
     ///
     /// # Errors
-    /// If the rows cannot be written.
+    /// An error if the rows cannot be written.
     pub fn absence(&mut self, absence: &AbsenceRow<'_>) -> Result<(), OutputError> {
         let station = self.absences.word(absence.station);
         absences::write(&mut self.absences.row()?, station, absence);
         Ok(())
     }
 
-    /// Writes what remains, and completes both files.
+    /// Writes the remaining rows and completes both files.
     ///
     /// # Errors
-    /// If a file cannot be written.
+    /// An error if a file cannot be written.
     pub fn close(self) -> Result<(), OutputError> {
         self.seconds.close()?;
         self.absences.close()

@@ -1,12 +1,12 @@
-//! A histogram of times in nanoseconds, exact to three significant digits. It is
-//! log-linear, with 1 024 bins per octave, each read as its middle (an error of 0.05 %
-//! at most); mean, minimum and maximum are exact. Memory grows with the sixteenths of octaves
-//! that have values (512 bytes each, 0.5 MiB at most), not with the number of values.
+//! A histogram of times in nanoseconds, exact to three significant digits. The bins are log-linear:
+//! 1 024 in an octave, each read as its middle (an error of 0.05 % at most); mean, minimum and
+//! maximum are exact. Memory grows with the sixteenths of octaves that have values (512 bytes each,
+//! 0.5 MiB at most), not with the number of values.
 
 /// A distribution of values in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// Counts by bin, in blocks, of which there are those that have values.
+    /// Counts by bin, in blocks; only blocks with values exist.
     blocks: Vec<Option<Box<[u64; BLOCK]>>>,
     count: u64,
     sum: u128,
@@ -14,11 +14,11 @@ pub struct Histogram {
     max: u64,
 }
 
-/// Number of bins per octave, as a power of two.
+/// Number of bins in an octave, as a power of two.
 const STEPS_LOG2: u32 = 10;
-/// Bins that are kept together.
+/// Number of bins in a block.
 const BLOCK: usize = 64;
-/// Values below this have a bin each.
+/// Limit below which every value has its bin.
 const EXACT: u64 = 2 << STEPS_LOG2;
 
 impl Default for Histogram {
@@ -42,28 +42,28 @@ impl Histogram {
         self.max = self.max.max(nanos);
     }
 
-    /// The number of values.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The sum of the values in nanoseconds.
+    /// Sum of the values in nanoseconds.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// The mean in nanoseconds; `None` without values.
+    /// Mean in nanoseconds; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The greatest value in nanoseconds; `None` without values.
+    /// Greatest value in nanoseconds; `None` without values.
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The quantile `q` (0 to 1) in nanoseconds: the least value such that at least a
-    /// share `q` of the values is not greater. `None` without values.
+    /// Quantile `q` (0 to 1) in nanoseconds: the least value that at least a share `q` of the
+    /// values does not exceed. `None` without values.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         if self.count == 0 {
             return None;

@@ -11,15 +11,15 @@
 //! | the same, and the flows, nodes and links of a summary, as tables in memory | [`Columns`], [`Tidy`] |
 //! | frames on the air, and at each node | `air.pcapng`, `node-NAME.pcapng`; the air also as a stream ([`AirStream`]) |
 //! | the air for the Perfetto viewer | a file of any name ([`Recorder::with_perfetto`]) |
-//! | what was heard in captures: seconds, absences, segments | [`HeardWriter`], [`SegmentWriter`] |
+//! | seconds, absences and segments of captures | [`HeardWriter`], [`SegmentWriter`] |
 //! | the directory of these files, written completely or not at all, by one writer at a time | [`OutputDir`], [`OutputLock`] |
 //! | the counters of a node of a coded link | [`FrancDocument`] |
 //! | the readings of the last interval, for a live view | [`Snapshot`] |
 //! | a measured queue, and the packets it was measured with | [`ApqDocument`] (`apq.json`), [`SamplesWriter`] (`samples.parquet`) |
 //!
-//! The crate knows no driver and no scenario: [`Names`] maps indices to names. Without the
-//! feature `files`, which is on by default, there are the documents, [`Recorder`] and
-//! [`Snapshot`]: what also builds where there are neither files nor threads.
+//! The crate knows no driver and no scenario: [`Names`] maps indices to names. Without the feature
+//! `files`, which is on by default, it has the documents, [`Recorder`] and [`Snapshot`] only, and
+//! builds for targets without files and threads.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the documents, for the test that
 //! compares the kept JSON Schemas, `schemas`, with it.

@@ -1,12 +1,12 @@
-//! The lock of a directory to which results are written: two writers at a time would mix their
-//! files. The system releases it when its holder ends, however that ends, and nothing is made for
-//! it, so that a process that is killed leaves nothing.
+//! A lock on a directory of results, so that two writers do not mix their files. The system
+//! releases it when its holder ends, in whatever way. The lock needs no file, so a killed process leaves
+//! nothing behind.
 //!
 //! The directory need not exist. Its writer holds a read lock (fcntl(2), of an open file
-//! description) on one byte of the nearest folder above it that exists: that at the hash of the
-//! path from there. Whether anybody else has one is asked as for a write lock. A directory that
-//! exists is locked by flock(2), too, under whatever name it is reached. Where a file system has
-//! no such locks, or the folder may not be read, nothing is locked.
+//! description) on one byte of the nearest existing folder above it; the byte's offset is the hash
+//! of the path from there. Other holders are found by testing for a write lock. An existing
+//! directory is locked by flock(2), too, under any of its names. On file systems without such
+//! locks, and in unreadable folders, nothing is locked.
 
 use crate::error::OutputError;
 use nix::fcntl::{FcntlArg, fcntl};
@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// How often it is tried if two begin at the same moment.
+/// Attempts if two writers begin at the same moment.
 const TRIES: u32 = 5;
 
-/// A directory that nobody else writes results to until this is dropped.
+/// A directory without other writers, until this value is dropped.
 #[derive(Debug)]
 pub struct OutputLock {
     _above: Option<File>,
@@ -31,7 +31,7 @@ impl OutputLock {
     /// Locks the directory at `path`, which need not exist, for one writer.
     ///
     /// # Errors
-    /// [`OutputError::Busy`] if somebody has locked it.
+    /// [`OutputError::Busy`] if another writer has locked it.
     pub fn exclusive(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
         let above = Above::of(&path);
@@ -43,11 +43,12 @@ impl OutputLock {
         Ok(Self { _above: above.map(|above| above.folder), _itself })
     }
 
-    /// Locks it for writers whose files have names of their own, such as the shards of a sweep.
-    /// The directory is made.
+    /// Locks the directory for writers whose files have distinct names, such as the shards of a
+    /// sweep. Creates the directory.
     ///
     /// # Errors
-    /// As [`exclusive`](Self::exclusive), but other shared locks are none; if it cannot be made.
+    /// As for [`exclusive`](Self::exclusive), except for other shared locks; an error if the
+    /// directory cannot be created.
     pub fn shared(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
         if let Some(above) = Above::of(&path).filter(Above::is_taken) {
@@ -59,7 +60,7 @@ impl OutputLock {
     }
 }
 
-/// The lock of a directory that exists; `None` without one, or if it cannot be locked.
+/// Locks an existing directory; `None` if it does not exist or cannot be locked.
 fn itself(
     path: &Path,
     lock: fn(&File) -> Result<(), TryLockError>,
@@ -74,14 +75,15 @@ fn itself(
     }
 }
 
-/// The folder above a directory, and the byte of it that stands for the directory.
+/// Folder above a directory, and the byte of it that stands for the directory.
 struct Above {
     folder: File,
     byte: i64,
 }
 
 impl Above {
-    /// `None` if it has no name of its own, or the folder may not be read.
+    /// Finds the folder above `path`; `None` if the path has no last name, or the folder is
+    /// unreadable.
     fn of(path: &Path) -> Option<Self> {
         let absolute = std::path::absolute(path).ok()?;
         absolute.file_name()?;
@@ -98,7 +100,7 @@ impl Above {
         Some(Self { folder: File::open(above).ok()?, byte: (hash >> 2).cast_signed() })
     }
 
-    /// Takes it; `false` if somebody else has it.
+    /// Takes the lock; `false` if another process has it.
     fn take(&self) -> bool {
         for attempt in 1..=TRIES {
             if self.is_taken() {
@@ -116,7 +118,7 @@ impl Above {
         false
     }
 
-    /// Whether somebody else has it.
+    /// Whether another process has the lock.
     fn is_taken(&self) -> bool {
         let mut lock = self.lock(libc::F_WRLCK);
         let asked = fcntl(&self.folder, FcntlArg::F_OFD_GETLK(&mut lock));
@@ -133,7 +135,7 @@ impl Above {
         }
     }
 
-    /// The process that has it, if it may be looked at.
+    /// Returns the process that has the lock, if it is visible.
     fn holder(&self) -> Option<u32> {
         let inode = self.folder.metadata().ok()?.ino();
         let processes = fs::read_dir("/proc").ok()?.flatten();
@@ -148,7 +150,7 @@ impl Above {
     }
 }
 
-/// Whether a line of `/proc/PID/fdinfo` (proc_pid_fdinfo(5)) is a lock of this byte.
+/// Whether a line of `/proc/PID/fdinfo` (proc_pid_fdinfo(5)) is a lock on this byte.
 fn is_of(line: &str, inode: u64, byte: i64) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let &["lock:", _, "OFDLCK", _, _, _, place, start, _] = words.as_slice() else { return false };
@@ -164,14 +166,14 @@ fn pause(milliseconds: u32) {
     thread::sleep(Duration::from_millis(milliseconds.into()));
 }
 
-/// The process that has locked an open file or directory, if the system names it.
+/// Returns the process that has locked an open file or directory, if the system reports it.
 pub fn holder(file: &File) -> Option<u32> {
     let inode = file.metadata().ok()?.ino();
     holder_in(&fs::read_to_string("/proc/locks").ok()?, inode)
 }
 
-/// The process in `/proc/locks` (proc_locks(5)) that has locked the file with this number. The
-/// device is not compared: that of overlays is another one there.
+/// Returns the process in `/proc/locks` (proc_locks(5)) that has locked the file with this inode.
+/// The device is not compared, because overlays have another one there.
 fn holder_in(locks: &str, inode: u64) -> Option<u32> {
     locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

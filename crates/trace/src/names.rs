@@ -1,6 +1,5 @@
-//! The names of the nodes, stations and flows of a run. Machines refer to them by
-//! index; documents and files, which people read, show these names. An index without a
-//! name is shown as `?`.
+//! Names of the nodes, stations and flows of a run. Machines refer to them by index; documents and
+//! files show these names to readers. An index without a name is shown as `?`.
 
 use lasthop_packet::NodeId;
 use lasthop_units::{Instant, MacAddr};
@@ -11,20 +10,21 @@ use std::net::IpAddr;
 /// The names of a run, by index.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Names {
-    /// The nodes, by [`NodeId`]; those of neighbours behind all others.
+    /// Nodes by [`NodeId`]; those of neighbours follow all others.
     pub nodes: Vec<NodeName>,
-    /// The neighbours on the channel.
+    /// Neighbours on the channel.
     pub neighbours: Vec<NeighbourName>,
-    /// The node of each Wi-Fi station, by [`StationId`].
+    /// Node of each Wi-Fi station, by [`StationId`].
     pub stations: Vec<NodeId>,
-    /// By [`StationId`]: the access point of its basic service set, itself if it is one.
+    /// Access point of each station's basic service set, by [`StationId`]; an access point's is
+    /// itself.
     pub access_points: Vec<StationId>,
-    /// The flows of the scenario, by [`FlowId`](lasthop_packet::FlowId).
+    /// Flows of the scenario, by [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<FlowName>,
-    /// The names of the coded links, by index.
+    /// Names of the coded links, by index.
     pub francs: Vec<String>,
-    /// What the addresses of programs' packets are called (emulation); an address without a
-    /// name is shown as it is.
+    /// Names of the addresses in programs' packets (emulation); an address without a name is shown
+    /// as it is.
     pub hosts: BTreeMap<IpAddr, String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Names {
 pub struct NodeName {
     /// Name in the scenario.
     pub name: String,
-    /// The address of its interface: of the Wi-Fi interface if it has several.
+    /// Address of the node's interface; of the Wi-Fi interface if there are several.
     pub address: MacAddr,
 }
 
@@ -42,52 +42,51 @@ pub struct NodeName {
 pub struct NeighbourName {
     /// Name in the scenario.
     pub name: String,
-    /// Its nodes.
+    /// Nodes of the neighbour.
     pub nodes: Vec<NodeId>,
-    /// Share of the time in which a PPDU of its own is on the air while nobody else sends,
-    /// 0 to 1.
+    /// Share of the time in which the neighbour's PPDUs are on the air without other traffic, 0 to
+    /// 1.
     pub busy: f64,
 }
 
-/// A flow, with its name and its path.
+/// A flow with its name and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowName {
     /// Name in the scenario.
     pub name: String,
     /// Kind of traffic.
     pub kind: FlowKind,
-    /// Whether it is UDP that always has a packet to send.
+    /// Whether the flow is UDP that always has a packet to send.
     pub saturated: bool,
-    /// The node at which its data enters the network. Only packets from there are
-    /// counted.
+    /// Node at which the flow's data enters the network. Only packets from there are counted.
     pub from: NodeId,
-    /// The destination of its data.
+    /// Destination of the flow's data.
     pub to: NodeId,
-    /// The instant at which it starts to send.
+    /// Instant of the first transmission.
     pub start: Instant,
-    /// The instant at which it stops to send; `None` for the end of the run.
+    /// Instant at which the flow stops; `None` for the end of the run.
     pub stop: Option<Instant>,
 }
 
-/// The kinds of flows.
+/// Kinds of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum FlowKind {
     /// A TCP connection.
     Tcp,
-    /// UDP packets at a rate, or as many as fit.
+    /// UDP packets at a rate, or saturated.
     Udp,
-    /// Echo requests.
+    /// ICMP echo requests.
     Ping,
-    /// Bursts of UDP packets, one a video frame.
+    /// Bursts of UDP packets, one for each video frame.
     Video,
-    /// The measurement of a queue: UDP packets.
+    /// UDP packets that measure a queue.
     Apq,
 }
 
 impl FlowKind {
-    /// The name in files: `tcp`, `udp`, `ping`, `video` or `apq`.
+    /// Returns the name in files: `tcp`, `udp`, `ping`, `video` or `apq`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -98,8 +97,8 @@ impl FlowKind {
         }
     }
 
-    /// The bytes of an IP packet that are not payload: IPv4 (20) with UDP or ICMP (8),
-    /// or with TCP and its timestamps option (32).
+    /// Returns the bytes of an IP packet that are not payload: IPv4 (20) with UDP or ICMP (8), or
+    /// with TCP and its timestamps option (32).
     pub const fn header_bytes(self) -> u16 {
         match self {
             Self::Tcp => 52,
@@ -109,22 +108,22 @@ impl FlowKind {
 }
 
 impl Names {
-    /// The name of a node; `?` for an index without a node.
+    /// Returns the name of a node; `?` for an index without a node.
     pub fn node(&self, node: NodeId) -> &str {
         self.nodes.get(node.index()).map_or("?", |node| &node.name)
     }
 
-    /// How many nodes there are that are not of a neighbour.
+    /// Number of nodes, without those of neighbours.
     pub fn own_nodes(&self) -> usize {
         self.nodes.len() - self.neighbours.iter().map(|it| it.nodes.len()).sum::<usize>()
     }
 
-    /// Whether a node is of a neighbour.
+    /// Whether a node belongs to a neighbour.
     pub fn is_neighbours(&self, node: NodeId) -> bool {
         node.index() >= self.own_nodes()
     }
 
-    /// Whether a station is of a neighbour.
+    /// Whether a station belongs to a neighbour.
     pub fn sends_for_neighbour(&self, station: StationId) -> bool {
         self.stations.get(station.index()).is_some_and(|node| self.is_neighbours(*node))
     }
@@ -134,7 +133,7 @@ impl Names {
         self.access_points.get(station.index()) == Some(&station)
     }
 
-    /// The name of a station's node; `?` for an index without a station.
+    /// Returns the name of a station's node; `?` for an index without a station.
     pub fn station(&self, station: StationId) -> &str {
         self.stations.get(station.index()).map_or("?", |&node| self.node(node))
     }

@@ -1,9 +1,8 @@
-//! The directory to which the files of a run are written. Every file is written without
-//! a name (`O_TMPFILE`) and gets its name in [`OutputDir::commit`]. Before that no
-//! existing file is changed, and if it is never reached, no file remains, not even
-//! after SIGKILL. On file systems without unnamed files, a file is written as
-//! `NAME.part` and renamed; a killed process leaves it behind. The directory may exist,
-//! but must not have two writers at a time: see `lock`.
+//! The directory to which a run's files are written. Every file is written without a name
+//! (`O_TMPFILE`) and gets its name in [`OutputDir::commit`]. Before that, existing files stay
+//! unchanged; without a commit no file remains, not even after SIGKILL. On file systems without
+//! unnamed files, a file is written as `NAME.part` and renamed; a killed process leaves it behind.
+//! The directory may exist, but must not have two writers at a time: see `lock`.
 
 pub use crate::error::OutputError;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag};
@@ -13,42 +12,40 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where a capture is written.
+/// Destination of a capture.
 pub(crate) enum Target {
     /// Into a file of an [`OutputDir`].
     File(PartFile),
-    /// To whoever reads it.
+    /// A stream with a reader.
     Stream(Box<dyn Write + Send>),
 }
 
-/// A directory that is being written. Dropped without [`commit`](Self::commit), it
-/// removes what it made.
+/// A directory that is being written. Removes its files if dropped without
+/// [`commit`](Self::commit).
 #[derive(Debug)]
 pub struct OutputDir {
     path: PathBuf,
-    /// The nearest ancestor that existed before, or the directory itself. Unnamed files
-    /// are made in its file system.
+    /// Nearest existing ancestor, or the directory itself. Unnamed files are made in its file
+    /// system.
     existing: PathBuf,
     /// Whether files are written without a name; otherwise as `NAME.part`.
     unnamed: bool,
-    /// Directories that had to be made, outermost first. They are removed again if the
-    /// commit fails.
+    /// Directories created, outermost first; removed again if the commit fails.
     made: Vec<PathBuf>,
-    /// The files that have no final name yet, with their final paths.
+    /// Files without a final name, with their final paths.
     files: Vec<(PathBuf, Aside)>,
 }
 
-/// Where the content of a file is until it gets its name.
+/// Place of a file's content until it gets its name.
 #[derive(Debug)]
 enum Aside {
-    /// In a file without a name, which the system removes when its last descriptor is
-    /// closed.
+    /// A file without a name, which the system removes when its last descriptor is closed.
     Unnamed(File),
-    /// In the file `NAME.part`.
+    /// The file `NAME.part`.
     Part,
 }
 
-/// A file of an [`OutputDir`] that has no final name yet. It is not buffered.
+/// A file of an [`OutputDir`] without a final name. Writes are unbuffered.
 #[derive(Debug)]
 pub struct PartFile {
     path: PathBuf,
@@ -56,11 +53,11 @@ pub struct PartFile {
 }
 
 impl OutputDir {
-    /// A writer for the directory at `path`, which [`commit`](Self::commit) makes if it
+    /// Makes a writer for the directory at `path`, which [`commit`](Self::commit) creates if it
     /// does not exist. Checks that files can be made there.
     ///
     /// # Errors
-    /// If no file can be made; nothing is left behind.
+    /// An error if no file can be made; nothing is left behind.
     pub fn create(path: impl Into<PathBuf>) -> Result<Self, OutputError> {
         let path = path.into();
         let existing = path.ancestors().find(|dir| !is_missing(dir));
@@ -76,8 +73,8 @@ impl OutputDir {
         }
     }
 
-    /// As [`create`](Self::create), but files are written as `NAME.part` even if the
-    /// file system has unnamed files, and the directory is made at once.
+    /// As [`create`](Self::create), but writes files as `NAME.part` even if the file system has
+    /// unnamed files, and creates the directory at once.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -99,12 +96,12 @@ impl OutputDir {
         Ok(directory)
     }
 
-    /// The path of the directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The final paths of the files that [`commit`](Self::commit) will name.
+    /// Returns the final paths of the files that [`commit`](Self::commit) will name.
     pub fn files(&self) -> Vec<PathBuf> {
         self.files.iter().map(|(path, _)| path.clone()).collect()
     }
@@ -113,7 +110,7 @@ impl OutputDir {
     /// name in [`commit`](Self::commit), before which all of it must have been written.
     ///
     /// # Errors
-    /// If the file cannot be made.
+    /// An error if the file cannot be made.
     pub fn file(&mut self, name: &str) -> Result<PartFile, OutputError> {
         let path = self.path.join(name);
         let made = match self.unnamed {
@@ -130,19 +127,19 @@ impl OutputDir {
         }
     }
 
-    /// Writes the file `name` in one go.
+    /// Writes the file `name` at once.
     ///
     /// # Errors
-    /// If the file cannot be made or written.
+    /// An error if the file cannot be made or written.
     pub fn write(&mut self, name: &str, content: &[u8]) -> Result<(), OutputError> {
         let mut file = self.file(name)?;
         file.write_all(content).map_err(|source| file.error(source))
     }
 
-    /// Gives every file its name, replacing older files of that name.
+    /// Gives every file its name, and replaces older files of that name.
     ///
     /// # Errors
-    /// If the system refuses; files without a name so far are then removed.
+    /// An error of the system; files without a name are then removed.
     pub fn commit(mut self) -> Result<(), OutputError> {
         if let Err(source) = self.make() {
             return Err(OutputError::Directory { path: self.path.clone(), source });
@@ -162,7 +159,7 @@ impl OutputDir {
         Ok(())
     }
 
-    /// Makes the directory, and records in `made` which ancestors had to be made.
+    /// Creates the directory, and records created ancestors in `made`.
     fn make(&mut self) -> io::Result<()> {
         let missing = self.path.ancestors().take_while(|dir| is_missing(dir)).map(Path::to_owned);
         self.made = missing.collect();
@@ -172,7 +169,7 @@ impl OutputDir {
 }
 
 impl Drop for OutputDir {
-    /// Removes files and directories that were not committed; errors are ignored.
+    /// Removes files and directories that were not committed; ignores errors.
     fn drop(&mut self) {
         for (path, aside) in &self.files {
             if matches!(aside, Aside::Part) {
@@ -187,7 +184,7 @@ impl Drop for OutputDir {
 }
 
 impl PartFile {
-    /// The path of the file with its final name.
+    /// Returns the path of the file with its final name.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -205,7 +202,7 @@ impl From<PartFile> for Target {
 }
 
 impl Target {
-    /// The error for what the system says about it.
+    /// Makes the error of a failed operation on the file.
     pub fn error(&self, source: io::Error) -> OutputError {
         match self {
             Self::File(file) => file.error(source),
@@ -240,8 +237,7 @@ impl Write for PartFile {
     }
 }
 
-/// Whether `directory` does not exist. The empty path stands for the current directory,
-/// which does.
+/// Whether `directory` does not exist. The empty path is the current directory, which does.
 fn is_missing(directory: &Path) -> bool {
     !directory.as_os_str().is_empty() && !directory.exists()
 }

@@ -1,8 +1,7 @@
-//! Writes pcapng files (draft-ietf-opsawg-pcapng): a Section Header Block, one
-//! Interface Description Block, a Name Resolution Block with the nodes, then Enhanced
-//! Packet Blocks. Everything is little-endian; timestamps are in nanoseconds since the
-//! start of the run. Packets are truncated only where a snap length says so, and none is
-//! longer than that; those with made-up payload may be shorter. Leaves out statistics
+//! Writes pcapng files (draft-ietf-opsawg-pcapng): a Section Header Block, one Interface
+//! Description Block, a Name Resolution Block with the nodes, then Enhanced Packet Blocks.
+//! Everything is little-endian; timestamps are nanoseconds since the start of the run. The snap
+//! length limits every packet; those with made-up payload may be shorter. Leaves out statistics
 //! blocks.
 
 use crate::output::{OutputError, Target};
@@ -19,19 +18,19 @@ pub(crate) enum LinkType {
     Radiotap = 127,
 }
 
-/// Bytes of a packet that are captured at most where the payload of made-up frames is left
-/// out: the longest beacon, of which the TIM alone may take 256, and all headers of data.
+/// Snap length of captures without the payload of made-up frames: the longest beacon, of which the
+/// TIM alone may need 256 bytes, and all headers of data.
 pub(crate) const SNAP_BYTES: u32 = 512;
 
-/// A capture that is being written. Blocks are made where they wait to be written.
+/// A capture that is being written. Blocks are made in the buffer of waiting bytes.
 pub(crate) struct Capture {
     target: Target,
     waiting: Vec<u8>,
-    /// Bytes of a packet that are written at most.
+    /// Longest record of a packet, in bytes.
     snap_bytes: usize,
 }
 
-/// Bytes from which those that wait are written.
+/// Number of waiting bytes at which they are written.
 const WAITING_BYTES: usize = 64 * 1024;
 
 impl Capture {
@@ -59,8 +58,8 @@ impl Capture {
         self.write_if_full()
     }
 
-    /// Appends the packet that `emit` appends, which returns how many bytes it left out at
-    /// the end; the snap length leaves out more. `direction` is `None` if it is not known.
+    /// Appends a packet. `emit` appends its bytes and returns the number left out at its end; the
+    /// snap length may leave out more. `direction` is `None` if unknown.
     pub(crate) fn packet(
         &mut self,
         at: Instant,
@@ -100,7 +99,7 @@ impl Capture {
         self.write_if_full()
     }
 
-    /// Writes what waits.
+    /// Writes the waiting bytes.
     pub(crate) fn close(mut self) -> Result<(), OutputError> {
         self.write()
     }
@@ -126,14 +125,14 @@ const END_OF_OPTIONS: u16 = 0;
 const SHB_USER_APPLICATION: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_TIMESTAMP_RESOLUTION: u16 = 9;
-/// The value of the option for timestamps in units of 10^-9 s.
+/// Value of the option for timestamps in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 const EPB_FLAGS: u16 = 2;
 const NRB_RECORD_END: u16 = 0;
 const NRB_RECORD_IPV4: u16 = 1;
 const NRB_RECORD_EUI48: u16 = 3;
 
-/// An address that has a name.
+/// An address with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     Ipv4([u8; 4]),
@@ -165,8 +164,8 @@ fn interface_description(link_type: LinkType, name: &str, snap_bytes: u32, block
     end(block, start);
 }
 
-/// A Name Resolution Block (section 4.5). A name ends at a zero byte, which the value of
-/// a record includes.
+/// Appends a Name Resolution Block (section 4.5). A name ends at a zero byte, which counts as part
+/// of the record's value.
 fn name_resolution(names: &[(Address, &str)], block: &mut Vec<u8>) {
     let start = begin(block, NAME_RESOLUTION);
     for (address, name) in names {
@@ -206,7 +205,7 @@ fn option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(block, value.len());
 }
 
-/// Appends zeros to what has `length` bytes so far, up to 32 bits.
+/// Pads a value of `length` bytes with zeros to a multiple of 32 bits.
 fn pad(block: &mut Vec<u8>, length: usize) {
     block.extend_from_slice(&[0; 3][..length.wrapping_neg() % 4]);
 }

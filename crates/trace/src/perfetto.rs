@@ -1,15 +1,14 @@
-//! Writes a run's air for the Perfetto viewer (ui.perfetto.dev): a trace in the protocol buffers
-//! of Perfetto's `trace.proto`, with track events. Times are in nanoseconds of the run's time.
+//! Writes a run's air for the Perfetto viewer (ui.perfetto.dev): a trace in the protocol buffers of
+//! Perfetto's `trace.proto`, with track events. Times are nanoseconds of the run's time.
 //!
-//! Each node is a process. Its tracks are the PPDUs that it sends (slices), when it is off its
-//! channel or dozes (slices), its queue in packets and its airtime (counters). Each flow is a
-//! process, too: its packets are slices from entering the network to leaving it, with arrows to
-//! the PPDUs that carried them.
+//! Each node is a process with these tracks: PPDUs sent (slices), time off the channel or dozing
+//! (slices), queue in packets and airtime (counters). Each flow is a process, too: its packets are
+//! slices from entering the network to leaving it, with arrows to the PPDUs that carried them.
 //!
-//! Memory is bounded: of each flow at most [`LANES`] packets are followed at a time, and those
-//! that enter meanwhile are not. Leaves out acknowledgements of flows, what is in a PPDU beside
-//! its first MPDU and its counts, and interned names: files of `upload` and `contention` are
-//! shorter than their `air.pcapng` all the same.
+//! Memory is limited: at most [`LANES`] packets of a flow are followed at a time; packets that
+//! enter meanwhile are not. Leaves out acknowledgements of flows, the content of a PPDU beyond its
+//! first MPDU and its counts, and interned names; files of `upload` and `contention` are still
+//! shorter than their `air.pcapng`.
 
 mod wire;
 
@@ -27,13 +26,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use wire::{Annotation, Message};
 
-/// Most packets of a flow that are followed at a time.
+/// Largest number of packets followed in a flow at a time.
 const LANES: usize = 16;
-/// Most arrows that end at a PPDU.
+/// Largest number of arrows that end at a PPDU.
 const ARROWS_MAX: usize = 64;
-/// Bytes from which those that wait are written.
+/// Number of waiting bytes at which they are written.
 const WAITING_BYTES: usize = 64 * 1024;
-/// All track events are of one sequence.
+/// Sequence of all track events.
 const SEQUENCE: u64 = 1;
 
 /// Tracks of a node, in their order.
@@ -54,13 +53,13 @@ struct Flow {
     name: String,
     source: NodeId,
     process: u64,
-    /// The packet in each lane.
+    /// Packet in each lane.
     lanes: Vec<Option<Followed>>,
-    /// The number of lanes that have a track.
+    /// Number of lanes that have a track.
     made: usize,
 }
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Copy)]
 struct Followed {
     tag: u64,
@@ -68,14 +67,14 @@ struct Followed {
     bytes: u16,
 }
 
-/// A trace that is being written. Packets are made where they wait to be written.
+/// A trace that is being written. Packets are made in the buffer of waiting bytes.
 pub(crate) struct PerfettoWriter {
     file: PartFile,
     waiting: Vec<u8>,
     nodes: Vec<String>,
     stations: Vec<NodeId>,
     flows: Vec<Flow>,
-    /// When a node's absence began, and what it is.
+    /// Start and kind of each node's current absence.
     away: BTreeMap<usize, (Instant, PowerState)>,
 }
 
@@ -99,7 +98,7 @@ impl PerfettoWriter {
         Ok(writer)
     }
 
-    /// Adds the flow with the next number.
+    /// Adds the next flow.
     pub(crate) fn flow(&mut self, name: &str, source: NodeId) {
         let number = self.flows.len() as u64;
         let process = FLOWS + number * (1 + LANES as u64);
@@ -155,7 +154,7 @@ impl PerfettoWriter {
         self.write_if_full()
     }
 
-    /// Ends absences that last, and completes the file.
+    /// Ends open absences, and completes the file.
     pub(crate) fn close(mut self, end: Instant) -> Result<(), OutputError> {
         for (node, (since, state)) in core::mem::take(&mut self.away) {
             self.absence(node, since, end, state);
@@ -226,7 +225,7 @@ impl PerfettoWriter {
         }
     }
 
-    /// The arrows of followed packets that a PSDU carries.
+    /// Returns the arrows of followed packets in a PSDU.
     fn arrows(&self, psdu: &Psdu) -> Vec<u64> {
         let packets = psdu.frames.iter().flat_map(|frame| &frame.packets);
         let followed = packets.filter(|packet| {
@@ -342,14 +341,14 @@ impl PerfettoWriter {
     }
 }
 
-/// The first number of a track of flows; those of nodes are below.
+/// First track number of flows; those of nodes are below.
 const FLOWS: u64 = 1 << 32;
 
 fn node_track(node: usize, track: Track) -> u64 {
     1 + node as u64 * NODE_TRACKS + track as u64
 }
 
-/// The identity of a packet's arrows.
+/// Returns the identity of a packet's arrows.
 fn arrow(flow: FlowId, tag: u64) -> u64 {
     (u64::from(flow.0) << 48) ^ tag
 }

@@ -1,7 +1,6 @@
-//! Names of the flows of real programs (emulation), such as
-//! `tcp laptop:43210 -> 192.0.2.1:80`: protocol, addresses and ports; for an ICMP echo
-//! its identifier instead of ports. An address is given by what it is called, if it has a
-//! name; a protocol without a name here as its number.
+//! Names of the flows of real programs (emulation), such as `tcp laptop:43210 -> 192.0.2.1:80`:
+//! protocol, addresses and ports; an ICMP echo has its identifier instead of ports. An address
+//! appears by its name, if it has one; a protocol without a name here, by its number.
 
 use crate::Names;
 use lasthop_hosts::ProgramFlow;
@@ -11,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 const PROTOCOLS: [(u8, &str); 4] = [(1, "icmp"), (6, "tcp"), (17, "udp"), (58, "icmpv6")];
 const ICMP: u8 = 1;
 
-/// The name of `flow`.
+/// Returns the name of `flow`.
 pub(crate) fn name(flow: &ProgramFlow, names: &Names) -> String {
     let host =
         |address: IpAddr| names.hosts.get(&address).cloned().unwrap_or_else(|| address.to_string());

@@ -1,7 +1,7 @@
-//! Reads tables of a run or a measurement back, a row group and a column at a time, so that
-//! columns that are not asked for cost nothing and memory is bounded by a row group. A file may
-//! come from anybody: what is damaged or claims too much is an error, whatever the `parquet` crate
-//! makes of it (`pages`). Row groups have at most 2^20 rows, of at most 256 columns.
+//! Reads tables of a run or a measurement back, one row group and one column at a time: unused
+//! columns cost nothing, and a row group limits the memory. Files are untrusted: damaged ones and
+//! excessive sizes are errors, whatever the `parquet` crate does with them (`pages`). Row groups
+//! have at most 2^20 rows and 256 columns.
 
 mod footer;
 mod pages;
@@ -18,15 +18,15 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Most rows of a row group, as other libraries write them: lasthop's have 64 Ki.
+/// Most rows of a row group, as other libraries write them; lasthop writes 64 Ki.
 const GROUP_ROWS_MAX: i64 = 1 << 20;
-/// Most columns; lasthop's tables of a run have 31.
+/// Most columns of a table; lasthop's tables of a run have 31.
 const COLUMNS_MAX: usize = 256;
-/// Most rows of a table that is read as a whole: 40 flows, nodes and links over four days, each
+/// Most rows of a table that is read at once: 40 flows, nodes and links over four days, each
 /// second.
 const ROWS_MAX: u64 = 1 << 24;
 
-/// Why a table cannot be read.
+/// Errors of reading a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The file cannot be opened or read.
@@ -37,12 +37,12 @@ pub enum TableError {
         /// The error of the system.
         source: io::Error,
     },
-    /// It is no Parquet file, or not a whole one.
+    /// The file is no Parquet file, or not a complete one.
     #[error("{}: expected a whole Parquet file: {source}", path.display())]
     Parquet {
         /// Path of the file.
         path: PathBuf,
-        /// What its reader says.
+        /// Error of the Parquet reader.
         source: ParquetError,
     },
     /// A column is missing, or has another type.
@@ -50,24 +50,24 @@ pub enum TableError {
     Column {
         /// Path of the file.
         path: PathBuf,
-        /// What the rows of such a table are.
+        /// Subject of the table's rows.
         of: &'static str,
-        /// The column.
+        /// Name of the column.
         column: String,
     },
-    /// A row does not have what every row has.
+    /// A row lacks a value that every row has.
     #[error("{}: row {row}: expected {expected}", path.display())]
     Row {
         /// Path of the file.
         path: PathBuf,
         /// Number of the row, from 0.
         row: usize,
-        /// What every row has.
+        /// Value that every row has.
         expected: &'static str,
     },
 }
 
-/// A table that is being read.
+/// A table with an open file.
 pub(crate) struct TableReader {
     path: PathBuf,
     of: &'static str,
@@ -82,7 +82,7 @@ pub(crate) struct Group<'a> {
 }
 
 impl TableReader {
-    /// The table in the file at `path`, whose rows are `of` something.
+    /// Opens the table in the file at `path`; `of` names the subject of its rows.
     pub(crate) fn open(path: &Path, of: &'static str) -> Result<Self, TableError> {
         let file = File::open(path)
             .and_then(Source::new)
@@ -92,16 +92,16 @@ impl TableReader {
         Ok(Self { path: path.to_owned(), of, source: file, footer })
     }
 
-    /// Its row groups; of more than `most` of them every n-th, so that they are no more.
+    /// Returns the row groups; only every n-th if there are more than `most` of them.
     pub(crate) fn groups(&self, most: usize) -> impl Iterator<Item = Group<'_>> {
         let groups = self.footer.row_groups().iter().step_by(self.step(most));
         groups.map(|footer| Group { table: self, footer })
     }
 
-    /// All its row groups.
+    /// Returns all row groups.
     ///
     /// # Errors
-    /// If they have more than 2^24 rows.
+    /// An error for more than 2^24 rows.
     pub(crate) fn whole(&self) -> Result<impl Iterator<Item = Group<'_>>, TableError> {
         let rows = self.groups(usize::MAX).map(|group| group.rows()).sum::<u64>();
         if rows > ROWS_MAX {
@@ -110,12 +110,12 @@ impl TableReader {
         Ok(self.groups(usize::MAX))
     }
 
-    /// How many rows there are.
+    /// Number of rows of the table.
     pub(crate) fn rows(&self) -> u64 {
         u64::try_from(self.footer.file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// The names of its columns of numbers, in their order.
+    /// Returns the names of the numeric columns, in their order.
     pub(crate) fn numeric(&self) -> Vec<String> {
         let schema = self.footer.file_metadata().schema_descr();
         let is_number = |kind: Type| matches!(kind, Type::INT32 | Type::INT64 | Type::DOUBLE);
@@ -126,18 +126,18 @@ impl TableReader {
             .collect()
     }
 
-    /// From one row group to the next, if there are `most` of them.
+    /// Returns the step from one row group to the next that gives at most `most` of them.
     pub(crate) fn step(&self, most: usize) -> usize {
         self.footer.num_row_groups().div_ceil(most).max(1)
     }
 
-    /// Whether there is a column of this name.
+    /// Whether the table has a column of this name.
     pub(crate) fn has(&self, column: &str) -> bool {
         let schema = self.footer.file_metadata().schema_descr();
         schema.columns().iter().any(|known| known.name() == column)
     }
 
-    /// The error of a row without something that every row has.
+    /// Makes the error of a row that lacks a value.
     pub(crate) fn wrong_row(&self, row: usize, expected: &'static str) -> TableError {
         TableError::Row { path: self.path.clone(), row, expected }
     }
@@ -147,7 +147,7 @@ impl TableReader {
     }
 }
 
-/// Whether the file at `path` is a whole Parquet file, as far as its footer tells.
+/// Checks that the file at `path` has a valid Parquet footer.
 ///
 /// # Errors
 /// See [`TableError`].
@@ -156,37 +156,37 @@ pub fn check_table(path: &Path) -> Result<(), TableError> {
 }
 
 impl Group<'_> {
-    /// How many rows it has.
+    /// Number of rows of the group.
     pub(crate) fn rows(&self) -> u64 {
         u64::try_from(self.footer.num_rows()).unwrap_or(0)
     }
 
-    /// The whole numbers of a column, one for each row.
+    /// Reads a column of 64-bit integers, one for each row.
     pub(crate) fn int64(&self, column: &'static str) -> Result<Vec<Option<i64>>, TableError> {
         self.column::<Int64Type>(column)
     }
 
-    /// The same of a column of 32 bits.
+    /// Reads a column of 32-bit integers, one for each row.
     pub(crate) fn int32(&self, column: &'static str) -> Result<Vec<Option<i32>>, TableError> {
         self.column::<Int32Type>(column)
     }
 
-    /// The texts of a column as bytes, one for each row.
+    /// Reads a column of texts as bytes, one for each row.
     pub(crate) fn text(&self, column: &'static str) -> Result<Vec<Option<ByteArray>>, TableError> {
         self.column::<ByteArrayType>(column)
     }
 
-    /// The same of a column that is true or false.
+    /// Reads a column of booleans, one for each row.
     pub(crate) fn bool(&self, column: &'static str) -> Result<Vec<Option<bool>>, TableError> {
         self.column::<BoolType>(column)
     }
 
-    /// The same of a column of numbers of 64 bits with a fraction.
+    /// Reads a column of 64-bit floating-point numbers, one for each row.
     pub(crate) fn double(&self, column: &'static str) -> Result<Vec<Option<f64>>, TableError> {
         self.column::<DoubleType>(column)
     }
 
-    /// The numbers of a column, whole or not, one for each row; not a number is none.
+    /// Reads a column of integers or floating-point numbers, one for each row; NaN becomes `None`.
     pub(crate) fn numbers(&self, column: &str) -> Result<Vec<Option<f64>>, TableError> {
         let schema = self.table.footer.file_metadata().schema_descr();
         let known = schema.columns().iter().find(|known| known.name() == column);
@@ -220,7 +220,7 @@ impl Group<'_> {
         Ok(levels.iter().map(|&level| if level == 0 { None } else { values.next() }).collect())
     }
 
-    /// The definition level of each row of a column, and the values that there are.
+    /// Returns the definition level of each row of a column, and the present values.
     fn cells<T: DataType>(
         &self,
         index: usize,
@@ -244,7 +244,7 @@ impl Group<'_> {
     }
 }
 
-/// What the end of a file says of it, if lasthop can read such a table.
+/// Reads the footer of a file, if lasthop can read such a table.
 fn footer(file: &Source) -> Result<ParquetMetaData, ParquetError> {
     footer::check(file)?;
     let footer = ParquetMetaDataReader::new().parse_and_finish(file)?;

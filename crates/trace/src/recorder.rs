@@ -1,7 +1,7 @@
-//! The sink that counts per flow, node and link. Memory does not depend on the length
-//! of the run, unless intervals are kept; what belongs into files is written at once.
-//! [`Recorder::arrived`](Sink::arrived) is on the hot path of a simulator that spends
-//! 100 ns per packet, so it does a few additions and updates two sets of bins, no more.
+//! The sink that counts for each flow, node and link. Memory does not depend on the duration of the
+//! run, unless intervals are kept; rows of files are written at once.
+//! [`Recorder::arrived`](Sink::arrived) is on the hot path of a simulator that spends 100 ns a
+//! packet, so it only does a few additions and updates two sets of bins.
 //!
 //! Only the forward direction of a flow is counted: packets that enter the network at
 //! its `from` node. Acknowledgements and echo replies are recorded as events and in the
@@ -28,17 +28,17 @@ use lasthop_wifi::event::{Event, FrameKind, Ppdu};
 use lasthop_wifi::{Address, StationId};
 use std::collections::BTreeMap;
 
-/// The settings of a recorder.
+/// Settings of a recorder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// Time at the start of the run that statistics leave out.
+    /// Time at the start of the run, left out of statistics.
     pub warmup: Duration,
-    /// Length of the run. What happens later is not part of statistics.
+    /// Duration of the run. Later events are not part of the statistics.
     pub duration: Duration,
-    /// Time between two rows of the series and between two snapshots; not zero.
+    /// Time between two rows of the series and between two snapshots; above zero.
     pub interval: Duration,
-    /// Whether to request events from the cell even if no file needs them. A live view
-    /// shows readings that are derived from them.
+    /// Whether to request events from the cell even if no file needs them. Live views show readings
+    /// derived from them.
     pub watch_air: bool,
 }
 
@@ -48,9 +48,9 @@ pub struct Recorder {
     pub(crate) names: Names,
     pub(crate) recording: Recording,
     pub(crate) flows: Vec<FlowTally>,
-    /// The flows of programs, by flow number less the number of flows in the scenario.
+    /// Flows of programs, by flow number minus the number of flows in the scenario.
     pub(crate) programs: Vec<(ProgramFlow, FlowTally)>,
-    /// The names of the programs that send them, by the same index.
+    /// Names of the programs that send them, by the same index.
     pub(crate) program_names: BTreeMap<usize, String>,
     pub(crate) programs_left_out: ProgramsLeftOut,
     pub(crate) francs: Vec<CodedTally>,
@@ -58,11 +58,11 @@ pub struct Recorder {
     nodes: Vec<NodeTally>,
     links: BTreeMap<(StationId, StationId), LinkTally>,
     next_tick: Instant,
-    /// When the run ended by itself; `None` if it did not.
+    /// End of a run that ended before its duration, else `None`.
     ended: Option<Instant>,
     totals: Vec<FlowTotals>,
     snapshot: Snapshot,
-    /// The readings of every interval so far; `None` if they are not kept.
+    /// Readings of every interval so far; `None` if they are not kept.
     kept: Option<Vec<Snapshot>>,
     pub(crate) writers: Option<Box<Writers>>,
 }
@@ -81,7 +81,7 @@ struct FlowTotals {
 }
 
 impl Recorder {
-    /// A recorder of a run that has not started. It writes no files.
+    /// Makes a recorder, without files, of a run that has not started.
     ///
     /// # Panics
     /// If the interval is zero.
@@ -116,18 +116,18 @@ impl Recorder {
         Self { kept: Some(Vec::new()), ..self }
     }
 
-    /// Whether a file could not be written, which [`finish`](Self::finish) will return
-    /// as its error: a long run may then be stopped early.
+    /// Whether a file could not be written. [`finish`](Self::finish) will return its error, so that
+    /// a long run may stop early.
     pub fn failed(&self) -> bool {
         self.writers.as_ref().is_some_and(|writers| writers.failed())
     }
 
-    /// The names of flows, nodes and stations.
+    /// Returns the names of flows, nodes and stations.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The name of a flow: of the scenario or, after those, of a program.
+    /// Returns the name of a flow: of the scenario or, after those, of a program.
     ///
     /// # Panics
     /// If there is no such flow yet.
@@ -138,8 +138,8 @@ impl Recorder {
         }
     }
 
-    /// The readings of the last complete interval. Before the first one ends, the
-    /// snapshot is empty and its interval zero.
+    /// Returns the readings of the last complete interval. Before the first one ends, the snapshot
+    /// is empty and its interval zero.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -161,8 +161,8 @@ impl Recorder {
         }
     }
 
-    /// Whether anybody reads in what parts the delay of an interval is: it takes a walk over
-    /// the bins of each flow.
+    /// Whether the parts of an interval's delay have a reader: they require a walk over the bins of
+    /// each flow.
     fn wants_parts(&self) -> bool {
         self.recording.watch_air
             || self.writers.as_ref().is_some_and(|writers| writers.want_parts())
@@ -210,7 +210,7 @@ impl Recorder {
         self.kept.take().unwrap_or_default()
     }
 
-    /// The length of the run: `duration`, or less if it ended by itself.
+    /// Returns the duration of the run: `duration`, or less if the run ended earlier.
     pub(crate) fn lasted(&self, duration: Duration) -> Duration {
         self.ended.map_or(duration, |at| (at - Instant::ZERO).min(duration))
     }
@@ -220,7 +220,7 @@ impl Recorder {
         self.advance(end);
     }
 
-    /// The tally of the flow of `packet`; `None` if the packet belongs to no flow, or
+    /// Returns the tally of the flow of `packet`; `None` if the packet belongs to no flow, or
     /// travels in the reverse direction.
     #[inline]
     fn forward(&mut self, packet: &Packet) -> Option<&mut FlowTally> {

@@ -1,7 +1,6 @@
-//! A table whose columns are known only when it is written: rows of a sweep, in a Parquet
-//! file or in memory. As [`Table`](crate::table::Table) it holds one row group of a file in
-//! memory; other than there, rows come whole, columns are any number, and none is faster
-//! than the others.
+//! A table whose columns are known only at run time, for rows of a sweep, in a Parquet file or in
+//! memory. As [`Table`](crate::table::Table), it holds one row group of a file in memory. In
+//! contrast, rows arrive complete, the number of columns is unlimited, and no column is optimised.
 
 use crate::output::{OutputError, PartFile};
 use crate::table::memory::Builder;
@@ -15,34 +14,34 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 use std::sync::Arc;
 
-/// Cells in a row group, which is held in memory: about 16 bytes each.
+/// Cells of a row group, which is held in memory: about 16 bytes each.
 const GROUP_CELLS: usize = 500_000;
 
-/// What a column has.
+/// Types of the values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
-    /// Truth values.
+    /// A column of booleans.
     Bool,
-    /// Whole numbers.
+    /// A column of integers.
     Int,
-    /// Numbers.
+    /// A column of floating-point numbers.
     Double,
-    /// Text.
+    /// A column of texts.
     Text,
 }
 
-/// One value of a row. An integer in a column of doubles is a double.
+/// A value of a row. An integer in a column of doubles becomes a double.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// None.
+    /// No value in this row.
     Null,
-    /// Of a column of truth values.
+    /// A value for a column of booleans.
     Bool(bool),
-    /// Of a column of whole numbers.
+    /// A value for a column of integers.
     Int(i64),
-    /// Of a column of numbers.
+    /// A value for a column of floating-point numbers.
     Double(f64),
-    /// Of a column of text.
+    /// A value for a column of texts.
     Text(&'a str),
 }
 
@@ -52,7 +51,7 @@ pub struct RowsWriter {
     place: Place,
 }
 
-/// Where rows go.
+/// Destination of the rows.
 enum Place {
     File(Box<FileRows>),
     Memory(Builder),
@@ -67,7 +66,7 @@ struct FileRows {
 
 struct Column {
     values: Values,
-    /// The definition level of each row: 1 if it has a value, else 0.
+    /// Definition level of each row: 1 with a value, else 0.
     levels: Vec<i16>,
 }
 
@@ -79,10 +78,10 @@ enum Values {
 }
 
 impl RowsWriter {
-    /// An empty table with these columns in a file; `metadata` is stored in the footer.
+    /// Makes an empty table with these columns in a file; `metadata` is stored in the footer.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// An error if the file cannot be written.
     pub fn new(
         file: PartFile,
         columns: &[(String, ColumnKind)],
@@ -92,7 +91,7 @@ impl RowsWriter {
         Ok(Self { columns: columns.len(), place: Place::File(Box::new(rows)) })
     }
 
-    /// The same in memory; [`finish`](Self::finish) returns it.
+    /// Makes an empty table in memory, which [`finish`](Self::finish) returns.
     pub fn in_memory(columns: &[(String, ColumnKind)], metadata: &[(&str, String)]) -> Self {
         let named = columns.iter().map(|(name, kind)| (name.as_str(), kind.stored()));
         let place = Place::Memory(Builder::new(named, metadata));
@@ -102,10 +101,10 @@ impl RowsWriter {
     /// Adds a row.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// An error if the file cannot be written.
     ///
     /// # Panics
-    /// If `cells` has not one value for each column, of its kind.
+    /// If `cells` does not have one value for each column, of its kind.
     pub fn row<'a>(
         &mut self,
         cells: impl IntoIterator<Item = Cell<'a>>,
@@ -131,7 +130,7 @@ impl RowsWriter {
     /// Writes the remaining rows and the footer; returns the table if it is in memory.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// An error if the file cannot be written.
     pub fn finish(self) -> Result<Option<Columns>, OutputError> {
         match self.place {
             Place::File(rows) => rows.close().map(|()| None),

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSet {
-    /// Over all runs, by flow.
+    /// Estimates over all runs, by flow.
     pub summary: BTreeMap<String, FlowEstimates>,
-    /// The runs in order of their number.
+    /// Documents of the runs, in order of their number.
     pub runs: Vec<RunDocument>,
 }
 
-/// One flow over several runs; a key is absent if no run has that value.
+/// A flow over several runs; a key is absent if no run has that value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowEstimates {
@@ -42,25 +42,25 @@ pub struct FlowEstimates {
     pub loss_fraction: Option<Estimate>,
 }
 
-/// What several runs say about one value.
+/// Statistics of one value over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
-    /// Mean of the runs.
+    /// Mean of the runs' values.
     pub mean: f64,
-    /// Half the width of the 95 % confidence interval of the mean; absent for a single run.
+    /// Half-width of the mean's 95 % confidence interval; absent for a single run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ci95: Option<f64>,
-    /// Least.
+    /// Least value of a run.
     pub min: f64,
-    /// Greatest.
+    /// Greatest value of a run.
     pub max: f64,
-    /// How many runs have the value.
+    /// Number of runs that have the value.
     pub runs: u32,
 }
 
 impl RunSet {
-    /// The set of `runs`, sorted by number, with the estimates of each flow.
+    /// Makes the set of `runs`, sorted by number, with the estimates of each flow.
     pub fn new(mut runs: Vec<RunDocument>) -> Self {
         runs.sort_by_key(|run| run.run);
         let names = runs.iter().flat_map(|run| run.flows.keys().cloned());
@@ -76,13 +76,13 @@ impl RunSet {
         Self { summary, runs }
     }
 
-    /// The document as indented JSON, with a newline at its end.
+    /// Returns the document as indented JSON, with a newline at its end.
     pub fn to_json(&self) -> String {
         to_json(self)
     }
 }
 
-/// The JSON Schema (2020-12) of a [`RunSet`].
+/// Returns the JSON Schema (2020-12) of a [`RunSet`].
 pub fn run_set_schema() -> serde_json::Value {
     kept_schema(include_str!("../schemas/run-set.json"))
 }
@@ -106,8 +106,7 @@ impl FlowEstimates {
 }
 
 impl Estimate {
-    /// The estimate from one value of each run, where runs are independent; `None`
-    /// without values.
+    /// Estimates from one value of each independent run; `None` without values.
     pub fn of(values: &[f64]) -> Option<Self> {
         if values.is_empty() {
             return None;

@@ -1,19 +1,19 @@
-//! The TCP headers of the model's segments, for captures: a packet has a tag only. A
-//! station may send an MPDU again that the receiver has long taken, so what tells that
-//! a packet has ended does not tell that its header is no longer needed. Of each flow
-//! the latest are kept, both directions together, and so the memory does not depend on
-//! the length of the run. A Block Ack window and a TCP window hold far fewer.
+//! The TCP headers of the model's segments, for captures: a packet has only a tag. A station may
+//! retransmit an MPDU that the receiver already has, so the end of a packet does not mean that its
+//! header is no longer needed. The latest headers of each flow are kept, both directions together,
+//! so memory does not depend on the duration of the run. A Block Ack window and a TCP window hold
+//! far fewer.
 
 use lasthop_packet::{FlowId, Packet};
 use std::collections::BTreeMap;
 
-/// Number of headers that are kept of a flow.
+/// Number of headers kept for a flow.
 const KEPT: usize = 1 << 16;
 
-/// The headers of the segments that were sent last.
+/// Headers of the latest segments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Segments {
-    /// By flow, then by tag. Tags grow, so the first one is the oldest.
+    /// Headers by flow, then by tag. Tags increase, so the first one is the oldest.
     flows: BTreeMap<FlowId, BTreeMap<u64, Box<[u8]>>>,
 }
 
@@ -27,8 +27,8 @@ impl Segments {
         }
     }
 
-    /// The header of the segment that `packet`, or the packet of which it is a fragment,
-    /// carries; `None` if it is no segment of the model, or too old.
+    /// Returns the TCP header of `packet`, or of the packet of which it is a fragment; `None` if it
+    /// is no segment of the model, or too old.
     pub(crate) fn get(&self, packet: &Packet) -> Option<&[u8]> {
         self.flows.get(&packet.flow)?.get(&packet.tag).map(|header| &**header)
     }

@@ -1,7 +1,7 @@
-//! Writes `series.parquet`: the readings of each flow, node and link in each interval,
-//! one row per interval and flow, node or link. A node without a queue that did not
-//! transmit has no row, nor has a link without data, nor a program's flow without packets. Units are in the names of the
-//! columns, which `docs/files.md` describes; a test compares.
+//! Writes `series.parquet`: the readings of each flow, node and link, one row for each interval and
+//! subject. Nodes without a queue that did not transmit, links without data, and programs' flows
+//! without packets have no row. Units are in the names of the columns, which `docs/files.md`
+//! describes; a test compares them.
 
 pub(crate) mod read;
 
@@ -44,7 +44,7 @@ columns! {
 /// The writer of `series.parquet`.
 pub(crate) struct SeriesWriter {
     table: Table,
-    /// Those of the scenario, then those of programs.
+    /// Names of the scenario's flows, then of programs' flows.
     flows: Vec<Word>,
     scenario_flows: usize,
     nodes: Vec<Word>,
@@ -66,7 +66,7 @@ impl SeriesWriter {
         })
     }
 
-    /// Adds the name of the flow that has the next number.
+    /// Adds the name of the next flow of a program.
     pub(crate) fn program_flow(&mut self, name: &str) {
         let word = self.table.word(name);
         self.flows.push(word);

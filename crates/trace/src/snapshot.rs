@@ -1,6 +1,6 @@
-//! The readings of one interval: the source of the rows of the series, and the content
-//! of a live view. Throughput counts payload that arrived; delays and round-trip times
-//! are means over the interval; a reading that was not made is `None`.
+//! The readings of one interval: the source of the rows of the series, and the content of a live
+//! view. Throughput counts payload that arrived; delays and round-trip times are means over the
+//! interval; a missing reading is `None`.
 
 use crate::value::DelayPartsSummary;
 use lasthop_packet::NodeId;
@@ -8,24 +8,23 @@ use lasthop_units::{Bytes, Duration, Instant};
 use lasthop_wifi::StationId;
 use lasthop_wifi::phy::Rate;
 
-/// The readings of one interval.
+/// Readings of one interval.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Snapshot {
     /// End of the interval.
     pub at: Instant,
-    /// Length of the interval; zero before the first one has ended.
+    /// Duration of the interval; zero before the first one has ended.
     pub interval: Duration,
-    /// The flows, by [`FlowId`](lasthop_packet::FlowId): those of the scenario, then those of
-    /// programs that have begun.
+    /// Flows by [`FlowId`](lasthop_packet::FlowId): those of the scenario, then those of programs
+    /// that have begun.
     pub flows: Vec<FlowReading>,
-    /// The nodes, by [`NodeId`].
+    /// Nodes by [`NodeId`].
     pub nodes: Vec<NodeReading>,
-    /// The directions of links that carried data in the interval; empty unless the cell
-    /// records events.
+    /// Directions of links that carried data in the interval; empty unless the cell records events.
     pub links: Vec<LinkReading>,
 }
 
-/// The readings of one flow in one interval, in its forward direction.
+/// Readings of a flow in one interval, in its forward direction.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct FlowReading {
     /// Payload of the packets that arrived.
@@ -38,39 +37,38 @@ pub struct FlowReading {
     pub lost: u64,
     /// Mean one-way delay of the packets that arrived; `None` without any.
     pub delay: Option<Duration>,
-    /// Mean parts of that delay, of the packets that arrived in the measured time (after the
-    /// warm-up); `None` without any, and where nobody reads them.
+    /// Mean parts of that delay, for the packets that arrived in the measured time (after the
+    /// warm-up); `None` without packets, and without a reader.
     pub parts: Option<DelayPartsSummary>,
-    /// Mean of the round-trip times that were reported, of echo requests or of segments
-    /// of a simulated TCP sender; `None` without any.
+    /// Mean of the reported round-trip times, of echo requests or of segments of a simulated TCP
+    /// sender; `None` without any.
     pub rtt: Option<Duration>,
     /// Last reading of the TCP sender's congestion window in segments.
     pub cwnd_packets: Option<u32>,
     /// Last reading of the TCP sender's smoothed round-trip time.
     pub smoothed_rtt: Option<Duration>,
-    /// Last reading of the number of segments that the TCP sender retransmitted since
-    /// the start of the run.
+    /// Last reading of the TCP sender's retransmitted segments since the start of the run.
     pub retransmissions: Option<u64>,
 }
 
-/// The readings of one node in one interval.
+/// Readings of a node in one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct NodeReading {
-    /// The node to which the readings belong.
+    /// Node of the readings.
     pub node: NodeId,
-    /// Last reading of the number of packets in its Wi-Fi queues; `None` for a node
-    /// without Wi-Fi, and before the first reading.
+    /// Last reading of the packets in the node's Wi-Fi queues; `None` for a node without Wi-Fi, and
+    /// before the first reading.
     pub queue_packets: Option<u32>,
-    /// Time in which it transmitted; zero unless the cell records events.
+    /// Time in which the node transmitted; zero unless the cell records events.
     pub airtime: Duration,
 }
 
-/// The readings of one direction of a link in one interval.
+/// Readings of a direction of a link in one interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkReading {
-    /// The station that transmits.
+    /// Station that transmits.
     pub from: StationId,
-    /// The station that receives.
+    /// Station that receives.
     pub to: StationId,
     /// Data PPDUs sent.
     pub ppdus: u64,
@@ -83,8 +81,7 @@ pub struct LinkReading {
 }
 
 impl Snapshot {
-    /// Throughput of a flow in Mb/s over the interval; 0 for an interval of length
-    /// zero.
+    /// Throughput of a flow in Mb/s over the interval; 0 for an interval of zero duration.
     pub fn throughput_mbps(&self, reading: &FlowReading) -> f64 {
         match self.interval.as_nanos() {
             0 => 0.0,

@@ -1,7 +1,7 @@
-//! Computes the [`RunDocument`] from what the recorder and the network counted. Every
-//! value is computed here, once, from integers, and rounded to their precision:
-//! milliseconds and Mb/s to six decimal places (one nanosecond, one bit a second),
-//! shares of 0 to 1 to nine, microseconds to three.
+//! Computes the [`RunDocument`] from the counts of the recorder and the network. Every value is
+//! computed once, from integers, and rounded to their precision: milliseconds and Mb/s to six
+//! decimal places (one nanosecond, one bit a second), shares of 0 to 1 to nine, microseconds to
+//! three.
 
 use crate::document::{
     AbsenceSummary, AggregationSummary, DriverQueueSummary, EmulationSummary, FlowSummary,
@@ -30,44 +30,42 @@ use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::{Levels, LinkStats, StationStats};
 use std::collections::BTreeMap;
 
-/// Facts about a run that the recorder cannot know.
+/// Facts about a run that the recorder does not know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunInfo {
     /// Name of the scenario.
     pub scenario: String,
-    /// The seed of the run's random numbers.
+    /// Seed of the run's random numbers.
     pub seed: u64,
     /// Number of the run.
     pub run: u64,
-    /// The length of the run: as planned, or less if it was interrupted. The recorder
-    /// itself accounts for a run that ended early
-    /// ([`Sink::ended`](lasthop_hosts::Sink::ended)).
+    /// Duration of the run: as planned, or less if it was interrupted. The recorder itself accounts
+    /// for a run that ended early ([`Sink::ended`](lasthop_hosts::Sink::ended)).
     pub duration: Duration,
-    /// Duration of the run in seconds of real time.
+    /// Elapsed real time, in seconds.
     pub wall_s: f64,
     /// Changes to the scenario file, each as `key=value`.
     pub set: Vec<String>,
-    /// Conditions that make the results differ from what a user may expect, as
-    /// sentences.
+    /// Warnings about conditions that distort the results, as sentences.
     pub warnings: Vec<String>,
-    /// The lateness above which a delivery is late. `None` for a simulation.
+    /// Lateness above which a delivery is late; `None` for a simulation.
     pub lateness_max: Option<Duration>,
-    /// The network of the run, for what its queues and links are.
+    /// Network of the run, with its queues and links.
     pub network: NetworkConfig,
 }
 
 impl Recorder {
-    /// Ends the recording, completes the files, and returns the summary of the run.
-    /// `stats` is what the network counted after the warm-up.
+    /// Ends the recording, completes the files, and returns the summary of the run. `stats` has the
+    /// network's counts after the warm-up.
     ///
     /// # Errors
-    /// If a file could not be written, now or earlier.
+    /// The error of a file that could not be written, now or earlier.
     pub fn finish(self, info: &RunInfo, stats: &NetworkStats) -> Result<RunDocument, OutputError> {
         self.finish_with_intervals(info, stats).map(|(document, _)| document)
     }
 
-    /// As [`finish`](Self::finish), and returns the readings of every interval too, if
-    /// they were [kept](Self::keeping_intervals); none otherwise.
+    /// Finishes as [`finish`](Self::finish), and also returns the readings of every interval if
+    /// they were [kept](Self::keeping_intervals), else none.
     ///
     /// # Errors
     /// As [`finish`](Self::finish).
@@ -88,7 +86,7 @@ impl Recorder {
         self.writers.take().map_or(Ok(()), |writers| writers.close(end).map(drop))
     }
 
-    /// When the run was over.
+    /// Returns the end of the run.
     pub(crate) fn end(&self, info: &RunInfo) -> Instant {
         Instant::ZERO + self.lasted(info.duration)
     }
@@ -176,13 +174,13 @@ impl Recorder {
     }
 }
 
-/// The configuration of the Wi-Fi station at a node.
+/// Returns the configuration of the Wi-Fi station at a node.
 fn station(network: &NetworkConfig, node: NodeId) -> Option<&StationConfig> {
     let station = network.nodes.get(node.index())?.station?;
     network.cell.as_ref()?.stations.get(station.index())
 }
 
-/// The configuration of the wire from one node to another.
+/// Returns the configuration of the wire from one node to another.
 fn cable(network: &NetworkConfig, from: NodeId, to: NodeId) -> Option<&CableConfig> {
     network.wires.iter().find_map(|wire| match wire.ends {
         ends if ends == [from, to] => Some(&wire.directions[0]),
@@ -214,7 +212,7 @@ fn left_out(left_out: ProgramsLeftOut) -> Option<LeftOutSummary> {
 }
 
 impl Recorder {
-    /// What the neighbours on the channel took of it.
+    /// Summarises the airtime of the neighbours on the channel.
     fn neighbours(
         &self,
         stats: &NetworkStats,
@@ -231,16 +229,16 @@ impl Recorder {
         self.names.neighbours.iter().map(|it| (it.name.clone(), summary(it))).collect()
     }
 
-    /// The time that the network's counters cover in a run of `duration`: they start anew at
-    /// the end of the warm-up, and a run that ends before that has those from its beginning.
+    /// Returns the time that the network's counters cover in a run of `duration`: they restart at
+    /// the end of the warm-up, and a shorter run has those from its beginning.
     fn counted(&self, duration: Duration) -> Duration {
         let warmup = self.recording.warmup;
         if duration > warmup { duration - warmup } else { duration }
     }
 
-    /// Returns the names of the nodes whose absences the packets of a flow waited for:
-    /// those at its ends that were absent. If neither was, the flow passes through an
-    /// absent node, so all absent nodes are returned.
+    /// Returns the names of the nodes whose absences the packets of a flow waited for: the ends of
+    /// the flow that were absent. If neither was, the flow passes through an absent node, so all
+    /// absent nodes are returned.
     fn absent_nodes(
         &self,
         ends: [NodeId; 2],
@@ -369,7 +367,7 @@ fn driver_queue(limit: DriverLimit) -> Option<DriverQueueSummary> {
     Some(DriverQueueSummary { limit_packets, limit_airtime_ms })
 }
 
-/// What bounds the A-MPDUs of a station with QoS and 802.11n.
+/// Returns the limits of the A-MPDUs of a station with QoS and 802.11n.
 fn aggregation(station: &StationConfig) -> Option<AggregationSummary> {
     /// Index of best effort.
     const BEST_EFFORT: usize = AccessCategory::BestEffort.index();

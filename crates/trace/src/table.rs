@@ -1,8 +1,7 @@
-//! Writes a Parquet file one row group at a time, so memory does not grow with the
-//! number of rows; or keeps all rows in memory (`memory`). Columns are optional (a row may leave out any of them). Who fills rows
-//! only notes their values one after the other; a batch of them is encoded
-//! (`encoding`) and written (`groups`) on a thread of its own, if there is more than one
-//! core and one batch.
+//! Writes a Parquet file one row group at a time, so that memory does not grow with the number of
+//! rows, or keeps all rows in memory (`memory`). Columns are optional: a row may leave out any of
+//! them. A caller that fills rows only appends their values to a batch. With more than one core and
+//! one batch, a thread of the table encodes (`encoding`) and writes (`groups`) the batches.
 
 mod encoding;
 mod groups;
@@ -19,16 +18,16 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
-/// Number of columns that a table has at most: a row has a bit for each.
+/// Largest number of columns: a row has a bit for each.
 const COLUMNS_MAX: usize = u32::BITS as usize;
-/// Number of rows and of their values in a batch at most.
+/// Largest number of rows, and of their values, in a batch.
 const BATCH_ROWS: usize = 1024;
 const BATCH_VALUES: usize = 16 * 1024;
-/// Number of batches that wait for the thread that encodes at most: the rows of a group,
-/// while another is encoded.
+/// Largest number of batches that wait for the encoding thread: the rows of a group, while another
+/// one is encoded.
 const BATCHES_WAITING: usize = 64;
 
-/// The type of the values in a column.
+/// Type of the values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Bool,
@@ -51,15 +50,15 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// A text of a table, made once by [`Table::word`].
+/// Number of a text of the table, made once by [`Table::word`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word(u32);
 
-/// Where the rows of a table go.
+/// Destination of a table's rows.
 pub(crate) enum Destination {
     /// Into a Parquet file.
     File(PartFile),
-    /// Nowhere else: [`Table::finish`] returns them.
+    /// Memory: [`Table::finish`] returns the rows.
     Memory,
 }
 
@@ -74,42 +73,42 @@ pub(crate) struct Table {
     batch: Batch,
     words: BTreeMap<Box<str>, Word>,
     kinds: Vec<Kind>,
-    /// `None` after an error.
+    /// Writer of the rows; `None` after an error.
     writing: Option<Writing>,
 }
 
-/// Rows as they were filled, in which words are numbers.
+/// Rows as filled, with words as numbers.
 struct Batch {
-    /// The columns in which each row has a value: bit 0 is the first.
+    /// Columns in which each row has a value; bit 0 is the first.
     rows: Vec<u32>,
-    /// The column of each value, and its bits.
+    /// Column of each value, and the bits of each value.
     columns: Box<[u8]>,
     values: Box<[u64]>,
     /// Number of values.
     cells: usize,
-    /// Words that no batch before this one has.
+    /// Words that first occur in this batch.
     words: Vec<Box<str>>,
 }
 
-/// Who encodes batches.
+/// Writer of the batches.
 enum Writing {
-    /// Who fills them.
+    /// The thread that fills them.
     Here(Box<Groups>),
-    /// A thread of its own.
+    /// A separate thread.
     Beside(Beside),
-    /// Nobody: they stay in memory.
+    /// Memory: the rows are kept.
     Kept(Builder),
 }
 
 struct Beside {
     filled: SyncSender<Batch>,
-    /// Batches that can be filled again.
+    /// Batches to fill again.
     emptied: Receiver<Batch>,
     thread: JoinHandle<Result<Box<Groups>, OutputError>>,
 }
 
 impl Table {
-    /// An empty table; `metadata` is stored in the footer of the file.
+    /// Makes an empty table; `metadata` is stored in the footer of the file.
     pub(crate) fn new(
         destination: impl Into<Destination>,
         columns: &[(&str, Kind)],
@@ -130,7 +129,7 @@ impl Table {
         })
     }
 
-    /// The word for a text, which costs a search.
+    /// Returns the word for a text, after a search.
     pub(crate) fn word(&mut self, text: &str) -> Word {
         if let Some(word) = self.words.get(text) {
             return *word;
@@ -141,7 +140,7 @@ impl Table {
         word
     }
 
-    /// Starts a row. Its columns are set by index.
+    /// Starts a row, whose columns are set by index.
     #[inline]
     pub(crate) fn row(&mut self) -> Result<Row<'_>, OutputError> {
         if self.batch.is_full() {
@@ -165,7 +164,7 @@ impl Table {
         self.finish().map(drop)
     }
 
-    /// The same; returns the rows if they are in memory.
+    /// Writes the remaining rows and the footer; returns the rows if they are in memory.
     pub(crate) fn finish(mut self) -> Result<Option<Columns>, OutputError> {
         let mut groups = match self.writing.take() {
             Some(Writing::Here(groups)) => groups,
@@ -180,7 +179,7 @@ impl Table {
         groups.close().map(|()| None)
     }
 
-    /// Passes the batch on, and takes an empty one.
+    /// Passes the batch on and takes an empty one.
     #[cold]
     fn hand_over(&mut self) -> Result<(), OutputError> {
         let has_cores = || thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
@@ -237,7 +236,7 @@ impl Batch {
 }
 
 impl Beside {
-    /// Starts the thread. It ends when no batch follows, or after an error.
+    /// Starts the thread, which ends without further batches, or after an error.
     fn new(mut groups: Box<Groups>) -> Self {
         let (filled, batches) = mpsc::sync_channel::<Batch>(BATCHES_WAITING);
         let (returned, emptied) = mpsc::sync_channel(BATCHES_WAITING + 2);
@@ -252,22 +251,22 @@ impl Beside {
         Self { filled, emptied, thread }
     }
 
-    /// Waits for the batches that were passed on.
+    /// Waits until all batches are written.
     fn join(self) -> Result<Box<Groups>, OutputError> {
         drop(self.filled);
         self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }
 
-/// A row that is being filled; dropped, it is part of the table. Each column may be set once at
-/// most.
+/// A row that is being filled; it becomes part of the table when dropped. Each column may be set at
+/// most once.
 pub(crate) struct Row<'a> {
     columns: &'a mut [u8; COLUMNS_MAX],
     values: &'a mut [u64; COLUMNS_MAX],
-    /// Those of the batch.
+    /// Rows of the batch.
     rows: &'a mut Vec<u32>,
     cells: &'a mut usize,
-    /// The columns that are set, and how many they are.
+    /// Columns that are set, and their number.
     present: u32,
     set: usize,
     kinds: &'a [Kind],

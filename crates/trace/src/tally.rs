@@ -1,7 +1,6 @@
-//! The counters of the recorder for each flow, node and link: packets, bytes, and times
-//! in nanoseconds. Those of flows are integers that never decrease, so the reading of
-//! an interval is a difference; the airtime of nodes and the counters of links are reset
-//! after each interval.
+//! Counters of the recorder for each flow, node and link: packets, bytes, and times in nanoseconds.
+//! Counters of flows are integers that never decrease, so the reading of an interval is a
+//! difference; the airtime of nodes and the counters of links are reset after each interval.
 
 use crate::apq::ApqFlowSummary;
 use crate::histogram::Histogram;
@@ -16,10 +15,10 @@ use lasthop_wifi::phy::Rate;
 use lasthop_wifi::stats::Levels;
 use std::collections::BTreeMap;
 
-/// The counters of one flow, in its forward direction.
+/// Counters of a flow in its forward direction.
 #[derive(Debug)]
 pub(crate) struct FlowTally {
-    /// The node where forward packets enter the network.
+    /// Node at which forward packets enter the network.
     pub(crate) source: NodeId,
     header_bytes: u16,
     /// Start of the measured time: the end of the warm-up or the start of the flow,
@@ -45,28 +44,27 @@ pub(crate) struct FlowTally {
     pub(crate) round_trips: Histogram,
     pub(crate) round_trips_all: u64,
     pub(crate) round_trip_nanos: u64,
-    /// Times from an application's write to the read at the other end of TCP, in the
-    /// measured time.
+    /// Delays from an application's write to the read at the other end of TCP, in the measured
+    /// time.
     pub(crate) application_delays: Histogram,
     pub(crate) tcp: Option<TcpTally>,
-    /// The result of a measurement of a queue; `None` until it has ended.
+    /// Result of a measurement of a queue; `None` until it has ended.
     pub(crate) apq: Option<Box<ApqFlowSummary>>,
 }
 
-/// The readings of a TCP sender.
+/// Readings of a TCP sender.
 #[derive(Debug)]
 pub(crate) struct TcpTally {
-    /// The last reading before the measured time: its instant, and the bytes
-    /// acknowledged so far.
+    /// Last reading before the measured time: its instant, and the bytes acknowledged so far.
     pub(crate) base: (Instant, u64),
-    /// The last reading in the measured time, likewise.
+    /// Last reading in the measured time, likewise.
     pub(crate) last: (Instant, u64),
     pub(crate) latest: TcpSample,
     pub(crate) cwnd_packets: Levels,
     pub(crate) round_trips: Histogram,
 }
 
-/// The counters of one node in the current interval, for the series and the live view.
+/// Counters of a node in the current interval, for the series and the live view.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NodeTally {
     pub(crate) queue_packets: Option<u32>,
@@ -74,8 +72,7 @@ pub(crate) struct NodeTally {
     pub(crate) airtime: Duration,
 }
 
-/// The counters of one direction of a link in the current interval, for the series and
-/// the live view.
+/// Counters of a direction of a link in the current interval, for the series and the live view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinkTally {
     pub(crate) ppdus: u64,
@@ -91,9 +88,8 @@ impl FlowTally {
         Self::empty(name.from, name.kind.header_bytes(), from, until)
     }
 
-    /// The tally of a program's flow. It may start at any time, so the measured time is
-    /// the whole run; its transport headers are not known, so bytes are those of IP
-    /// packets.
+    /// Makes the tally of a program's flow. The flow may start at any time, so the measured time is
+    /// the whole run; its transport headers are unknown, so bytes are those of IP packets.
     pub(crate) fn of_program(flow: &ProgramFlow) -> Self {
         Self::empty(flow.from, 0, Instant::ZERO, Instant::MAX)
     }
@@ -148,7 +144,7 @@ impl FlowTally {
         self.losses.iter().sum()
     }
 
-    /// The number of packets lost by reason; reasons that did not occur are absent.
+    /// Returns the number of packets lost by reason; reasons that did not occur are absent.
     pub(crate) fn lost_by_reason(&self) -> BTreeMap<LossReason, u64> {
         let counts =
             LossReason::ALL.into_iter().map(|reason| (reason, self.losses[reason.index()]));
@@ -222,12 +218,12 @@ impl LossReason {
         Self::Unreachable,
     ];
 
-    /// The position in [`LossReason::ALL`].
+    /// Returns the position in [`LossReason::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// The name in files, such as `queue_full`.
+    /// Returns the name in files, such as `queue_full`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::QueueFull => "queue_full",

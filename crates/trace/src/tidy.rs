@@ -1,9 +1,8 @@
-//! Parts of a summary as tables: a row for each flow, node or link, a column for every
-//! number, truth and word that the schema of the document knows, whether or not it applies
-//! to some row. Names of nested keys are joined, the unit last (`rtt_ms` with `p95` is
-//! `rtt_p95_ms`). Types and names follow from the schema, so that a new key of the document
-//! is a new column. Of lists, those of words are words joined by commas; the others are left
-//! out.
+//! Parts of a summary as tables: a row for each flow, node or link, and a column for every number,
+//! boolean and word in the document's schema, whether or not a row has it. Names of nested keys are
+//! joined, the unit last (`rtt_ms` with `p95` is `rtt_p95_ms`). Types and names follow from the
+//! schema, so that a new key of the document is a new column. Lists of words become words joined by
+//! commas; other lists are left out.
 
 use crate::document::{RunDocument, run_schema};
 use crate::rows::ColumnKind;
@@ -12,43 +11,43 @@ use crate::table::{Columns, Kind};
 use crate::value::LossReason;
 use serde_json::{Map, Value};
 
-/// A part of a [`RunDocument`] that is a table.
+/// Parts of a [`RunDocument`] that are tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tidy {
-    /// The flows by name, column `flow`.
+    /// Flows by name, in the column `flow`.
     Flows,
-    /// The Wi-Fi nodes by name, column `node`.
+    /// Wi-Fi nodes by name, in the column `node`.
     Nodes,
-    /// The directions of Wi-Fi links by name, column `link`.
+    /// Directions of Wi-Fi links by name, in the column `link`.
     Links,
 }
 
-/// A column that an object of a document fills.
+/// A column with values from an object of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Keys from the row's object inwards.
+    /// Path of keys from the row's object inwards.
     pub path: Vec<String>,
-    /// What it has.
+    /// Type of the values.
     pub kind: ColumnKind,
 }
 
-/// The schema of a run's document, for the columns of tables.
+/// Schema of a run's document, for the columns of tables.
 #[derive(Clone, Debug)]
 pub struct DocumentSchema(Value);
 
-/// Units that names end with: what is added to a name stands before them.
+/// Units at the end of names: nested keys are inserted before them.
 const UNITS: [&str; 9] =
     ["_ms", "_us", "_s", "_mbps", "_packets", "_bytes", "_fraction", "_db", "_dbm"];
 
 impl DocumentColumn {
-    /// The value in `object`, if it has one.
+    /// Returns the column's value in `object`, if present.
     pub fn value<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.path.iter().try_fold(object, |object, key| object.get(key))
     }
 
-    /// The words of a list, joined; `None` of other values and empty lists.
+    /// Joins the words of a list; `None` for other values and empty lists.
     pub fn words(value: &Value) -> Option<String> {
         let words: Vec<&str> = value.as_array()?.iter().filter_map(Value::as_str).collect();
         (!words.is_empty()).then(|| words.join(", "))
@@ -56,21 +55,21 @@ impl DocumentColumn {
 }
 
 impl DocumentSchema {
-    /// That of a run.
+    /// Returns the schema of a run.
     pub fn of_a_run() -> Self {
         Self(run_schema())
     }
 
-    /// The columns of the document itself.
+    /// Returns the columns of the document itself.
     pub fn columns(&self) -> Vec<DocumentColumn> {
         self.columns_of(&self.0)
     }
 
-    /// The columns of the rows at `place`: maps of the document, outermost first, whose
-    /// entries are rows, each a path of keys with `/` between; `[]` ends that of a list.
+    /// Returns the columns of the rows at `place`: maps of the document, outermost first, whose
+    /// entries are rows. Each place is a path of keys joined by `/`; `[]` ends the path of a list.
     ///
     /// # Panics
-    /// If there is no such place.
+    /// If the schema has no such place.
     pub fn columns_at(&self, place: &[&str]) -> Vec<DocumentColumn> {
         let mut object = &self.0;
         for path in place {
@@ -90,7 +89,7 @@ impl DocumentSchema {
         columns
     }
 
-    /// Behind references and choices between something and nothing.
+    /// Follows references and options to the schema of the value.
     fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
         if let Some(target) = schema["$ref"].as_str() {
             let target = self.0.pointer(target.trim_start_matches('#'));
@@ -105,8 +104,8 @@ impl DocumentSchema {
         }
     }
 
-    /// Adds the columns of an object. Keys that are always there come first, in the order of
-    /// the document.
+    /// Adds the columns of an object. Keys that are always present come first, in the order of the
+    /// document.
     fn collect(
         &self,
         object: &Value,
@@ -140,7 +139,7 @@ impl DocumentSchema {
     }
 }
 
-/// The column of a value with this schema, if it is one.
+/// Returns the column type of a value with this schema, if it has one.
 fn kind(schema: &Value) -> Option<ColumnKind> {
     let is = |name: &str| match &schema["type"] {
         Value::Array(types) => types.contains(&Value::from(name)),
@@ -163,7 +162,7 @@ fn kind(schema: &Value) -> Option<ColumnKind> {
     }
 }
 
-/// A name inside another, the unit last.
+/// Joins a name with an inner one, the unit last.
 fn joined(outer: &str, inner: &str) -> String {
     match UNITS.iter().find_map(|unit| Some((outer.strip_suffix(unit)?, unit))) {
         _ if outer.is_empty() => inner.to_owned(),
@@ -173,7 +172,7 @@ fn joined(outer: &str, inner: &str) -> String {
 }
 
 impl Tidy {
-    /// The table of one run; rows are in the order of their names.
+    /// Makes the table of a run; rows are in the order of their names.
     pub fn table(self, document: &RunDocument) -> Columns {
         let document = serde_json::to_value(document).expect("a document has string keys");
         let (part, key) = match self {

@@ -1,5 +1,5 @@
-//! Values shared by the documents: distributions of times, counts and windows, the
-//! parts of a delay, reasons of losses; and functions that round and write JSON.
+//! Values shared by the documents: distributions of times, counts and windows, the parts of a
+//! delay, reasons of losses; and functions that round and write JSON.
 //!
 //! The doc comments here are the descriptions in the published JSON Schemas.
 
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSummary {
-    /// Mean.
+    /// Mean of the times.
     pub mean: f64,
-    /// Median.
+    /// Median of the times.
     pub p50: f64,
-    /// 95 % are at or below.
+    /// Time that 95 % of the values do not exceed.
     pub p95: f64,
-    /// 99 % are at or below.
+    /// Time that 99 % of the values do not exceed.
     pub p99: f64,
-    /// Greatest.
+    /// Greatest of the times.
     pub max: f64,
 }
 
@@ -26,11 +26,11 @@ pub struct TimeSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WindowSummary {
-    /// Mean.
+    /// Mean of the counts.
     pub mean: f64,
-    /// 95 % are at or below.
+    /// Count that 95 % of the values do not exceed.
     pub p95: u32,
-    /// Greatest.
+    /// Greatest of the counts.
     pub max: u32,
 }
 
@@ -38,28 +38,28 @@ pub struct WindowSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountSummary {
-    /// Mean.
+    /// Mean of the counts.
     pub mean: f64,
-    /// Median.
+    /// Median of the counts.
     pub p50: u32,
-    /// 95 % are at or below.
+    /// Count that 95 % of the values do not exceed.
     pub p95: u32,
-    /// Greatest.
+    /// Greatest of the counts.
     pub max: u32,
 }
 
-/// Why packets were lost.
+/// Reasons of packet losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LossReason {
-    /// No room in a queue.
+    /// A queue was full.
     QueueFull,
     /// Dropped by active queue management.
     ActiveQueue,
     /// The retry limit of a Wi-Fi sender was reached.
     RetryLimit,
-    /// The lifetime of an MSDU was over.
+    /// The lifetime of an MSDU expired.
     Lifetime,
     /// Lost on a wire.
     WireLoss,
@@ -67,15 +67,15 @@ pub enum LossReason {
     GroupLoss,
     /// Arrived behind the reorder window or twice.
     Duplicate,
-    /// The receiver had no room or no patience to put its parts together.
+    /// The receiver's reassembly had no space, or timed out.
     Reassembly,
-    /// A station left its channel and gave up what was not sent yet.
+    /// A station left its channel and gave up unsent packets.
     OffChannel,
-    /// The access point held too many for a station that could not be reached.
+    /// The access point's buffer for an unreachable station was full.
     PowerSaveBuffer,
     /// Arrived after its receiver had given it up (pseudo retry-out).
     PseudoRetryOut,
-    /// A coded link dropped it, or lost it by injection.
+    /// A coded link dropped it, or injected its loss.
     CodedLink,
     /// No path leads to its destination.
     Unreachable,
@@ -87,25 +87,25 @@ pub enum LossReason {
 pub struct DelayPartsSummary {
     /// Waiting behind other packets in the queues of the Wi-Fi hop.
     pub queue: f64,
-    /// Waiting for a station that was off its channel (background scan): the
-    /// sender itself, from the stop of its queue on, or the receiver.
+    /// Waiting for a station that was off its channel (background scan): for the sender from the
+    /// stop of its queue on, or for the receiver.
     #[serde(default)]
     pub away: f64,
-    /// Waiting for a station that dozed (power save), up to its return, its
-    /// PS-Poll or, of group frames, the DTIM: the sender itself or the receiver.
+    /// Waiting for a station that dozed (power save), up to its return, its PS-Poll or, of group
+    /// frames, the DTIM: for the sender or for the receiver.
     #[serde(default)]
     pub asleep: f64,
     /// Waiting for the channel: AIFS, backoff, other stations, RTS/CTS.
     pub contention: f64,
-    /// From the first PPDU that carried the packet to the one that got it across.
+    /// From the first PPDU that carried the packet to the PPDU that delivered it.
     pub retries: f64,
     /// Held in the recipient's reorder buffer.
     pub reorder: f64,
-    /// In the PPDU that got the packet across.
+    /// On the air, in the PPDU that delivered the packet.
     pub air: f64,
     /// On wires: queue, serialisation, propagation, jitter.
     pub wire: f64,
-    /// In no other part (the processing time of hosts, coded links); absent when zero.
+    /// Other delay (the processing time of hosts, coded links); absent when zero.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub other: Option<f64>,
 }
@@ -118,7 +118,7 @@ pub(crate) fn to_json(document: &impl Serialize) -> String {
     text
 }
 
-/// The JSON Schema whose kept text is `text`.
+/// Returns the JSON Schema whose kept text is `text`.
 pub(crate) fn kept_schema(text: &str) -> serde_json::Value {
     serde_json::from_str(text).expect("a test compares it with what schemars makes")
 }

@@ -1,6 +1,6 @@
-//! Reads `series.parquet` by columns: every quantity that the file has, also those of later
-//! versions, as a column of numbers. [`SeriesReading`](crate::SeriesReading) has the same row by
-//! row, with the quantities that this version knows.
+//! Reads `series.parquet` by columns: every quantity in the file, also those of later versions, as
+//! a column of numbers. [`SeriesReading`](crate::SeriesReading) has the same row by row, with the
+//! quantities of this version.
 
 use crate::read::{TableError, TableReader};
 use crate::series::read::SeriesOf;
@@ -8,29 +8,29 @@ use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Most rows that are read: 40 flows, nodes and links over three hours, each second.
+/// Largest number of rows read: 40 flows, nodes and links over three hours, each second.
 const ROWS_MAX: u64 = 500_000;
 
 /// A series, column by column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesTable {
-    /// End of the interval of each row in ns.
+    /// End of each row's interval, in ns.
     pub at_ns: Vec<i64>,
-    /// What each row is about: an index of `names`.
+    /// Subject of each row, as an index of `names`.
     pub of: Vec<usize>,
-    /// The flows, nodes and links in the order of their first rows.
+    /// Flows, nodes and links in the order of their first rows.
     pub names: Vec<SeriesOf>,
-    /// The quantities by name, with a value or none for each row.
+    /// Quantities by name, with a value or none for each row.
     pub quantities: Vec<(String, Vec<Option<f64>>)>,
-    /// The file has more rows, which were not read.
+    /// Whether the file has further rows, which were not read.
     pub is_cut: bool,
 }
 
 impl SeriesTable {
-    /// The rows of the file at `path`, at most 500 000, in whole row groups.
+    /// Reads the rows of the file at `path`, at most 500 000, in whole row groups.
     ///
     /// # Errors
-    /// See [`TableError`]. A row that is about nothing is left out.
+    /// See [`TableError`]. A row without a subject is left out.
     pub fn read(path: &Path) -> Result<Self, TableError> {
         let file = TableReader::open(path, "series")?;
         let mut table = Self::default();

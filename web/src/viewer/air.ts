@@ -52,7 +52,7 @@ export class Timeline {
     this.onChoose = onChoose;
     this.end = Math.max(durationNs, SPAN_MIN);
     this.to = this.end;
-    this.behind = new Behind("Table of what is shown", () => this.table());
+    this.behind = new Behind("Table of the shown data", () => this.table());
     this.root = h(
       "div",
       { class: "air" },
@@ -91,7 +91,7 @@ export class Timeline {
       h("button", { type: "button", "aria-label": label, title: label, onclick: act }, text);
     return h(
       "div",
-      { class: "controls", role: "group", "aria-label": "What the timeline shows" },
+      { class: "controls", role: "group", "aria-label": "Legend of the timeline" },
       button("Zoom in", "+", () => this.zoom(0.5)),
       button("Zoom out", "−", () => this.zoom(2)),
       button("Earlier", "←", () => this.move(-0.25)),
@@ -592,7 +592,7 @@ export class Timeline {
     rows.sort((a, b) => a.at - b.at);
     const heads = ["begins", "takes", "from", "to", "frame", "rate", "MPDUs", "again", "received", "collided"];
     const shown = rows.slice(0, ROWS_MAX).map((row) => row.cells);
-    const label = rows.length > ROWS_MAX ? `The first ${ROWS_MAX} of ${rows.length} PPDUs` : "PPDUs that are shown";
+    const label = rows.length > ROWS_MAX ? `The first ${ROWS_MAX} of ${rows.length} PPDUs` : "PPDUs on the screen";
     return h("div", {}, rows.length > ROWS_MAX ? h("p", {}, `${label}.`) : null, table(label, heads, shown, 6));
   }
 }

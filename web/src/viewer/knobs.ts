@@ -35,7 +35,7 @@ export class Knobs {
       this.each.set(knob.path, control);
       this.place(knob, folds).append(control.root);
     }
-    if (knobs.length === 0) this.root.append(h("p", { class: "muted" }, "Nothing of this scenario can be changed while it runs."));
+    if (knobs.length === 0) this.root.append(h("p", { class: "muted" }, "This scenario has no keys that can change during a run."));
   }
 
   /** Where a knob goes: among the first ones, or in the fold of its group. */

@@ -30,7 +30,7 @@ class Runs {
     main.append(this.content);
     const entries = list.runs.map((run) => this.entry(run));
     nav.append(h("h2", {}, "Runs"), h("ul", { class: "list" }, ...entries));
-    if (list.is_cut) nav.append(h("p", { class: "muted" }, "There are more runs than are listed."));
+    if (list.is_cut) nav.append(h("p", { class: "muted" }, "The list does not have all runs."));
     nav.hidden = false;
     addEventListener("hashchange", () => this.read());
     const jump = (text: string, selector: string): HTMLElement =>
@@ -105,7 +105,7 @@ class Runs {
     this.content.append(this.findings(loaded, several));
     const withSeries = loaded.filter((it) => it.series !== null);
     const wrong = loaded.flatMap((it) => it.wrong.map((why) => h("p", { class: "bad" }, several ? `${it.run.name}: ${why}` : why)));
-    if (wrong.length > 0) this.content.append(h("section", { "aria-label": "What is missing" }, ...wrong));
+    if (wrong.length > 0) this.content.append(h("section", { "aria-label": "Missing data" }, ...wrong));
     const air = h("section", { class: "air-section", "aria-label": "The air" }, h("h2", {}, "The air"));
     if (withSeries.length > 0) {
       const plots = new Plots((range) => this.zoomed(range));
@@ -148,7 +148,7 @@ class Runs {
   private air(section: HTMLElement, loaded: Loaded[]): void {
     const there = loaded.filter((it) => it.run.has_events);
     if (there.length === 0) {
-      section.append(h("p", { class: "muted" }, "There is no events.parquet of this run: of several runs, simulate writes it with --events."));
+      section.append(h("p", { class: "muted" }, "This run has no events.parquet. For several runs, simulate writes it with --events."));
       return;
     }
     const host = h("div", {});
@@ -198,7 +198,7 @@ async function load(run: RunEntry): Promise<Loaded> {
     tried<RunDocument>(`run/${run.id}`),
     run.has_series ? tried<Series>(`run/${run.id}/series`) : null,
   ]);
-  if (!run.has_series && !run.notes.some((note) => note.startsWith("series"))) wrong.push("there is no series.parquet, so nothing is shown over time");
+  if (!run.has_series && !run.notes.some((note) => note.startsWith("series"))) wrong.push("series.parquet is missing, so there are no plots over time");
   return { run, document, series, wrong };
 }
 

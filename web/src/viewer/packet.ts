@@ -21,7 +21,7 @@ const PACKETS_MAX = 24;
 
 /** The panel beside the timeline. */
 export class Details {
-  readonly root = h("section", { class: "details", "aria-label": "What is chosen" });
+  readonly root = h("section", { class: "details", "aria-label": "Selected frame or packet" });
   private readonly chosen = h("div", { "aria-live": "polite" });
   private readonly way = h("div", { "aria-live": "polite" });
   private readonly run: number;

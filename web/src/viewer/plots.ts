@@ -192,7 +192,7 @@ class Row {
   }
 
   static of(charts: (Chart | null)[], title: string): Row {
-    const none = (): HTMLElement => h("div", {}, h("h3", {}, title), h("p", { class: "muted" }, "Nothing to show of this run."));
+    const none = (): HTMLElement => h("div", {}, h("h3", {}, title), h("p", { class: "muted" }, "This run has nothing to show."));
     const row = new Row(charts.map((chart) => chart?.root ?? none()));
     row.charts = charts;
     return row;

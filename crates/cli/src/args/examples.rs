@@ -1,16 +1,16 @@
-//! The commands that help texts and pages show are right: their arguments are read, and so are
-//! the scenarios that they name, with every `--set`. Nothing is run.
+//! Tests the commands shown by help texts and pages: parses their arguments and the scenarios that
+//! they name, with every `--set`. Runs none of them.
 
 use super::*;
 use crate::lab::scenario;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words of lines that show a form, or a view, and no command.
+/// Words of lines that show a form or a view instead of a command.
 const FORMS: [&str; 4] = ["..", "...", "SHELL", "I/N"];
 
-/// The words of the commands of a line as a shell has them: without comments and redirections,
-/// and what follows a pipe, `;`, `&` or `&&` is another command. `None` if a quote is not closed.
+/// Splits a line into commands and words as a shell does: drops comments and redirections, and
+/// begins another command after a pipe, `;`, `&` or `&&`. `None` if a quote is not closed.
 fn commands(line: &str) -> Option<Vec<Vec<String>>> {
     let mut commands = vec![Vec::new()];
     let mut word: Option<String> = None;
@@ -30,7 +30,7 @@ fn commands(line: &str) -> Option<Vec<Vec<String>>> {
                 commands.last_mut()?.extend(word.take());
                 commands.push(Vec::new());
             }
-            // Where the output goes is one more word.
+            // The target of a redirection is one more word.
             (None, '>' | '<') => {
                 let number = word.take().filter(|word| word != "2" && word != "1");
                 commands.last_mut()?.extend(number);
@@ -45,8 +45,8 @@ fn commands(line: &str) -> Option<Vec<Vec<String>>> {
     quote.is_none().then_some(commands)
 }
 
-/// The arguments of `lasthop` in a command, with what runs it before; `None` if it is another
-/// program, or a line that shows a form and no command (`..`).
+/// Returns the arguments of `lasthop` in a command, without prefixes such as `sudo`; `None` for
+/// other programs and for lines that show a form (`..`).
 fn arguments(words: &[String]) -> Option<&[String]> {
     let is_prefix = |word: &String| word == "sudo" || word == "time" || word == "$" || is_set(word);
     let begin = words.iter().position(|word| !is_prefix(word))?;
@@ -59,7 +59,7 @@ fn arguments(words: &[String]) -> Option<&[String]> {
     (is_ours && rest[1] != "mon0").then_some(rest)
 }
 
-/// Whether a word sets a variable for the command behind it.
+/// Whether a word sets an environment variable for the command.
 fn is_set(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name);
     name.is_some_and(|name| {
@@ -67,7 +67,7 @@ fn is_set(word: &str) -> bool {
     })
 }
 
-/// Whether a command is the name of a verb, and nothing more.
+/// Whether a command is only the name of a verb.
 fn is_name(words: &[String]) -> bool {
     let mut command = command();
     for word in &words[1..] {
@@ -79,7 +79,7 @@ fn is_name(words: &[String]) -> bool {
     true
 }
 
-/// What is wrong with a command, if anything.
+/// Returns the error of a command that does not parse.
 fn fault(words: &[String]) -> Option<String> {
     let parsed = command().try_get_matches_from(words).and_then(|m| Cli::from_arg_matches(&m));
     let cli = match parsed {
@@ -97,7 +97,7 @@ fn fault(words: &[String]) -> Option<String> {
         LabVerb::Sweep(Sweep { scenario: Some(scenario), .. }) => scenario,
         _ => return None,
     };
-    // Somebody's own file.
+    // A file of the reader's.
     let file = asked.asked();
     let is_own = file.extension().is_some() && !file.starts_with("scenarios");
     if is_own || file == Path::new("-") || file == Path::new("SCENARIO") {
@@ -117,9 +117,10 @@ fn fault(words: &[String]) -> Option<String> {
     }
 }
 
-/// The help texts of a command and those below it.
+/// Collects the texts after the options, of a command and of its subcommands.
 fn helps(command: &Command, helps: &mut Vec<String>) {
-    helps.extend(command.get_after_help().map(|help| pasteable(&help.to_string())));
+    let texts = [command.get_after_help(), command.get_after_long_help()];
+    helps.extend(texts.into_iter().flatten().map(|help| pasteable(&help.to_string())));
     for below in command.get_subcommands() {
         self::helps(below, helps);
     }
@@ -143,27 +144,21 @@ fn examples_of_help_are_commands() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The README, and all pages below docs.
+/// Paths of the pages: README, docs and tutorials.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages = vec![root.join("README.md")];
-    let mut folders = vec![root.join("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).expect("it is in the repository") {
-            let path = entry.expect("it can be read").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
-                pages.push(path);
-            }
-        }
+    for folder in ["docs", "docs/tutorials"] {
+        let entries = fs::read_dir(root.join(folder)).expect("it is in the repository");
+        let paths = entries.map(|entry| entry.expect("it can be read").path());
+        pages.extend(paths.filter(|path| path.extension().is_some_and(|it| it == "md")));
     }
     pages.sort();
     pages
 }
 
-/// The commands in blocks of code, with lines that go on joined, and in spans of code; whether it
-/// is a block, whose commands are whole.
+/// Returns the commands of a page, each with whether it stands in a block of code and so is
+/// complete. Joins lines that end in a backslash. Other commands stand in spans of code.
 fn shown(page: &str) -> Vec<(String, bool)> {
     let mut shown = Vec::new();
     let (mut is_code, mut open) = (false, String::new());
@@ -192,7 +187,7 @@ fn commands_of_pages_are_commands() {
     for path in pages() {
         let page = fs::read_to_string(&path).expect("it is text");
         for (line, is_whole) in shown(&page) {
-            // What stands in a block of another language, or is no shell's, has no such words.
+            // Blocks of other languages cannot be split into words of a shell.
             let Some(commands) = commands(&line) else { continue };
             for words in &commands {
                 let Some(words) = arguments(words) else { continue };
@@ -206,7 +201,7 @@ fn commands_of_pages_are_commands() {
             }
         }
     }
-    assert!(seen > 60, "{seen}");
+    assert!(seen > 100, "{seen}");
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 

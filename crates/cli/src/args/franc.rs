@@ -1,31 +1,30 @@
-//! `lasthop franc`. The flags of `franc run` that are keys of `franc.toml` are made elsewhere
-//! (`franc::flags`).
+//! `lasthop franc` and its subcommands. `franc::flags` makes the flags of `franc run` that are keys
+//! of `franc.toml`.
 
 use crate::franc::flags::KeyFlags;
-use clap::{ArgAction, Args, Subcommand};
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
-/// `lasthop franc`.
+/// Arguments of `lasthop franc`.
 #[derive(Debug, Subcommand)]
-#[command(after_help = "Example, on the two hosts of a link (HOST is the other one):
-  lasthop franc key --out link.key       # on one, then copy the file to the other
+#[command(after_help = "Example, on the two hosts of a link (HOST is the other host):
+  lasthop franc key --out link.key       # on one host; then copy the file to the other
   lasthop franc run --id 1 --peer 2 --neighbours 2=HOST --key-file link.key --address 10.9.0.1/24
   lasthop franc run --id 2 --peer 1 --neighbours 1=HOST --key-file link.key --address 10.9.0.2/24
   ping 10.9.0.2")]
 pub enum Franc {
-    /// Run a node of a link: an end with its tunnel interface, a helper, a recoder, a forwarder
+    /// Run a node of a coded link: an end, helper, recoder or forwarder
     Run(FrancRun),
-    /// Show what a running node counted
+    /// Show the counters of a running node
     Stats(FrancStats),
-    /// Make a shared key, or derive the key of nodes that must not read
+    /// Make a shared key, or derive a hop key from it
     Key(FrancKey),
 }
 
-/// `lasthop franc run`.
+/// Arguments of `lasthop franc run`.
 #[derive(Debug, Args)]
 #[command(
-    disable_help_flag = true,
-    after_help = "Runs until it is interrupted. Needs root, or the capability CAP_NET_ADMIN for the tunnel
-interface and CAP_NET_RAW with ethernet. --help-all has all keys, with their defaults.
+    after_help = "Runs until interrupted. Needs root, or the capability CAP_NET_ADMIN (tunnel interface) and, with
+ethernet, CAP_NET_RAW.
 
 Examples:
   lasthop franc run /etc/lasthop/franc0.toml
@@ -33,59 +32,53 @@ Examples:
   lasthop franc run --id 3 --role helper --between 1,2 --transport ethernet --interface wlan0 --key-file hop.key"
 )]
 pub struct FrancRun {
-    /// File with the node's configuration; flags take precedence
+    /// Configuration file of the node; flags override it
     #[arg(value_name = "CONFIG.toml")]
     pub config: Option<PathBuf>,
-    /// Print the keys that most nodes need
-    #[arg(short, long, action = ArgAction::HelpShort)]
-    pub help: Option<bool>,
-    /// Print all keys
-    #[arg(long, action = ArgAction::HelpLong)]
-    pub help_all: Option<bool>,
-    /// The keys of the file.
+    /// Keys given as flags.
     #[command(flatten)]
     pub keys: KeyFlags,
 }
 
-/// `lasthop franc stats`.
+/// Arguments of `lasthop franc stats`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   lasthop franc stats
   lasthop franc stats --name franc1 --watch
   lasthop franc stats --json")]
 pub struct FrancStats {
-    /// Which link of this host
+    /// Name of the link on this host
     #[arg(long, value_name = "NAME", default_value = "franc0")]
     pub name: String,
-    /// The control socket, if it is not at the usual place
+    /// Control socket, if not in the default place
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// Show it again every second, until interrupted
+    /// Repeat every second until interrupted
     #[arg(long)]
     pub watch: bool,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long, conflicts_with = "prometheus")]
     pub json: bool,
-    /// Print the text that Prometheus reads
+    /// Print the counters in the text format of Prometheus
     #[arg(long)]
     pub prometheus: bool,
 }
 
-/// `lasthop franc key`.
+/// Arguments of `lasthop franc key`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Helpers, recoders and forwarders need the hop key only: with it they check and combine, but
-cannot read what the ends send.
+    after_help = "Helpers, recoders and forwarders need only the hop key. They authenticate and combine packets
+with it, but cannot decrypt them.
 
 Examples:
   lasthop franc key --out link.key
   lasthop franc key --hop link.key --out hop.key"
 )]
 pub struct FrancKey {
-    /// Derive the hop key from the shared key in this file
+    /// Derive the hop key from the shared key in FILE
     #[arg(long, value_name = "FILE")]
     pub hop: Option<PathBuf>,
-    /// Write it to this file, which nobody else may read, instead of standard output
+    /// Write the key to FILE (mode 0600) instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

@@ -1,21 +1,22 @@
-//! The help text of `lasthop --help`: the verbs in groups, which clap does not have for them.
+//! The text of `lasthop --help`: the verbs in groups, which clap offers for flags only.
 
 use clap::Command;
 use std::fmt::Write;
 
 /// The groups of verbs, each with its heading.
-const GROUPS: [(&str, &[&str]); 5] = [
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Try", &["demo", "places", "scenario"]),
     ("Run a scenario", &["simulate", "emulate", "set", "sweep", "compare", "medium"]),
-    ("Look at runs", &["report", "serve"]),
-    ("Real networks", &["doctor", "capture", "apq", "franc"]),
-    ("Scenarios and papers", &["demo", "places", "scenario", "reproduce"]),
-    ("This program", &["schema", "completions", "manual"]),
+    ("Measure a real network", &["doctor", "capture", "apq"]),
+    ("Mend a link", &["franc"]),
+    ("Look at results", &["report", "serve", "reproduce"]),
+    ("Set up", &["completions", "manual", "schema"]),
 ];
 
-/// The widest line, as of other help texts.
+/// Longest line of a help text, in columns; the same as clap's for the other texts.
 const WIDTH_MAX: usize = 96;
 
-/// The command with a help text in which its verbs are in groups.
+/// Replaces the command's help text by one that shows its verbs in groups.
 pub fn grouped(command: Command) -> Command {
     let header = command.get_styles().get_header();
     let literal = command.get_styles().get_literal();
@@ -44,7 +45,8 @@ pub fn grouped(command: Command) -> Command {
     ))
 }
 
-/// The text in lines as wide as the terminal, those after the first behind `column` spaces.
+/// Breaks a text into lines of the terminal's width; lines after the first begin with `column`
+/// spaces.
 fn folded(text: &str, column: usize) -> String {
     let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let width = width.or_else(terminal_width).unwrap_or(WIDTH_MAX).min(WIDTH_MAX);

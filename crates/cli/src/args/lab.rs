@@ -1,4 +1,4 @@
-//! The verbs of the laboratory, by what they are about.
+//! The verbs of the feature `lab`, one module for each subject.
 
 mod apq;
 mod doctor;
@@ -18,52 +18,53 @@ pub use runs::{
 
 use clap::Subcommand;
 
-/// The verbs that a router does without.
+/// The verbs that are left out of builds for routers.
 #[derive(Debug, Subcommand)]
 pub enum LabVerb {
-    /// Run a scenario in virtual time: fast, and the same result every time
+    /// Run a scenario in virtual time: fast and repeatable
     Simulate(Simulate),
-    /// Run every combination of some keys of a scenario, many times, into tables
+    /// Run a scenario for many values of its keys, into tables
     Sweep(Sweep),
-    /// Run real programs and the kernel's TCP over the scenario's hop, in real time
+    /// Run real programs over a scenario's Wi-Fi hop, in real time
     Emulate(Emulate),
-    /// Change a running emulation, or list what can be changed
+    /// Change a running emulation, or list its keys
     Set(Set),
-    /// Say what is wrong with a run, and why: a folder with results as one HTML page
+    /// Write an HTML page with a run's problems, causes and remedies
     Report(Report),
-    /// Show runs in a browser: over time, side by side, and every frame on the air
+    /// Show runs in a browser: series, frames on the air, comparisons
     Serve(Serve),
-    /// Reproduce the figures of papers: theirs, ours, verdict
+    /// Reproduce published figures and compare the results
     Reproduce(Reproduce),
-    /// Run a scenario in virtual time and in real time, and show both side by side
+    /// Simulate and emulate a scenario, and compare the results
     Compare(Compare),
-    /// Measure the queue of an access point on a real network
+    /// Measure the queue of an access point
     #[command(subcommand)]
     Apq(Apq),
-    /// Put the kernel's simulated radios (mac80211_hwsim) on a scenario's air
+    /// Connect mac80211_hwsim radios through a scenario's air
     Medium(Medium),
-    /// Read a capture of the air, and say what is wrong with the link
+    /// Analyse a capture of the air and find the link's problems
     Capture(Capture),
-    /// Say what this machine can do, what its Wi-Fi adds to delay, and what helps
+    /// Check this machine: usable commands, delay of its Wi-Fi, remedies
     Doctor(Doctor),
-    /// List, show and copy the scenarios that are inside the program
+    /// List, show and copy the built-in scenarios
     #[command(subcommand)]
     Scenario(ScenarioVerb),
-    /// List places that people know, and what to expect there: a café, a train, a conference
+    /// List typical places, such as a café, a train or a conference
     #[command(
-        after_help = "A place is a scenario inside the program: `lasthop scenario show places/cafe` has its reasons.
-In all of them laptop is behind Wi-Fi, and server behind the line.
+        after_help = "A place is a built-in scenario; its values are explained in the file itself: see
+`lasthop scenario show places/cafe`. In every place, the node laptop is behind Wi-Fi and the node
+server is behind the access line.
 
 Examples:
   lasthop places
   lasthop emulate --place cafe -- ping -c 10 server"
     )]
     Places,
-    /// Watch a queue ruin a ping, and see it mended: half a minute of real TCP
+    /// Show how a long queue ruins a ping and FQ-CoDel repairs it (30 s)
     #[command(after_help = "Example:
   lasthop demo")]
     Demo,
-    /// Print the completions of a shell
+    /// Print a shell's completion script
     Completions(Completions),
     /// Write the manual pages to a directory
     Manual(Manual),

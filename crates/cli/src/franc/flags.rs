@@ -1,34 +1,29 @@
-//! The keys of `franc.toml` as flags. Each key is declared once, in `lasthop_scenario`;
-//! flags and their help texts are made from these declarations when the command starts.
-//! Values stay text here, and are read as those of the file are.
+//! The keys of `franc.toml` as flags. `lasthop_scenario` declares each key once; the flags and
+//! their long help texts are made from these declarations when the command starts. Values stay
+//! text here; the parser of the file reads them.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use lasthop_scenario::franc::{Key, keys};
 
-/// The keys that most nodes need: those of the short help.
-const USUAL: [&str; 13] = [
-    "role",
-    "id",
-    "peer",
-    "via",
-    "between",
-    "key_file",
-    "insecure",
-    "address",
-    "transport",
-    "listen",
-    "interface",
-    "neighbours",
-    "mtu",
+/// The keys that most nodes need, which are those of the short help: name, form of the value, and
+/// one line of at most 52 columns, so that the help fits a screen of 80 columns.
+const USUAL: [(&str, &str, &str); 13] = [
+    ("role", "ROLE", "end, helper, recoder or forwarder [default: end]"),
+    ("id", "N", "Number of this node on the link"),
+    ("peer", "N", "Ends: number of the other end"),
+    ("via", "N", "Ends: next recoder towards the other end"),
+    ("between", "N,N", "Other roles: numbers of the nodes on both sides"),
+    ("key_file", "FILE", "File with the shared key, or with the hop key"),
+    ("insecure", "BOOL", "Run without a key: no secrecy, no authentication"),
+    ("address", "IP/LEN,..", "Ends: addresses of the tunnel interface"),
+    ("transport", "KIND", "udp or ethernet [default: udp]"),
+    ("listen", "ADDR:PORT", "UDP: local address [default: port 4797 of all]"),
+    ("interface", "IFACE", "Ethernet: network interface of the hop"),
+    ("neighbours", "ID=..", "Neighbours, as ID=HOST[:PORT] or ID=MAC"),
+    ("mtu", "BYTES", "Longest packet of the path, IP header included"),
 ];
 
-/// The first sentence of a text, without the default and what follows a semicolon.
-fn brief(docs: &str) -> &str {
-    let end = |pattern: &str| docs.find(pattern).unwrap_or(docs.len());
-    &docs[..end(". ").min(end("; ")).min(end(" [default"))]
-}
-
-/// The flags that were given: keys with their values, as written.
+/// The flags of the command line: keys with their values, as written.
 #[derive(Clone, Debug, Default)]
 pub struct KeyFlags(pub Vec<(Key, Vec<String>)>);
 
@@ -36,20 +31,24 @@ impl Args for KeyFlags {
     fn augment_args(command: Command) -> Command {
         keys().into_iter().fold(command, |command, key| {
             let (is_switch, is_list) = (key.is_switch, key.is_list);
+            let usual = USUAL.iter().find(|(name, ..)| *name == key.name);
+            let form = match (usual, is_switch, is_list) {
+                (Some((_, form, _)), ..) => form,
+                (_, true, _) => "BOOL",
+                (_, _, true) => "A,B..",
+                _ => "VALUE",
+            };
             let arg = Arg::new(key.name)
                 .long(key.flag().trim_start_matches('-').to_owned())
-                .help(brief(&key.docs).to_owned())
+                .value_name(form)
+                .help(usual.map_or("", |(.., line)| line))
                 .long_help(key.docs)
-                .hide_short_help(!USUAL.contains(&key.name))
-                .help_heading("The keys of franc.toml");
+                .hide_short_help(usual.is_none())
+                .help_heading("Keys of franc.toml");
             command.arg(match (is_switch, is_list) {
-                (true, _) => arg
-                    .value_name("true|false")
-                    .num_args(0..=1)
-                    .require_equals(true)
-                    .default_missing_value("true"),
-                (_, true) => arg.value_name("A,B..").value_delimiter(',').action(ArgAction::Append),
-                _ => arg.value_name("VALUE"),
+                (true, _) => arg.num_args(0..=1).require_equals(true).default_missing_value("true"),
+                (_, true) => arg.value_delimiter(',').action(ArgAction::Append),
+                _ => arg,
             })
         })
     }
@@ -79,11 +78,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_help_names_keys_that_there_are() {
+    fn the_short_help_names_existing_keys_in_one_line_each() {
         let names: Vec<&str> = keys().iter().map(|key| key.name).collect();
-        assert!(USUAL.iter().all(|name| names.contains(name)), "{names:?}");
-        assert_eq!(brief("Its number; others have others [default: 1]"), "Its number");
-        assert_eq!(brief("Where it is. It may move"), "Where it is");
-        assert_eq!(brief("Its name [default: franc0]"), "Its name");
+        for (name, _, line) in USUAL {
+            assert!(names.contains(&name), "{name} is not in {names:?}");
+            assert!(line.chars().count() <= 52, "{line}");
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! `lasthop manual DIR`: manual pages. Those of the command and of its verbs (section 1) are made
-//! from what `args` declares, those of scenario files and of `franc.toml` (section 5) from the
-//! declarations of their keys, so that they say what this program takes. The same program writes
-//! the same bytes: pages have no date.
+//! `lasthop manual DIR`: writes the manual pages. Pages of the command and of its verbs (section 1)
+//! are made from the declarations in `args`, pages of scenario files and of `franc.toml`
+//! (section 5) from the declarations of their keys, so that all of them match this program. Pages
+//! have no date: the same program writes the same bytes.
 
 use crate::args::{self, Manual};
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use lasthop_trace::OutputDir;
 use roff::{Roff, bold, italic, roman};
 use std::path::Path;
 
-/// What stands at the foot of each page.
+/// Text at the foot of each page.
 const SOURCE: &str = concat!("lasthop ", env!("CARGO_PKG_VERSION"));
 const MANUAL: &str = "lasthop manual";
 
@@ -22,7 +22,7 @@ pub fn manual(args: &Manual) -> Result<(), Failure> {
     write(&args.folder.join("man5"), &files())
 }
 
-/// A file and its content.
+/// Name of a page's file, and its content.
 type Page = (String, String);
 
 fn write(folder: &Path, pages: &[Page]) -> Result<(), Failure> {
@@ -33,7 +33,7 @@ fn write(folder: &Path, pages: &[Page]) -> Result<(), Failure> {
     output.commit().map_err(Failure::message)
 }
 
-/// The pages of the command and of all verbs.
+/// Returns the pages of the command and of all verbs.
 fn commands() -> Vec<Page> {
     let mut command = args::command().disable_help_subcommand(true);
     command.build();
@@ -65,7 +65,7 @@ fn page(command: &Command) -> Page {
         });
     made.expect("a vector takes all that is written");
     let mut page = Roff::new();
-    if let Some(help) = command.get_after_help() {
+    if let Some(help) = command.get_after_long_help().or(command.get_after_help()) {
         after_help(&mut page, &args::pasteable(&help.to_string()));
     }
     page.control("SH", ["SEE ALSO"]);
@@ -77,7 +77,7 @@ fn page(command: &Command) -> Page {
     (man.get_filename(), text)
 }
 
-/// The sentences after a help text, and its examples, each line as it is.
+/// Adds the notes and examples of a help text; examples keep their lines.
 fn after_help(page: &mut Roff, help: &str) {
     let (sentences, examples) = match help.find("Example") {
         Some(start) => help.split_at(start),
@@ -89,7 +89,7 @@ fn after_help(page: &mut Roff, help: &str) {
     }
     if let Some((head, examples)) = examples.split_once('\n') {
         page.control("SH", ["EXAMPLES"]);
-        // `Examples, on both hosts:` says where.
+        // `Examples, on both hosts:` has a place.
         if let Some((_, place)) = head.trim_end_matches(':').split_once(", ") {
             let mut place = place.to_owned();
             place[..1].make_ascii_uppercase();
@@ -104,7 +104,7 @@ fn after_help(page: &mut Roff, help: &str) {
     }
 }
 
-/// Sentences, which are filled, and lines that are indented, which are not.
+/// Adds sentences, which man fills, and indented lines, which it does not.
 fn lines(page: &mut Roff, text: &str) {
     for line in text.lines() {
         match line {
@@ -122,7 +122,7 @@ fn lines(page: &mut Roff, text: &str) {
     }
 }
 
-/// The pages of what is read.
+/// Returns the pages of scenario files and of `franc.toml`.
 fn files() -> Vec<Page> {
     let mut pages = vec![scenario()];
     if cfg!(feature = "franc") {
@@ -136,13 +136,15 @@ fn scenario() -> Page {
     page.text([roman(
         "A scenario is a TOML file: one Wi-Fi cell (an access point and its stations), hosts behind \
          wires, and the traffic between them. lasthop-simulate(1) runs it in virtual time, \
-         lasthop-emulate(1) in real time. Unknown keys are errors, and every key but those marked \
-         required has a default. lasthop scenario list shows those inside the program, lasthop \
-         scenario init FILE writes a commented one to start from, lasthop schema scenario prints \
+         lasthop-emulate(1) in real time. Unknown keys are errors, and every key not marked \
+         required has a default. lasthop scenario list shows the built-in scenarios, lasthop \
+         scenario init FILE writes one with comments to start from, lasthop schema scenario prints \
          the JSON Schema.",
     )]);
     page.control("SS", ["Quantities"]);
-    page.text([roman("Times, rates, sizes and powers are texts with a unit, case sensitive:")]);
+    page.text([roman(
+        "Times, rates, sizes and powers are strings with a unit, which is case-sensitive:",
+    )]);
     let quantities = [
         ("time", "\"10ms\": ns, us, ms, s, min, h"),
         ("bit rate", "\"300Mb/s\": b/s, kb/s, Mb/s, Gb/s"),
@@ -157,13 +159,13 @@ fn scenario() -> Page {
     }
     page.control("SS", ["Paths"]);
     page.text([roman(
-        "With --set a key is named by its path, such as node.laptop.queue.packets=200, \
+        "The argument of --set is the path of a key and its value, such as node.laptop.queue.packets=200, \
          node.sta*.retry_limit=4, wire.server-ap.delay=20ms or channel.width=40MHz.",
     )]);
     page.control("SS", ["Short forms"]);
     page.text([roman(
-        "A table that has a kind may be written as that word alone: queue = \"codel\". A node with \
-         count = 10 stands for ten, called sta1 to sta10 if its name is sta.",
+        "A table with a kind may be written as its kind alone: queue = \"codel\". A node with \
+         count = 10 and the name sta stands for ten nodes, sta1 to sta10.",
     )]);
     for table in reference::scenario() {
         tables(&mut page, &table, "TOP LEVEL");
@@ -187,9 +189,9 @@ fn franc() -> Page {
         "lasthop-franc.toml - the configuration of a node of a coded link",
     );
     page.text([roman(
-        "lasthop-franc-run(1) reads it, the systemd unit lasthop-franc@NAME from \
+        "Configuration file of lasthop-franc-run(1). The systemd unit lasthop-franc@NAME reads \
          /etc/lasthop/NAME.toml. Each key is a flag of lasthop franc run, too: block_symbols is \
-         --block-symbols, lists are separated by commas, and flags take precedence.",
+         --block-symbols. Lists in flags are separated by commas, and flags override the file.",
     )]);
     tables(&mut page, &reference::franc(), "KEYS");
     page.control("SH", ["EXAMPLES"]);
@@ -208,7 +210,7 @@ fn franc() -> Page {
     ("lasthop-franc.toml.5".into(), page.to_roff())
 }
 
-/// The beginning of a page of section 5, up to its description.
+/// Begins a page of section 5, up to its description.
 fn head(title: &str, name: &str) -> Roff {
     let mut page = Roff::new();
     page.control("TH", [title, "5", "", SOURCE, MANUAL]);
@@ -223,7 +225,7 @@ fn see_also(page: &mut Roff, pages: &str) {
     page.text([roman(pages)]);
 }
 
-/// A table of the file: `title` is what the top level is called.
+/// Adds a table of the file; `title` names the top level.
 fn tables(page: &mut Roff, table: &TableReference, title: &str) {
     let title = match table.places.as_slice() {
         [] => title.to_owned(),
@@ -243,7 +245,7 @@ fn tables(page: &mut Roff, table: &TableReference, title: &str) {
     }
 }
 
-/// A word and what it means.
+/// Adds a word and its meaning.
 fn entry(page: &mut Roff, word: &str, meaning: &str) {
     page.control("TP", []);
     page.text([bold(word)]);
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(files.len(), 1 + usize::from(cfg!(feature = "franc")), "{files:?}");
     }
 
-    /// No-break spaces are for the help on a terminal; from a page one pastes.
+    /// No-break spaces are for the help on a terminal; pages have plain spaces to paste.
     #[test]
     fn examples_keep_their_lines_and_plain_spaces() {
         let pages = commands();

@@ -1,4 +1,4 @@
-//! The output of `--help`: that of every verb ends in an example.
+//! The output of `--help`: every verb's ends in an example and fits a screen.
 
 use crate::lasthop::{Scratch, lasthop, output};
 use std::fs;
@@ -42,11 +42,32 @@ fn help_of_all_verbs() {
         let (_, examples) = help.split_once("\nExample").expect("there is an example");
         assert!(examples.contains(&format!("  lasthop {verb}")), "{verb}");
         text += &format!("\n==> {verb}\n{help}");
+        if help.contains("--help-all") && verb != "franc run" {
+            let arguments: Vec<&str> = verb.split(' ').chain(["--help-all"]).collect();
+            text += &format!("\n==> {verb} --help-all\n{}", output(&arguments));
+        }
     }
     insta::assert_snapshot!(text);
 }
 
-/// What is pasted from a narrow terminal is what was meant.
+/// Help fits a screen of 35 lines of 80 columns; the list of all verbs has 43 lines. Examples may be
+/// wider, since their lines are not broken.
+#[test]
+fn help_fits_a_screen() {
+    for (verb, lines_max) in VERBS.into_iter().map(|verb| (verb, 35)).chain([("", 43)]) {
+        let arguments = verb.split(' ').filter(|word| !word.is_empty()).chain(["--help"]);
+        let arguments: Vec<&str> = arguments.collect();
+        let shown = lasthop(&arguments).env("COLUMNS", "80").output().expect("it can be run");
+        let help = String::from_utf8(shown.stdout).expect("it prints text");
+        let lines = help.lines().count();
+        assert!(lines <= lines_max, "{verb}: {lines} lines\n{help}");
+        let (options, _) = help.split_once("\nExample").expect("there is an example");
+        let widest = options.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "{verb}: {widest:?} columns\n{help}");
+    }
+}
+
+/// Examples copied from a narrow terminal are complete commands.
 #[test]
 fn examples_are_broken_at_no_width() {
     let examples = |verb: &str, columns: &str| {
@@ -68,7 +89,7 @@ fn examples_are_broken_at_no_width() {
     }
 }
 
-/// The pages that `manual` writes are those that `man` shows, without a complaint of groff's.
+/// groff formats the pages of `manual` without a warning.
 #[test]
 fn manual_pages_are_readable() {
     let scratch = Scratch::new("manual");

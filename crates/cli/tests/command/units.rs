@@ -59,7 +59,7 @@ fn units_start_what_there_is() {
         let start = start.unwrap_or_else(|| panic!("{}: no ExecStart=", unit.display()));
         let verbs = start.split_whitespace().take(2);
         let flags = start.split_whitespace().filter(|word| word.starts_with("--"));
-        // The short help of a coded link has the keys that most nodes need only.
+        // The short help of a coded link has only the keys that most nodes need.
         let all = if start.starts_with("franc run ") { "--help-all" } else { "--help" };
         let help = crate::lasthop::run(&verbs.chain([all]).collect::<Vec<_>>());
         assert!(help.status.success(), "{start}");

@@ -1,5 +1,5 @@
-//! Errors: every message says what is wrong and what is allowed, the exit status is 2,
-//! and nothing is left behind.
+//! Errors: every message has the cause and the allowed values, the exit status is 2, and no files
+//! are left behind.
 
 use crate::stage::Stage;
 use nix::unistd::Uid;
@@ -48,24 +48,24 @@ fn keys_are_made_and_derived() {
     assert!(end("none").contains("key file none: No such file"));
 }
 
-/// An operator's help fits on a screen; all keys are in another one.
+/// The short help fits a screen of 80 columns; the long one has all keys.
 #[test]
 fn the_help_of_a_node_fits_on_a_screen() {
     let stage = Stage::new("help");
     let help = |flag: &str| {
         let mut command = stage.lasthop(&["franc", "run", flag]);
-        let output = command.env("COLUMNS", "96").output().expect("the binary can be run");
+        let output = command.env("COLUMNS", "80").output().expect("the binary can be run");
         String::from_utf8(output.stdout).expect("text")
     };
     let (short, all) = (help("--help"), help("--help-all"));
     assert_eq!(short, help("-h"));
     let lines = short.lines().count();
-    assert!((24..=40).contains(&lines), "{lines} lines: {short}");
+    assert!((24..=35).contains(&lines), "{lines} lines: {short}");
     assert!(short.contains("--peer") && !short.contains("--block-symbols"), "{short}");
     assert!(all.contains("--peer") && all.contains("--block-symbols"), "{all}");
 }
 
-/// A disk that takes nothing leaves nothing that stands in the way of the next try.
+/// A failed write to a full disk leaves no file that blocks the next attempt.
 #[test]
 fn a_key_that_cannot_be_written_leaves_nothing() {
     let stage = Stage::new("full");
@@ -81,7 +81,7 @@ fn a_key_that_cannot_be_written_leaves_nothing() {
     assert_eq!(fs::read_dir(&stage.path).expect("it is there").count(), 1);
 }
 
-/// Another user can change the content of a file of his own.
+/// Another user could change the content of a key file that belongs to that user.
 #[test]
 fn a_key_file_belongs_to_who_runs_this_or_root() {
     if !Uid::effective().is_root() {

@@ -4,24 +4,25 @@ use super::{finding, milliseconds};
 use crate::document::{Attempt, Class, Facts, Finding, ModuleState, Severity};
 use Severity::{Note, Problem};
 
-/// Error numbers (errno(3)) as Linux has them on every instruction set that lasthop is built for.
+/// Error numbers (errno(3)) of Linux, the same on every instruction set that lasthop is built for.
 const EPERM: i32 = 1;
 const EACCES: i32 = 13;
 const EINVAL: i32 = 22;
 const ENOSPC: i32 = 28;
 const ENOSYS: i32 = 38;
-/// From this lateness on, the 99th percentile in microseconds, an emulated hop shows delays that
-/// are not its own: a frame of 1 500 bytes takes less at 12 Mb/s.
+/// Lateness, as the 99th percentile in microseconds, from which an emulated hop shows delays of the
+/// machine: a frame of 1 500 bytes needs less at 12 Mb/s.
 const LATE_US: f64 = 1_000.0;
-/// Resolution of timers without high-resolution ones is a jiffy, 1 ms or more.
+/// Resolution in nanoseconds above which timers are not high-resolution ones: without these, it is
+/// a jiffy, 1 ms or more.
 const COARSE_NS: u64 = 100_000;
-/// The real-time priority that an emulation's thread asks for.
+/// Real-time priority of an emulation's thread.
 const REALTIME_PRIORITY: u64 = 20;
-/// Sources of time that are read from a device or by the tick, in a microsecond or more, or with
-/// a tick's resolution.
+/// Clock sources that are read from a device or with a tick's resolution: a read needs a
+/// microsecond or more, or the time is coarse.
 const SLOW_CLOCKS: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "refined-jiffies"];
 
-/// What is found, in a fixed order.
+/// Returns the findings in a fixed order.
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let looks: [fn(&Facts) -> Option<Finding>; 14] = [
         namespaces,
@@ -203,7 +204,7 @@ fn way_out(facts: &Facts) -> Option<Finding> {
     })
 }
 
-/// A command that installs a package whose name distributions agree on.
+/// Returns a command that installs a package with the same name on all distributions.
 fn install(facts: &Facts, package: &str) -> String {
     let distribution = facts.machine.distribution.as_deref().unwrap_or_default();
     let begins = |names: &[&str]| names.iter().any(|name| distribution.starts_with(name));

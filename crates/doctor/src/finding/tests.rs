@@ -1,5 +1,5 @@
-//! Findings on a machine that is sound but for one fact: what is found, its numbers and remedy,
-//! and that nothing is at a threshold.
+//! Findings on a machine that is sound except for one fact: the finding, its numbers and remedy,
+//! and that a value at a threshold gives none.
 
 use super::*;
 use crate::document::{
@@ -7,7 +7,7 @@ use crate::document::{
     Rate, RateMode, SleepSetting, Station, StationAql, Wifi,
 };
 
-/// A machine of which nothing is wrong: on it there are no findings.
+/// Returns a sound machine, without findings.
 pub fn sound() -> Facts {
     let mut facts = Facts::default();
     facts.machine.processors = 4;
@@ -83,7 +83,7 @@ fn refused(call: &str, errno: i32) -> Attempt {
     Attempt::Refused { call: call.into(), errno, reason: "refused".into() }
 }
 
-/// The one finding on a machine that is sound but for a change.
+/// Returns the only finding on a machine that is sound except for a change.
 fn only(change: impl FnOnce(&mut Facts)) -> Finding {
     let mut facts = sound();
     change(&mut facts);
@@ -105,7 +105,7 @@ fn nothing_is_found_on_a_sound_machine() {
     assert_eq!(findings(&sound()), []);
 }
 
-/// Each cause of refused namespaces is told by what was read, and has its own remedy.
+/// Each cause of refused namespaces is recognised by the facts, and has a separate remedy.
 #[test]
 fn why_namespaces_are_refused_is_told_apart() {
     type Change = fn(&mut Facts);
@@ -291,7 +291,7 @@ fn power_save_tells_the_beacon_interval() {
     assert!(found.means.contains("usually"), "{}", found.means);
 }
 
-/// nl80211 reports the setting; drivers with one of their own sleep all the same.
+/// nl80211 reports its setting; drivers with another setting may sleep nevertheless.
 #[test]
 fn power_save_that_is_off_may_be_on() {
     let with = |path: &str, value: &str| {
@@ -352,8 +352,8 @@ fn airtime_queue_limits() {
     assert_eq!(switched(None), []);
 }
 
-/// As `ieee80211_txq_airtime_check` has it: the higher limit holds while the radio's total is
-/// below its threshold, the lower one above.
+/// As `ieee80211_txq_airtime_check` has it: the higher limit holds while the radio's total is below
+/// its threshold, the lower one above.
 #[test]
 fn airtime_above_its_limit_is_told() {
     let with = |pending_us, total, enabled| {
@@ -386,7 +386,7 @@ fn airtime_above_its_limit_is_told() {
     assert!(found[1].means.contains("nothing bounds it"), "{}", found[1].means);
 }
 
-/// Counters that cannot be are said to be unknown, and no share is made of them.
+/// Implausible counters are reported as unknown, and no share is made of them.
 #[test]
 fn impossible_counters_are_no_findings_of_the_air() {
     for (retries, failed, what) in [
@@ -410,7 +410,7 @@ fn impossible_counters_are_no_findings_of_the_air() {
     }
 }
 
-/// At a threshold nothing is found, beyond it something is, with the numbers that were read.
+/// Values at a threshold give no finding, values beyond it do, with the numbers read.
 #[test]
 fn stations_are_judged_by_their_counters() {
     type Change = fn(&mut Station, u32);

@@ -1,4 +1,4 @@
-//! Findings about Wi-Fi interfaces: what adds delay there, with the numbers that were read.
+//! Findings about Wi-Fi interfaces: causes of delay, with the numbers read.
 
 use super::{finding, milliseconds};
 use crate::counter::{self, Share};
@@ -7,29 +7,29 @@ use crate::document::{
 };
 use Severity::{Note, Problem};
 
-/// A time unit of 802.11 in milliseconds.
+/// Time unit of 802.11, in milliseconds.
 const TIME_UNIT_MS: f64 = 1.024;
-/// The beacon interval of most access points, in time units.
+/// Beacon interval of most access points, in time units.
 const BEACON_INTERVAL_TU: u32 = 100;
-/// Airtime of a radio below mac80211's queues from which on stations have the lower limits
-/// (`IEEE80211_AQL_THRESHOLD`), where the radio does not say.
+/// Airtime of a radio below mac80211's queues from which stations have the lower limits
+/// (`IEEE80211_AQL_THRESHOLD`), if the radio does not report it.
 const AQL_THRESHOLD_US: u32 = 24_000;
 /// Bits of a packet of 1 500 bytes.
 const PACKET_BITS: f64 = 12_000.0;
-/// Below this mean signal, in dBm, 802.11n at 20 MHz has its lowest rates: a receiver must reach
+/// Mean signal in dBm below which 802.11n at 20 MHz has its lowest rates: a receiver must support
 /// MCS 2 at -77 dBm (IEEE 802.11-2020, table 19-23).
 const WEAK_DBM: i32 = -77;
 /// Share of the highest rate of the same mode, width and streams below which a rate is low: MCS 2
 /// of 802.11n has 0.3 of MCS 7.
 const LOW_SHARE: f64 = 0.31;
-/// Retries for each packet from which on they take a large part of the airtime.
+/// Retries for each packet from which they need a large part of the airtime.
 const RETRIES_SHARE: f64 = 0.2;
-/// Share of packets given up from which on TCP suffers.
+/// Share of packets given up from which TCP suffers.
 const FAILED_SHARE: f64 = 0.01;
-/// Packets below which a share says nothing.
+/// Packets below which a share has no significance.
 const PACKETS_MIN: u32 = 100;
 
-/// What is found: for each interface in order; or that there is none.
+/// Returns the findings of each interface in order, or the finding that there is none.
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut all = Vec::new();
     let radios = facts.interfaces.iter().filter_map(|one| Some((one, one.wifi.as_ref()?)));
@@ -93,7 +93,7 @@ fn power_save(interface: &Interface, wifi: &Wifi) -> Option<Finding> {
     ))
 }
 
-/// nl80211 has power save off or not at all, but the driver has a setting of its own.
+/// Reports a driver's setting of its sleep, if nl80211 has power save off or not at all.
 fn sleeps_anyway(setting: &SleepSetting) -> Option<Finding> {
     let SleepSetting { path, value } = setting;
     if matches!(value.as_str(), "0" | "N" | "") {
@@ -116,7 +116,7 @@ fn sleeps_anyway(setting: &SleepSetting) -> Option<Finding> {
     ))
 }
 
-/// Where packets wait that are to be sent.
+/// Reports the queue in which packets wait.
 fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> {
     let root = interface.qdiscs.iter().find(|qdisc| qdisc.root)?.kind.as_str();
     if wifi.txqs {
@@ -175,7 +175,7 @@ fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> 
     ))
 }
 
-/// What bounds the queues below mac80211's.
+/// Reports the limits of the queues below mac80211's.
 fn airtime_limits(wifi: &Wifi) -> Option<Finding> {
     let is_off = wifi.aql_limits.as_ref().is_some_and(|limits| limits.enabled == Some(false));
     if wifi.txqs && wifi.aql && is_off {
@@ -203,7 +203,7 @@ fn airtime_limits(wifi: &Wifi) -> Option<Finding> {
     })
 }
 
-/// Airtime below mac80211's queues that is above its limit.
+/// Reports airtime below mac80211's queues that exceeds its limit.
 fn airtime_pending(wifi: &Wifi, station: &Station) -> Option<Finding> {
     let limits = wifi.aql_limits.clone().unwrap_or_default();
     let is_off = limits.enabled == Some(false);
@@ -278,9 +278,10 @@ fn low_rate(station: &Station) -> Option<Finding> {
     ))
 }
 
-/// The rate by the highest of the same mode, width, streams and guard interval, from data bits
-/// for each subcarrier and symbol (IEEE 802.11-2020, tables 19-27, 21-29; 802.11ax-2021, 27-61;
-/// 802.11be: 36-71). `None` for legacy rates and schemes that are not in these tables.
+/// Returns the rate divided by the highest of the same mode, width, streams and guard interval,
+/// from data bits for each subcarrier and symbol (IEEE 802.11-2020, tables 19-27, 21-29;
+/// 802.11ax-2021, 27-61; 802.11be: 36-71). `None` for legacy rates and schemes outside these
+/// tables.
 fn share_of_highest(rate: &Rate) -> Option<f64> {
     const BITS: [f64; 14] =
         [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 4.5, 5.0, 6.0, 20.0 / 3.0, 7.5, 25.0 / 3.0, 9.0, 10.0];
@@ -335,7 +336,7 @@ fn failures(station: &Station) -> Option<Finding> {
     })
 }
 
-/// Counters of the driver's that cannot be what they are called.
+/// Reports implausible counters of the driver.
 fn counters(station: &Station) -> Option<Finding> {
     station.tx_packets.filter(|packets| *packets >= PACKETS_MIN)?;
     let shares =
@@ -377,7 +378,7 @@ fn missed_beacons(station: &Station) -> Option<Finding> {
     ))
 }
 
-/// There are radios, but no monitor interface.
+/// Reports radios without a monitor interface.
 fn no_monitor<'a>(mut radios: impl Iterator<Item = &'a Wifi>) -> Option<Finding> {
     let able = radios.find(|wifi| wifi.radio_kinds.iter().any(|kind| kind == "monitor"));
     let remedy = able.map(|wifi| {

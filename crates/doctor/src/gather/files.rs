@@ -1,5 +1,5 @@
-//! Files of the kernel's, below a root that tests choose. What ought to be there and cannot be
-//! read is noted with the reason.
+//! Files of the kernel, below a root that tests choose. Records the reason if an expected file
+//! cannot be read.
 
 use crate::document::Unread;
 use flate2::read::GzDecoder;
@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Most bytes of a file that are read: `modules.dep` has up to 800 kB.
+/// Largest number of bytes read from a file: `modules.dep` has up to 800 kB.
 const BYTES_MAX: u64 = 4 << 20;
 
 /// Files below a root.
@@ -18,12 +18,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// Files below `root`, by their absolute paths.
+    /// Makes a reader of the files below `root`, by their absolute paths.
     pub fn of(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into(), unread: Vec::new() }
     }
 
-    /// The text of a file without white space around it. If it cannot be read, that is noted.
+    /// Returns the text of a file without surrounding white space. Records a failure.
     pub fn read(&mut self, path: &str) -> Option<String> {
         match self.text(path) {
             Ok(text) => Some(text),
@@ -34,17 +34,17 @@ impl Files {
         }
     }
 
-    /// The text of a file that need not be there.
+    /// Returns the text of an optional file.
     pub fn read_if_there(&self, path: &str) -> Option<String> {
         self.text(path).ok()
     }
 
-    /// The text of a file, or why not.
+    /// Returns the text of a file, or the reason of a failure.
     pub fn try_read(&self, path: &str) -> Result<String, String> {
         self.text(path).map_err(|error| reason(&error))
     }
 
-    /// The text of a file compressed by gzip(1) that need not be there.
+    /// Returns the text of an optional file compressed by gzip(1).
     pub fn read_gzip(&self, path: &str) -> Option<String> {
         let file = fs::File::open(self.place(path)).ok()?;
         let mut bytes = Vec::new();
@@ -52,12 +52,12 @@ impl Files {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Whether there is such a file, or the reader may not know.
+    /// Whether such a file exists, or is hidden from the reader.
     pub fn exists(&self, path: &str) -> bool {
         self.place(path).exists()
     }
 
-    /// The names in a folder, in order; none if it cannot be read.
+    /// Returns the names in a folder, in order; none if it cannot be read.
     pub fn list(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.place(path)) else { return Vec::new() };
         let names = entries.filter_map(Result::ok).map(|entry| entry.file_name());
@@ -66,23 +66,23 @@ impl Files {
         names
     }
 
-    /// Whether a folder can be read, or why not.
+    /// Checks that a folder can be read.
     pub fn can_list(&self, path: &str) -> Result<(), String> {
         fs::read_dir(self.place(path)).map(drop).map_err(|error| reason(&error))
     }
 
-    /// The last part of what a symbolic link leads to.
+    /// Returns the last part of a symbolic link's target.
     pub fn link_name(&self, path: &str) -> Option<String> {
         let target = fs::read_link(self.place(path)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// Notes that something could not be read.
+    /// Records that a fact could not be read.
     pub fn add_unread(&mut self, what: &str, why: &str) {
         self.unread.push(Unread { what: what.into(), why: why.into() });
     }
 
-    /// All that could not be read.
+    /// Returns the facts that could not be read.
     pub fn into_unread(self) -> Vec<Unread> {
         self.unread
     }
@@ -98,7 +98,7 @@ impl Files {
     }
 }
 
-/// What an error of a file means here.
+/// Returns the meaning of a file's error.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is none".into(),

@@ -1,5 +1,5 @@
-//! What the kernel knows of Wi-Fi interfaces: nl80211, which any user may ask, and mac80211's
-//! debugfs, which only root may read, and which many kernels do not have.
+//! Facts about Wi-Fi interfaces: from nl80211, which is open to any user, and from mac80211's
+//! debugfs, which only root may read and many kernels lack.
 
 use super::files::Files;
 use crate::document::{AqlLimits, SleepSetting, Unread, Wifi};
@@ -8,24 +8,24 @@ use crate::text;
 use lasthop_live::message::Message;
 use lasthop_live::os::dump::{DumpSocket, Protocol};
 
-/// Most stations of an interface that are listed.
+/// Largest number of stations listed for an interface.
 const STATIONS_MAX: usize = 64;
-/// Parameters of modules with which a driver or its firmware sleeps: that of rtlwifi's drivers,
-/// which do not tell mac80211 of it, and that of Realtek's own drivers.
+/// Module parameters with which a driver or its firmware sleeps: of rtlwifi's drivers, which hide
+/// it from mac80211, and of Realtek's vendor drivers.
 const SLEEP_PARAMETERS: [&str; 2] = ["fwlps", "rtw_power_mgnt"];
-/// Files in debugfs of a radio with which its chip sleeps between frames (mt76).
+/// Files in a radio's debugfs with which its chip sleeps between frames (mt76).
 const SLEEP_FILES: [&str; 2] = ["mt76/runtime-pm", "mt76/deep-sleep"];
-/// mac80211's files.
+/// Folder of mac80211's debugfs.
 const DEBUGFS: &str = "/sys/kernel/debug/ieee80211";
 
-/// All that nl80211 says, by interface.
+/// Facts from nl80211, by interface.
 #[derive(Debug, Default)]
 pub struct Radios {
     interfaces: Vec<(RadioInterface, Wifi)>,
 }
 
 impl Radios {
-    /// Asks the kernel. Without any Wi-Fi it is empty.
+    /// Requests the facts from the kernel; empty without Wi-Fi.
     pub fn read(files: &mut Files) -> Self {
         match Self::ask() {
             Ok(radios) => radios,
@@ -73,19 +73,19 @@ impl Radios {
         Ok(Self { interfaces })
     }
 
-    /// What is known of the interface with this number.
+    /// Returns the facts about the interface with this index.
     pub fn interface(&self, index: u32) -> Option<Wifi> {
         let found = self.interfaces.iter().find(|(about, _)| about.index == index);
         found.map(|(_, wifi)| wifi.clone())
     }
 
-    /// Number, name and what is known of each interface.
+    /// Returns index, name and facts of each interface.
     pub fn interfaces(&self) -> impl Iterator<Item = (u32, &str, &Wifi)> {
         self.interfaces.iter().map(|(about, wifi)| (about.index, about.name.as_str(), wifi))
     }
 }
 
-/// An interface with what its radio can do.
+/// Joins an interface with the abilities of its radio.
 fn joined(about: &RadioInterface, radio: Radio) -> Wifi {
     Wifi {
         radio: about.radio,
@@ -106,7 +106,7 @@ fn joined(about: &RadioInterface, radio: Radio) -> Wifi {
     }
 }
 
-/// The settings of a driver's module with which it sleeps, whatever nl80211 says.
+/// Returns the settings of a driver's module with which it sleeps regardless of nl80211's setting.
 pub fn sleep_parameters(files: &Files, module: &str) -> Vec<SleepSetting> {
     let setting = |name: &&str| {
         let path = format!("/sys/module/{module}/parameters/{name}");
@@ -115,7 +115,8 @@ pub fn sleep_parameters(files: &Files, module: &str) -> Vec<SleepSetting> {
     SLEEP_PARAMETERS.iter().filter_map(setting).collect()
 }
 
-/// Adds what mac80211's debugfs has of an interface called `name`, or why it has nothing.
+/// Adds the facts of mac80211's debugfs about the interface `name`, or the reason why there are
+/// none.
 pub fn read_debugfs(files: &Files, name: &str, wifi: &mut Wifi, unread: &mut Vec<Unread>) {
     let radio = format!("{DEBUGFS}/{}", wifi.radio_name);
     if let Err(why) = files.can_list(&radio) {
@@ -181,7 +182,7 @@ mod tests {
     use std::fs;
     use std::path::PathBuf;
 
-    /// A folder of this test's with a debugfs of one radio.
+    /// Makes a folder of this test with a debugfs of one radio.
     fn root(name: &str) -> PathBuf {
         let root =
             std::env::temp_dir().join(format!("lasthop-doctor-{name}-{}", std::process::id()));

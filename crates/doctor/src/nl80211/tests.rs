@@ -1,5 +1,6 @@
-//! Judged by recordings (`tests/data`, made with `examples/record.rs`) of a station of
-//! mac80211_hwsim in the virtual machines of `tests/vm`, and by what `iw` printed at that moment.
+//! Parsers tested with recordings (`tests/data`, made with `examples/record.rs`) of a station of
+//! mac80211_hwsim in the virtual machines of `tests/vm`, and with the output of `iw` at that
+//! moment.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,7 +8,7 @@ use proptest::prelude::*;
 const LINUX_6_1: &str = include_str!("../../tests/data/station-6.1");
 const LINUX_6_12: &str = include_str!("../../tests/data/station-6.12");
 
-/// The messages of a kind.
+/// Returns the recorded messages of a kind.
 fn recorded(text: &str, kind: &str) -> Vec<Vec<u8>> {
     let lines = text.lines().filter_map(|line| line.strip_prefix(kind)?.strip_prefix(' '));
     let byte = |digits: &[u8]| u8::from_str_radix(str::from_utf8(digits).unwrap(), 16).unwrap();
@@ -101,7 +102,7 @@ fn power_save_is_a_state() {
     assert_eq!(power_save(&[0; 4]), None);
 }
 
-/// A rate as the kernel puts it together (`nl80211_put_sta_rate`).
+/// Makes a rate as the kernel does (`nl80211_put_sta_rate`).
 fn rate_of(build: impl FnOnce(&mut Message)) -> Option<Rate> {
     let mut message = Message::new(0, 0);
     build(&mut message);
@@ -161,7 +162,7 @@ fn questions_load_no_module_and_need_no_name() {
     assert_eq!(bytes.len(), lasthop_live::message::HEADER + GENERIC_HEADER);
 }
 
-/// Cut anywhere, a message gives less, never something else in what is left.
+/// A truncated message gives fewer values, and the remaining ones are unchanged.
 #[test]
 fn what_is_cut_is_absent() {
     let whole = recorded(LINUX_6_1, "station").remove(0);
@@ -181,7 +182,7 @@ proptest! {
         prop_assert!(found.len() <= 2);
     }
 
-    /// A byte that differs changes what is read, and never makes it fail otherwise than by absence.
+    /// A changed byte changes the result, or makes values absent, and never causes another failure.
     #[test]
     fn a_changed_byte_is_read_or_refused(at in 0usize..4096, to: u8) {
         for kind in ["radio", "interface", "station", "power-save", "family"] {

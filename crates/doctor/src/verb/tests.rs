@@ -1,4 +1,4 @@
-//! What works on machines that are sound but for some facts, and on this one.
+//! States of the verbs on machines that are sound except for some facts, and on this one.
 
 use super::*;
 use crate::document::{DoctorDocument, ModuleState};
@@ -65,7 +65,7 @@ fn a_device_that_does_not_open_leaves_emulations_that_need_none() {
     }
 }
 
-/// What was not tried is not said to work, nor to fail.
+/// A verb without a trial is neither working nor failing.
 #[test]
 fn a_driver_that_is_not_loaded_leaves_it_open() {
     let of = judged(|facts| {

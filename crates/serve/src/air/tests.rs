@@ -1,4 +1,4 @@
-//! Shares against a count of every nanosecond, and what is found of packets.
+//! Shares against a count of every nanosecond, and the hops of packets.
 
 use super::*;
 use proptest::prelude::*;

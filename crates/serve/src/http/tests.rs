@@ -1,4 +1,4 @@
-//! Who may ask, and what.
+//! Access control of requests.
 
 use super::*;
 

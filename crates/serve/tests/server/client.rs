@@ -1,4 +1,4 @@
-//! A client that sends what it is told, and folders with runs.
+//! A client that sends any bytes, and folders with runs.
 
 use lasthop_scenario::Scenario;
 use lasthop_serve::{Options, Server};
@@ -14,7 +14,7 @@ pub type Stream = std::net::TcpStream;
 /// Longer than any answer takes.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Where a server is: the host with its port, and the path with its secret.
+/// Address of a server: the host with its port, and the path with its secret.
 pub fn parts(server: &Server) -> (String, String) {
     let rest = server.address().strip_prefix("http://").expect("an address");
     let (host, path) = rest.split_once('/').expect("a path");
@@ -46,7 +46,7 @@ pub fn get(server: &Server, path: &str) -> (u16, String, String) {
     exchange(server, format!("GET {base}{path} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes())
 }
 
-/// Gets JSON.
+/// Requests a path and parses the JSON of its answer.
 pub fn json(server: &Server, path: &str) -> serde_json::Value {
     let (status, _, body) = get(server, path);
     assert_eq!(status, 200, "{path}: {body}");

@@ -1,4 +1,4 @@
-//! Which runs are listed, and what there is of them.
+//! The list of runs, and the contents of each.
 
 use crate::client::{Scratch, get, json, simulated};
 use lasthop_serve::{Options, Server};
@@ -75,7 +75,7 @@ fn runs_are_listed_in_order_and_broken_ones_with_what_is_wrong() {
     assert_eq!(get(&server, "run/4").0, 404);
 }
 
-/// What the footer does not show: a file whose pages are damaged.
+/// A file with damaged pages and a sound footer.
 #[test]
 fn damaged_pages_are_an_error_and_no_end() {
     let scratch = Scratch::new("damaged");

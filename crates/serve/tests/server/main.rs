@@ -1,5 +1,5 @@
-//! The server over its socket: who is answered, what runs are listed, what a running emulation
-//! shows, and what happens when much is asked or nothing is read.
+//! The server over its socket: access control, the list of runs, running emulations, and clients
+//! that request much or read nothing.
 
 mod client;
 mod folders;

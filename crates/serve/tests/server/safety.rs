@@ -1,4 +1,4 @@
-//! Who is answered, and what much or little of a request does.
+//! Access control, and requests that are too long, too slow or too many.
 
 use crate::client::{Scratch, connect, exchange, get, parts, simulated};
 use lasthop_serve::{Options, ServeError, Server};

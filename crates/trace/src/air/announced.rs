@@ -1,7 +1,7 @@
-//! What beacons and probes announce: the elements of an access point, and those of a station
-//! that asks (IEEE 802.11-2020, tables 9-32 and 9-38), up to 802.11ax. The model has one set of
-//! rates; what an amendment can do beyond these (STBC, beamforming, other widths) is not
-//! announced. Left out: ERP information, EDCA and MU EDCA parameters, TWT.
+//! Elements of beacons and probes: those of an access point, and those of a station that probes
+//! (IEEE 802.11-2020, tables 9-32 and 9-38), up to 802.11ax. The model has one set of rates;
+//! further abilities of an amendment (STBC, beamforming, other widths) are not announced. Leaves
+//! out ERP information, EDCA and MU EDCA parameters, and TWT.
 
 use super::AirInfo;
 use lasthop_wifi::phy::{Band, ChannelWidth, GuardInterval, Rate};
@@ -10,8 +10,8 @@ use lasthop_wifi::wire::elements::{
     VhtOperation,
 };
 
-/// Returns the elements of a beacon in the order of table 9-32: SSID, rates and channel
-/// before the TIM; extended rates, and what amendments have, after it.
+/// Returns the elements of a beacon in the order of table 9-32: SSID, rates and channel before the
+/// TIM; extended rates, and the elements of amendments, after it.
 pub(super) fn beacon_elements(info: &AirInfo) -> [Vec<u8>; 2] {
     const SSID_BYTES_MAX: usize = 32;
     let ssid = info.ssid.as_bytes();
@@ -43,7 +43,7 @@ pub(super) fn probe_elements(info: &AirInfo) -> Vec<u8> {
     bytes
 }
 
-/// Number of rates in a Supported Rates element at most (9.4.2.3).
+/// Largest number of rates in a Supported Rates element (9.4.2.3).
 const SUPPORTED_RATES_MAX: usize = 8;
 
 fn rate_octets(info: &AirInfo) -> Vec<u8> {
@@ -67,7 +67,7 @@ fn octets(list: &[elements::Repr<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// What of the amendments the rates of a station ask for.
+/// Abilities of the amendments that a station's rates require.
 struct Phy<'a> {
     band: Band,
     primary: u8,
@@ -93,12 +93,12 @@ impl<'a> Phy<'a> {
         self.rates.iter().any(|rate| is_it(*rate))
     }
 
-    /// A station of a later amendment is one of the earlier ones, too, but at 6 GHz.
+    /// Whether the station has HT: stations of later amendments do, too, except at 6 GHz.
     fn is_ht(&self) -> bool {
         self.has(Rate::may_aggregate) && self.band != Band::Ghz6
     }
 
-    /// The standard has VHT at 5 GHz only.
+    /// Whether the station has VHT, which the standard has at 5 GHz only.
     fn is_vht(&self) -> bool {
         self.has(|rate| rate.is_vht() || rate.is_he()) && self.band == Band::Ghz5
     }
@@ -117,7 +117,7 @@ impl<'a> Phy<'a> {
         })
     }
 
-    /// The highest MCS that there is with so many streams; of HT's that of each stream.
+    /// Highest MCS for this number of streams; for HT, that of each stream.
     fn mcs_max(&self, streams: u8) -> Option<u8> {
         let of = self.rates.iter().filter(|rate| rate.streams() == streams);
         let mcs = of.filter(|rate| rate.may_aggregate()).filter_map(|rate| match *rate {
@@ -127,7 +127,7 @@ impl<'a> Phy<'a> {
         mcs.max()
     }
 
-    /// The MCS map of an amendment whose codes are for these highest MCSs.
+    /// Returns the MCS map of an amendment whose codes stand for these highest MCSs.
     fn mcs_map(&self, highest: [u8; 3]) -> u16 {
         elements::mcs_map(core::array::from_fn(|index| {
             let most = self.mcs_max(index as u8 + 1)?;
@@ -136,7 +136,7 @@ impl<'a> Phy<'a> {
         }))
     }
 
-    /// The number of the channel in the middle of the BSS's, which is `width` wide.
+    /// Returns the channel number at the centre of the BSS's channel of this `width`.
     fn centre(&self, width: ChannelWidth) -> u8 {
         // A channel's number counts 5 MHz, and its own middle is at 2 such steps.
         let span = match width {
@@ -153,7 +153,7 @@ impl<'a> Phy<'a> {
         lowest + (self.primary - lowest) / span * span + span / 2 - 2
     }
 
-    /// The secondary channel of 20 MHz is above the primary one.
+    /// Whether the secondary 20 MHz channel is above the primary one.
     fn is_secondary_above(&self) -> bool {
         match self.band {
             // 1 with 5, and 9 with 13.
@@ -215,7 +215,8 @@ impl<'a> Phy<'a> {
         VhtCapabilities { information, rx_mcs_map: map, tx_mcs_map: map }
     }
 
-    /// With 160 MHz, the primary 80 MHz and the middle of all.
+    /// Makes the VHT Operation element; with 160 MHz, it has the centres of the primary 80 MHz and
+    /// of the whole channel.
     fn vht_operation(&self) -> VhtOperation {
         match self.width {
             ChannelWidth::Mhz20 | ChannelWidth::Mhz40 => VhtOperation::default(),
@@ -233,9 +234,9 @@ impl<'a> Phy<'a> {
     fn he_capabilities(&self) -> HeCapabilities {
         /// Maximum A-MPDU Length Exponent Extension, bits 27 and 28: the longest.
         const AMPDU_LONGEST: u8 = 3 << 3;
-        /// HE PHY Capabilities, bit 13: LDPC, which 40 MHz and more, and MCS 10 and 11, need.
+        /// HE PHY Capabilities, bit 13: LDPC, required by 40 MHz and more, and by MCS 10 and 11.
         const LDPC: u8 = 1 << 5;
-        /// Bits 1 to 3: 40 MHz at 2.4 GHz; 40 and 80 MHz; 160 MHz.
+        /// HE PHY Capabilities, bits 1 to 3: 40 MHz at 2.4 GHz; 40 and 80 MHz; 160 MHz.
         const WIDE_2_4: u8 = 1 << 1;
         const WIDE: u8 = 1 << 2;
         const WIDEST: u8 = 1 << 3;
@@ -255,9 +256,9 @@ impl<'a> Phy<'a> {
     }
 
     fn he_operation(&self) -> HeOperation {
-        /// TXOP Duration RTS Threshold: off.
+        /// TXOP Duration RTS Threshold that disables it.
         const NO_RTS: u32 = 0x3ff << 4;
-        /// BSS Color Disabled.
+        /// BSS Color Disabled bit.
         const NO_COLOUR: u8 = 1 << 7;
         let ghz_6 = (self.band == Band::Ghz6).then(|| {
             let (control, centre_0, centre_1) = match self.width {
@@ -279,7 +280,8 @@ impl<'a> Phy<'a> {
         }
     }
 
-    /// Appends capabilities, and of a BSS how it operates, in the order of table 9-32.
+    /// Appends the capabilities, and those elements of a BSS that describe its operation, in the
+    /// order of table 9-32.
     fn emit(&self, is_bss: bool, out: &mut Vec<u8>) {
         if self.is_ht() {
             out.extend(octets(&[elements::Repr::HtCapabilities(self.ht_capabilities())]));

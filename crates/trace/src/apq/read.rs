@@ -1,28 +1,29 @@
-//! Reads `samples.parquet` back.
+//! Reads `samples.parquet`, the packets of a measurement.
 
 use super::ApqWay;
 use crate::read::{TableError, TableReader};
 use std::path::Path;
 
-/// A packet that arrived.
+/// A packet of the measurement that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApqSample {
-    /// Number of its phase, from 0.
+    /// Number of the phase, from 0.
     pub phase: u32,
-    /// Which way it went.
+    /// Direction of the packet.
     pub direction: ApqWay,
-    /// It is of the flow that fills the queue, and not of the sparse one beside it.
+    /// Whether it belongs to the flow that fills the queue; the other flow is sparse.
     pub is_bulk: bool,
-    /// Length of the IP packet; 0 if it is unknown.
+    /// Length of the IP packet in bytes; 0 if unknown.
     pub packet_bytes: u16,
-    /// The sender's clock when it left, in ns.
+    /// Time of departure by the sender's clock, in ns.
     pub sent_ns: i64,
-    /// The receiver's clock when it arrived less that, in ns; the offset of the clocks is in it.
+    /// Time of arrival by the receiver's clock minus `sent_ns`, in ns; includes the offset of the
+    /// clocks.
     pub delay_ns: i64,
 }
 
 impl ApqSample {
-    /// The packets in the file at `path`, in its order.
+    /// Reads the packets in the file at `path`, in its order.
     ///
     /// # Errors
     /// See [`TableError`].

@@ -1,39 +1,39 @@
-//! Reads from `events.parquet` what happened: every PPDU, every event of a packet, and when
-//! nodes were away or dozed, as compact rows in the order of the file. A row takes 40 to 130
-//! bytes, so how many are read is bounded by who asks. Block Ack agreements, rates, round trips
-//! and readings of TCP senders are left out.
+//! Reads the history of a run from `events.parquet`: PPDUs, events of packets, and absences of
+//! nodes, as compact rows in the order of the file. A row needs 40 to 130 bytes; the caller limits
+//! the number of rows. Leaves out Block Ack agreements, rates, round trips and readings of TCP
+//! senders.
 
 use crate::read::{Group, TableError, TableReader};
 use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A text of [`EventsReading::texts`].
+/// Index of a text in [`EventsReading::texts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TextId(pub u32);
 
 impl TextId {
-    /// No text: the cell is empty. It is the first of all texts, which is empty.
+    /// Text of an empty cell, the first of all texts.
     pub const NONE: Self = Self(0);
 
-    /// Its place in [`EventsReading::texts`].
+    /// Returns the index in [`EventsReading::texts`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A PPDU, or what one of several users carries to one receiver. Times are in ns.
+/// A PPDU, or the part of it for one of several receivers. Times are in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PpduReading {
-    /// When it began.
+    /// Start of the PPDU.
     pub at_ns: i64,
-    /// Time on the air.
+    /// Duration on the air.
     pub duration_ns: i64,
-    /// The transmitter.
+    /// Node that transmits.
     pub node: TextId,
-    /// The receiver; `*` for all.
+    /// Node that receives; `*` for all.
     pub peer: TextId,
-    /// The flow of its first packet.
+    /// Flow of the first packet.
     pub flow: TextId,
     /// Kind of the first MPDU.
     pub frame: TextId,
@@ -43,34 +43,34 @@ pub struct PpduReading {
     pub rate_kbps: i64,
     /// Length of the PSDU.
     pub bytes: i32,
-    /// MPDUs in it.
+    /// Number of MPDUs.
     pub mpdus: i32,
-    /// MPDUs with the Retry bit.
+    /// Number of MPDUs with the Retry bit.
     pub retries: i32,
-    /// MPDUs that the receiver decoded.
+    /// Number of MPDUs that the receiver decoded.
     pub received: i32,
     /// Sequence number of the first MPDU; -1 if it has none.
     pub sequence: i32,
-    /// Level at the receiver in dBm; not a number if it has none.
+    /// Level at the receiver in dBm; NaN if there is none.
     pub signal_dbm: f32,
-    /// It overlapped with another PPDU at the receiver.
+    /// Whether it overlapped with another PPDU at the receiver.
     pub collided: bool,
 }
 
-/// What happened to a packet.
+/// Events of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PacketEvent {
-    /// It entered the network.
+    /// The packet entered the network.
     Sent,
-    /// It entered the Wi-Fi queue of a station.
+    /// The packet entered the Wi-Fi queue of a station.
     Queued,
-    /// A station gave it up.
+    /// A station gave the packet up.
     Dropped,
-    /// It came out of the Wi-Fi hop.
+    /// The packet left the Wi-Fi hop.
     Delivered,
-    /// It left the network.
+    /// The packet left the network.
     Arrived,
-    /// It was given up.
+    /// The packet was lost.
     Lost,
 }
 
@@ -84,52 +84,52 @@ impl PacketEvent {
         ("lost", Self::Lost),
     ];
 
-    /// Its word in the file.
+    /// Returns the event's word in the file.
     pub const fn as_str(self) -> &'static str {
         Self::ALL[self as usize].0
     }
 }
 
-/// An event of a packet.
+/// An event of a packet at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketReading {
-    /// When.
+    /// Time of the event, in ns.
     pub at_ns: i64,
     /// Number of the packet.
     pub tag: i64,
-    /// What happened.
+    /// Kind of the event.
     pub event: PacketEvent,
-    /// Where.
+    /// Node at which it occurred.
     pub node: TextId,
-    /// The other end, of `Sent` and `Arrived`.
+    /// Other end, for `Sent` and `Arrived`.
     pub peer: TextId,
-    /// The flow.
+    /// Flow of the packet.
     pub flow: TextId,
-    /// Why it was given up, of `Dropped` and `Lost`.
+    /// Reason, for `Dropped` and `Lost`.
     pub reason: TextId,
-    /// Length of the network-layer packet.
+    /// Length of the network-layer packet, in bytes.
     pub bytes: i32,
-    /// Packets that the station holds for the access category, of `Queued`; -1 otherwise.
+    /// Packets that the station holds for the access category, for `Queued`; -1 otherwise.
     pub queue_packets: i32,
-    /// Place of its delay in [`EventsReading::parts`], of `Delivered` and `Arrived`.
+    /// Index of the delay in [`EventsReading::parts`], for `Delivered` and `Arrived`.
     pub parts: Option<u32>,
 }
 
-/// The delay of a packet so far, and its parts, in ns.
+/// Delay of a packet so far, and its parts, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartsReading {
-    /// Since it entered the network.
+    /// Time since it entered the network.
     pub delay_ns: i64,
-    /// The parts that have columns, in their order: queue, away, asleep, contention, retries,
-    /// reorder, air, wire.
+    /// Parts with columns, in their order: queue, away, asleep, contention, retries, reorder, air,
+    /// wire.
     pub parts_ns: [i64; 8],
 }
 
 impl PartsReading {
-    /// The names of the parts.
+    /// Names of the parts.
     pub const NAMES: [&'static str; 8] =
         ["queue", "away", "asleep", "contention", "retries", "reorder", "air", "wire"];
-    /// Their columns.
+    /// Columns of the parts.
     const COLUMNS: [&'static str; 8] = [
         "queue_ns",
         "away_ns",
@@ -141,52 +141,52 @@ impl PartsReading {
         "wire_ns",
     ];
 
-    /// The part with this name; 0 if there is none.
+    /// Returns the part with this name; 0 if there is none.
     pub fn part(&self, name: &str) -> i64 {
         Self::NAMES.iter().position(|known| *known == name).map_or(0, |at| self.parts_ns[at])
     }
 }
 
-/// A node left its channel, turned its radio off, or can be reached again.
+/// A change of a node's reachability: it left its channel, dozed, or returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AbsenceReading {
-    /// When.
+    /// Time of the change, in ns.
     pub at_ns: i64,
-    /// Which node.
+    /// Node that changed.
     pub node: TextId,
-    /// `off_channel`, `dozing` or `awake`.
+    /// Kind of the change: `off_channel`, `dozing` or `awake`.
     pub kind: TextId,
 }
 
-/// The events of a run.
+/// Events of a run.
 #[derive(Clone, Debug, Default)]
 pub struct EventsReading {
-    /// The texts of cells; the first is empty.
+    /// Texts of cells; the first is empty.
     pub texts: Vec<String>,
     /// PPDUs in the order of their ends.
     pub ppdus: Vec<PpduReading>,
-    /// Events of packets in their order.
+    /// Events of packets, in their order.
     pub packets: Vec<PacketReading>,
-    /// Delays of packets that were delivered or arrived.
+    /// Delays of delivered and arrived packets.
     pub parts: Vec<PartsReading>,
-    /// Absences of nodes in their order.
+    /// Absences of nodes, in their order.
     pub absences: Vec<AbsenceReading>,
-    /// Rows that were read.
+    /// Number of rows read.
     pub rows: u64,
-    /// Rows of the file.
+    /// Number of rows of the file.
     pub rows_all: u64,
-    /// Time of the last row that was read, in ns.
+    /// Time of the last row read, in ns.
     pub until_ns: i64,
 }
 
 impl EventsReading {
-    /// The text of a cell.
+    /// Returns the text of a cell.
     pub fn text(&self, id: TextId) -> &str {
         self.texts.get(id.index()).map_or("", String::as_str)
     }
 
-    /// The events of the file at `path` from its beginning, in whole row groups, as long as they
-    /// are no more than `rows_max`.
+    /// Reads the events of the file at `path` from its beginning, in whole row groups, up to
+    /// `rows_max` rows.
     ///
     /// # Errors
     /// See [`TableError`].
@@ -205,7 +205,7 @@ impl EventsReading {
         Ok(events)
     }
 
-    /// Adds a row group, unless that are too many rows; returns how many.
+    /// Adds a row group and returns its number of rows, unless it would exceed the limit.
     fn group(
         &mut self,
         group: &Group<'_>,
@@ -282,7 +282,7 @@ impl EventsReading {
     }
 }
 
-/// What a row is about.
+/// Kind of a row.
 #[derive(Clone, Copy)]
 enum Kind {
     Ppdu,
@@ -303,7 +303,7 @@ impl Kind {
     }
 }
 
-/// Texts with numbers.
+/// Texts with their indices.
 struct Texts {
     texts: Vec<String>,
     known: BTreeMap<Vec<u8>, TextId>,
@@ -317,8 +317,8 @@ impl Default for Texts {
 }
 
 impl Texts {
-    /// The numbers of the texts of a column. Its values come from a dictionary: what is at the
-    /// same place is the same text, and most rows have one of the latest.
+    /// Returns the indices of a column's texts. The values come from a dictionary: equal addresses
+    /// are equal texts, and most rows repeat a recent one.
     fn column(&mut self, cells: &[Option<ByteArray>]) -> Vec<TextId> {
         const LATEST: usize = 16;
         let mut latest: [(usize, usize, TextId); LATEST] = [(0, 0, TextId::NONE); LATEST];

@@ -1,6 +1,6 @@
-//! Reads from `events.parquet` how delays and round-trip times are distributed: of each flow
-//! the one-way delays of the packets that arrived and the round trips, after the warm-up. The
-//! other columns are not read, and of a long file only parts at equal distances.
+//! Reads distributions of delays and round-trip times from `events.parquet`: for each flow, the
+//! one-way delays of the packets that arrived and the round trips, after the warm-up. Reads no
+//! other columns, and of a long file only row groups at equal distances.
 
 use crate::histogram::Histogram;
 use crate::read::{TableError, TableReader};
@@ -8,34 +8,34 @@ use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Most row groups that are read, a million rows: reading all of a long run takes a third of the
-/// time of the run.
+/// Largest number of row groups to read, a million rows: reading all rows of a long run would need
+/// a third of the run's time.
 const GROUPS_MAX: usize = 16;
 
-/// The distributions of a run's delays, by flow.
+/// Distributions of a run's delays, by flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// From entering the network to leaving it, from the sender to the receiver.
+    /// Delays from entering the network to leaving it, from the sender to the receiver.
     pub one_way: BTreeMap<String, Histogram>,
-    /// Of echo requests and TCP segments.
+    /// Round-trip times of echo requests and TCP segments.
     pub round_trips: BTreeMap<String, Histogram>,
-    /// Every n-th row group of the file was read: 1 if all of it was.
+    /// Step between the row groups read; 1 if the whole file was read.
     pub every: usize,
 }
 
-/// The packets of a flow that arrived at a node.
+/// Packets of a flow that arrived at a node.
 struct Arrived {
     node: ByteArray,
     delays: Histogram,
     bytes: u64,
 }
 
-/// What is known of a flow while the file is read.
+/// State of a flow while the file is read.
 #[derive(Default)]
 struct Flow {
-    /// Where its first packet was sent to.
+    /// Destination of the flow's first packet.
     receiver: Option<ByteArray>,
-    /// Both directions: acknowledgements and answers are packets of the flow, too.
+    /// Packets in both directions: acknowledgements and answers belong to the flow, too.
     arrived: Vec<Arrived>,
     round_trips: Histogram,
 }
@@ -53,8 +53,8 @@ impl Flow {
         self.arrived.push(Arrived { node: node.clone(), delays, bytes });
     }
 
-    /// The delays from the sender to the receiver: to where the first packet was sent or, if it
-    /// was not read, where most bytes arrived.
+    /// Returns the delays from the sender to the receiver, which is the destination of the first
+    /// packet or, if that was not read, the node where most bytes arrived.
     fn one_way(self, is_whole: bool) -> Option<Histogram> {
         let receiver = self.receiver.as_ref();
         let is_it = |it: &Arrived| receiver == Some(&it.node);
@@ -69,7 +69,7 @@ impl Flow {
 }
 
 impl Delays {
-    /// What the file at `path` has of the time from `from_s` seconds on.
+    /// Reads the distributions in the file at `path`, for the time from `from_s` seconds on.
     ///
     /// # Errors
     /// See [`TableError`].

@@ -1,5 +1,5 @@
-//! The writers of a recorder in a build without files: there are none. The type has no value,
-//! so that what would be passed to one costs nothing.
+//! The writers of a recorder in a build without files. The type has no values, so that passing data
+//! to writers costs nothing.
 
 use crate::error::OutputError;
 use crate::names::Names;
@@ -10,7 +10,7 @@ use lasthop_tcp::wire::Header;
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 
-/// No writers.
+/// Type of absent writers.
 #[derive(Debug)]
 pub(crate) enum Writers {}
 

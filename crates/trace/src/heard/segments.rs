@@ -1,48 +1,48 @@
-//! Writes the segments that several captures of one moment have seen: `segments.parquet`, one row
-//! for every copy of a segment of TCP. `docs/files.md` describes its columns; a test compares.
+//! Writes the segments seen by several simultaneous captures: `segments.parquet`, one row for each
+//! copy of a TCP segment. `docs/files.md` describes its columns; a test compares them.
 
 use crate::output::{OutputDir, OutputError};
 use crate::table::{Table, Word};
 
-/// A copy of a segment. Times are in ns since 1970 by the clock of the place of reference; what
-/// was not captured is `None`.
+/// A copy of a segment. Times are in ns since 1970 by the clock of the reference capture; times not
+/// captured are `None`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SegmentRow<'a> {
-    /// The flow, `tcp sender->receiver`.
+    /// Flow of the segment, `tcp sender->receiver`.
     pub flow: &'a str,
-    /// Number of its first byte.
+    /// Sequence number of the first byte.
     pub sequence: u32,
     /// Bytes of payload.
     pub payload_bytes: u32,
-    /// Its first byte was sent before.
+    /// Whether its first byte was sent before.
     pub retransmission: bool,
-    /// When it left its sender's host, and the packet's number there.
+    /// Time at which it left its sender's host, and its packet number there.
     pub left: Option<(i64, u64)>,
-    /// When it was captured at the last wired place before the air.
+    /// Time at which it was captured at the last wired place before the air.
     pub gateway_ns: Option<i64>,
-    /// Begin of the first attempt on the air.
+    /// Start of the first attempt on the air.
     pub air_begin_ns: Option<i64>,
-    /// End of the attempt that got it across.
+    /// End of the successful attempt.
     pub air_end_ns: Option<i64>,
     /// Numbers of the first and last frame on the air.
     pub air_frames: Option<[u64; 2]>,
-    /// Attempts on the air that were captured.
+    /// Attempts captured on the air.
     pub attempts: u32,
-    /// Attempts before the first that was captured were missed.
+    /// Whether attempts before the first captured one were missed.
     pub first_attempt_missed: bool,
-    /// Hops on the air.
+    /// Number of hops on the air.
     pub hops: u32,
-    /// When its MPDU was acknowledged first.
+    /// Time of the first acknowledgement of its MPDU.
     pub air_acknowledged_ns: Option<i64>,
-    /// When it was captured at the receiver's host, and the packet's number there.
+    /// Time at which it was captured at the receiver's host, and its packet number there.
     pub arrived: Option<(i64, u64)>,
-    /// When the first acknowledgement of TCP that covers it came to where it left.
+    /// Time at which the first TCP acknowledgement that covers it reached the sender's host.
     pub acknowledged_ns: Option<i64>,
-    /// When its first byte was sent again.
+    /// Time at which its first byte was sent again.
     pub sent_again_ns: Option<i64>,
-    /// What made its sender do so.
+    /// Cause of the retransmission.
     pub sent_again_by: Option<&'a str>,
-    /// What became of it.
+    /// Outcome of the copy.
     pub fate: &'a str,
 }
 
@@ -118,7 +118,7 @@ pub struct SegmentWriter {
     table: Table,
 }
 
-/// The texts of a row.
+/// Texts of a row.
 struct Words {
     flow: Word,
     sent_again_by: Option<Word>,
@@ -126,10 +126,10 @@ struct Words {
 }
 
 impl SegmentWriter {
-    /// The file in `directory`, without rows so far.
+    /// Makes the file in `directory`, without rows.
     ///
     /// # Errors
-    /// If the file cannot be made.
+    /// An error if the file cannot be made.
     pub fn new(directory: &mut OutputDir) -> Result<Self, OutputError> {
         let metadata = [("lasthop.schema", "segments 1".to_owned())];
         let table = Table::new(directory.file("segments.parquet")?, columns::COLUMNS, &metadata)?;
@@ -139,7 +139,7 @@ impl SegmentWriter {
     /// Adds a copy of a segment.
     ///
     /// # Errors
-    /// If the rows cannot be written.
+    /// An error if the rows cannot be written.
     pub fn segment(&mut self, segment: &SegmentRow<'_>) -> Result<(), OutputError> {
         let words = Words {
             flow: self.table.word(segment.flow),
@@ -150,10 +150,10 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Writes what remains, and completes the file.
+    /// Writes the remaining rows and completes the file.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// An error if the file cannot be written.
     pub fn close(self) -> Result<(), OutputError> {
         self.table.close()
     }

@@ -1,13 +1,13 @@
 //! The wire format of protocol buffers (protobuf.dev/programming-guides/encoding), as far as
-//! Perfetto's track events need it: fields of messages, appended to bytes. Numbers of fields are
-//! those of `perfetto/trace/*.proto`; the test reads what is written with Perfetto's own.
+//! Perfetto's track events need it: fields of messages, appended to bytes. Field numbers are those
+//! of `perfetto/trace/*.proto`; the test reads the output with Perfetto's own parser.
 
 /// A message whose fields are appended to the bytes of the one around it.
 pub(super) struct Message<'a> {
     out: &'a mut Vec<u8>,
 }
 
-/// What a slice says about itself (`DebugAnnotation`).
+/// Value of a slice's annotation (`DebugAnnotation`).
 pub(super) enum Annotation<'a> {
     Number(u64),
     /// A duration in ns.
@@ -19,7 +19,7 @@ pub(super) enum Annotation<'a> {
 const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const LENGTH: u64 = 2;
-/// Bytes of the longest length: messages are shorter than 2^28 bytes.
+/// Bytes of a message's length: messages are shorter than 2^28 bytes.
 const LENGTH_BYTES: usize = 4;
 
 impl<'a> Message<'a> {
@@ -27,31 +27,31 @@ impl<'a> Message<'a> {
         Self { out }
     }
 
-    /// A whole number that is not negative: uint64, uint32, int32 or an enum.
+    /// Appends an integer that is not negative: uint64, uint32, int32 or an enum.
     pub(super) fn number(&mut self, field: u64, value: u64) {
         self.varint(field << 3 | VARINT);
         self.varint(value);
     }
 
-    /// A fixed64.
+    /// Appends a fixed64 field.
     pub(super) fn fixed(&mut self, field: u64, value: u64) {
         self.varint(field << 3 | FIXED64);
         self.out.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// A double.
+    /// Appends a double field.
     pub(super) fn double(&mut self, field: u64, value: f64) {
         self.fixed(field, value.to_bits());
     }
 
-    /// A string.
+    /// Appends a string field.
     pub(super) fn text(&mut self, field: u64, text: &str) {
         self.varint(field << 3 | LENGTH);
         self.varint(text.len() as u64);
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// A message inside this one.
+    /// Appends a nested message.
     pub(super) fn message(&mut self, field: u64, write: impl FnOnce(&mut Message<'_>)) {
         self.varint(field << 3 | LENGTH);
         // Its length is not known yet: a varint may have more bytes than it needs.

@@ -1,18 +1,18 @@
-//! The footer of a Parquet file, held against what a table can have before the `parquet` crate
-//! reads it. The crate reserves memory for as many children as a node of the schema claims, calls
-//! itself for each level of them, and skips lists of unknown fields by their length, so that few
-//! bytes end the process or take for ever: no error of the crate is in time. A table is flat: the
-//! first node of its schema has all others. The bytes are those of Thrift's compact protocol; only
-//! what bounds the crate's work is read. Fields whose types are not those of the format are left to
-//! the crate.
+//! Checks the footer of a Parquet file against the limits of a table, before the `parquet` crate
+//! reads it. The crate reserves memory for as many children as a schema node claims, recurses for
+//! each level of them, and skips lists of unknown fields by their length: a few bytes could end the
+//! process or keep it busy for ever, and no error of the crate would be in time. A table is flat:
+//! all nodes of its schema are children of the first one. The bytes are those of Thrift's compact
+//! protocol; the check reads only the values that limit the crate's work, and leaves fields of
+//! unexpected types to the crate.
 
 use super::pages::Source;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
-/// Bytes behind the footer: its length, and `PAR1`.
+/// Bytes after the footer: its length, and `PAR1`.
 const TAIL_BYTES: u64 = 8;
-/// Deepest nesting; the format has six levels.
+/// Deepest nesting accepted; the format has six levels.
 const DEPTH_MAX: usize = 12;
 
 /// Types of Thrift's compact protocol.
@@ -29,8 +29,7 @@ const SET: u8 = 10;
 const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
-/// The field of `FileMetaData` that is the schema, and that of `SchemaElement` that says how many
-/// of the nodes behind it are its children.
+/// Field numbers: the schema in `FileMetaData`, and in `SchemaElement` the number of its children.
 const SCHEMA: i16 = 2;
 const CHILDREN: i16 = 5;
 
@@ -49,11 +48,11 @@ pub(super) fn check(file: &Source) -> Result<(), ParquetError> {
     if is_sound { Ok(()) } else { Err(super::general(why)) }
 }
 
-/// Bytes of Thrift's compact protocol that were not read yet. `None` is what is not sound.
+/// Unread bytes of Thrift's compact protocol. Methods return `None` for invalid input.
 struct Compact<'a>(&'a [u8]);
 
 impl<'a> Compact<'a> {
-    /// `FileMetaData`.
+    /// Reads a `FileMetaData`.
     fn file(&mut self) -> Option<()> {
         self.fields(|it, id, kind| match (id, kind) {
             (SCHEMA, LIST) => it.schema(),
@@ -62,7 +61,7 @@ impl<'a> Compact<'a> {
         })
     }
 
-    /// The nodes of a schema.
+    /// Reads the nodes of a schema.
     fn schema(&mut self) -> Option<()> {
         let (kind, nodes) = self.list()?;
         (kind == STRUCT || nodes == 0).then_some(())?;
@@ -81,7 +80,7 @@ impl<'a> Compact<'a> {
         Some(())
     }
 
-    /// Calls `each` with the identifier and the type of each field, which it has to read.
+    /// Calls `each` with the identifier and the type of each field, whose value it must read.
     fn fields(&mut self, mut each: impl FnMut(&mut Self, i16, u8) -> Option<()>) -> Option<()> {
         let mut id = 0_i16;
         loop {
@@ -98,8 +97,8 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// The type and the number of a list's elements, which are no more than there are bytes. The
-    /// format has no list of truth values in a footer.
+    /// Reads the type and the number of a list's elements; the number cannot exceed the bytes left.
+    /// The format has no list of booleans in a footer.
     fn list(&mut self) -> Option<(u8, usize)> {
         let head = self.byte()?;
         let (short, kind) = (head >> 4, head & 0x0f);
@@ -146,7 +145,7 @@ impl<'a> Compact<'a> {
         Some(first)
     }
 
-    /// A varint: seven bits a byte, the lowest first.
+    /// Reads a varint: seven bits a byte, the lowest first.
     fn unsigned(&mut self) -> Option<u64> {
         let mut value = 0;
         for shift in (0..u64::BITS).step_by(7) {
@@ -159,7 +158,7 @@ impl<'a> Compact<'a> {
         None
     }
 
-    /// A varint whose lowest bit is the sign.
+    /// Reads a varint whose lowest bit is the sign.
     fn signed(&mut self) -> Option<i64> {
         let value = self.unsigned()?;
         Some((value >> 1).cast_signed() ^ -((value & 1).cast_signed()))
@@ -170,7 +169,7 @@ impl<'a> Compact<'a> {
 mod tests {
     use super::*;
 
-    /// `FileMetaData` with a version and nodes, each with its number of children.
+    /// Makes a `FileMetaData` with a version and nodes, each with its number of children.
     fn footer(children: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0x15, 0x02, 0x19, (children.len() as u8) << 4 | STRUCT];
         for children in children {

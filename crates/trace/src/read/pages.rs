@@ -1,10 +1,10 @@
-//! What stands between the `parquet` crate and a file that may be damaged or hostile. The crate
-//! reserves memory for what the headers of pages claim (all pages of a chunk follow each other in
-//! the file, each behind a header), and panics where a value ends behind its page. So a page is
-//! held against what it can have before its values are decoded, and a panic becomes an error.
-//! Compression is undone here, as the crate would first fill as many bytes as the header claims.
-//! Leaves out encodings whose decoders reserve by counts of their own, which no table of lasthop
-//! has: `DELTA_LENGTH_BYTE_ARRAY`, `DELTA_BYTE_ARRAY`.
+//! Checks between the `parquet` crate and a file that may be damaged or hostile. The crate reserves
+//! memory for the sizes in page headers (the pages of a chunk follow each other in the file, each
+//! after a header), and panics if a value ends after its page. These checks compare a page with its
+//! possible size before its values are decoded, and turn panics into errors. They also decompress
+//! the page, because the crate would first fill as many bytes as the header claims. Encodings whose
+//! decoders reserve memory by other counts, and which no table of lasthop has, are unsupported:
+//! `DELTA_LENGTH_BYTE_ARRAY` and `DELTA_BYTE_ARRAY`.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding};
@@ -18,13 +18,13 @@ use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Bytes that the longest copy of Snappy makes, and bytes that it takes: no block expands more.
+/// Longest output of a Snappy copy, and its input, in bytes: no block expands more.
 const COPY_BYTES_MAX: usize = 64;
 const COPY_BYTES: usize = 3;
-/// Bytes of the shortest value in a dictionary: an integer of 32 bits, or the length of a text.
+/// Bytes of the shortest value in a dictionary: a 32-bit integer, or the length of a text.
 const DICTIONARY_VALUE_BYTES: usize = 4;
 
-/// What `read` returns; a panic in it is an error. Only for calls of the `parquet` crate, which
+/// Calls `read` and turns a panic into an error. Only for calls of the `parquet` crate, which
 /// checks its input by assertions in some decoders
 /// ([apache/arrow-rs#9742](https://github.com/apache/arrow-rs/issues/9742)).
 pub(super) fn guarded<T>(
@@ -41,7 +41,7 @@ pub(super) fn general(message: impl Into<String>) -> ParquetError {
     ParquetError::General(message.into())
 }
 
-/// A file, of which no more is asked than there is: the crate reserves memory before it reads.
+/// A file with checked reads: the crate reserves memory before it reads.
 #[derive(Clone)]
 pub(super) struct Source {
     file: Arc<File>,
@@ -80,7 +80,7 @@ impl ChunkReader for Source {
     }
 }
 
-/// The pages of a column in a row group, each with no more values than it can have.
+/// Pages of a column in a row group, each with no more values than possible.
 pub(super) struct Pages {
     raw: SerializedPageReader<Source>,
     is_compressed: bool,
@@ -88,7 +88,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// The pages of `chunk`, whose row group has `rows` rows.
+    /// Opens the pages of `chunk`, whose row group has `rows` rows.
     pub(super) fn new(
         source: &Source,
         chunk: &ColumnChunkMetaData,
@@ -170,7 +170,7 @@ impl Iterator for Pages {
     }
 }
 
-/// The content of a page, of which the first `levels` bytes are not compressed.
+/// Decompresses the content of a page; its first `levels` bytes are not compressed.
 fn expanded(page: &Bytes, levels: usize) -> Result<Bytes, ParquetError> {
     let Some((levels, compressed)) = page.split_at_checked(levels) else {
         return Err(general("levels behind the end of their page"));
@@ -200,7 +200,7 @@ mod tests {
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
-    /// A block of Snappy says first how long it is.
+    /// A Snappy block begins with its length.
     #[test]
     fn what_snappy_cannot_expand_to_is_refused_before_memory_is_reserved() {
         let content = Bytes::from(vec![7; 64 << 10]);
@@ -216,7 +216,7 @@ mod tests {
         assert!(expanded(&Bytes::new(), 0).expect("no value").is_empty());
     }
 
-    /// A chunk of a column that another program wrote, with another number of rows.
+    /// Makes a column chunk, as written by another program, with another number of rows.
     fn pages(rows: usize, properties: WriterProperties) -> Result<Page, ParquetError> {
         let path = std::env::temp_dir().join(format!("lasthop-pages-{}", std::process::id()));
         let open = File::options().read(true).write(true).create_new(true).open(&path);

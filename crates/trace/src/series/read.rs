@@ -1,39 +1,39 @@
-//! Reads `series.parquet` back: the readings of flows, nodes and links over time, in the
-//! order of the file. Columns that are not there are absent from every reading, so that
-//! older files can be read; a file that is not whole is an error.
+//! Reads `series.parquet`: the readings of flows, nodes and links over time, in the order of the
+//! file. A column missing from the file is absent from every reading, so that older files can be
+//! read; an incomplete file is an error.
 
 use crate::read::{Group, TableError, TableReader};
 use crate::value::DelayPartsSummary;
 use std::path::Path;
 
-/// A column that every series has, and no other table of a run.
+/// Column of every series, which other tables of a run lack.
 const SIGN: &str = "throughput_mbps";
 
-/// What a reading is about.
+/// Subject of a reading.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SeriesOf {
-    /// A flow, by name.
+    /// A flow of this name.
     Flow(String),
-    /// A node, by name.
+    /// A node of this name.
     Node(String),
     /// A direction of a link, `sender->receiver`.
     Link(String),
 }
 
-/// The readings of one interval.
+/// Readings of one interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesReading {
-    /// End of the interval in seconds since the start of the run.
+    /// End of the interval, in seconds since the start of the run.
     pub at_s: f64,
-    /// What it is about.
+    /// Subject of the readings.
     pub of: SeriesOf,
     /// Payload of a flow that arrived, in Mb/s.
     pub throughput_mbps: Option<f64>,
     /// Mean one-way delay of a flow's packets that arrived, in ms.
     pub one_way_delay_ms: Option<f64>,
-    /// Mean parts of that delay in ms.
+    /// Mean parts of that delay, in ms.
     pub parts_ms: Option<DelayPartsSummary>,
-    /// Mean round-trip time in ms; where there is none, the smoothed one.
+    /// Mean round-trip time in ms, or else the smoothed one.
     pub rtt_ms: Option<f64>,
     /// Congestion window in segments.
     pub cwnd_packets: Option<f64>,
@@ -50,7 +50,7 @@ pub struct SeriesReading {
 }
 
 impl SeriesReading {
-    /// The readings in the file at `path`.
+    /// Reads the readings in the file at `path`.
     ///
     /// # Errors
     /// See [`TableError`].
@@ -65,7 +65,7 @@ impl SeriesReading {
     }
 }
 
-/// The readings of a row group, of which the first has the number `first` in its table.
+/// Reads a row group, whose first row is number `first` of the table.
 fn read_group(
     table: &TableReader,
     group: &Group<'_>,
@@ -131,7 +131,7 @@ fn read_group(
     (0..rows).map(of_row).collect()
 }
 
-/// The columns of the parts of a delay, in the order in which they are read.
+/// Columns of the parts of a delay, in the order of reading.
 const PARTS: [&str; 9] = [
     "queue_ms",
     "away_ms",

@@ -1,17 +1,18 @@
-//! Values of a column as the bytes of a data page (Apache Parquet, Encodings): DELTA_BINARY_PACKED
-//! for integers, PLAIN for others, and the hybrid of runs and bit-packed values (RLE) for
-//! definition levels and for indices into a dictionary. A column comes as a whole, so that loops
-//! are over arrays; an encoder that takes one value after the other costs several times as much.
+//! Encodes the values of a column as the bytes of a data page (Apache Parquet, Encodings):
+//! DELTA_BINARY_PACKED for integers, PLAIN for others, and the hybrid of runs and bit-packed values
+//! (RLE) for definition levels and for indices into a dictionary. Functions get a whole column, so
+//! that loops are over arrays; an encoder that gets one value at a time costs several times as
+//! much.
 
 use super::Kind;
 use std::ops::Range;
 
 /// Number of miniblocks in a block of deltas.
 const MINIBLOCKS: usize = 4;
-/// Groups of eight equal values from which a run is shorter than bit-packed values that go on.
+/// Groups of eight equal values from which a run is shorter than continued bit-packed values.
 const RUN_GROUPS_MIN: usize = 4;
 
-/// Appends integers as DELTA_BINARY_PACKED. `kind`: Int32 or Int64, whose bits the values are.
+/// Appends integers as DELTA_BINARY_PACKED. `kind` is Int32 or Int64, the type of the values' bits.
 pub(super) fn deltas(values: &[u64], kind: Kind, out: &mut Vec<u8>) {
     // Miniblocks as long as a register has bits.
     let miniblock = if kind == Kind::Int32 { 32 } else { 64 };
@@ -52,8 +53,8 @@ pub(super) fn deltas(values: &[u64], kind: Kind, out: &mut Vec<u8>) {
     }
 }
 
-/// The least of some numbers, one at least. Where all fit into 32 bits, as differences mostly do,
-/// those are compared: the least instruction set of x86-64 compares no vectors of 64 bits.
+/// Returns the least of one or more numbers. Compares 32-bit numbers if all fit, as differences
+/// mostly do: the baseline instruction set of x86-64 cannot compare vectors of 64 bits.
 fn least(numbers: &[i64]) -> i64 {
     let above = |number: &i64| number.wrapping_sub(i32::MIN.into()).cast_unsigned() >> 32;
     if numbers.iter().fold(0, |bits, number| bits | above(number)) > 0 {
@@ -62,13 +63,13 @@ fn least(numbers: &[i64]) -> i64 {
     numbers.iter().map(|&number| number as i32).min().unwrap_or_default().into()
 }
 
-/// Whether all numbers are the first one; there is one at least.
+/// Whether all numbers equal the first; there must be at least one.
 fn is_constant(mut numbers: impl Iterator<Item = u64>) -> bool {
     let first = numbers.next().unwrap_or_default();
     numbers.fold(0, |bits, number| bits | (number ^ first)) == 0
 }
 
-/// The number whose lowest 32 or 64 bits, by kind, `bits` has.
+/// Returns the number in the lowest 32 or 64 bits, depending on `kind`.
 pub(super) fn signed(bits: u64, kind: Kind) -> i64 {
     match kind {
         Kind::Int32 => i64::from(bits as i32),
@@ -76,12 +77,12 @@ pub(super) fn signed(bits: u64, kind: Kind) -> i64 {
     }
 }
 
-/// Appends numbers in binary with 64 bits (PLAIN).
+/// Appends 64-bit numbers in binary (PLAIN).
 pub(super) fn plain(values: &[u64], out: &mut Vec<u8>) {
     values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
 }
 
-/// Appends truth values (PLAIN).
+/// Appends booleans (PLAIN).
 pub(super) fn bits(values: &[u64], out: &mut Vec<u8>) {
     pack(values.iter().copied(), 1, out);
 }
@@ -103,8 +104,8 @@ pub(super) fn indices(indices: &[u64], words: usize, out: &mut Vec<u8>) {
     });
 }
 
-/// Appends definition levels of 0 and 1, with their length in front. `levels`: eight in an octet,
-/// the first in its lowest bit.
+/// Appends definition levels of 0 and 1, after their length. `levels` has eight in an octet, the
+/// first in its lowest bit.
 pub(super) fn levels(levels: &[u8], rows: usize, out: &mut Vec<u8>) {
     let begin = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -118,8 +119,8 @@ pub(super) fn levels(levels: &[u8], rows: usize, out: &mut Vec<u8>) {
     out[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Appends `count` values of `width` bits in groups of eight, the last of which may be shorter:
-/// as runs, where a few groups in a row are `constant`, and else bit-packed by `packed`.
+/// Appends `count` values of `width` bits in groups of eight, the last of which may be shorter: as
+/// a run if several groups in sequence are `constant`, else bit-packed by `packed`.
 fn hybrid(
     count: usize,
     width: u32,
@@ -172,8 +173,8 @@ fn pack(values: impl Iterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&word.to_le_bytes()[..used.div_ceil(8) as usize]);
 }
 
-/// Writes rows to `levels`, which has `stride` octets for each of 32 columns: bit c of row n becomes
-/// bit n of column c.
+/// Writes rows to `levels`, which has `stride` octets for each of 32 columns: bit c of row n
+/// becomes bit n of column c.
 pub(super) fn transpose(rows: &[u32], levels: &mut [u8], stride: usize) {
     let mut write = |group: usize, rows: &[u32; 8]| {
         for shift in (0..u32::BITS as usize).step_by(8) {
@@ -193,8 +194,7 @@ pub(super) fn transpose(rows: &[u32], levels: &mut [u8], stride: usize) {
     }
 }
 
-/// The transpose of a matrix of eight by eight bits, a row in an octet (Warren, Hacker's Delight,
-/// 7-3).
+/// Transposes a matrix of eight by eight bits, a row in an octet (Warren, Hacker's Delight, 7-3).
 fn transposed(mut square: u64) -> u64 {
     for (shift, mask) in
         [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
@@ -205,7 +205,7 @@ fn transposed(mut square: u64) -> u64 {
     square
 }
 
-/// How many bits a number has.
+/// Number of significant bits.
 fn width(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }

@@ -1,6 +1,7 @@
-//! Row groups of a Parquet file: batches of rows are taken apart into columns, and every 64 Ki
-//! rows the columns are encoded, a page each, compressed with Snappy, and written. Integers are
-//! delta-encoded, text is dictionary-encoded. The `parquet` crate writes everything but the values: headers of pages and the footer.
+//! Row groups of a Parquet file: splits batches of rows into columns, and after every 64 Ki rows
+//! encodes the columns, one page each, compresses them with Snappy and writes them. Integers are
+//! delta-encoded, texts dictionary-encoded. The `parquet` crate writes everything but the values:
+//! headers of pages and the footer.
 
 use super::encoding::{bits, deltas, indices, levels, plain, signed, transpose};
 use super::{BATCH_ROWS, Batch, COLUMNS_MAX, Kind};
@@ -17,12 +18,12 @@ use parquet::schema::types::{ColumnDescPtr, Type};
 use std::io;
 use std::sync::Arc;
 
-/// Number of rows from which a row group, which is held in memory, is written.
+/// Number of rows of a row group, which is held in memory.
 const ROW_GROUP_ROWS: usize = 64 * 1024;
-/// Room for the values of a column. Columns follow each other at other places in a page of
-/// memory, so that their ends, which grow together, share no set of a cache.
+/// Capacity of a column, in values. Columns start at different offsets in a page of memory, so that
+/// their ends, which grow together, use different cache sets.
 const COLUMN_VALUES_MAX: usize = ROW_GROUP_ROWS + BATCH_ROWS + 8;
-/// Where the values of each column begin.
+/// Index of each column's first value.
 const COLUMNS_BEGIN: [usize; COLUMNS_MAX] = {
     let mut begin = [0; COLUMNS_MAX];
     let mut column = 1;
@@ -33,30 +34,30 @@ const COLUMNS_BEGIN: [usize; COLUMNS_MAX] = {
     begin
 };
 
-/// The file of a table, and the row group that is being filled.
+/// File of a table, and the row group that is being filled.
 pub(super) struct Groups {
     writer: SerializedFileWriter<PartFile>,
     kinds: Vec<Kind>,
-    /// The words of the table.
+    /// Words of the table.
     words: Vec<Box<str>>,
-    /// The columns in which each row has a value: bit 0 is the first.
+    /// Columns in which each row has a value; bit 0 is the first.
     rows: Vec<u32>,
-    /// Room for [`COLUMN_VALUES_MAX`] values of each column.
+    /// Space for [`COLUMN_VALUES_MAX`] values of each column.
     values: Vec<u64>,
-    /// Where the values of each column end, of which the first is at [`COLUMNS_BEGIN`].
+    /// Index after each column's last value; [`COLUMNS_BEGIN`] has the first.
     ends: [usize; COLUMNS_MAX],
     encoder: Encoder,
 }
 
-/// What encodes a column, with room that is used again for the next.
+/// Encoder of a column, with buffers reused for the next one.
 struct Encoder {
     /// Definition levels of all columns.
     levels: Vec<u8>,
     page: Vec<u8>,
     snappy: snap::raw::Encoder,
-    /// The number of each word of the table in the dictionary of a column.
+    /// Number of each word of the table in a column's dictionary.
     numbers: Vec<Option<u32>>,
-    /// What has the dictionary of a column, by number.
+    /// Dictionary of a column: words by number.
     dictionary: Vec<u64>,
 }
 
@@ -91,7 +92,7 @@ impl Groups {
         })
     }
 
-    /// Takes the rows of a batch, and writes the row group if it is full.
+    /// Adds the rows of a batch, and writes the row group if it is full.
     pub(super) fn add(&mut self, batch: &mut Batch) -> Result<(), OutputError> {
         self.words.append(&mut batch.words);
         self.rows.extend_from_slice(&batch.rows);
@@ -155,8 +156,8 @@ impl Encoder {
         }
     }
 
-    /// The pages of a column chunk, and what the footer says about it. `page` has the
-    /// definition levels.
+    /// Returns the pages of a column chunk, and its entry in the footer. `page` has the definition
+    /// levels.
     fn column(
         &mut self,
         description: ColumnDescPtr,
@@ -239,8 +240,8 @@ impl Encoder {
         Ok((sink.into_inner()?, close))
     }
 
-    /// Makes the dictionary of a column, in the order in which its words come, and replaces
-    /// their numbers in the table by those in the dictionary.
+    /// Makes the dictionary of a column, in the order of its words, and replaces their numbers in
+    /// the table by those in the dictionary.
     fn number(&mut self, values: &mut [u64], words: usize) {
         self.dictionary.clear();
         self.numbers.clear();
@@ -256,8 +257,8 @@ impl Encoder {
     }
 }
 
-/// The least and the greatest of a column of integers that each row has, such as times: what tells
-/// a reader which row groups to read. Of other columns it would be all that their values can be.
+/// Returns minimum and maximum of an integer column without missing values, such as times, by which
+/// readers select row groups. In other columns the range would select nothing.
 fn statistics(values: &[u64], kind: Kind, rows: usize) -> Option<Statistics> {
     let numbers = || values.iter().map(|&bits| signed(bits, kind));
     if kind != Kind::Int64 || values.len() < rows {
@@ -285,7 +286,7 @@ fn external(error: snap::Error) -> ParquetError {
     ParquetError::External(Box::new(error))
 }
 
-/// Returns the system's error that `error` contains, if any.
+/// Returns the system's error in `error`, if any.
 pub(crate) fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => {

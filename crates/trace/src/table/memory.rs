@@ -1,31 +1,30 @@
-//! A table in memory, as Arrow's columnar format (1.4) lays it out: the values of a
-//! column without gaps, one bit a row that says whether there is a value, and texts as
-//! views of 16 bytes (`Utf8View`), of which those up to 12 bytes need no other memory.
-//! Whoever hands it to an Arrow library copies nothing. Arrow itself is not linked: its
+//! A table in memory in Arrow's columnar format (1.4): the values of a column without gaps, one
+//! validity bit a row, and texts as views of 16 bytes (`Utf8View`), which hold texts of up to 12
+//! bytes. Passing it to an Arrow library copies no data. Arrow itself is not linked, because its
 //! crates would be built into every command. Leaves out nested types and several batches.
 
 use super::{Batch, Kind};
 use std::collections::BTreeMap;
 
-/// A table whose rows are all in memory. A million rows of events take 270 MB.
+/// A table with all rows in memory. A million rows of events need 270 MB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns {
     /// Number of rows.
     pub rows: usize,
-    /// The columns, each with as many rows.
+    /// Columns of the table, each with as many rows.
     pub columns: Vec<Column>,
-    /// The texts that do not fit in views, in UTF-8.
+    /// Texts too long for a view, in UTF-8.
     pub text: Vec<u8>,
-    /// What the footer of the Parquet file would have, as key and value.
+    /// Metadata of the Parquet file's footer, as key and value.
     pub metadata: Vec<(String, String)>,
 }
 
 /// A column of [`Columns`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name, with the unit.
+    /// Name of the column, with the unit.
     pub name: String,
-    /// A value for each row; of a row without one it is zero, and means nothing.
+    /// Values, one for each row; zero for a row without one.
     pub values: ColumnValues,
     /// Whether a row has a value: a bit each, the lowest bit of the first byte is row 0.
     pub valid: Vec<u8>,
@@ -33,32 +32,32 @@ pub struct Column {
     pub nulls: usize,
 }
 
-/// The values of a [`Column`].
+/// Values of a [`Column`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnValues {
-    /// A bit for each row, as [`Column::valid`].
+    /// Booleans, one bit for each row, as [`Column::valid`].
     Bool(Vec<u8>),
-    /// Counts.
+    /// Counts as 32-bit integers.
     Int32(Vec<i32>),
     /// Counts, and times in ns.
     Int64(Vec<i64>),
-    /// Numbers.
+    /// Numbers of double precision.
     Double(Vec<f64>),
-    /// Texts as views: from its lowest bits on, a view has 32 bits of length and the text,
-    /// if it has at most 12 bytes; otherwise its first 4 bytes, 32 bits of zero, and 32 bits
-    /// that say where in [`Columns::text`] it begins.
+    /// Texts as views. From its lowest bits on, a view has 32 bits of length and, for at most 12
+    /// bytes, the text; otherwise its first 4 bytes, 32 zero bits, and a 32-bit offset into
+    /// [`Columns::text`].
     Text(Vec<u128>),
 }
 
-/// Longest text in bytes that is in its view.
+/// Longest text in a view, in bytes.
 const INLINE_BYTES_MAX: usize = 12;
 
-/// [`Columns`] that are being filled.
+/// [`Columns`] under construction.
 pub(crate) struct Builder {
     columns: Columns,
     /// The view of each word of the table.
     words: Vec<u128>,
-    /// The views of texts that came one by one, each of which is kept once.
+    /// Views of texts that were added one by one, each stored once.
     texts: BTreeMap<Box<str>, u128>,
 }
 
@@ -73,7 +72,7 @@ impl Builder {
         Self { columns, words: Vec::new(), texts: BTreeMap::new() }
     }
 
-    /// Takes the rows of a batch.
+    /// Adds the rows of a batch.
     pub(super) fn add(&mut self, batch: &mut Batch) {
         for word in &batch.words {
             let view = view(word, &mut self.columns.text);
@@ -112,7 +111,7 @@ impl Builder {
         }
     }
 
-    /// Sets a count in the last row; in a column of numbers it is one.
+    /// Sets a count in the last row; in a column of numbers, the number.
     pub(crate) fn count(&mut self, column: usize, value: i64) {
         let (row, column) = self.last(column);
         match &mut column.values {
@@ -122,7 +121,7 @@ impl Builder {
         }
     }
 
-    /// Sets a truth in the last row.
+    /// Sets a boolean in the last row.
     pub(crate) fn bool(&mut self, column: usize, value: bool) {
         let (row, column) = self.last(column);
         match &mut column.values {
@@ -148,7 +147,7 @@ impl Builder {
         }
     }
 
-    /// The last row and a column, in which it has a value from now on.
+    /// Returns the last row and a column, and marks its value as present.
     fn last(&mut self, column: usize) -> (usize, &mut Column) {
         let (row, column) = (self.columns.rows - 1, &mut self.columns.columns[column]);
         set_bit(&mut column.valid, row, true);
@@ -190,7 +189,7 @@ impl Column {
     }
 }
 
-/// The view of a text, which is added to `texts` if it is too long for one.
+/// Returns the view of a text; adds the text to `texts` if it is too long for a view.
 fn view(text: &str, texts: &mut Vec<u8>) -> u128 {
     let bound = |bytes: usize| i32::try_from(bytes).expect("names are far shorter than 2 GiB");
     let mut bytes = [0; 16];
@@ -205,13 +204,13 @@ fn view(text: &str, texts: &mut Vec<u8>) -> u128 {
     u128::from_le_bytes(bytes)
 }
 
-/// Writes the value of a row, after zeros for the rows before it that have none.
+/// Writes the value of a row, after zeros for earlier rows without a value.
 fn put<T: Copy + Default>(values: &mut Vec<T>, row: usize, value: T) {
     values.resize(row, T::default());
     values.push(value);
 }
 
-/// Fills up with zeros. A column without any value takes no memory that is written.
+/// Fills the column up with zeros. A column without any value writes no memory.
 fn complete<T: Copy + Default>(values: &mut Vec<T>, rows: usize, zero: T) {
     if values.is_empty() {
         *values = vec![zero; rows];

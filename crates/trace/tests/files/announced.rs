@@ -1,4 +1,4 @@
-//! What beacons announce of the generation, as tshark decodes it: HT, VHT and HE capabilities
+//! The elements of beacons for each generation, as tshark decodes them: HT, VHT and HE capabilities
 //! and operation in each band and width. Skipped if tshark is not installed.
 
 use crate::air::fields;
@@ -7,7 +7,7 @@ use lasthop_trace::{AirInfo, Files};
 use lasthop_wifi::mac::rate::RateSet;
 use lasthop_wifi::phy::{Band, ChannelWidth, HeGuardInterval, Rate};
 
-/// What a field has in the beacon of these rates.
+/// Returns the value of a field in the beacon of these rates.
 fn announced(name: &str, band: Band, channel: u8, rates: Vec<Rate>, asked: &[&str]) -> Vec<String> {
     let info = AirInfo { band, channel, rates, colour: 5, ..scene::air() };
     let files = Files { air: Some(info), ..scene::files() };
@@ -157,7 +157,7 @@ fn beacons_of_802_11ax() {
     check("ax-6", (Band::Ghz6, 37), he(2, ChannelWidth::Mhz160), &expected);
 }
 
-/// Where sets are on different channels, each frame is on its transmitter's, and a beacon
+/// With sets on different channels, each frame is on its transmitter's, and a beacon
 /// announces that of its access point.
 #[test]
 fn every_transmitter_has_its_channel() {

@@ -73,7 +73,7 @@ fn without_amsdu_the_snap_length_is_short() {
     assert_eq!(snap_length(&fs::read(path.join("air.pcapng")).unwrap()), 512);
 }
 
-/// What is cut is no error to tshark, and checksums that it can see are right.
+/// tshark accepts cut packets, and the checksums visible to it are right.
 #[test]
 fn tshark_reads_cut_frames() {
     let path = scene::scratch("tshark-cut");

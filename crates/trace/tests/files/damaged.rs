@@ -7,7 +7,7 @@ use lasthop_trace::{
 use std::fs;
 use std::path::Path;
 
-/// What every reader says of the file.
+/// Returns every reader's verdict on the file.
 fn read(file: &Path) -> [Result<(), TableError>; 6] {
     [
         check_table(file),

@@ -82,7 +82,7 @@ fn read(
     (ppdus, lines)
 }
 
-/// How many values a field has that occurs several times in a frame.
+/// Number of values of a field that occurs several times in a frame.
 fn count(values: &str) -> usize {
     values.split(',').filter(|value| !value.is_empty()).count()
 }

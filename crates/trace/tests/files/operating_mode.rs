@@ -56,7 +56,7 @@ fn run(standard: Standard, rates: Vec<Rate>, recorder: &mut impl Sink) {
     }
 }
 
-/// What tshark reads of these fields in each notification.
+/// Returns tshark's values of these fields in each notification.
 fn read(
     name: &str,
     standard: Standard,

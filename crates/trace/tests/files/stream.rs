@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// Keeps what is written.
+/// Stores the written bytes.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -23,7 +23,7 @@ impl Write for Kept {
     }
 }
 
-/// Nobody reads it any more after some bytes.
+/// Fails after some bytes, as a stream that lost its reader.
 struct Broken(usize);
 
 impl Write for Broken {
@@ -70,7 +70,7 @@ pub fn blocks(file: &[u8]) -> Vec<(usize, &[u8])> {
     blocks
 }
 
-/// The length on the air of each packet, and what was captured of it.
+/// Returns the length on the air of each packet, and the captured length.
 pub fn packets(file: &[u8]) -> Vec<(usize, Vec<u8>)> {
     let packets = blocks(file).into_iter().filter(|(kind, _)| *kind == 6);
     packets.map(|(_, body)| (number(body, 16), body[20..20 + number(body, 12)].to_vec())).collect()

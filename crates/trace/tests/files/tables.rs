@@ -404,7 +404,7 @@ fn seconds_and_absences_come_back() {
     }
 }
 
-/// What several captures show of segments: documented, and what is not known is absent.
+/// Segments of several captures: every column is documented, and unknown values are absent.
 #[test]
 fn segments_of_captures_are_rows() {
     let path = scene::scratch("segments");

@@ -70,7 +70,7 @@ fn segments_that_nobody_knows_are_not_made_up() {
     }
 }
 
-/// Without captures nobody is asked for headers.
+/// Without captures, no headers are requested.
 #[test]
 fn segments_are_for_captures() {
     let path = scene::scratch("no-captures");

@@ -1,4 +1,4 @@
-//! `lasthop apq`.
+//! `lasthop apq` and its subcommands.
 
 use super::values::{positive_duration, within};
 use crate::address::{Host, parse_bind};
@@ -8,56 +8,56 @@ use lasthop_live::apq::Bind;
 use lasthop_scenario::quantity::Quantity;
 use lasthop_units::{Bitrate, Duration};
 use std::path::PathBuf;
-/// `lasthop apq`.
+/// Arguments of `lasthop apq`.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Example, with the access point between the two hosts:
   lasthop apq serve             # on one host
   lasthop apq measure HOST      # on the other")]
 pub enum Apq {
-    /// Take part in measurements: the far host
+    /// Answer measurements from other hosts
     Serve(ApqServe),
-    /// Measure the queue between this host and one that serves
+    /// Measure the queue between this host and one that runs apq serve
     Measure(ApqMeasure),
 }
 
-/// `lasthop apq serve`.
+/// Arguments of `lasthop apq serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Serves until it is interrupted. It sends only to clients that have proven their address and
-go on proving that they receive. In no second is a rate passed by more than 1 %, or by one
-packet. Without a key file anybody may measure.
+    after_help = "Serves until interrupted. Sends only to clients that have proved their address and keep proving
+that they receive. In any second, a rate is exceeded by at most 1 %, or one packet. Without a key
+file, every host may measure.
 
 Examples:
   lasthop apq serve
   lasthop apq serve --bind 192.0.2.1:4796 --key-file apq.key --max-rate 50Mb/s"
 )]
 pub struct ApqServe {
-    /// Where, as ADDR, ADDR:PORT or :PORT [default: all addresses, port 4796]
+    /// Local ADDR, ADDR:PORT or :PORT [default: port 4796 of all addresses]
     #[arg(long, value_name = "ADDR:PORT", value_parser = ValueParser::new(parse_bind))]
     pub bind: Option<Bind>,
-    /// Serve only clients that have the same file: 16 bytes or more that nobody else may read
+    /// Serve only clients with the same key: 16 bytes or more, readable only by you
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Measurements at a time; one IP address (of IPv6: 64 bits of it) gets half of them at most
+    /// Parallel measurements; one IP address (IPv6: one /64) gets at most half
     #[arg(long, value_name = "N", default_value = "4", value_parser = ValueParser::new(within(1..=64_u32)))]
     pub sessions: u32,
-    /// Most that is sent to a client or to an IP address in any second, IP headers included
+    /// Highest rate to a client or IP address in any second, with IP headers
     #[arg(long, value_name = "RATE", default_value = "200Mb/s", value_parser = ValueParser::new(positive_rate))]
     pub max_rate: Bitrate,
-    /// Most that is sent to all clients together in any second [default: that of --max-rate]
+    /// Highest rate to all clients together [default: that of --max-rate]
     #[arg(long, value_name = "RATE", value_parser = ValueParser::new(positive_rate))]
     pub max_total_rate: Option<Bitrate>,
-    /// Longest measurement
-    #[arg(long, value_name = "T", default_value = "6h", value_parser = ValueParser::new(positive_duration))]
+    /// Longest duration of a measurement
+    #[arg(long, value_name = "TIME", default_value = "6h", value_parser = ValueParser::new(positive_duration))]
     pub max_duration: Duration,
 }
 
-/// `lasthop apq measure`.
+/// Arguments of `lasthop apq measure`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "HOST must run `lasthop apq serve`, and the access point must be the slowest hop between the two.
-Fills the queue until it loses packets, so that other traffic suffers meanwhile: says how much it
-will send at most, and asks. An interrupt ends it at once on both sides.
+    after_help = "HOST must run `lasthop apq serve`, and the access point must be the slowest hop on the path. The
+measurement fills the queue until it drops packets, which disturbs other traffic: the command shows
+how much it will send at most, and asks first. An interrupt stops both hosts at once.
 
 Examples:
   lasthop apq measure server
@@ -65,76 +65,81 @@ Examples:
   lasthop apq measure 192.0.2.1:4796 --method exact --sessions 5 --yes --json"
 )]
 pub struct ApqMeasure {
-    /// The far host; the port is 4796 unless given
+    /// Host that runs apq serve; the default port is 4796
     #[arg(value_name = "HOST[:PORT]", value_parser = ValueParser::new(Host::parse))]
     pub host: Host,
-    /// Which queue: towards this machine, towards HOST, or both
-    #[arg(long, value_enum, default_value = "down")]
+    /// Direction of the queue
+    #[arg(long, value_name = "WAY", value_enum, default_value = "down")]
     pub direction: ApqWay,
-    /// Lengths of IP packets in bytes; two of them tell packets from bytes
-    #[arg(long, value_name = "BYTES", default_value = "1500,750", value_delimiter = ',', value_parser = ValueParser::new(within(100..=9_000_u16)))]
+    /// Lengths of IP packets, in bytes; repeatable
+    ///
+    /// Two lengths show whether the queue's limit counts packets or bytes.
+    #[arg(long, value_name = "BYTES", hide_short_help = true, default_value = "1500,750", value_delimiter = ',', value_parser = ValueParser::new(within(100..=9_000_u16)))]
     pub packet_size: Vec<u16>,
-    /// How: the paper's algorithms to the letter, or bisection and short bursts
-    #[arg(long, value_enum, default_value = "fast")]
+    /// Method of the measurement
+    #[arg(long, value_name = "NAME", value_enum, default_value = "fast")]
     pub method: ApqMethodName,
-    /// Exact: how many sessions for each length [default: 30]
-    #[arg(long, value_name = "N", value_parser = ValueParser::new(within(1..=1_000_u32)))]
+    /// Exact: number of sessions for each length [default: 30]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = ValueParser::new(within(1..=1_000_u32)))]
     pub sessions: Option<u32>,
-    /// Exact: how long each rate is tried [default: 60s]
-    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    /// Exact: time at each rate [default: 60s]
+    #[arg(long, hide_short_help = true, value_name = "TIME", value_parser = ValueParser::new(positive_duration))]
     pub dwell: Option<Duration>,
-    /// Exact: from one rate to the next, in packets a second [default: 50]
-    #[arg(long, value_name = "N", value_parser = ValueParser::new(positive_number))]
+    /// Exact: step from one rate to the next, in packets a second [default: 50]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = ValueParser::new(positive_number))]
     pub step: Option<f64>,
-    /// Exact: rate that fills the queue, in packets a second [default: searched for]
-    #[arg(long, value_name = "N", value_parser = ValueParser::new(positive_number))]
+    /// Exact: rate that fills the queue, in packets a second [default: found by a search]
+    #[arg(long, hide_short_help = true, value_name = "N", value_parser = ValueParser::new(positive_number))]
     pub saturation_rate: Option<f64>,
-    /// Exact: length of a session relative to the paper's 120 s, up to 1 [default: 1]
-    #[arg(long, value_name = "X", value_parser = ValueParser::new(time_scale))]
+    /// Exact: duration of a session relative to the paper's 120 s, up to 1 [default: 1]
+    #[arg(long, hide_short_help = true, value_name = "X", value_parser = ValueParser::new(time_scale))]
     pub time_scale: Option<f64>,
-    /// Fast: half the width of the confidence interval that is enough, relative to the mean [default: 0.01]
-    #[arg(long, value_name = "P", value_parser = ValueParser::new(precision))]
+    /// Fast: half-width of the confidence interval at which to stop, relative to the mean
+    /// [default: 0.01]
+    #[arg(long, hide_short_help = true, value_name = "P", value_parser = ValueParser::new(precision))]
     pub precision: Option<f64>,
-    /// Fast: longest time for one direction [default: 60s]
-    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    /// Fast: longest time for a direction [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = ValueParser::new(positive_duration))]
     pub duration: Option<Duration>,
-    /// Do not find out the discipline of the queue
-    #[arg(long)]
+    /// Skip the test for the queue's discipline
+    #[arg(long, hide_short_help = true)]
     pub no_discipline: bool,
-    /// Most that is sent, IP headers included
+    /// Highest rate, with IP headers
     #[arg(long, value_name = "RATE", default_value = "200Mb/s", value_parser = ValueParser::new(positive_rate))]
     pub max_rate: Bitrate,
-    /// The key that HOST asks for: the same file as there
+    /// Key file, the same as that of HOST
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Agree to what will be sent, without being asked
+    /// Start without asking
     #[arg(long)]
     pub yes: bool,
-    /// Write apq.json, samples.parquet, plots (SVG and PNG) and report.html to this directory
+    /// Write results and a page (report.html) to DIR
+    ///
+    /// The files are apq.json, samples.parquet, plots (SVG and PNG) and report.html.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long)]
     pub json: bool,
 }
 
-/// Which queues are measured.
+/// Directions of the measured queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ApqWay {
-    /// Towards this machine
+    /// The queue towards this machine
     Down,
-    /// Towards HOST
+    /// The queue towards HOST
     Up,
-    /// One after the other
+    /// Both queues, one after the other
     Both,
 }
 
-/// How a queue is measured.
+/// Methods of measuring a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ApqMethodName {
-    /// The paper's two algorithms: hours
+    /// The two algorithms of the paper, unchanged: hours
     Exact,
-    /// Bisection and short bursts: a minute
+    /// Bisection and short bursts: one minute
     Fast,
 }
 

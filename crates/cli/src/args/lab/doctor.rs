@@ -4,12 +4,13 @@ use crate::lab::doctor;
 use clap::Args;
 use lasthop_doctor::document::Verb;
 
-/// `lasthop doctor`.
+/// Arguments of `lasthop doctor`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It needs no root and changes nothing: a namespace that is made ends with the command, no module
-is loaded, no packet is sent. Root reads more: mac80211's debugfs. Remedies are printed, not run.
-The exit status is 0 whatever is found; with --require it is 1 if one of these does not work.
+    after_help = "Needs no root and changes nothing: its trial namespace ends with the command, and it loads no
+module and sends no packet. As root it also reads mac80211's debugfs. It prints remedies and does
+not run them. The exit status is 0 for any findings; with --require it is 1 if one of the named
+commands does not work here.
 
 Examples:
   lasthop doctor
@@ -17,10 +18,10 @@ Examples:
   lasthop doctor --require emulate --require apq"
 )]
 pub struct Doctor {
-    /// Exit with 1 if this does not work here; repeatable
+    /// Exit with 1 if this command does not work here; repeatable
     #[arg(long, value_name = "VERB", value_parser = doctor::verbs())]
     pub require: Vec<Verb>,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long)]
     pub json: bool,
 }

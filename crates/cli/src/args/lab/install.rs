@@ -1,13 +1,13 @@
-//! What is installed beside the command.
+//! Verbs that make files installed beside the command: completions and manual pages.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// `lasthop completions`.
+/// Arguments of `lasthop completions`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The script asks the command itself, so that scenarios, places and keys of --set are completed,
-too. It belongs to the version that printed it.
+    after_help = "The script calls lasthop for candidates, and so completes scenarios, places and keys of --set,
+too. After an update of lasthop, print it again.
 
 Examples:
   lasthop completions bash > ~/.local/share/bash-completion/completions/lasthop
@@ -15,12 +15,12 @@ Examples:
   lasthop completions fish > ~/.config/fish/completions/lasthop.fish"
 )]
 pub struct Completions {
-    /// Which shell
+    /// Shell that reads the script
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
 }
 
-/// A shell that can be given completions.
+/// Shells with a completion script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// GNU Bash
@@ -31,14 +31,14 @@ pub enum Shell {
     Fish,
 }
 
-/// `lasthop manual`.
+/// Arguments of `lasthop manual`.
 #[derive(Debug, Args)]
-#[command(after_help = "Pages of commands go to DIR/man1, those of files to DIR/man5.
+#[command(after_help = "Writes pages of commands to DIR/man1 and pages of files to DIR/man5.
 
 Example:
   lasthop manual ~/.local/share/man    # then: man lasthop, man 5 lasthop-scenario")]
 pub struct Manual {
-    /// The directory; it is made if it does not exist
+    /// Directory for the pages; created if missing
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
 }

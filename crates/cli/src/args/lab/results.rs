@@ -1,16 +1,17 @@
-//! Verbs that read results and captures, and that reproduce figures.
+//! Verbs that read results and captures, and the verb `reproduce`.
 
 use super::values::{count, port_or_free};
 use crate::lab::completions;
 use clap::Args;
 use clap::builder::ValueParser;
 use std::path::PathBuf;
-/// `lasthop report`.
+
+/// Arguments of `lasthop report`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The page has what is wrong and what may help, plots, and the scenario. It needs no network. DIR
-is what simulate, emulate, compare, apq measure, sweep or capture wrote with --out. Several
-folders of simulate or emulate are shown beside each other: what differs, and by how much.
+    after_help = "DIR is a folder that simulate, emulate, compare, apq measure, sweep or capture wrote with --out.
+The page has problems and remedies, plots, and the scenario, and works offline. With several
+folders of simulate or emulate, it compares the runs.
 
 Examples, a run and its page, and two beside each other:
   lasthop simulate upload --out before
@@ -19,22 +20,22 @@ Examples, a run and its page, and two beside each other:
   lasthop report before after --output both.html"
 )]
 pub struct Report {
-    /// Folder with results, which --out made
+    /// Folder with results, written by --out
     #[arg(value_name = "DIR", required = true)]
     pub folders: Vec<PathBuf>,
-    /// The page [default of a single DIR: DIR/report.html]
+    /// Page to write [default with one DIR: DIR/report.html]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Do not try the remedies in virtual time
+    /// Do not simulate the remedies
     #[arg(long)]
     pub no_trials: bool,
 }
 
-/// `lasthop serve`.
+/// Arguments of `lasthop serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Serves this machine's browsers only, at an address that nobody can guess, until it is
-interrupted. It writes nothing, and needs no network.
+    after_help = "Serves browsers of this machine only, at an address with a random token, until interrupted.
+Writes no files and needs no network.
 
 Examples, a run with and without a remedy, side by side:
   lasthop simulate upload --out runs/before
@@ -42,19 +43,19 @@ Examples, a run with and without a remedy, side by side:
   lasthop serve runs"
 )]
 pub struct Serve {
-    /// Folder of a run, or of folders of runs, which --out made
+    /// Folder of a run, or of folders of runs, written by --out
     #[arg(value_name = "DIR", default_value = ".")]
     pub folder: PathBuf,
-    /// Port on 127.0.0.1 [default: a free one]
+    /// Port of 127.0.0.1 [default: a free one]
     #[arg(long, value_name = "PORT", default_value = "0", hide_default_value = true, value_parser = ValueParser::new(port_or_free))]
     pub port: u16,
 }
 
-/// `lasthop reproduce`.
+/// Arguments of `lasthop reproduce`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a key it lists the papers and figures, with what their runs take. A figure that
-fails is shown as failing, and why; the exit status tells of it with --check only.
+    after_help = "Without KEY, lists papers and figures with the duration of their runs. A failing figure is shown
+with its reason; only --check changes the exit status.
 
 Examples:
   lasthop reproduce
@@ -63,33 +64,41 @@ Examples:
   lasthop reproduce --all"
 )]
 pub struct Reproduce {
-    /// A paper, or one figure of it [default: list them]
+    /// A paper, or one of its figures [default: list them]
     #[arg(value_name = "KEY[/FIGURE]", add = completions::figures())]
     pub figures: Option<String>,
-    /// Make every figure of every paper
+    /// Make all figures of all papers
     #[arg(long, conflicts_with = "figures")]
     pub all: bool,
-    /// Write plots (SVG and PNG), a page for each paper (start at index.html) and
-    /// reproduce.json to this directory
+    /// Write plots (SVG and PNG), pages (start at index.html) and reproduce.json to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Runs at a time [default: one on every core]; the result is the same
+    /// Number of parallel runs [default: one per core]
     #[arg(long, value_name = "N", value_parser = ValueParser::new(count))]
     pub jobs: Option<u32>,
     /// Exit with 1 if a figure fails
     #[arg(long)]
     pub check: bool,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long)]
     pub json: bool,
 }
 
-/// `lasthop capture`.
+/// Arguments of `lasthop capture`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A capture of an interface, or of a pipe, shows what is found so far on a terminal, until q, an
-interrupt, or the end of the pipe; then the report follows. Keys: s orders stations otherwise,
-d shows what they send or receive, the arrows and PgUp, PgDn scroll.
+    after_help = "An interface or a pipe is shown live on a terminal, until q, an interrupt or the end of the
+pipe; then the report follows.
+
+Examples:
+  lasthop capture air.pcapng
+  lasthop capture air.pcapng --out result   # then open result/capture.html
+  lasthop capture air.pcapng --with laptop.pcap --with server.pcap
+  lasthop capture --live mon0
+  ssh ap tcpdump -i mon0 -U -w - | lasthop capture -",
+    after_long_help = "An interface or a pipe is shown live on a terminal, until q, an interrupt or the end of the
+pipe; then the report follows. Keys of the live view: s changes the order of stations, d switches
+between sent and received traffic, arrows, PgUp and PgDn scroll.
 
 Examples:
   lasthop capture air.pcapng
@@ -101,33 +110,41 @@ Examples:
   ssh ap tcpdump -i mon0 -U -w - | lasthop capture -"
 )]
 pub struct Capture {
-    /// Capture file (pcap or pcapng, also compressed with gzip or zstd); - is the standard input
+    /// Capture (pcap or pcapng, also in gzip or zstd), or - for stdin
     #[arg(value_name = "FILE", required_unless_present = "live")]
     pub file: Option<PathBuf>,
-    /// Capture what this interface receives until an interrupt; takes the capability CAP_NET_RAW
+    /// Capture from an interface (needs CAP_NET_RAW)
     #[arg(long, value_name = "IFACE", conflicts_with = "file")]
     pub live: Option<String>,
-    /// Say what is found so far each second: on a terminal as a view, also of a file, otherwise
-    /// as lines on standard error
+    /// Show the result so far every second
+    ///
+    /// On a terminal it is a view, for files, too; otherwise lines on standard error.
     #[arg(long)]
     pub watch: bool,
-    /// Write the result, series and absences as Parquet, and a page to this directory
+    /// Write Parquet files and a page (capture.html) to DIR
+    ///
+    /// The Parquet files have series and absences; the result itself is written, too.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Another capture of the same minutes (the station's own, the server's): clocks are aligned,
-    /// and segments of TCP followed through all files
+    /// Add a capture of the same minutes from another host
+    ///
+    /// Such as that of the station or of the server. Clocks are aligned, and TCP segments are
+    /// followed through all files. The option may be repeated.
     #[arg(long = "with", value_name = "FILE", requires = "file", conflicts_with_all = ["live", "watch"])]
     pub with: Vec<PathBuf>,
-    /// What apq measure or franc stats printed as JSON in these minutes: shown beside
-    #[arg(long, value_name = "FILE.json")]
+    /// JSON of apq measure or franc stats from the same minutes, shown beside the result
+    #[arg(long, hide_short_help = true, value_name = "FILE.json")]
     pub context: Vec<PathBuf>,
-    /// Open WPA2-PSK: a passphrase or 64 hexadecimal digits, for this or every network; repeatable
-    #[arg(long, value_name = "[SSID:]PASSPHRASE", allow_hyphen_values = true)]
+    /// Decrypt WPA2-PSK with SSID:PASSPHRASE or a passphrase
+    ///
+    /// A passphrase, or 64 hexadecimal digits, for the network SSID or for all networks. The option
+    /// may be repeated.
+    #[arg(long, value_name = "PASSPHRASE", allow_hyphen_values = true)]
     pub psk: Vec<String>,
-    /// The same from a file, one on a line: it does not show in ps; repeatable
-    #[arg(long, value_name = "FILE")]
+    /// Read passphrases from FILE, one on a line, so that ps does not show them; repeatable
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub psk_file: Vec<PathBuf>,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long)]
     pub json: bool,
 }

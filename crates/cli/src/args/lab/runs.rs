@@ -1,4 +1,4 @@
-//! Verbs that run scenarios, and scenarios themselves.
+//! Verbs that run scenarios, and the verb `scenario`.
 
 use super::values::{count, port, port_or_free, positive_duration, seed, within};
 use crate::lab::completions;
@@ -11,47 +11,62 @@ use lasthop_units::Duration;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-/// The folder of scenarios that are places.
+
+/// Folder of the built-in scenarios that are places.
 pub const PLACES: &str = "places";
 
-/// `lasthop simulate`.
+/// Arguments of `lasthop simulate`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   lasthop simulate hello
   lasthop simulate contention --set node.sta.count=50 --runs 10
   lasthop simulate hello --seed 7 --out results --pcap
-  lasthop simulate upload --expect 'flow.ping.rtt_ms.p95 < 1000' --junit upload.xml")]
+  lasthop simulate upload --expect 'flow.ping.rtt_ms.p95 < 1000'")]
 pub struct Simulate {
-    /// What to run.
+    /// The scenario and its changes.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Runs with independent random numbers, numbered from 0
+    /// Number of independent runs
+    ///
+    /// Runs are numbered from 0, and each has independent random numbers.
     #[arg(long, value_name = "N", default_value = "1", value_parser = ValueParser::new(count))]
     pub runs: u32,
-    /// Runs at a time [default: one on every core]; the result is the same
-    #[arg(long, value_name = "N", value_parser = ValueParser::new(count))]
+    /// Number of parallel runs [default: one per core]
+    ///
+    /// The results do not depend on it.
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = ValueParser::new(count))]
     pub threads: Option<u32>,
-    /// Where results go.
+    /// Destination of the results.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// With several runs, write events.parquet of each too (a single run always has it)
-    #[arg(long, requires = "out")]
+    /// Write events.parquet of each run, with several runs, too
+    ///
+    /// A single run always has it.
+    #[arg(long, requires = "out", hide_short_help = true)]
     pub events: bool,
-    /// With --pcap, do not leave out the payload of packets, which is zero
-    #[arg(long, requires = "pcap")]
+    /// Write the payload of packets to captures
+    ///
+    /// The payload is all zero, and captures leave it out otherwise.
+    #[arg(long, requires = "pcap", hide_short_help = true)]
     pub payload: bool,
-    /// What the runs shall be.
+    /// Conditions of the runs.
     #[command(flatten)]
     pub expected: ExpectArgs,
 }
 
-/// `lasthop sweep`.
+/// Arguments of `lasthop sweep`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "VALUES are a,b,c, or FROM..TO:COUNT (equal distances), or log:FROM..TO:COUNT (equal ratios),
-or FROM..TO (all whole numbers). The table [sweep] of a scenario file says the same.
-The same command goes on where it was stopped, and makes only what is missing when there are
-more values or more runs. The exit status is 1 if a run failed (its row says why).
+    after_help = "VALUES is a list (1,2,5), all integers of a range (1..20), equal steps (1ms..9ms:5), or equal
+ratios (log:1ms..100ms:5). The same command resumes a sweep that was stopped.
+
+Examples:
+  lasthop sweep contention --vary node.sta.count=1,2,5,10,20 --runs 10 --out results
+  lasthop sweep upload --vary wire.*.delay=log:1ms..100ms:5 --vary seed=1..3 --out results",
+    after_long_help = "VALUES is a,b,c, or FROM..TO:COUNT (equal steps), or log:FROM..TO:COUNT (equal ratios), or
+FROM..TO (all integers). The table [sweep] of a scenario file has the same forms.
+The same command resumes a sweep that was stopped. With more values or more runs, it makes only
+the missing ones. The exit status is 1 if a run failed; its row has the reason.
 
 Examples:
   lasthop sweep contention --vary node.sta.count=1,2,5,10,20 --runs 10 --out results
@@ -60,47 +75,65 @@ Examples:
   lasthop sweep --merge results"
 )]
 pub struct Sweep {
-    /// What to run.
+    /// The scenario and its changes.
     #[command(flatten)]
     pub scenario: Option<ScenarioArgs>,
-    /// A key and its values; several keys give every combination [default: those of the scenario's table sweep]
+    /// A key and its values; repeatable
+    ///
+    /// Several keys give every combination of their values [default: the scenario's table
+    /// [sweep]]
     #[arg(long, value_name = "PATH=VALUES", add = completions::keys())]
     pub vary: Vec<String>,
-    /// Take the first values of all keys together, then the second ones, and so on
-    #[arg(long, requires = "vary")]
+    /// Combine the first values of all keys, then the second ones, and so on
+    #[arg(long, requires = "vary", hide_short_help = true)]
     pub zip: bool,
-    /// Runs of each combination, with independent random numbers [default: 1]
+    /// Independent runs of each combination [default: 1]
     #[arg(long, value_name = "N", value_parser = ValueParser::new(count))]
     pub runs: Option<u32>,
-    /// Runs at a time [default: one on every core]; the results are the same
-    #[arg(long, value_name = "N", value_parser = ValueParser::new(within(1..=4_096_u32)))]
+    /// Number of parallel runs [default: one per core]
+    ///
+    /// The results do not depend on it.
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = ValueParser::new(within(1..=4_096_u32)))]
     pub threads: Option<u32>,
-    /// Make only every Nth run, beginning with the Ith: one of N machines with the same folder
-    #[arg(long, value_name = "I/N", value_parser = ValueParser::new(Shard::parse))]
+    /// Make part I of N of the runs: one of N machines with the same folder
+    ///
+    /// Makes every Nth run, beginning with the Ith.
+    #[arg(long, value_name = "I/N", hide_short_help = true, value_parser = ValueParser::new(Shard::parse))]
     pub shard: Option<Shard>,
     /// Also write the series of each run, to folders named KEY=VALUE/../run=N
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub series: bool,
-    /// Directory of the sweep: its tables (Parquet), its page (index.html), and its journal
+    /// Directory for tables, index.html and the journal
+    ///
+    /// Tables are Parquet files. The journal is the list of finished runs, by which the sweep
+    /// resumes.
     #[arg(long, value_name = "DIR", required_unless_present = "merge")]
     pub out: Option<PathBuf>,
-    /// Make one sweep of the shards in DIR, and run nothing
-    #[arg(long, value_name = "DIR", exclusive = true)]
+    /// Merge the shards in DIR into one sweep, without a run
+    #[arg(long, value_name = "DIR", exclusive = true, hide_short_help = true)]
     pub merge: Option<PathBuf>,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long)]
     pub json: bool,
 }
 
-/// `lasthop emulate`.
+/// Arguments of `lasthop emulate`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "In COMMAND, every node has its name (ping server) and the variable LASTHOP_NAME_ADDR.
-COMMAND begins after the scenario's warm-up, and has standard input and output; with --json its
-output goes to standard error. The exit status is COMMAND's own, if it has one, also after an
-interrupt, which is passed on to it; without one it is 130 then. It is 0 if --duration ended
-COMMAND, 1 if something is not as expected (--expect), 2 after an error.
-An interrupt ends the emulation early and reports the measurements until then.
+    after_help = "COMMAND reaches each node by its name. The exit status is COMMAND's.
+
+Examples:
+  lasthop emulate upload
+  lasthop emulate --place cafe -- ping -c 10 server
+  lasthop emulate upload --in server --out results -- bash
+  lasthop emulate upload --reach 3000 -- curl http://host.lasthop:3000/
+  lasthop emulate upload --web",
+    after_long_help = "COMMAND reaches each node by its name (ping server); the variable LASTHOP_NAME_ADDR has the
+node's address. COMMAND starts after the scenario's warm-up, with this terminal's standard input
+and output; with --json its output goes to standard error.
+The exit status is COMMAND's, also after an interrupt, which COMMAND receives, too. Without COMMAND
+it is 130 after an interrupt. It is 0 if --duration ended COMMAND, 1 if a condition of --expect does
+not hold, 2 after an error. An interrupt ends the emulation early and reports its measurements.
 
 Examples:
   lasthop emulate upload
@@ -114,32 +147,43 @@ Examples:
   lasthop emulate upload --web"
 )]
 pub struct Emulate {
-    /// What to run.
+    /// The scenario and its changes.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// End after this long, such as 30s, of COMMAND or without one of the emulation [default: with
-    /// COMMAND, else the scenario's duration]
-    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    /// Time after which the emulation ends, such as 30s
+    ///
+    /// The time counts from the start of COMMAND, or without COMMAND from the start of the emulation
+    /// [default: the end of COMMAND, else the scenario's duration]
+    #[arg(long, value_name = "TIME", value_parser = ValueParser::new(positive_duration))]
     pub duration: Option<Duration>,
-    /// Node to run COMMAND in [default: the first station]
+    /// Node that runs COMMAND [default: the first station]
     #[arg(long = "in", value_name = "NODE", requires = "command", add = completions::nodes())]
     pub in_node: Option<String>,
-    /// Give the nodes a way to this machine's network and its DNS (takes slirp4netns)
+    /// Connect the nodes to this machine's network and DNS
+    ///
+    /// Requires the program slirp4netns.
     #[arg(long)]
     pub outside: bool,
-    /// Let the nodes reach a port of this machine's loopback, TCP and UDP, at host.lasthop:PORT
+    /// Let nodes reach localhost:PORT as host.lasthop:PORT
+    ///
+    /// Programs in the nodes then reach this port of this machine's loopback, TCP and UDP. The option
+    /// may be repeated.
     #[arg(long, value_name = "PORT", value_parser = ValueParser::new(port))]
     pub reach: Vec<u16>,
-    /// Open a port of 127.0.0.1, TCP and UDP, that leads to a node through the Wi-Fi hop
-    /// [default: COMMAND's, same port]
-    #[arg(long, value_name = "PORT[:NODE[:PORT]]", value_parser = ValueParser::new(parse_published))]
+    /// Open localhost:PORT to a node, through the hop
+    ///
+    /// Opens a port of 127.0.0.1, TCP and UDP. The full form is PORT:NODE:PORT, with the node and
+    /// its port [default: the node of COMMAND, the same port]. The option may be repeated.
+    #[arg(long, value_name = "PORT", value_parser = ValueParser::new(parse_published))]
     pub publish: Vec<Published>,
-    /// Node where all that begins [default: a host, else an access point, else a station, on the
-    /// other side of the air]
-    #[arg(long, value_name = "NODE", add = completions::nodes())]
+    /// Node that --outside, --reach and --publish are attached to
+    ///
+    /// [default: a host, else an access point, else a station, on the other side of the air]
+    #[arg(long, value_name = "NODE", hide_short_help = true, add = completions::nodes())]
     pub outside_at: Option<String>,
-    /// Show it in a browser while it runs, with what can be changed, at a port of 127.0.0.1
-    /// [default: a free one]
+    /// Show and change the running emulation in a browser
+    ///
+    /// Listens on a port of 127.0.0.1 [default: a free one].
     #[arg(
         long,
         value_name = "PORT",
@@ -149,29 +193,29 @@ pub struct Emulate {
         value_parser = ValueParser::new(port_or_free)
     )]
     pub web: Option<u16>,
-    /// Where results go.
+    /// Destination of the results.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// What the run shall be.
+    /// Conditions of the run.
     #[command(flatten)]
     pub expected: ExpectArgs,
-    /// Print what the programs write and errors, and nothing else
+    /// Print only the programs' output and errors
     #[arg(short, long, conflicts_with = "json")]
     pub quiet: bool,
-    /// Print all tables: other people's flows, and all nodes, links and wires
-    #[arg(long)]
+    /// Print all tables: other users' flows, and all nodes, links and wires
+    #[arg(long, hide_short_help = true)]
     pub all: bool,
-    /// Program to run behind the hop, and its arguments; the emulation ends with it
+    /// Program behind the hop; the emulation ends with it
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// `lasthop set`.
+/// Arguments of `lasthop set`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What may change is what a [[change]] of a scenario may. In the folder of emulate --out,
-scenario.toml has what was set as [[change]]: simulate makes the same changes at the same times.
-COMMAND of emulate can call it, too.
+    after_help = "The keys are those that a [[change]] of a scenario may have. emulate --out writes the changes
+as [[change]] to scenario.toml, and simulate repeats them at the same times. COMMAND of emulate can
+call lasthop set, too.
 
 Examples, an outage of two seconds while `lasthop emulate hello` runs in another terminal:
   lasthop set
@@ -179,108 +223,107 @@ Examples, an outage of two seconds while `lasthop emulate hello` runs in another
   sleep 2; lasthop set link.ap-laptop.loss=off"
 )]
 pub struct Set {
-    /// Keys and values; without any, what can be changed is listed
+    /// Keys and their new values [default: list the keys]
     #[arg(value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
-    /// List the keys of all nodes, not of the first station, access points and wires alone
+    /// List the keys of all stations, not only of the first
     #[arg(long, conflicts_with = "sets")]
     pub all: bool,
-    /// The process that runs the emulation [default: this user's only one]
+    /// Process ID of the emulation [default: this user's only one]
     #[arg(long, value_name = "PID", value_parser = ValueParser::new(within(1..=i32::MAX)))]
     pub pid: Option<i32>,
 }
 
-/// `lasthop compare`.
+/// Arguments of `lasthop compare`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A flow of kind tcp is our TCP on one side and the kernel's on the other. The simulated side
-runs without TCP small queues, because a TAP device takes packets from the kernel's at once.
+    after_help = "Flows of kind tcp use lasthop's TCP in the simulation and the kernel's in the emulation. The
+simulation runs without TCP small queues, because a TAP device takes the kernel's packets at once.
 
 Examples:
   lasthop compare upload
   lasthop compare upload --set flow.upload.congestion_control=reno --runs 3 --out both"
 )]
 pub struct Compare {
-    /// What to run.
+    /// The scenario and its changes.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Length of a run, such as 30s [default: the scenario's duration]
-    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    /// Duration of a run, such as 30s [default: the scenario's]
+    #[arg(long, value_name = "TIME", value_parser = ValueParser::new(positive_duration))]
     pub duration: Option<Duration>,
-    /// Runs of each kind with independent random numbers; their means are shown
+    /// Independent runs of each kind; the table has means
     #[arg(long, value_name = "N", default_value = "1", value_parser = ValueParser::new(count))]
     pub runs: u32,
-    /// Write comparison.json, the files of each run and report.html to this directory
+    /// Write comparison.json, the files of each run and report.html to DIR
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long)]
     pub json: bool,
 }
 
-/// `lasthop scenario`.
+/// Arguments of `lasthop scenario`.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
   lasthop scenario list
   lasthop scenario show hello
   lasthop scenario init my.toml --from upload")]
 pub enum ScenarioVerb {
-    /// List the scenarios inside the program, each with what it shows
+    /// List the built-in scenarios and their subjects
     #[command(after_help = "Example:
   lasthop scenario list")]
     List,
-    /// Print one of them
+    /// Print a built-in scenario
     Show(ScenarioShow),
-    /// Write a scenario to start from to a new file
+    /// Write a new scenario file to start from
     Init(ScenarioInit),
 }
 
-/// `lasthop scenario show`.
+/// Arguments of `lasthop scenario show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   lasthop scenario show hello")]
 pub struct ScenarioShow {
-    /// Its name, as lasthop scenario list has it
+    /// Name of the scenario (see lasthop scenario list)
     #[arg(value_name = "NAME", add = completions::names())]
     pub name: String,
 }
 
-/// `lasthop scenario init`.
+/// Arguments of `lasthop scenario init`.
 #[derive(Debug, Args)]
-#[command(after_help = "A file that exists stays as it is, and the exit status is 2.
+#[command(after_help = "An existing FILE is an error (exit status 2) and stays unchanged.
 
 Examples:
   lasthop scenario init my.toml
   lasthop scenario init my.toml --from upload")]
 pub struct ScenarioInit {
-    /// The new file
+    /// Path of the new file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Copy this one, as lasthop scenario list has it [default: a commented one of its own]
+    /// Copy a built-in scenario [default: a short one with comments]
     #[arg(long, value_name = "NAME", add = completions::names())]
     pub from: Option<String>,
 }
 
-/// Which scenario, and what to change in it.
+/// A scenario and its changes.
 #[derive(Debug, Args)]
 pub struct ScenarioArgs {
-    /// Scenario: a file, or the name of one inside the program (see lasthop scenario list), or
-    /// - for standard input
+    /// File, built-in name (lasthop scenario list), or - for stdin
     #[arg(value_name = "SCENARIO", required_unless_present = "place", add = completions::scenarios())]
     pub file: Option<PathBuf>,
-    /// Take a place that people know, such as cafe, instead of SCENARIO (see lasthop places)
+    /// Run a built-in place, such as cafe (lasthop places)
     #[arg(long, value_name = "NAME", conflicts_with = "file", add = completions::places())]
     pub place: Option<String>,
-    /// Change a key of the scenario, such as node.laptop.queue.kind=fq-codel
+    /// Change a key, as in node.laptop.queue.kind=fq-codel
     #[arg(long, value_name = "PATH=VALUE", add = completions::keys())]
     pub set: Vec<String>,
-    /// Seed of all random numbers [default: the scenario's]
+    /// Seed of the random numbers [default: the scenario's]
     #[arg(long, value_name = "N", value_parser = ValueParser::new(seed))]
     pub seed: Option<u64>,
 }
 
 impl ScenarioArgs {
-    /// What is asked for: a file, `-`, or a name inside the program.
+    /// Returns the file, `-`, or the name of a built-in scenario.
     pub fn asked(&self) -> Cow<'_, Path> {
         match (&self.file, &self.place) {
             (Some(file), _) => file.into(),
@@ -288,51 +331,55 @@ impl ScenarioArgs {
         }
     }
 
-    /// The `--set` arguments, with the seed as the last.
+    /// Returns the `--set` arguments; the seed is the last.
     pub fn sets(&self) -> Vec<String> {
         let seed = self.seed.map(|seed| format!("seed={seed}"));
         self.set.iter().cloned().chain(seed).collect()
     }
 }
 
-/// Where results go.
+/// Destination of the results.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
-    /// Write run.json, scenario.toml, events.parquet, series.parquet and report.html to this
-    /// directory
+    /// Write results and a page (report.html) to DIR
+    ///
+    /// The files are run.json, scenario.toml, events.parquet, series.parquet and report.html.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Also write captures: air.pcapng, and node-NAME.pcapng of every node
+    /// Also write captures (pcapng) to the DIR of --out
+    ///
+    /// air.pcapng has the frames on the air, node-NAME.pcapng the packets of each node.
     #[arg(long, requires = "out")]
     pub pcap: bool,
-    /// Write the air of a single run to this file, for the Perfetto viewer (ui.perfetto.dev)
-    #[arg(long, value_name = "FILE")]
+    /// Write the air of a single run to FILE for the Perfetto viewer (ui.perfetto.dev)
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub perfetto: Option<PathBuf>,
-    /// Print one JSON document on standard output, and nothing else
+    /// Print only one JSON document on standard output
     #[arg(long)]
     pub json: bool,
 }
 
-/// What runs shall be.
+/// Conditions that runs must meet.
 #[derive(Debug, Args)]
 pub struct ExpectArgs {
-    /// Exit with 1 unless this holds, of every run and of all that * stands for; repeatable.
-    /// Such as 'flow.ping.rtt_ms.p95 < 100': a number of run.json, without its unit
-    #[arg(long, value_name = "QUANTITY<NUMBER", value_parser = ValueParser::new(Expectation::parse))]
+    /// Exit with 1 unless this holds; repeatable
+    ///
+    /// CONDITION compares a number of run.json, without its unit, such as
+    /// 'flow.ping.rtt_ms.p95 < 100'. The condition must hold in every run and for every name that a * matches.
+    #[arg(long, value_name = "CONDITION", value_parser = ValueParser::new(Expectation::parse))]
     pub expect: Vec<Expectation>,
-    /// Write what was expected and what it was to this file, as JUnit does
-    #[arg(long, value_name = "FILE", requires = "expect")]
+    /// Write conditions and measured values to FILE as JUnit XML
+    #[arg(long, value_name = "FILE", requires = "expect", hide_short_help = true)]
     pub junit: Option<PathBuf>,
 }
 
-/// `lasthop medium`.
+/// Arguments of `lasthop medium`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Every access point and station of the scenario is a radio of the kernel's module mac80211_hwsim,
-made with the name of its node and gone with this command, or one that exists (--radio). hostapd,
-wpa_supplicant, mac80211 and its rate control run above it as they would on hardware; contention,
-fading, losses and retries are the scenario's. It takes CAP_NET_ADMIN in its network namespace.
-An interrupt is its usual end, with status 0.
+    after_help = "Makes a mac80211_hwsim radio for each access point and station, named as its node, and removes
+the radios at the end. hostapd, wpa_supplicant and mac80211's rate control run above them as on
+hardware; contention, fading, losses and retries are the scenario's. Needs CAP_NET_ADMIN in its
+network namespace. Ends at an interrupt, with status 0.
 
 Examples:
   modprobe mac80211_hwsim radios=0
@@ -340,35 +387,37 @@ Examples:
   lasthop medium hello --radio laptop=phy0 --set link.ap-laptop.snr=12dB"
 )]
 pub struct Medium {
-    /// What to run.
+    /// The scenario and its changes.
     #[command(flatten)]
     pub scenario: ScenarioArgs,
-    /// Use a radio that exists for this node, such as laptop=phy0; repeatable
+    /// Use an existing radio, as in laptop=phy0; repeatable
     #[arg(long, value_name = "NODE=RADIO")]
     pub radio: Vec<String>,
-    /// Who makes A-MPDUs
-    #[arg(long, value_name = "BY", value_enum, default_value = "radio")]
+    /// Layer that makes A-MPDUs
+    #[arg(long, value_name = "LAYER", value_enum, default_value = "radio", hide_short_help = true)]
     pub aggregation: AggregationBy,
-    /// End after this long, such as 30s [default: at an interrupt]
-    #[arg(long, value_name = "T", value_parser = ValueParser::new(positive_duration))]
+    /// Time after which the command ends [default: never]
+    ///
+    /// Such as 30s. Without it, an interrupt ends the command.
+    #[arg(long, value_name = "TIME", value_parser = ValueParser::new(positive_duration))]
     pub duration: Option<Duration>,
-    /// Print one JSON document on standard output at the end, and nothing else there
+    /// Print only one JSON document on standard output, at the end
     #[arg(long)]
     pub json: bool,
 }
 
-/// Who makes A-MPDUs.
+/// Layer that makes A-MPDUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AggregationBy {
-    /// The radio, as firmware does; the kernel's rate control hears of each MPDU
+    /// The radio, as firmware does; the kernel's rate control gets the status of each MPDU
     Radio,
-    /// mac80211; its rate control then does not adapt, as hwsim tells it nothing
+    /// mac80211; its rate control then does not adapt, for hwsim reports no status to it
     Kernel,
-    /// Nobody
+    /// No aggregation
     None,
 }
 
-/// Reads a published port: `8080`, `8080:server` or `8080:server:80`.
+/// Parses a published port: `8080`, `8080:server` or `8080:server:80`.
 fn parse_published(text: &str) -> Result<Published, String> {
     let port = |word: &str| match word.parse() {
         Ok(0) | Err(_) => Err(format!("{word:?} is no port from 1 to 65535")),

@@ -1,4 +1,4 @@
-//! Values that flags of several verbs take.
+//! Parsers of values that several verbs share.
 
 use lasthop_scenario::quantity::Quantity;
 use lasthop_units::Duration;
@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Reads a whole number within bounds.
+/// Returns a parser of whole numbers within bounds.
 pub fn within<T>(
     bounds: RangeInclusive<T>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
@@ -19,22 +19,22 @@ where
     }
 }
 
-/// Reads how many.
+/// Parses a count, 1 or more.
 pub fn count(text: &str) -> Result<u32, String> {
     within(1..=u32::MAX)(text)
 }
 
-/// Reads a port that programs can be reached at.
+/// Parses a port, 1 to 65535.
 pub fn port(text: &str) -> Result<u16, String> {
     within(1..=u16::MAX)(text)
 }
 
-/// Reads a port to listen at; 0 takes a free one.
+/// Parses a port to listen on; 0 selects a free one.
 pub fn port_or_free(text: &str) -> Result<u16, String> {
     within(0..=u16::MAX)(text)
 }
 
-/// Reads a time above zero.
+/// Parses a duration above zero, such as `30s`.
 pub fn positive_duration(text: &str) -> Result<Duration, String> {
     let expected = |why: &dyn std::fmt::Display| {
         format!("expected a time, such as 30s (units: {}): {why}", Duration::UNITS.join(", "))
@@ -46,7 +46,7 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads a seed, which a whole number of TOML can hold.
+/// Parses a seed within the range of TOML integers, 0 to 2^63 - 1.
 pub fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
     seed.ok_or_else(|| format!("expected a whole number from 0 to {}", i64::MAX))
