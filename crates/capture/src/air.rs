@@ -232,7 +232,11 @@ impl Air {
         if let Some(mhz) = frame.radio.frequency_mhz {
             self.frequency_mhz = Some(mhz);
             self.band = if mhz < 4_000 { Band::Ghz2_4 } else { Band::Ghz5 };
+            let stay = self.channels.stay();
             self.tuned = (mhz, self.channels.handle_frame(mhz, frame.at_ns));
+            if self.channels.stay() != stay {
+                self.leave_channel();
+            }
         }
         let receiver = self.stations.of(frame.receiver());
         let transmitter = frame.transmitter().and_then(|address| self.stations.of(address));
@@ -253,6 +257,13 @@ impl Air {
         } else {
             self.control(frame, transmitter, receiver)
         }
+    }
+
+    /// The receiver has left its channel.
+    #[cold]
+    fn leave_channel(&mut self) {
+        self.absences.values_mut().for_each(Absences::interrupt);
+        self.absences_kept = self.absences.values().map(Absences::kept).sum();
     }
 
     /// Frames up to now came without a time: they came at this one. Absences of no known length are
@@ -335,6 +346,12 @@ impl Air {
         let heard = self.heard.get(id.index()).map_or(0, |heard| heard.channels);
         let length = self.end_ns.saturating_sub(self.begin_ns.unwrap_or(self.end_ns));
         self.channels.time_ns(heard).unwrap_or(length).max(1)
+    }
+
+    /// Time on the air of all frames on the channels on which a station was heard, in ns.
+    pub fn busy_of(&self, id: StationId) -> u64 {
+        let heard = self.heard.get(id.index()).map_or(0, |heard| heard.channels);
+        self.channels.airtime_ns(heard).unwrap_or(self.busy.sum_ns)
     }
 
     /// Whether headers say enough rates for shares of the time on the air: of nine PPDUs in ten.
@@ -503,6 +520,7 @@ impl Air {
                 }
                 self.awaiting = None;
                 self.requested = false;
+                self.handle_answer(from, frame.number);
             }
             _ => {}
         }
@@ -576,6 +594,14 @@ impl Air {
         beacons.is_some_and(|beacons| beacons.capabilities.erp_protection)
     }
 
+    /// A station has answered data.
+    fn handle_answer(&mut self, station: StationId, number: u64) {
+        let Some(absences) = self.absences.get_mut(&station) else { return };
+        let before = absences.kept();
+        absences.handle_answer(number);
+        self.absences_kept = (self.absences_kept + absences.kept()).saturating_sub(before);
+    }
+
     /// An Ack to a station of which no frame was captured that it could answer.
     fn handle_unasked(&mut self, station: StationId) {
         self.heard[station.index()].unasked += 1;
@@ -586,7 +612,7 @@ impl Air {
         }
         let link = known.bss.and_then(|bss| self.links.get_mut(&(station, bss)));
         if let Some(link) = link {
-            link.counts.unasked += 1;
+            link.handle_unasked();
         }
     }
 
@@ -689,6 +715,7 @@ impl Air {
                     link.handle_ack(&mut |tid, sequence| {
                         log_acknowledged(&mut self.log, key, tid, sequence, ppdu.at_ns);
                     });
+                    self.handle_answer(key.1, ppdu.frames.1);
                 } else if asked != Some(to) {
                     self.handle_unasked(to);
                 }

@@ -10,13 +10,14 @@ pub(crate) use dedupe::REPEATS_NS;
 pub use interfaces::{Interface, InterfaceCounts, OTHERS_MAX};
 
 use crate::air::Air;
+use crate::air::exchange::Link;
 use crate::air::joining::handshake::Message;
 use crate::decrypt::{self, Credentials, Decryption};
 use crate::file::{Packet, ReadError};
 use crate::frame::Frame;
 use crate::join::Event;
 use crate::link::{self, Headers, LinkType, Opened, Radio};
-use crate::transport::{Carrier, Flows};
+use crate::transport::{Carrier, Direction, Flows};
 use check::Verdict;
 use dedupe::Dedupe;
 use journal::Journal;
@@ -383,6 +384,11 @@ impl Analysis {
         for event in log.drain(..) {
             journal.handle_air(interface, event);
         }
+    }
+
+    /// The link that carried the latest packet in a direction of a flow, if it was on the air.
+    pub(crate) fn link_of(&self, direction: &Direction) -> Option<&Link> {
+        self.air.links.get(&self.dedupe.link(direction.space?)?)
     }
 
     /// Times of the first and the last packet, in ns since 1970.

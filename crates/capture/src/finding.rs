@@ -5,6 +5,7 @@
 mod absences;
 mod bound;
 mod channel;
+mod heard;
 mod interfaces;
 mod joining;
 mod kind;
@@ -72,9 +73,10 @@ pub fn findings(analysis: &Analysis, extent: Extent) -> Vec<Finding> {
 /// The same, and how many were left out.
 pub(crate) fn counted(analysis: &Analysis, extent: Extent) -> (Vec<Finding>, u64) {
     let mut found = Vec::new();
-    absences::find(analysis, extent, &mut found);
+    let heard = heard::Heard::of(&analysis.air);
+    absences::find(analysis, &heard, extent, &mut found);
     links::find(analysis, &mut found);
-    channel::find(analysis, &mut found);
+    channel::find(analysis, &heard, &mut found);
     tcp::find(analysis, &mut found);
     interfaces::find(analysis, &mut found);
     joining::find(analysis, &mut found);

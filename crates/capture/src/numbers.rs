@@ -1,41 +1,54 @@
-//! A value for each sequence number (0 to 4 095) that has one. A sender that sends little, or is
-//! made up by somebody who sends frames with many addresses, takes some bytes, one that sends much
-//! a place for each number.
+//! A value for each sequence number (0 to 4 095) that has one. Memory grows with the numbers that
+//! are used: a station that sends little, or a made-up address, takes some bytes; a station that
+//! sends much takes pages of [`PAGE`] numbers.
 
 use lasthop_units::SeqNo12;
 
-/// Values by sequence number; those that were not set are the default.
+/// Values by sequence number. Numbers that were not set have the default value.
 #[derive(Clone, Debug)]
 pub struct Numbers<T> {
     few: Vec<(u16, T)>,
-    /// One for each number, once there were more than [`FEW`]; otherwise none.
-    all: Vec<T>,
+    /// All pages, once more than [`FEW`] numbers have values; until then empty.
+    pages: Vec<Option<Box<[T; PAGE]>>>,
 }
 
-/// Values that are looked for one by one.
+/// Most values in a list that is searched from its start.
 const FEW: usize = 24;
+/// Numbers of a page.
+const PAGE: usize = 64;
+/// Pages of all numbers.
+const PAGES: usize = SeqNo12::MODULUS as usize / PAGE;
 
 impl<T> Default for Numbers<T> {
     fn default() -> Self {
-        Self { few: Vec::new(), all: Vec::new() }
+        Self { few: Vec::new(), pages: Vec::new() }
     }
 }
 
+/// Page of a number, and the place in it.
+const fn place(number: u16) -> (usize, usize) {
+    (number as usize / PAGE, number as usize % PAGE)
+}
+
 impl<T: Copy + Default> Numbers<T> {
-    /// The value of a number.
+    /// Returns the value of a number.
     pub fn of(&self, number: u16) -> T {
-        if let Some(value) = self.all.get(usize::from(number)) {
-            return *value;
+        let (page, index) = place(number);
+        match self.pages.get(page) {
+            Some(page) => page.as_ref().map_or_else(T::default, |page| page[index]),
+            None => {
+                let value = self.few.iter().find(|(n, _)| *n == number);
+                value.map_or_else(T::default, |(_, value)| *value)
+            }
         }
-        self.few.iter().find(|(n, _)| *n == number).map_or(T::default(), |(_, value)| *value)
     }
 
-    /// The value of a number, to be changed.
+    /// Returns the value of a number, to be changed.
     ///
     /// # Panics
     /// If `number` is above 4 095.
     pub fn at(&mut self, number: u16) -> &mut T {
-        if self.all.is_empty() {
+        if self.pages.is_empty() {
             let known = self.few.iter().position(|(n, _)| *n == number);
             if known.is_some() || self.few.len() < FEW {
                 let index = known.unwrap_or(self.few.len());
@@ -44,18 +57,23 @@ impl<T: Copy + Default> Numbers<T> {
                 }
                 return &mut self.few[index].1;
             }
-            self.all = vec![T::default(); usize::from(SeqNo12::MODULUS)];
+            self.pages.resize_with(PAGES, || None);
             for (n, value) in std::mem::take(&mut self.few) {
-                self.all[usize::from(n)] = value;
+                *self.in_page(n) = value;
             }
         }
-        &mut self.all[usize::from(number)]
+        self.in_page(number)
     }
 
-    /// Takes the values of `count` numbers from `first` on, in no order, which are the default
-    /// from now on.
+    fn in_page(&mut self, number: u16) -> &mut T {
+        let (page, index) = place(number);
+        &mut self.pages[page].get_or_insert_with(|| Box::new([T::default(); PAGE]))[index]
+    }
+
+    /// Takes the values of `count` numbers from `first` on, in no order. These numbers have the
+    /// default value from now on.
     pub fn take(&mut self, first: SeqNo12, count: u16, mut taken: impl FnMut(T)) {
-        if self.all.is_empty() {
+        if self.pages.is_empty() {
             let is_inside = |n: u16| SeqNo12::new(n).distance_from(first) < count;
             self.few.retain(|(n, value)| {
                 if is_inside(*n) {
@@ -66,19 +84,32 @@ impl<T: Copy + Default> Numbers<T> {
             return;
         }
         for n in 0..count {
-            taken(std::mem::take(&mut self.all[usize::from(first.plus(n).as_u16())]));
+            let (page, index) = place(first.plus(n).as_u16());
+            if let Some(page) = &mut self.pages[page] {
+                taken(std::mem::take(&mut page[index]));
+            }
         }
     }
 
-    /// Values that were set, in no order, and maybe others.
+    /// Before the next number takes more than a place in a list, drops the values that are not
+    /// `kept`.
+    pub fn tidy(&mut self, kept: impl Fn(T) -> bool) {
+        if self.few.len() >= FEW {
+            self.few.retain(|(_, value)| kept(*value));
+        }
+    }
+
+    /// Values that were set, in no order, and some default values.
     pub fn iter(&self) -> impl Iterator<Item = (u16, &T)> {
         let few = self.few.iter().map(|(number, value)| (*number, value));
-        few.chain((0..).zip(&self.all))
+        let pages = self.pages.iter().zip((0u16..).step_by(PAGE));
+        let values = pages.filter_map(|(page, base)| page.as_deref().map(|page| (base, page)));
+        few.chain(values.flat_map(|(base, page)| (base..).zip(page)))
     }
 
     /// Whether no value was set.
     pub const fn is_empty(&self) -> bool {
-        self.few.is_empty() && self.all.is_empty()
+        self.few.is_empty() && self.pages.is_empty()
     }
 }
 
@@ -116,6 +147,9 @@ mod tests {
                 }
             }
             let sum = |values: &mut dyn Iterator<Item = u8>| values.map(u64::from).sum::<u64>();
+            for (number, value) in numbers.iter() {
+                prop_assert_eq!(*value, numbers.of(number));
+            }
             let ours = sum(&mut numbers.iter().map(|(_, value)| *value));
             prop_assert_eq!(ours, sum(&mut map.into_values()));
         }

@@ -134,7 +134,7 @@ fn all_absences_are_counted_and_the_latest_kept() {
     let mut feed = Feed::new(LinkType::Ieee80211);
     for n in 0..10_000u64 {
         let at = BEGIN + n * SECOND;
-        feed.packet(at, &frame(QOS_DATA, false, n as u16 * 3));
+        feed.packet(at, &frame(QOS_DATA, false, n as u16));
         feed.packet(at + 300_000_000, &frame(NULL, true, n as u16 * 3 + 1));
         feed.packet(at + 900_000_000, &frame(NULL, false, n as u16 * 3 + 2));
     }
@@ -243,7 +243,7 @@ fn many_stations_that_doze_take_little() {
             for (kind, saves, later) in
                 [(QOS_DATA, false, 0), (NULL, true, 300), (NULL, false, 900)]
             {
-                let mut frame = frame(kind, saves, round as u16 * 3);
+                let mut frame = frame(kind, saves, round as u16);
                 frame[14..16].copy_from_slice(&(station as u16).to_be_bytes());
                 feed.packet(at + later * 1_000_000, &frame);
             }

@@ -287,6 +287,20 @@ fn protection_is_what_its_sender_uses() {
     }
 }
 
+/// Of a busy time of which the monitor has missed most no share is known.
+#[test]
+fn protection_is_no_share_of_a_time_that_was_missed() {
+    let mut made = Made::default();
+    for n in 0..300u16 {
+        let at_us = 10_000 * u64::from(n);
+        let number = n * 13 % 4_096;
+        made.push(at_us, AT_2_4, &cts(1, 300));
+        made.push(at_us + 200, Heard { rate: Rate::Ht(7), ..AT_2_4 }, &data(1, number, false));
+        made.push(at_us + 300, AT_2_4, &block_ack(1, 0, number, 0x1fff));
+    }
+    assert_eq!(made.kinds(), [Kind::MonitorMisses], "{:?}", made.document().findings);
+}
+
 /// RTS at 1 Mb/s protect from 802.11b where beacons say so; otherwise they are RTS.
 #[test]
 fn rts_protect_where_beacons_ask_for_it() {
@@ -326,6 +340,55 @@ fn beacons_are_missing_of_near_access_points_on_this_channel() {
         let kinds: Vec<_> = document.findings.iter().map(|finding| finding.kind).collect();
         assert_eq!(kinds.contains(&Kind::BeaconLoss), expected, "{name}");
     }
+}
+
+/// A monitor that misses half of an access point's data misses half of its beacons, too.
+#[test]
+fn beacons_are_missed_like_other_frames() {
+    for (missed, expected) in [(false, Some(Kind::BeaconLoss)), (true, Some(Kind::MonitorMisses))] {
+        let mut made = Made::default();
+        for n in 0..200u16 {
+            let at_us = INTERVAL_US * u64::from(n);
+            let step = if missed { 2 } else { 1 };
+            if n % 2 == 0 {
+                made.push(at_us, AT_2_4, &beacon(0, at_us, 1, false));
+            }
+            let mut down = data(1, n * step, false);
+            down[1] = 2;
+            (down[9], down[15], down[21]) = (1, 0, 0);
+            made.push(at_us + 50_000, AT_2_4, &down);
+        }
+        let kinds = made.kinds();
+        assert_eq!(kinds.first().copied(), expected, "{kinds:?}");
+        assert_eq!(kinds.len(), 1, "{kinds:?}");
+    }
+}
+
+/// A link that is proved by Acks and by Block Acks: an MPDU that both name was missed once.
+#[test]
+fn an_mpdu_is_missed_once() {
+    let mut made = Made::default();
+    let mut number = 0u16;
+    for n in 0..100u64 {
+        let at_us = 10_000 * n;
+        // One in ten is heard; each is acknowledged.
+        for single in 0..10 {
+            let at_us = at_us + 500 * single;
+            if single == 0 {
+                made.push(at_us, AT_5, &data(1, number, false));
+            }
+            made.push(at_us + 100, AT_5, &ack(1));
+            number += 1;
+        }
+        // A PPDU that is missed, and a bitmap for it and for what was before it.
+        number += 10;
+        made.push(at_us + 6_000, AT_5, &block_ack(1, 0, (number - 20) % 4_096, (1 << 20) - 1));
+    }
+    let analysis = made.analysis();
+    let counts = &analysis.air.links.values().next().expect("there is one").counts;
+    assert_eq!(counts.mpdus, 100);
+    let (captured, missed) = counts.judged();
+    assert!(captured == 100 && missed.abs_diff(1_900) < 20, "{captured} and {missed} of 2 000");
 }
 
 /// Four networks of one radio have one clock, and one line; another access point has its own. It

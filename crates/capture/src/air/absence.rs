@@ -98,6 +98,9 @@ pub struct Absences {
     unanswered_ns: Option<u64>,
     /// When it last sent a frame that lets others out, while it is in power save mode.
     asked_ns: Option<u64>,
+    /// Data frames to it since it last sent anything, while it is away: when the first came, how
+    /// many, and how many after it had acknowledged the announcement.
+    pending: Option<(u64, u32, u32)>,
     /// When it last sent or received data, or came back.
     active_ns: Option<u64>,
     /// Whether there was data since it came back.
@@ -226,6 +229,7 @@ impl Absences {
             _ => {}
         }
         self.count(frame);
+        self.pending = None;
         let rts = std::mem::take(&mut self.rts);
         let saves = frame.control.flags.power_management;
         let state = std::mem::take(&mut self.state);
@@ -385,8 +389,33 @@ impl Absences {
             absence.sent_in_vain += 1;
             let acknowledged = absence.leave.as_ref().is_some_and(|leave| leave.acks > 0);
             absence.sent_after_ack += u32::from(acknowledged);
+            // Until its announcement is answered the station is there.
+            let announced_ns = absence.leave.as_ref().map_or(0, |leave| leave.to_ns);
+            if at_ns.saturating_sub(announced_ns) >= REPEATS_NS {
+                let (_, frames, after_ack) = self.pending.get_or_insert((at_ns, 0, 0));
+                *frames += 1;
+                *after_ack += u32::from(acknowledged);
+            }
         } else {
             self.handle_data(at_ns);
+        }
+    }
+
+    /// An Ack or a Block Ack of the station, in frame `number`. It answers data that nobody asked
+    /// for: the station is back, and the monitor has missed the frame that says so.
+    pub fn handle_answer(&mut self, number: u64) {
+        let Some((at_ns, frames, after_ack)) = self.pending.take() else { return };
+        match std::mem::take(&mut self.state) {
+            State::Away(mut absence) => {
+                absence.sent_in_vain = absence.sent_in_vain.saturating_sub(frames);
+                absence.sent_after_ack = absence.sent_after_ack.saturating_sub(after_ack);
+                absence.to_ns = absence.to_ns.max(at_ns);
+                absence.frames.1 = absence.frames.1.max(number);
+                self.keep(absence);
+                self.come_back(at_ns);
+                self.handle_data(at_ns);
+            }
+            state => self.state = state,
         }
     }
 
@@ -415,6 +444,25 @@ impl Absences {
     /// A PPDU of or to the station that is none of these: what was before it is no part of an
     /// absence that begins after it.
     pub fn handle_other(&mut self) {
+        self.recent.clear();
+    }
+
+    /// The receiver leaves the channel. The end of an absence that goes on will not be heard: the
+    /// absence is forgotten, and so is everything that would relate the next frame to those before.
+    pub fn interrupt(&mut self) {
+        if let State::Back(absence) = std::mem::take(&mut self.state) {
+            self.keep(absence);
+        }
+        self.heard = None;
+        self.data_ns = None;
+        self.rts = 0;
+        self.unanswered_ns = None;
+        self.asked_ns = None;
+        self.pending = None;
+        self.active_ns = None;
+        self.served = false;
+        self.beacon_ns = None;
+        self.number = None;
         self.recent.clear();
     }
 

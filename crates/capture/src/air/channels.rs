@@ -118,8 +118,18 @@ impl Channels {
 
     /// Time that a hopping receiver spent on the channels of a mask, in ns; `None` if it did not hop.
     pub fn time_ns(&self, mask: u64) -> Option<u64> {
+        self.sum_ns(mask, |channel| channel.time_ns)
+    }
+
+    /// Time on the air of frames on the channels of a mask, in ns; `None` if the receiver did not
+    /// hop.
+    pub fn airtime_ns(&self, mask: u64) -> Option<u64> {
+        self.sum_ns(mask, |channel| channel.airtime.as_nanos())
+    }
+
+    fn sum_ns(&self, mask: u64, of: impl Fn(&Channel) -> u64) -> Option<u64> {
         let on = |channel: &&Channel| mask >> channel.index & 1 == 1;
-        let times = self.list.values().filter(on).map(|channel| channel.time_ns);
+        let times = self.list.values().filter(on).map(of);
         self.is_hopping().then(|| times.fold(0, u64::saturating_add))
     }
 }

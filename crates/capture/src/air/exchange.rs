@@ -40,6 +40,8 @@ pub struct Link {
     /// Acks to the sender since the last PPDU that answer nothing that was captured: as many
     /// single frames must have been missed.
     unasked: u32,
+    /// The same since the last Block Ack, whose bitmap may name these frames.
+    unnamed: u64,
     /// Memory for sequence numbers, to be used again.
     spare: Vec<SeqNo12>,
 }
@@ -84,6 +86,8 @@ pub struct LinkCounts {
     pub proved: (u64, u64),
     /// Acks that answer nothing that was captured.
     pub unasked: u64,
+    /// Of them, Acks for MPDUs that the next Block Ack names as well.
+    pub unasked_named: u64,
     /// Sequence numbers that were left out: neither an MPDU nor an answer was captured.
     pub unseen: u64,
     /// MPDUs of A-MPDUs: of which an answer proves that they were sent, captured or not; and
@@ -120,17 +124,30 @@ impl LinkCounts {
         if missed == 0 { 1.0 } else { captured as f64 / (captured + missed) as f64 }
     }
 
+    /// Whether only sequence numbers that were left out show which MPDUs were missed, and no Ack or
+    /// Block Ack does.
+    pub fn is_judged_by_numbers(&self) -> bool {
+        let is_unproved = self.proved == (0, 0) || self.block_acks == 0;
+        is_unproved && self.unseen > self.unasked_alone()
+    }
+
+    /// Acks for MPDUs that were not captured, and that no Block Ack names.
+    const fn unasked_alone(&self) -> u64 {
+        self.unasked - self.unasked_named
+    }
+
     /// The MPDUs from which [`captured_share`](Self::captured_share) follows: captured, and missed.
     pub fn judged(&self) -> (u64, u64) {
+        let unasked = self.unasked_alone();
         match self.proved {
-            // Nothing is answered: numbers that are left out are all there is.
-            (0, 0) => (self.mpdus, self.unseen),
+            // No answer to a captured MPDU was heard.
+            (0, 0) => (self.mpdus, unasked.max(self.unseen)),
             // They prove most of single frames. Of A-MPDUs they prove little that Block Acks do
             // not: a sender that flushes its queue leaves numbers out, too.
             (captured, missed) if self.block_acks == 0 => {
-                (captured, missed + self.unasked.max(self.unseen))
+                (captured, missed + unasked.max(self.unseen))
             }
-            (captured, missed) => (captured, missed + self.unasked),
+            (captured, missed) => (captured, missed + unasked),
         }
     }
 
@@ -232,6 +249,7 @@ impl Link {
             last: None,
             seconds: Seconds::default(),
             unasked: 0,
+            unnamed: 0,
             spare: Vec::new(),
         }
     }
@@ -354,6 +372,7 @@ impl Link {
             self.counts.acknowledged += acknowledged;
             self.counts.unheard += missed;
             self.counts.proved.1 += missed;
+            self.name_unasked(missed);
             return;
         };
         let unseen = chains.unseen();
@@ -374,6 +393,7 @@ impl Link {
         let before = last.as_ref().and_then(|last| last.before);
         let mut single = std::mem::take(&mut self.unasked);
         let (mut bits, mut first, mut newest) = (0u32, None, 0);
+        let mut missed_only = 0;
         let counts = &mut self.counts;
         let mut acknowledged = [0u8; BITMAP_OCTETS];
         let mut acknowledge = |bit: u16| {
@@ -394,6 +414,7 @@ impl Link {
                 newly(space as u8, number);
             }
             let missed = chains.handle_acknowledged(number, captured);
+            missed_only += u64::from(missed == Some(Missed::Only));
             // A number that is too old is not taken.
             if is_new && chains.is_acknowledged(number) {
                 counts.acknowledged += 1;
@@ -447,6 +468,19 @@ impl Link {
         if last.is_some() {
             self.last = last;
         }
+        self.name_unasked(missed_only);
+    }
+
+    /// An Ack to the sender answers nothing that was captured.
+    pub fn handle_unasked(&mut self) {
+        self.counts.unasked += 1;
+        self.unnamed += 1;
+    }
+
+    /// A Block Ack names so many MPDUs that were missed. The recipient sets the bits of MPDUs, too,
+    /// that an Ack has answered before (IEEE 802.11-2020, 10.25.6.3): each counts once.
+    fn name_unasked(&mut self, missed: u64) {
+        self.counts.unasked_named += missed.min(std::mem::take(&mut self.unnamed));
     }
 
     /// If nothing has answered the last PPDU and `next` repeats it, it has failed as a whole. If
@@ -509,6 +543,7 @@ impl Link {
         self.spaces.iter_mut().flatten().for_each(|chains| chains.handle_gap());
         self.unheard.clear();
         self.unasked = 0;
+        self.unnamed = 0;
     }
 
     /// A Null frame of this link.
@@ -529,7 +564,7 @@ impl Link {
     /// MPDUs that the monitor must have missed.
     pub fn missed(&self) -> u64 {
         let (_, judged) = self.counts.judged();
-        (self.chains().missed + self.counts.unheard + self.counts.unasked).max(judged)
+        (self.chains().missed + self.counts.unheard + self.counts.unasked_alone()).max(judged)
     }
 
     /// Nothing that was sent up to now will be sent again: takes less memory until there are

@@ -52,6 +52,7 @@ impl Dedupe {
         }
         let seen = &mut self.seen_at[index];
         seen.latest_ns = at_ns;
+        seen.numbers.tidy(|last| at_ns.saturating_sub(last) < REPEATS_NS);
         let last = std::mem::replace(seen.numbers.at(sequence.as_u16()), at_ns.max(1));
         let again = retry && last > 0 && at_ns.saturating_sub(last) < REPEATS_NS;
         Some((index as u32, again))

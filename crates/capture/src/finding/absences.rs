@@ -1,6 +1,7 @@
 //! Stations that are away: scans, power save, other channels in turn, timers of which nothing else
 //! is known, and access points that do not notice.
 
+use super::heard::Heard;
 use super::{Extent, Finding, Kind, at, ms, percent};
 use crate::air::Air;
 use crate::air::absence::{Absence, Totals};
@@ -23,41 +24,43 @@ const UNHURT: f64 = 0.9;
 /// Data frames to a station that is away, of all that it gets meanwhile and otherwise.
 const IN_VAIN_MIN: u64 = 20;
 
-pub(super) fn find(analysis: &Analysis, extent: Extent, found: &mut Vec<Finding>) {
+pub(super) fn find(analysis: &Analysis, heard: &Heard, extent: Extent, found: &mut Vec<Finding>) {
     let air = &analysis.air;
     for (id, absences) in &air.absences {
         let totals = absences.totals();
         let absences = absences.so_far();
         let absences = &absences[absences.len().saturating_sub(extent.absences)..];
         let Some(schedule) = Schedule::of(air, *id, extent.absences) else { continue };
+        // Frames without the bit end an absence: where most were missed, its length is not known,
+        // nor how much was sent in it.
+        let is_heard = heard.is_heard(*id);
         let oscillates = oscillation(analysis, *id, absences);
         if oscillates.is_none() {
             let away = Away { analysis, id: *id, absences, schedule: &schedule };
             match schedule.cause {
-                Cause::Scan => found.push(scan(analysis, *id, absences, &schedule, extent)),
-                Cause::PowerSave => found.extend(power_save(&away, &totals)),
+                Cause::Scan => found.push(scan(&away, is_heard, extent)),
+                Cause::PowerSave if is_heard => found.extend(power_save(&away, &totals)),
                 Cause::TimeSharing => found.extend(away.time_sharing()),
                 Cause::Coexistence => found.extend(away.coexistence()),
                 Cause::Periodic => found.extend(away.periodic()),
-                Cause::Unknown => {}
+                Cause::PowerSave | Cause::Unknown => {}
             }
         }
         found.extend(oscillates);
-        found.extend(sent_in_vain(analysis, *id, absences, &totals));
+        if is_heard {
+            found.extend(sent_in_vain(analysis, *id, absences, &totals));
+        }
     }
 }
 
-fn scan(
-    analysis: &Analysis,
-    id: StationId,
-    absences: &[Absence],
-    schedule: &Schedule,
-    extent: Extent,
-) -> Finding {
+fn scan(away: &Away<'_>, is_heard: bool, extent: Extent) -> Finding {
+    let Away { analysis, id, absences, schedule } = *away;
     let air = &analysis.air;
-    let address = air.stations.get(id).address.to_string();
-    let worst = worst_period(air, id, schedule, extent);
-    let (period, throughput) = worst;
+    let address = away.address();
+    let (period, throughput) = worst_period(air, id, schedule, extent);
+    // A throughput that is mostly missed does not show what the scan costs.
+    let is_whole = is_heard && !air.channels.is_hopping();
+    let throughput = throughput.filter(|_| is_whole);
     let (first, last) = (&absences[period.absences.0], &absences[period.absences.1 - 1]);
     let length_ns = period.to_ns.saturating_sub(period.from_ns);
     let length_s = length_ns as f64 / 1e9;
@@ -239,8 +242,11 @@ impl Away<'_> {
         };
         // A rhythm goes on until the next absence would begin.
         let length = last.to_ns.saturating_sub(first.from_ns);
+        // A receiver that hops sees the rhythm for a part of the time.
+        let air = &self.analysis.air;
+        let part = air.time_of(self.id) as f64 / crate::document::length_ns(air) as f64;
         let rest = self.schedule.cycle_ns.unwrap_or_default().saturating_sub(last.asleep_ns());
-        (away as f64 / length.saturating_add(rest).max(1) as f64).min(1.0)
+        (away as f64 / (part * length.saturating_add(rest).max(1) as f64)).min(1.0)
     }
 
     fn longest_ns(&self) -> u64 {
@@ -358,7 +364,7 @@ fn fine_percent(share: f64) -> String {
 fn power_save(away: &Away<'_>, totals: &Totals) -> Option<Finding> {
     let air = &away.analysis.air;
     let address = away.address();
-    let share = totals.asleep_ns as f64 / crate::document::length_ns(air) as f64;
+    let share = totals.asleep_ns as f64 / air.time_of(away.id) as f64;
     if share < DOZING_MIN {
         return None;
     }
@@ -442,12 +448,12 @@ fn sent_in_vain(
     let mut hit = absences.iter().filter(|absence| absence.sent_in_vain > 0);
     let first = hit.next()?;
     let last = hit.next_back().unwrap_or(first);
-    let to_it = |link: &&Link| link.to == id;
-    let sent = |link: &Link| link.counts.mpdus + link.missed();
-    let all: u64 = air.links.values().filter(to_it).map(sent).sum();
     if vain < IN_VAIN_MIN {
         return None;
     }
+    let to_it = |link: &&Link| link.to == id;
+    let sent = |link: &Link| link.counts.mpdus + link.missed();
+    let all: u64 = air.links.values().filter(to_it).map(sent).sum();
     let address = air.stations.get(id).address.to_string();
     Some(Finding {
         kind: Kind::SentInVain,

@@ -2,6 +2,7 @@
 //! beacons.
 
 use super::bound::least;
+use super::heard::{Heard, Share};
 use super::links::collides;
 use super::{Finding, Kind, percent, throughout};
 use crate::air::beacons::Beacons;
@@ -33,16 +34,19 @@ const LEVELS_ALIKE_DB: f64 = 5.0;
 /// Networks that are named.
 const NAMED_MAX: usize = 4;
 
-pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
+pub(super) fn find(analysis: &Analysis, heard: &Heard, found: &mut Vec<Finding>) {
     found.extend(slow_station(analysis));
-    found.extend(legacy_protection(analysis));
+    // Of a busy time that was mostly missed no share is known.
+    if heard.is_channel_heard() {
+        found.extend(legacy_protection(analysis));
+    }
     match hidden_stations(analysis) {
         Some(hidden) => found.push(hidden),
         None => found.extend(collisions(analysis)),
     }
     let mut radios: Vec<Vec<(StationId, &Beacons)>> = Vec::new();
     for (id, beacons) in &analysis.air.beacons {
-        if !misses_beacons(analysis, *id, beacons) {
+        if !misses_beacons(analysis, heard, *id, beacons) {
             continue;
         }
         let is_of = |radio: &&mut Vec<(StationId, &Beacons)>| {
@@ -65,11 +69,11 @@ fn level(analysis: &Analysis, id: StationId) -> Option<f64> {
     (number > 0).then(|| sum as f64 / number as f64)
 }
 
-/// Whether many beacons are missing of an access point that is near. Of one whose level is not
-/// known it cannot be said why they are missing.
-fn misses_beacons(analysis: &Analysis, id: StationId, beacons: &Beacons) -> bool {
-    let missing = beacons.sent.saturating_sub(beacons.on_channel());
-    let share = missing as f64 / beacons.sent.max(1) as f64;
+/// Whether many beacons are missing of an access point that is near, more than the monitor misses
+/// of its data. Of one whose level is not known it cannot be said why they are missing.
+fn misses_beacons(analysis: &Analysis, heard: &Heard, id: StationId, beacons: &Beacons) -> bool {
+    let came = beacons.on_channel() as f64 / beacons.sent.max(1) as f64;
+    let share = 1.0 - came / heard.captured_from(id).max(came);
     let is_near = level(analysis, id).is_some_and(|level| level >= NEAR_DBM);
     is_near && least(share, beacons.sent) >= BEACONS_MIN
 }
@@ -105,14 +109,21 @@ fn beacon_loss(analysis: &Analysis, radio: &[(StationId, &Beacons)]) -> Finding 
     finding
 }
 
-/// Time on the air and payload of a station, both directions.
+/// Time on the air, payload and captured MPDUs of a station, both directions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
     airtime_ns: u64,
     payload_bytes: u64,
+    heard: Share,
 }
 
 impl Use {
+    fn add(&mut self, other: Self) {
+        self.airtime_ns += other.airtime_ns;
+        self.payload_bytes += other.payload_bytes;
+        self.heard.add(other.heard);
+    }
+
     /// What it gets across in the time that it takes, in Mb/s.
     fn mbps(self) -> f64 {
         self.payload_bytes as f64 * 8e3 / self.airtime_ns.max(1) as f64
@@ -121,26 +132,25 @@ impl Use {
 
 fn slow_station(analysis: &Analysis) -> Option<Finding> {
     let air = &analysis.air;
-    let judged = air.links.values().map(|link| link.counts.judged());
-    let (heard, missed) = judged.fold((0, 0), |(h, m), (heard, missed)| (h + heard, m + missed));
-    if missed > heard {
-        // Stations that were not heard seem to take little.
-        return None;
-    }
     let mut uses: BTreeMap<StationId, Use> = BTreeMap::new();
     for link in air.links.values() {
         let from_ap = air.stations.get(link.from).access_point;
         let station = if from_ap { link.to } else { link.from };
-        let entry = uses.entry(station).or_default();
-        entry.airtime_ns += link.counts.airtime.as_nanos();
-        entry.payload_bytes += link.counts.payload_bytes;
+        uses.entry(station).or_default().add(Use {
+            airtime_ns: link.counts.airtime.as_nanos(),
+            payload_bytes: link.counts.payload_bytes,
+            heard: Share::of(&link.counts),
+        });
     }
     let all: u64 = uses.values().map(|u| u.airtime_ns).sum();
     let (id, most) = uses.iter().max_by_key(|(_, u)| u.airtime_ns).map(|(id, u)| (*id, *u))?;
     let mut others = Use::default();
     for (_, other) in uses.iter().filter(|(other, _)| **other != id) {
-        others.airtime_ns += other.airtime_ns;
-        others.payload_bytes += other.payload_bytes;
+        others.add(*other);
+    }
+    // Stations that were not heard seem to take little.
+    if !most.heard.is_enough() || !others.heard.is_enough() {
+        return None;
     }
     let share = most.airtime_ns as f64 / all.max(1) as f64;
     let busy = all as f64 / length_ns(air) as f64;

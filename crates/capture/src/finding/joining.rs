@@ -1,5 +1,6 @@
 //! Stations that cannot join, are thrown out, or are far away.
 
+use super::heard::Share;
 use super::{Finding, Kind, at, percent};
 use crate::air::Air;
 use crate::air::exchange::Link;
@@ -204,6 +205,10 @@ fn weak_signals(analysis: &Analysis, found: &mut Vec<Finding>) {
         };
         let (mpdus, low) = rates(link);
         let share = low as f64 / mpdus.max(1) as f64;
+        // A monitor that misses most of a link hears its slow rates.
+        if !Share::of(&link.counts).is_enough() {
+            continue;
+        }
         // The monitor is beside the receiver: it hears what the receiver hears.
         if far > FAR_DBM || near < NEAR_DBM || mpdus < FRAMES_MIN || share < LOW_MIN {
             continue;

@@ -137,7 +137,9 @@ impl Kind {
             Self::BeaconLoss => "other frames of the access point are missing as well",
             Self::Bufferbloat => "the receiver delays its acknowledgements, or reads late",
             Self::TcpLoss => "the capture has missed first copies, or a path reorders",
-            Self::MonitorMisses => "answers are forged, or a sender begins its numbers anew",
+            Self::MonitorMisses => {
+                "answers are forged, or a sender skips sequence numbers or restarts them"
+            }
             Self::SeveralInterfaces => "sections of the file number one interface anew",
             Self::SeveralRadios | Self::ChannelHopping => {
                 "the driver writes wrong channels into its headers"

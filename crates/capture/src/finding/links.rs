@@ -3,8 +3,9 @@
 //! answers prove; what is computed of a link that was missed for the most part is not said.
 
 use super::bound::least;
+use super::heard::Share;
 use super::{Finding, Kind, percent, throughout};
-use crate::air::exchange::{CAPTURED_MIN, Link, LinkCounts};
+use crate::air::exchange::Link;
 use crate::air::stations::StationId;
 use crate::analysis::Analysis;
 use crate::rate::Format;
@@ -34,16 +35,11 @@ const OVERLAPPED_MIN: u64 = 10;
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     for link in analysis.air.links.values() {
         found.extend(high_retry(analysis, link));
-        if link.counts.mpdus >= MPDUS_MIN && is_heard(&link.counts) {
+        if link.counts.mpdus >= MPDUS_MIN && Share::of(&link.counts).is_enough() {
             found.extend(low_aggregation(analysis, link));
         }
     }
     found.extend(monitor_misses(analysis));
-}
-
-/// Whether what was captured of a link stands for the rest.
-fn is_heard(counts: &LinkCounts) -> bool {
-    counts.captured_share() >= CAPTURED_MIN
 }
 
 /// Whether most of the PPDUs of a station that were not answered overlapped with another one's.
@@ -129,6 +125,10 @@ fn high_retry(analysis: &Analysis, link: &Link) -> Option<Finding> {
 
 /// At which rate most of it fails, and what to try.
 fn why(link: &Link, is_slow: bool) -> (String, &'static str) {
+    // A monitor that misses most of a link hears its slow rates.
+    if !Share::of(&link.counts).is_enough() {
+        return (String::new(), NEARER);
+    }
     // The rate that carries most of what fails.
     let most = link.rates.iter().max_by_key(|(_, at)| at.failed.max(at.retries));
     let Some((rate, at)) = most.filter(|(_, at)| at.failed.max(at.retries) > 0) else {
@@ -164,7 +164,7 @@ const NEARER: &str = "Compare retries on another channel, and with the station n
 fn low_aggregation(analysis: &Analysis, link: &Link) -> Option<Finding> {
     let length = analysis.air.time_of(link.from) as f64;
     let busy = link.counts.airtime.as_nanos() as f64 / length;
-    let utilisation = analysis.air.busy.sum_ns;
+    let utilisation = analysis.air.busy_of(link.from);
     let mpdus = (link.counts.mpdus + link.counts.missed) as f64 / link.counts.ppdus.max(1) as f64;
     let (fastest, _) = link.rates.iter().max_by_key(|(_, at)| at.ppdus)?;
     let aggregates = matches!(fastest.format, Format::Ht | Format::Vht | Format::He | Format::Eht);
@@ -213,26 +213,35 @@ fn monitor_misses(analysis: &Analysis) -> Option<Finding> {
     let sum = |of: fn(&(&Link, u64, u64)) -> u64| missed.iter().map(of).sum::<u64>();
     let (heard, lost) = (sum(|(_, heard, _)| *heard), sum(|(.., missed)| *missed));
     let share = lost as f64 / (heard + lost).max(1) as f64;
-    let mut links: Vec<String> = missed
-        .iter()
-        .take(NAMED_MAX)
-        .map(|(link, heard, missed)| {
+    let named = &missed[..missed.len().min(NAMED_MAX)];
+    let by = |numbers: bool, evidence: &str| {
+        let of = named.iter().filter(|(link, ..)| link.counts.is_judged_by_numbers() == numbers);
+        let links = of.map(|(link, heard, missed)| {
             let (from, to, _) = names(analysis, link);
             let share = percent(*missed as f64 / (heard + missed) as f64);
-            format!("{share} of those from {from} to {to} ({missed} of {})", heard + missed)
-        })
-        .collect();
-    if let Some(more) = missed.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
-        links.push(format!("much of {more} other links"));
+            format!("{share} of the MPDUs from {from} to {to} ({missed} of {})", heard + missed)
+        });
+        let links: Vec<String> = links.collect();
+        (!links.is_empty()).then(|| format!("{evidence} {}", links.join(", ")))
+    };
+    let mut evidence: Vec<String> =
+        [by(false, "by Acks and Block Acks"), by(true, "by gaps in the sequence numbers")]
+            .into_iter()
+            .flatten()
+            .collect();
+    match missed.len() - named.len() {
+        0 => {}
+        1 => evidence.push("and much of another link".to_owned()),
+        more => evidence.push(format!("and much of {more} other links")),
     }
     let (.., station) = names(analysis, worst);
     let mut finding = throughout(
         analysis,
         Kind::MonitorMisses,
         format!(
-            "The monitor misses data that is acknowledged: of the MPDUs that answers prove it has \
-             missed {}. Rates, retries and sizes of these links are those of what it has heard",
-            links.join(", ")
+            "The monitor misses data: {}. Rates, retries and sizes of these links describe only the \
+             frames that it captured",
+            evidence.join("; ")
         ),
         "Move the monitor between the stations, and see that it can decode their rates, width and \
          streams: tcpdump on the access point or the station itself misses nothing",

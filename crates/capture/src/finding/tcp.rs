@@ -1,5 +1,6 @@
 //! What TCP suffers: queues, and losses.
 
+use super::heard::Share;
 use super::{Finding, Kind, at, ms, percent};
 use crate::analysis::Analysis;
 use crate::transport::{self, Direction, FlowKey};
@@ -15,8 +16,17 @@ const LOSSES_MIN: f64 = 0.005;
 
 pub(super) fn find(analysis: &Analysis, found: &mut Vec<Finding>) {
     for (key, flow) in analysis.flows.iter() {
+        // Without most segments and acknowledgements, neither times nor losses are known.
+        let links = flow.directions.iter().filter_map(|it| analysis.link_of(it));
+        if !links.map(|link| Share::of(&link.counts)).all(Share::is_enough) {
+            continue;
+        }
         for (index, direction) in flow.directions.iter().enumerate() {
-            found.extend(bufferbloat(analysis, key, index, direction));
+            // Acknowledgements that came while the receiver was elsewhere make times longer.
+            let hops = analysis.air.channels.is_hopping() && direction.space.is_some();
+            if !hops {
+                found.extend(bufferbloat(analysis, key, index, direction));
+            }
             found.extend(losses(analysis, key, index, direction));
         }
     }

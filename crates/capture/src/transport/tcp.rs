@@ -24,6 +24,8 @@ pub struct Direction {
     pub times: Option<(u64, u64)>,
     /// Numbers of the first and last packet.
     pub frames: (u64, u64),
+    /// Sequence number space of the MPDU that carried the latest packet; `None` on a wire.
+    pub(crate) space: Option<u32>,
     /// By second of the capture.
     pub seconds: Seconds<FlowSecond, FLOW_SECONDS_MAX>,
     /// What only TCP has; `None` until there is a segment.
@@ -125,6 +127,7 @@ impl Direction {
             self.frames.0 = carrier.number;
         }
         self.frames.1 = carrier.number;
+        self.space = carrier.mpdu.map_or(self.space, |(space, ..)| Some(space));
         let (first, last) = self.times.unwrap_or((carrier.at_ns, carrier.at_ns));
         self.times = Some((first, last.max(carrier.at_ns)));
     }

@@ -153,10 +153,12 @@ fn handshakes_that_fail() {
 /// a monitor that is far from both.
 #[test]
 fn a_weak_signal_is_one_beside_a_strong_one() {
-    let hear = |station_dbm: i8, access_point_dbm: i8, rate: u8| {
+    // Each `step`th number is heard: others are missed.
+    let hear_some = |station_dbm: i8, access_point_dbm: i8, rate: u8, step: u16| {
         let mut feed = Feed::new(LinkType::Radiotap);
         for n in 0..300u64 {
-            let up = frame([0x88, 1], AP, STATION, n as u16, &[0; 90]);
+            let number = n as u16 * step % 4_096;
+            let up = frame([0x88, 1], AP, STATION, number, &[0; 90]);
             let down = beacon(n as u16, n * 102_400, b"home");
             for (bytes, dbm, rate) in [(up, station_dbm, rate), (down, access_point_dbm, 2)] {
                 let head = [0, 0, 10, 0, 0x24, 0, 0, 0, rate, dbm as u8];
@@ -165,6 +167,7 @@ fn a_weak_signal_is_one_beside_a_strong_one() {
         }
         feed.document()
     };
+    let hear = |station, access_point, rate| hear_some(station, access_point, rate, 1);
     let document = hear(-83, -45, 12);
     let sentence = &of(&document, Kind::WeakSignal)[0].sentence;
     assert!(sentence.contains("02:00:00:00:00:02 is heard at -83 dBm"), "{sentence}");
@@ -172,4 +175,7 @@ fn a_weak_signal_is_one_beside_a_strong_one() {
     for (station, access_point, rate) in [(-83, -45, 108), (-83, -80, 12), (-50, -45, 12)] {
         assert!(of(&hear(station, access_point, rate), Kind::WeakSignal).is_empty());
     }
+    // The monitor hears the slow ones only.
+    let document = hear_some(-83, -45, 12, 10);
+    assert!(of(&document, Kind::WeakSignal).is_empty(), "{:?}", document.findings);
 }

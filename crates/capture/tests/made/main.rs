@@ -7,4 +7,5 @@ mod absences;
 mod check;
 mod feed;
 mod joining;
+mod shares;
 mod tcp;

@@ -180,6 +180,12 @@ fn findings_name_the_cause() {
         (leaving("120ms", "15s", "40ms", "50s"), Some(Kind::Absence)),
         (Scene::new("fine", "hello.toml", &["duration=\"2s\""]), None),
     ] {
-        assert_eq!(worst(&heard(&scene, 0.0)), kind, "{}", scene.name);
+        let analysis = heard(&scene, 0.0);
+        assert_eq!(worst(&analysis), kind, "{}", scene.name);
+        let document = CaptureDocument::new("air.pcapng", &analysis);
+        let causes = [Kind::HiddenStation, Kind::Collisions, Kind::SlowStation];
+        let others = document.findings.iter().map(|finding| finding.kind);
+        let others: Vec<_> = others.filter(|it| Some(*it) != kind && causes.contains(it)).collect();
+        assert_eq!(others, [], "{}", scene.name);
     }
 }
