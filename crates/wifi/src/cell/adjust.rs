@@ -148,8 +148,8 @@ impl Cell {
     }
 
     /// Changes the link from one station to another: the mean SNR of PPDUs that begin from `now`
-    /// on, and the probability that an MPDU is lost, in place of the error model, for PPDUs that
-    /// end from `now` on.
+    /// on, and the probability that an MPDU is lost, in place of the error model, for MPDUs whose
+    /// last bit arrives after `now`.
     ///
     /// # Errors
     /// Refuses a change with which the two would begin or cease to sense each other, and one of a
@@ -161,7 +161,10 @@ impl Cell {
         snr: Db,
         loss: Option<Probability>,
     ) -> Result<(), AdjustError> {
-        self.air.change_link(now, (from, to), snr, loss)
+        self.take_arrived(now);
+        self.air.change_link(now, (from, to), snr, loss)?;
+        self.forget_success();
+        Ok(())
     }
 
     fn check_rate(&self, id: StationId, rate: Rate) -> Result<(), AdjustError> {

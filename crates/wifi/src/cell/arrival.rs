@@ -122,6 +122,14 @@ impl Cell {
         self.arrivals.last_mut().expect("one is awaited").beam = beam;
     }
 
+    /// Makes the next MPDU of each A-MPDU on the air compute its probability of success anew, because
+    /// a link changed.
+    pub(super) fn forget_success(&mut self) {
+        for arrival in &mut self.arrivals {
+            arrival.undisturbed = None;
+        }
+    }
+
     /// Processes the MPDUs whose last bits have arrived by `now`. Only for
     /// [`passive`](lasthop_packet::Packet::passive) packets does the time of the call matter: call
     /// it before you read their number.

@@ -200,3 +200,40 @@ fn passive_packets_arrive_at_the_same_instants() {
         assert!(prompt == passive, "case {case}");
     }
 }
+
+/// A loss that changes during an A-MPDU holds for the MPDUs whose last bits arrive later.
+#[test]
+fn a_loss_changes_during_an_a_mpdu() {
+    let config =
+        cell(1, mcs(7, ChannelWidth::Mhz20, GuardInterval::Long), ChannelWidth::Mhz20, 65_535);
+    let link = config.links.link(AP, STATION).expect("a link");
+    let mut delivered_before = 0;
+    for step in 1..40 {
+        let change = Instant::ZERO + Duration::from_micros(517) * step;
+        let mut cell = Cell::new(&config, Seed::new(9, 0)).expect("a sound cell");
+        let (mut is_changed, mut now) = (false, Instant::ZERO);
+        for tag in 0..1_000 {
+            cell.handle_packet(now, AP, Address::Station(STATION), Packet::new(tag, 1500, now));
+        }
+        while let Some((at, _)) = cell.poll_timeout() {
+            if at > change && !is_changed {
+                let loss = Some(Probability::ONE);
+                cell.change_link(change, (AP, STATION), link.snr, loss).expect("it is as loud");
+                is_changed = true;
+            }
+            now = at;
+            if now > change + Duration::from_millis(20) {
+                break;
+            }
+            cell.handle_timeout(now);
+            while let Some(output) = cell.poll_output() {
+                if let Output::Delivered { at, .. } = output {
+                    assert!(at <= change, "delivered at {at:?}, all is lost since {change:?}");
+                    delivered_before += 1;
+                }
+            }
+        }
+        assert!(is_changed);
+    }
+    assert!(delivered_before > 0);
+}
