@@ -679,8 +679,8 @@ fn an_idle_station_changes_nothing() {
     assert_eq!(run(true), run(false));
 }
 
-/// Several stations are served in one PPDU when their service periods coincide, and none of them
-/// when it dozes.
+/// Stations whose service periods coincide are served in one PPDU; nothing is sent to a station
+/// that dozes.
 #[test]
 fn ofdma_heeds_service_periods() {
     let mut config = target_wake(4, twt(false));
