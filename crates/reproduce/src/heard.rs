@@ -1,4 +1,4 @@
-//! What a capture of a run's air shows, by the names of the scenario: absences and their
+//! Results of a capture of a run's air, by the names of the scenario: absences and their
 //! schedule, links and flows by second. Everything is found in the frames by the analysis of
 //! `lasthop capture`; of the scenario only the addresses of nodes are used. Times are in
 //! seconds since the start of the run.

@@ -1,5 +1,5 @@
 //! HTML pages: one per paper, and an index. A page needs no other file and no network:
-//! plots and style sheet are inside it. It is light or dark, as the reader's browser
+//! plots and style sheet are inside it. The page is light or dark, as the browser
 //! prefers.
 
 use crate::figure::{Paper, Quantity};

@@ -5,7 +5,7 @@
 use crate::figure::{Ours, Quantity, Statement};
 
 impl Quantity {
-    /// What the paper says, without the unit.
+    /// Returns the paper's value, without the unit.
     pub fn paper_text(&self) -> String {
         match self.paper {
             Statement::Value(value) => number(value),
@@ -15,7 +15,7 @@ impl Quantity {
         }
     }
 
-    /// What we get, without the unit.
+    /// Returns our value, without the unit.
     pub fn ours_text(&self) -> String {
         match self.ours {
             Ours::Value(value) => number(value),
