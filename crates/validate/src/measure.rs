@@ -1,4 +1,4 @@
-//! Makes results in real time. Each run is a process of its own, and as many run at a
+//! Makes results in real time. Each run is a separate process, and as many run at a
 //! time as the machine can keep real time for; on request, each run against the
 //! kernel's TCP is in a virtual machine (guest) instead. A run that was late is
 //! discarded and repeated. Existing results are not made again, so an interrupted grid
@@ -482,7 +482,7 @@ impl Scratch {
         Ok(Self(path))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

@@ -75,7 +75,7 @@ impl Saturated {
         f64::from(mpdus) * bits / (beside_us + ours_us)
     }
 
-    /// How much longer the preamble of the standard takes than ns-3's.
+    /// Difference between the standard's preamble and ns-3's.
     fn preamble_longer_us(&self) -> f64 {
         match self.setting.rate {
             Rate::Vht { .. } => 4.0,
@@ -88,7 +88,7 @@ impl Saturated {
     }
 }
 
-/// What the files have in common.
+/// Columns that the files share.
 pub(super) fn setting(record: &Record) -> Setting {
     let ampdu_bytes_max = record.whole("max_ampdu");
     Setting {

@@ -24,7 +24,7 @@ const LONG_WIRE_MS: u32 = 20;
 const RUNS: u64 = 20;
 /// Number of runs over the long wire.
 const LONG_WIRE_RUNS: u64 = 12;
-/// Windows that do not limit what is in flight, as in ns-3's runs. The defaults, 3 and
+/// Windows that do not limit data in flight, as in ns-3's runs. The defaults, 3 and
 /// 4 MiB, are less than slow start has in flight over the long wire.
 const NO_BOUND: &str = ", receive_window = \"32MiB\", send_window = \"32MiB\"";
 
