@@ -7,6 +7,7 @@ use crate::figure::{Claim, Ours, Paper, Quantity, Statement, Tested};
 use crate::page::Page;
 use crate::papers::PAPERS;
 use crate::run::Outcome;
+use crate::words::is_of_paper;
 use lasthop_evidence::Verdict;
 use std::fmt::Write;
 
@@ -29,19 +30,16 @@ fn page(paper: &Paper, outcomes: &[&Outcome]) -> String {
     let mut out = format!("# {title}\n\n{source}\n\n{setting}\n\n");
     let quantities = || outcomes.iter().flat_map(|outcome| &outcome.findings.quantities);
     let passed = quantities().filter(|quantity| !is_failing(quantity)).count();
-    let id = paper.figures.first().map_or("", |figure| figure.id);
     let _ = write!(
         out,
-        "```sh\nlasthop reproduce {key} --out results   # open results/{key}.html\n\
-         lasthop reproduce {key}/{id}\n```\n\n\
-         {passed} of {} quantities are in their bands. `--out` writes this page (do not edit it) \
-         and [{key}.csv]({key}.csv), the table of all quantities.\n\n",
+        "```sh\nlasthop reproduce {key} --out results   # open results/{key}.html\n```\n\n\
+         {passed} of {} quantities are in their bands; [{key}.csv]({key}.csv) has all of them. `--out` \
+         writes both files.\n\n",
         quantities().count()
     );
     out.push_str(
-        "## Statements\n\nValues outside their bands are bold, with the band in brackets. In a list \
-         with several bands, brackets have the paper's values. A place holds until the next one.\n\n\
-         | statement | lasthop |\n|---|---|\n",
+        "## Statements\n\nBold values miss their band, which is in brackets. In lists with several \
+         bands, brackets have the paper's values.\n\n| statement | lasthop |\n|---|---|\n",
     );
     let mut place = "";
     for claim in paper.claims {
@@ -186,7 +184,9 @@ impl Group<'_> {
         let short = begin(self);
         let is_unique = groups.iter().filter(|other| begin(other) == short).count() == 1;
         let is_whole = short.matches('(').count() == short.matches(')').count();
-        let is_said = short.contains(' ');
+        // Statements in words need all of theirs.
+        let is_number = !matches!(self.members[0].1.ours, Ours::Shown(_));
+        let is_said = short.contains(' ') && is_number;
         cell(if is_unique && is_whole && is_said { &short } else { self.name })
     }
 
@@ -203,7 +203,8 @@ impl Group<'_> {
             Statement::Value(_) => {
                 format!("{} ({})", value(quantity, false), quantity.paper_text())
             }
-            _ => format!("{}{}", value(quantity, false), band(quantity)),
+            _ if is_failing(quantity) => format!("{}{}", value(quantity, false), band(quantity)),
+            _ => value(quantity, false),
         }
     }
 
@@ -246,6 +247,8 @@ fn names(quantities: &[&Quantity]) -> String {
     let groups = groups(quantities);
     let named = |group: &Group<'_>| match group.members.len() {
         1 => group.short(&groups),
+        // The bold values tell which.
+        count @ 4.. => format!("{} ({count} cases)", group.short(&groups)),
         _ => format!("{} ({})", group.short(&groups), group.begins().join("; ")),
     };
     groups.iter().map(named).collect::<Vec<_>>().join("; ")
@@ -320,7 +323,6 @@ fn causes(outcomes: &[&Outcome]) -> String {
 
 /// The figures that no paper has.
 fn beyond(paper: &Paper) -> String {
-    let is_of_paper = |id: &str| ["fig", "table"].iter().any(|start| id.starts_with(start));
     let mut figures = paper.figures.iter().filter(|figure| !is_of_paper(figure.id)).peekable();
     let mut out = String::new();
     if figures.peek().is_some() {
@@ -338,8 +340,8 @@ const UNKNOWN: &str = "Why is unknown.";
 /// The calibrated parameters. Those with one reason are together.
 fn calibrated(paper: &Paper) -> String {
     let mut out = String::from(
-        "## Calibrated parameters\n\nThe paper does not give these values. One set serves all of \
-         its figures.\n\n",
+        "## Calibrated parameters\n\nThe paper lacks these values; one set serves all of its \
+         figures.\n\n",
     );
     for same in paper.calibrated.chunk_by(|one, other| one.reason == other.reason) {
         let sets = same.iter().map(|parameter| format!("`{}={}`", parameter.key, parameter.value));
@@ -453,7 +455,7 @@ mod tests {
             let page = documented(&format!("{}.md", paper.key));
             let rows = rows(paper.key);
             let passed = rows.iter().filter(|row| row[7] == "pass").count();
-            let count = format!("\n{passed} of {} quantities are in their bands.", rows.len());
+            let count = format!("\n{passed} of {} quantities are in their bands;", rows.len());
             assert!(page.contains(&count), "{}: {count}", paper.key);
             for row in rows.iter().filter(|row| row[7] == "fail") {
                 let bold = format!("**{}**", row[4]);

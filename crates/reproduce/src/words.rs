@@ -74,6 +74,11 @@ pub fn figure_name(id: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
+/// Whether the id is that of a figure or table of the paper. Others go beyond it.
+pub fn is_of_paper(id: &str) -> bool {
+    ["fig", "table"].iter().any(|start| id.starts_with(start))
+}
+
 /// A number with about three significant digits, whole ones with all of theirs; a dash
 /// if it is not finite.
 pub fn number(value: f64) -> String {

@@ -212,8 +212,7 @@ const FIG4: Figure = Figure {
 
 /// Why more packets are found than in the paper, where that is so.
 const ALWAYS_FULL: &str = "The paper says that such a queue is hard to keep full. Ours is full \
-                           from the tenth second of the saturation flow (figure 3), so the \
-                           driver's 40 frames count there as well.";
+                           from the tenth second (figure 3), so the driver's 40 frames count.";
 
 /// The quantity for a queue of a known capacity, from what equation 1 finds: packets
 /// above it, and percent of it.

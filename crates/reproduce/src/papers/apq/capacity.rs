@@ -83,15 +83,15 @@ impl Adaptive {
             Self::FqCodel => (
                 None,
                 Some(
-                    "mac80211's target of 20 ms and interval of 100 ms suit shorter round trips: \
-                     with 60 ms and 300 ms one connection has 93 % of the best and more, and the \
-                     call waits 4 ms longer at most.",
+                    "mac80211's 20 and 100 ms suit shorter round trips: with 60 and 300 ms one \
+                     connection has 93 % of the best and more, and the call waits 4 ms longer at \
+                     most.",
                 ),
             ),
             Self::Ebdp => (
                 Some(
-                    "A full queue takes the target at any rate, and a call a wire and a burst \
-                     more: 146 and 173 ms with targets of 125 and 150 ms.",
+                    "A full queue takes the target, and a call a wire and a burst more: 146 and \
+                     173 ms with targets of 125 and 150 ms.",
                 ),
                 None,
             ),

@@ -87,12 +87,12 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.B, Fig. 9, an example",
-        "In one session the longest delay is 300 ms beyond the others.",
+        "In one session the longest delay is 300 ms more.",
         &[("fig9", "longest delay")],
     ),
     Claim::tested(
         "IV.B, Fig. 9, an example",
-        "Without saturation delays are consistent; the median resists outliers.",
+        "Delays without saturation are consistent; the median resists outliers.",
         &[("fig9", "empty queue"), ("fig9", "median with")],
     ),
     Claim::untested(

@@ -17,10 +17,9 @@ const HEADERS: u16 = 28;
 const GAIN: f64 = 1.7;
 
 /// Why long packets gain less.
-const SHARED: &str = "In an A-MPDU hundreds of packets share access and preamble; only their own \
-                      headers remain. Without A-MPDUs (ampdu_frames_max = 1) and with free \
-                      processors, 4000 bytes have 2.1 times the throughput of 1472 on 802.11n, \
-                      2.4 on 802.11ac and 2.6 on 802.11ax.";
+const SHARED: &str = "In an A-MPDU hundreds of packets share access and preamble. Without A-MPDUs \
+                      (ampdu_frames_max = 1) and with free processors, 4000 bytes have 2.1 times \
+                      the throughput of 1472 on 802.11n, 2.4 on 802.11ac and 2.6 on 802.11ax.";
 
 /// Cost of a packet at hosts.
 #[derive(Clone, Copy)]

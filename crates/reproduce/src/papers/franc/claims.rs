@@ -156,7 +156,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::tested("VI (future work)", "Forwarding nodes could recode.", &[("hops", "")]),
     Claim::tested(
         "not in the paper",
-        "Further questions: more helpers, estimated losses, sparse traffic, a lost helper.",
+        "More helpers, estimated losses, sparse traffic, a lost helper.",
         &[("helpers", ""), ("redundancy", ""), ("sparse", ""), ("vanish", "")],
     ),
 ];

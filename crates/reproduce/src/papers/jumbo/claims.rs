@@ -62,7 +62,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV, Fig. 6",
-        "Without jumbo frames losses can be significantly more.",
+        "Without jumbo frames losses can be much higher.",
         &[("fig6", "without jumbo frames more packets are lost")],
     ),
     Claim::untested(

@@ -40,7 +40,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::tested(
         "III.B (2) to (4), III.C, Fig. 4",
         "Failed receptions are counted; at the index an MPDU is lost, its successors go up, and a \
-         late copy is ignored. The example has seven A-MPDUs.",
+         late copy is ignored (seven A-MPDUs).",
         &[("fig4", "A-MPDU (")],
     ),
     Claim::untested(
@@ -78,7 +78,7 @@ pub(super) const CLAIMS: &[Claim] = &[
         "The reduction is clear without a remedy.",
         &[("fig6", "none: mean below 20 Mb/s with the method")],
     ),
-    Claim::untested("IV.B, Fig. 6 (b)", "Also for Windows and macOS.", NO_MODEL),
+    Claim::untested("IV.B, Fig. 6 (b)", "The same holds for Windows and macOS.", NO_MODEL),
     Claim::tested(
         "IV.B, Fig. 7 (a)",
         "Without a remedy around 600 packets wait at any data rate.",

@@ -16,7 +16,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.A, Fig. 3",
-        "Degraded periods last about 10 s and come about every 120 s.",
+        "Degraded periods last 10 s and come every 120 s.",
         &[("fig5", "a degraded period"), ("fig5", "from one degraded period")],
     ),
     Claim::tested(
