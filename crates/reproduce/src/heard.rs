@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(what(&bare), what(&all));
     }
 
-    /// What a snap length leaves out changes nothing but how many packets were cut.
+    /// A snap length changes only the number of cut packets.
     #[test]
     fn the_first_bytes_are_enough() {
         let scenario = scenario(&download()).expect("it is one");

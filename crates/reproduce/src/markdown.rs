@@ -337,7 +337,7 @@ fn beyond(paper: &Paper) -> String {
 /// The reason where none is known.
 const UNKNOWN: &str = "Why is unknown.";
 
-/// The calibrated parameters. Those with one reason are together.
+/// The calibrated parameters; parameters with one reason are together.
 fn calibrated(paper: &Paper) -> String {
     let mut out = String::from(
         "## Calibrated parameters\n\nThe paper lacks these values; one set serves all of its \

@@ -1,6 +1,6 @@
-//! mac80211's FQ-CoDel, packet by packet: replays what entered one of the kernel's
-//! transmit queues, and when a driver asked it for a packet, into `packet::queue`, and
-//! compares what came out, what was dropped and what was marked.
+//! mac80211's FQ-CoDel, packet by packet: replays the arrivals at one of the kernel's
+//! transmit queues, and the requests of a driver, into `packet::queue`, and compares
+//! departures, drops and marks.
 //!
 //! A trace is text, made by `tests/vm/checks/43-fq-codel` in a virtual machine. Times
 //! are the kernel's for CoDel: units of 1 024 ns, cut off.

@@ -311,7 +311,7 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
 }
 
 /// Measures the tunnels with these names (all if empty) that have no result, or all of
-/// them with `again`. Returns whether all that are available here could be measured.
+/// them with `again`. Returns whether every available tunnel could be measured.
 pub fn tunnels(names: &[String], again: bool) -> bool {
     let _ = fs::write("/proc/self/autogroup", "-18");
     let mut store = tunnels::Store::read();

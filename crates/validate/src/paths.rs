@@ -78,7 +78,7 @@ pub struct Line {
 /// Traffic of the other stations in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// They send nothing.
+    /// The other stations send nothing.
     Idle,
     /// UDP to the access point, in total two fifths of the PHY rate.
     Busy,
@@ -107,7 +107,7 @@ pub struct Room {
     /// Limit in packets of each node's drop-tail queue; `None` for FQ-CoDel, the
     /// default of Linux.
     pub queue_packets: Option<u32>,
-    /// Whether data is sent to the station; otherwise by it.
+    /// Whether data go to the station; otherwise they come from it.
     pub is_down: bool,
 }
 

@@ -20,8 +20,8 @@ use std::process::{Command, Stdio};
 pub const WORKLOADS: [&str; 3] = [workloads::UDP_AMPDU, workloads::UDP_FIFTY, workloads::TCP_DOWN];
 /// Virtual seconds of a run that is timed.
 const SECONDS: u32 = 20;
-/// Virtual seconds of the short and of the long run whose instructions are counted: the first has
-/// what happens once.
+/// Virtual seconds of the short and of the long run whose instructions are counted; the short run
+/// covers the start.
 const SECONDS_COUNTED: [u32; 2] = [1, 3];
 /// Runs of a batch, and the virtual seconds of each.
 const BATCH: (u32, u32) = (64, 1);

@@ -57,7 +57,7 @@ pub fn saturated() -> Vec<Saturated> {
 
 impl Saturated {
     /// ns-3's goodput in Mb/s, as if its PPDUs of `mpdus` MPDUs had the duration of the
-    /// standard. What an exchange takes besides is ns-3's.
+    /// standard. The rest of an exchange is ns-3's.
     pub fn corrected_mbps(&self, mpdus: u32) -> f64 {
         let setting = &self.setting;
         let packet = u32::from(setting.packet_bytes());

@@ -16,8 +16,8 @@ const DELAY_TARGET: f64 = 0.1;
 /// Largest deviation of goodput over the long wire, where the first second affects the
 /// whole run.
 const LONG_WIRE_TARGET: f64 = 0.1;
-/// Delay in ms of the wire in `tcp.csv` and `tcp_queue.csv` whose rows are judged in a
-/// table of their own.
+/// Delay in ms of the wire in `tcp.csv` and `tcp_queue.csv` whose rows have a
+/// separate table.
 const LONG_WIRE_MS: u32 = 20;
 /// Number of runs. With a queue of 1 000 packets one run in five loses its first burst,
 /// and its delay stays at three quarters of the others' for the rest of its 10 s.

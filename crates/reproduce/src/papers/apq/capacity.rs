@@ -23,7 +23,7 @@ pub(super) const CALL_MS: f64 = 150.0;
 pub(super) const TCP_SHARE: f64 = 0.9;
 /// Round-trip time of TCP without queues, in s.
 const ROUND_TRIP_S: f64 = 0.2;
-/// Delay of a queue that leaves room for a call: two thirds of its limit, in s.
+/// Delay of a queue that is short enough for a call: two thirds of its limit, in s.
 const SHORT_S: f64 = 0.1;
 /// Bits of a packet of full length.
 const PACKET_BITS: f64 = 12_000.0;
@@ -35,7 +35,7 @@ enum Adaptive {
     Guideline,
     /// Capacity by rate: 100 ms of it.
     Short,
-    /// 300 packets, and a queue of its own for the call (802.11e).
+    /// 300 packets, and a separate queue for the call (802.11e).
     Classes,
     /// FQ-CoDel as in mac80211.
     FqCodel,

@@ -10,7 +10,7 @@ use crate::scenario_file;
 use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::{Duration, Instant};
 
-/// The hop. It has no helper unless a run adds one.
+/// The scenario of one hop, without a helper unless a run adds one.
 const BARE: ScenarioFile = scenario_file!("franc/beyond.toml");
 const QUEUED: ScenarioFile = scenario_file!("franc/backlog.toml");
 const HOPS_FILE: ScenarioFile = scenario_file!("franc/hops.toml");

@@ -1,7 +1,7 @@
 //! Figures 13 to 16 of `franc`: a TCP connection whose application writes at a rate.
 //!
 //! Delay is that of the application: from a write to the read of its last byte at the
-//! other end. It is what a user notices, and it includes waiting for retransmissions.
+//! other end. A user notices this delay, which includes waiting for retransmissions.
 
 use super::{Link, Losses, goodput, link, ratios, udp, ys};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, values};

@@ -306,7 +306,7 @@ pub const FIG12: Figure = Figure {
 /// Loss e3 at which parameters are compared, in percent.
 const PARAMETERS_E3: f64 = 30.0;
 
-/// What section II.B says about parameters: values set instead of the paper's.
+/// Parameters of section II.B: values set instead of the paper's.
 const PARAMETERS: [(&str, &str); 2] =
     [("overshoot of 1.10", "franc.link.overshoot=10%"), ("GF(2^8)", "franc.link.field=gf256")];
 
@@ -377,8 +377,8 @@ pub const PARAMETERS_FIGURE: Figure = Figure {
 mod tests {
     use super::*;
 
-    /// What the programs of the authors of PlayNCool compute for blocks of 150, without
-    /// overshoot.
+    /// Expected budgets are those of the programs of PlayNCool's authors for blocks of 150,
+    /// without overshoot.
     #[test]
     fn budgets_are_the_published_ones() {
         for ((e1, e2, e3), (source, helper)) in [

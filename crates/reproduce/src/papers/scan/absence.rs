@@ -39,7 +39,7 @@ pub const FIG5: Figure = Figure {
     read: fig5,
 };
 
-/// The first one with data, for what is sent in an absence; the others for absences only.
+/// Returns a run with data, for the frames of an absence, and runs for absences only.
 fn runs() -> Vec<Run> {
     let run = |n: u64| match n {
         0 => Run::of(RUN, UPLOAD).capturing_air(),
