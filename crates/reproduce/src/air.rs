@@ -10,16 +10,15 @@ use lasthop_trace::AirStream;
 use std::io::{self, ErrorKind, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// What is captured of the air.
+/// Frames of the air that are captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Air {
-    /// Nothing.
+    /// No capture of the air.
     #[default]
     Nothing,
-    /// All frames but those of data, and Block Acks and requests for them: who is away, and
-    /// when.
+    /// All frames except data, Block Acks and Block Ack Requests, for absences.
     WithoutData,
-    /// All frames.
+    /// All frames on the air.
     Everything,
 }
 
@@ -30,7 +29,7 @@ pub const SNAP_BYTES: u32 = 256;
 const CHUNKS_AHEAD: usize = 8;
 
 impl Air {
-    /// What a recorder writes; `None` if nothing is captured, or there is no cell.
+    /// Streams of a recorder; `None` if nothing is captured, or there is no cell.
     pub fn stream(self, scenario: &Scenario) -> Option<AirStream> {
         let data = match self {
             Self::Nothing => return None,
@@ -42,7 +41,7 @@ impl Air {
     }
 }
 
-/// Reads a capture to its end. What is wrong with it is in the analysis' list.
+/// Reads a capture to its end. The analysis lists errors of the capture.
 pub fn analyse(source: impl Read + 'static) -> Analysis {
     let mut analysis = Analysis::default();
     match Capture::open(source) {
@@ -59,9 +58,8 @@ pub fn analyse(source: impl Read + 'static) -> Analysis {
     analysis
 }
 
-/// Returns the two ends of a pipe between threads. What is written waits until there is space
-/// for it. The end of the one is that of the other: a reader comes to the end of the file, a
-/// writer gets [`ErrorKind::BrokenPipe`].
+/// Returns the two ends of a pipe between threads. A write waits until there is space.
+/// If one end closes, so does the other: a reader reaches the end of the file, a writer gets [`ErrorKind::BrokenPipe`].
 pub fn pipe() -> (Writer, Reader) {
     let (sender, receiver) = sync_channel(CHUNKS_AHEAD);
     (Writer(sender), Reader { receiver, chunk: Vec::new(), at: 0 })

@@ -1,6 +1,5 @@
-//! What a figure of a paper consists of: data, and two functions that return which runs
-//! it needs and what is read from them. See [`papers`](crate::papers) for how to write
-//! one.
+//! A figure of a paper: data, and two functions, which return its runs and read its quantities
+//! from them. [`papers`](crate::papers) says how to write one.
 
 use crate::air::Air;
 use crate::data::Runs;
@@ -11,40 +10,40 @@ use lasthop_evidence::plot::Panel;
 /// A paper and its figures.
 #[derive(Debug)]
 pub struct Paper {
-    /// Its name on the command line.
+    /// Name of the paper on the command line, such as `scan`.
     pub key: &'static str,
-    /// Its title, as published.
+    /// Title of the paper, as published.
     pub title: &'static str,
-    /// Its authors, and where it was published.
+    /// Authors, and place of publication.
     pub source: &'static str,
-    /// What was measured with which equipment, in a few sentences.
+    /// Readers of the page, and the measurement with its equipment, in a few sentences.
     pub setting: &'static str,
-    /// The parameters that the paper does not give. One set serves all of its figures.
+    /// Parameters that the paper does not give. One set serves all of its figures.
     pub calibrated: &'static [Calibrated],
-    /// Its statements, each with what tests it.
+    /// Statements of the paper, each with its tests.
     pub claims: &'static [Claim],
-    /// Its figures and tables, in the order of the paper.
+    /// Figures and tables, in the order of the paper.
     pub figures: &'static [Figure],
 }
 
 /// A statement of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Its place in the paper: `IV.A, Fig. 3`.
+    /// Place in the paper, such as `IV.A, Fig. 3`.
     pub place: &'static str,
-    /// What it states, in words of our own.
+    /// Paraphrase of the statement.
     pub says: &'static str,
-    /// What tests it.
+    /// Quantities that test the statement.
     pub tested: Tested,
 }
 
-/// What tests a statement.
+/// The test of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {
     /// Quantities, as pairs of the id of a figure and the start of the names of
     /// quantities of it.
     By(&'static [(&'static str, &'static str)]),
-    /// Nothing, for this reason.
+    /// No test, for this reason.
     No(&'static str),
 }
 
@@ -67,9 +66,9 @@ impl Claim {
 /// A parameter that the paper does not give, and the value chosen for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibrated {
-    /// Its key, as after `--set`: `node.laptop.queue.packets`.
+    /// Key, as after `--set`, such as `node.laptop.queue.packets`.
     pub key: &'static str,
-    /// Its value in the scenario files that have the node, flow or link.
+    /// Value in the scenario files that have the node, flow or link.
     pub value: &'static str,
     /// The reason for the value.
     pub reason: &'static str,
@@ -78,11 +77,11 @@ pub struct Calibrated {
 /// A figure or table of a paper.
 #[derive(Debug)]
 pub struct Figure {
-    /// Its id, unique in the paper, such as `fig3`.
+    /// Id, unique in the paper, such as `fig3`.
     pub id: &'static str,
-    /// Its title, without the number.
+    /// Title of the figure, without the number.
     pub title: &'static str,
-    /// What it shows, in a few sentences.
+    /// Description of the figure, in a sentence or two.
     pub shows: &'static str,
     /// Returns the runs that it needs. Equal runs of several figures are made once.
     pub runs: fn() -> Vec<Run>,
@@ -93,7 +92,7 @@ pub struct Figure {
 /// A scenario file that is part of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScenarioFile {
-    /// Its path from the root of the repository, which the crate has as `scenarios`, too.
+    /// Path from the root of the repository; the crate has the same folder `scenarios`.
     pub path: &'static str,
     /// The TOML text.
     pub text: &'static str,
@@ -114,7 +113,7 @@ macro_rules! scenario_file {
 /// A run of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Its name in the figure. Runs that differ only in it are equal.
+    /// Name of the run in the figure. Runs that differ only in their names are equal.
     pub name: String,
     /// The scenario file.
     pub file: ScenarioFile,
@@ -122,7 +121,7 @@ pub struct Run {
     pub sets: Vec<String>,
     /// Number of the run: runs that differ only in it have different random numbers.
     pub number: u64,
-    /// What is recorded beyond the series.
+    /// Records beyond the series.
     pub watch: Watch,
 }
 
@@ -133,7 +132,7 @@ impl Run {
         Self { name: name.into(), file, sets, number: 0, watch }
     }
 
-    /// Changes a key, as after `--set`: `"flow.up.packet_bytes=4000"`.
+    /// Changes a key, as after `--set`, such as `"flow.up.packet_bytes=4000"`.
     #[must_use]
     pub fn set(mut self, set: impl Into<String>) -> Self {
         self.sets.push(set.into());
@@ -147,22 +146,22 @@ impl Run {
         self
     }
 
-    /// Also captures the air and analyses the capture. It takes about three times the
-    /// processor time of the run.
+    /// Also captures the air and analyses the capture. The run takes about three times the
+    /// processor time.
     #[must_use]
     pub fn capturing_air(mut self) -> Self {
         self.watch.air = Air::Everything;
         self
     }
 
-    /// Also captures the air without data, for absences. It costs little time.
+    /// Also captures the air without data, for absences. The capture costs little time.
     #[must_use]
     pub fn capturing_absences(mut self) -> Self {
         self.watch.air = Air::WithoutData;
         self
     }
 
-    /// Also records every packet of measurements. It costs memory.
+    /// Also records every packet of measurements, which costs memory.
     #[must_use]
     pub fn watching_phases(mut self) -> Self {
         self.watch.phases = true;
@@ -180,13 +179,13 @@ impl Run {
 /// The results of a figure.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Findings {
-    /// What the paper states and what we get; at least one quantity.
+    /// The paper's values beside ours; at least one quantity.
     pub quantities: Vec<Quantity>,
-    /// What is drawn, from top to bottom; at least one panel.
+    /// Panels of the plot, from top to bottom; at least one.
     pub panels: Vec<Panel>,
 }
 
-/// What the paper states of a quantity.
+/// The paper's value of a quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// A number, in the unit of the quantity.
@@ -195,11 +194,11 @@ pub enum Statement {
     Range(f64, f64),
     /// A number seen once, in an example in the paper; not a mean.
     Example(f64),
-    /// Words of our own.
+    /// Paraphrase in words.
     Text(&'static str),
 }
 
-/// What the paper does not say.
+/// Statement for a quantity that the paper leaves open.
 pub const LEFT_OPEN: Statement = Statement::Text("left open");
 
 /// Least share of each of two ranges that has to be in the other for them to agree.
@@ -218,7 +217,7 @@ pub fn about(value: f64) -> (f64, f64) {
     (0.8 * value, 1.2 * value)
 }
 
-/// What we get for a quantity.
+/// Our value of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ours {
     /// A number; `NaN` if it could not be measured, which is in no band.
@@ -232,13 +231,13 @@ pub enum Ours {
 /// A quantity that the paper states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
-    /// Its name in tables.
+    /// Name of the quantity in tables.
     pub name: String,
-    /// Its unit; empty for a ratio and for [`Ours::Shown`].
+    /// Unit; empty for a ratio and for [`Ours::Shown`].
     pub unit: &'static str,
-    /// What the paper states.
+    /// Value in the paper.
     pub paper: Statement,
-    /// What we get.
+    /// Our value.
     pub ours: Ours,
     /// Least and greatest value that agree with the paper. If ours is a range: the
     /// range of the paper, or the number of its example at both ends.

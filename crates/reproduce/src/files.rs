@@ -7,8 +7,8 @@ use crate::{markdown, page, plot_name};
 use lasthop_evidence::plot;
 
 /// Returns name and content of every file: `KEY-FIGURE.svg` and `KEY-FIGURE.png` of each
-/// figure, `index.html`, `KEY.html` and `KEY.md` of each paper, and `reproduce.json`, which
-/// has `report`.
+/// figure, `index.html`, `KEY.html`, `KEY.md` and `KEY.csv` of each paper, and `reproduce.json`,
+/// which has `report`.
 pub fn files(outcomes: &[Outcome], report: &Report) -> impl Iterator<Item = (String, Vec<u8>)> {
     type Make = fn(&[plot::Panel]) -> Vec<u8>;
     let kinds: [(&str, Make); 2] =

@@ -1,4 +1,4 @@
-//! What a capture of a run's air shows, by the names of the scenario: absences and their
+//! Results of a capture of a run's air, by the names of the scenario: absences and their
 //! schedule, links and flows by second. Everything is found in the frames by the analysis of
 //! `lasthop capture`; of the scenario only the addresses of nodes are used. Times are in
 //! seconds since the start of the run.
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(what(&bare), what(&all));
     }
 
-    /// What a snap length leaves out changes nothing but how many packets were cut.
+    /// A snap length changes only the number of cut packets.
     #[test]
     fn the_first_bytes_are_enough() {
         let scenario = scenario(&download()).expect("it is one");

@@ -1,4 +1,4 @@
-//! What papers report, beside what lasthop gets. Each figure of a paper is one or more
+//! Figures of papers, beside those of lasthop. Each figure of a paper is one or more
 //! runs of a shipped scenario, the quantities that the paper states with the bands in
 //! which ours have to be, and a plot.
 //!
@@ -13,11 +13,11 @@
 //! | [`air`] | the air of a run captured, and analysed meanwhile |
 //! | [`report`] | the JSON document and its schema |
 //! | [`page`] | one HTML page per paper |
-//! | [`markdown`] | one Markdown page per paper |
+//! | [`markdown`] | one Markdown page and one table (CSV) per paper |
 //! | [`files`](mod@files) | all of them, and the plots, as files |
 //! | [`words`] | quantities as text |
 //!
-//! Nothing here reads a clock or writes a file: the caller does.
+//! The crate reads no clock and writes no file: the caller does.
 //!
 //! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
 //! compares the kept JSON Schema, `schemas`, with it.

@@ -1,11 +1,11 @@
 //! HTML pages: one per paper, and an index. A page needs no other file and no network:
-//! plots and style sheet are inside it. It is light or dark, as the reader's browser
+//! plots and style sheet are inside it. The page is light or dark, as the browser
 //! prefers.
 
 use crate::figure::{Paper, Quantity};
 use crate::papers::PAPERS;
 use crate::run::Outcome;
-use crate::words::figure_name;
+use crate::words::{figure_name, is_of_paper};
 use lasthop_evidence::Verdict;
 use lasthop_evidence::page::{document, preformatted, scroll};
 use lasthop_evidence::plot::inline_svg;
@@ -96,8 +96,9 @@ fn figure(paper: &Paper, outcome: &Outcome) -> String {
     let figure = outcome.figure;
     let (name, file) = (figure_name(figure.id), crate::plot_name(outcome));
     let label = format!("{name}: {}. {}", figure.title, figure.shows);
+    let beyond = if is_of_paper(figure.id) { "" } else { "Beyond the paper. " };
     format!(
-        "<section id=\"{}\"><div class=\"head\"><h2>{name}: {}</h2>{}</div><p>{}</p>\
+        "<section id=\"{}\"><div class=\"head\"><h2>{name}: {}</h2>{}</div><p>{beyond}{}</p>\
          <figure class=\"plot\">{}</figure>{}\
          <p class=\"muted\">Files: <a href=\"{file}.svg\">SVG</a>, <a href=\"{file}.png\">PNG</a>. \
          Again: <code>lasthop reproduce {}/{}</code></p>{}</section>",

@@ -82,7 +82,7 @@ pub const PAPERS: [&Paper; 6] =
 pub struct UnknownFigure {
     /// The paper or figure that was asked for.
     pub wanted: String,
-    /// What was meant, perhaps, as a question.
+    /// Question with a similar name, if there is one.
     pub near: Option<String>,
     /// The papers or figures that exist.
     pub there: String,

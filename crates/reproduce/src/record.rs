@@ -1,5 +1,5 @@
-//! The sink of a run for a figure: a recorder that keeps its intervals, and what is
-//! watched beyond them. Everything is kept in memory but a capture of the air, which goes
+//! The sink of a run for a figure: a recorder that keeps its intervals, and
+//! records beyond them. Everything is kept in memory but a capture of the air, which goes
 //! to whoever analyses it; no file is written.
 
 use crate::air::Air;
@@ -13,10 +13,10 @@ use lasthop_units::{Duration, Instant};
 use lasthop_wifi::event::Event;
 use std::io::Write;
 
-/// What to record beyond the series.
+/// Records beyond the series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Watch {
-    /// What is captured of the air and analysed.
+    /// Capture of the air, which is analysed.
     pub air: Air,
     /// Every round trip.
     pub round_trips: bool,
@@ -29,11 +29,11 @@ pub struct Watch {
 pub struct Measurement {
     /// The measuring flow.
     pub flow: FlowId,
-    /// How it ended.
+    /// Ending of the measurement.
     pub ending: ApqEnding,
-    /// Its estimates of the queues.
+    /// Estimates of the queues.
     pub report: Report,
-    /// Its phases in their order; empty unless they were watched.
+    /// Phases in their order; empty unless they were watched.
     pub phases: Vec<PhaseRecord>,
 }
 

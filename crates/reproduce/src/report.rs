@@ -1,6 +1,6 @@
-//! What `lasthop reproduce --json` prints: one entry for each quantity of each
-//! figure, in the order of the papers, and the points that are drawn. The doc comments here are
-//! the descriptions in the published JSON Schema. No clock is read: who prints it knows the date.
+//! The JSON document of `lasthop reproduce --json`: one entry for each quantity of each
+//! figure, in the order of the papers, and the points of the plots. The doc comments here are
+//! the descriptions in the published JSON Schema. No clock is read: the caller passes the date.
 
 use crate::figure::{Ours, Quantity, Statement};
 use crate::run::Outcome;
@@ -9,19 +9,19 @@ use lasthop_evidence::plot::Series;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 
-/// What papers state, what lasthop gets, and whether they agree.
+/// Values of papers beside those of lasthop, each with a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of lasthop that made the figures.
     #[serde(default)]
     pub version: String,
-    /// The day on which they were made, in UTC, as YYYY-MM-DD; absent if nobody said.
+    /// Day on which the figures were made, in UTC, as YYYY-MM-DD; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub date: Option<String>,
     /// Every quantity of every figure that was made.
     pub figures: Vec<Entry>,
-    /// What is drawn of every figure.
+    /// Curves of every figure.
     #[serde(default)]
     pub curves: Vec<Curves>,
 }
@@ -30,50 +30,50 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curves {
-    /// The paper.
+    /// Key of the paper.
     pub key: String,
-    /// The figure or table.
+    /// Id of the figure or table.
     pub figure: String,
-    /// Its panels, from top to bottom.
+    /// Panels of the figure, from top to bottom.
     pub panels: Vec<CurvesPanel>,
 }
 
-/// A panel.
+/// A panel of a figure, with its axes and series.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CurvesPanel {
-    /// Its title; empty if there is only one.
+    /// Title of the panel; empty if the figure has only one.
     pub title: String,
-    /// The label of its axis of x, with the unit.
+    /// Label of the x axis, with the unit.
     pub x: String,
-    /// The names at the axis of x in place of the numbers 0, 1, 2 ..; absent if there are none.
+    /// Names at the x axis in place of the numbers 0, 1, 2 ..; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub x_names: Vec<String>,
-    /// The label of its left axis of y, with the unit.
+    /// Label of the left y axis, with the unit.
     pub y: String,
-    /// The names at the left axis of y; absent if there are none.
+    /// Names at the left y axis; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub y_names: Vec<String>,
-    /// The label of its right axis of y; absent if there is none.
+    /// Label of the right y axis; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub y_right: Option<String>,
-    /// Its series.
+    /// Series of the panel.
     pub series: Vec<Curve>,
 }
 
-/// A series.
+/// A series of points in a panel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Curve {
-    /// Its name.
+    /// Name of the series.
     pub name: String,
-    /// How it is drawn: `line`, `dotted-line`, `dots`, `bars`, `intervals` (points are start and
+    /// Mark of the series: `line`, `dotted-line`, `dots`, `bars`, `intervals` (points are start and
     /// end in turn) or `band` (lower and upper end in turn).
     pub mark: String,
-    /// Whether its y are of the right axis.
+    /// Whether y belongs to the right axis.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub on_right: bool,
-    /// x and y of its points, in six significant digits; those that are no numbers are left out.
+    /// x and y of the points, in six significant digits; points that are not finite are left out.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -81,62 +81,62 @@ pub struct Curve {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry {
-    /// The paper.
+    /// Key of the paper.
     pub key: String,
-    /// The figure or table.
+    /// Id of the figure or table.
     pub figure: String,
-    /// What it is.
+    /// Name of the quantity.
     pub quantity: String,
-    /// Its unit; empty for what has none.
+    /// Unit of the quantity; empty for a ratio or a statement in words.
     pub unit: String,
-    /// What the paper says: a number, from and to, the number of one example, or words.
+    /// Value in the paper: a number, from and to, the number of one example, or words.
     pub paper: Paper,
-    /// What we get: a number, from and to, or whether it shows; absent if it
-    /// could not be measured.
+    /// Value of lasthop: a number, from and to, or whether a statement in words is shown; absent
+    /// if it could not be measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ours: Option<Measured>,
-    /// Least and greatest value that agree with the paper; null at an open side.
-    /// Of a range of ours and it, half and more of each has to lie in the other; an example has to
-    /// be in our range. Absent of what shows or does not.
+    /// Least and greatest value that agree with the paper; null at an open side. If ours is a
+    /// range, at least half of each has to lie in the other; an example has to lie in our range.
+    /// Absent for a statement in words.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub band: Option<(Option<f64>, Option<f64>)>,
-    /// Whether ours agrees.
+    /// Verdict: pass if ours agrees with the paper.
     pub verdict: Verdict,
-    /// Why it does not, where we know.
+    /// Cause of a failure, where it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub note: Option<String>,
-    /// The seeds of the runs behind it.
+    /// Seeds of the runs behind the quantity.
     pub seeds: Vec<u64>,
 }
 
-/// What a paper says.
+/// Value in a paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Paper {
-    /// A number.
+    /// A number, in the unit of the quantity.
     Value(f64),
     /// From and to.
     Range(f64, f64),
-    /// What was seen once.
+    /// Number of a single example.
     Example {
-        /// The number.
+        /// Number in the unit of the quantity.
         example: f64,
     },
-    /// In words.
+    /// Statement in words.
     Text(String),
 }
 
-/// What we get.
+/// Value of lasthop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Measured {
-    /// A number.
+    /// A number, in the unit of the quantity.
     Value(f64),
     /// From and to.
     Range(f64, f64),
-    /// It shows, or it does not.
+    /// Whether a statement in words is shown.
     Shown(bool),
 }
 
@@ -247,7 +247,7 @@ impl Entry {
 /// 1970, and otherwise that of `now`, in the same seconds.
 ///
 /// # Errors
-/// If what is set is no whole number; the message says what is expected.
+/// If the variable is no whole number; the message names the expected form.
 pub fn date(source_date_epoch: Option<&OsStr>, now: u64) -> Result<String, String> {
     let Some(set) = source_date_epoch else { return Ok(day(now)) };
     let seconds = set.to_str().and_then(|text| text.parse().ok());

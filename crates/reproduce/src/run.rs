@@ -44,16 +44,16 @@ pub struct Outcome {
     pub paper: &'static Paper,
     /// The figure that was made.
     pub figure: &'static Figure,
-    /// What was read from the runs.
+    /// Quantities and panels, read from the runs.
     pub findings: Findings,
     /// The runs that were read.
     pub runs: Vec<RunNote>,
 }
 
-/// What pages say about a run.
+/// Description of a run for pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunNote {
-    /// Its name in the figure.
+    /// Name of the run in the figure.
     pub name: String,
     /// Path of the scenario file.
     pub path: &'static str,
@@ -67,7 +67,7 @@ pub struct RunNote {
     pub number: u64,
 }
 
-/// How far the runs have got.
+/// Progress of the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Simulated time of all runs so far, in ms.
@@ -83,7 +83,7 @@ struct Job {
 }
 
 impl Job {
-    /// Its simulated time in ms.
+    /// Simulated time in ms.
     fn millis(&self) -> u64 {
         self.scenario.duration.as_nanos() / 1_000_000
     }
@@ -114,27 +114,27 @@ pub fn reproduce(
     Ok(outcomes.collect())
 }
 
-/// What figures take: their runs, those that several read counted once.
+/// Cost of figures: their runs; a run of several figures counts once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Runs.
+    /// Number of runs.
     pub runs: usize,
     /// Simulated time of all of them, in ms. Measurements may end earlier.
     pub simulated_ms: u64,
 }
 
-/// What it takes to make each of `figures` alone, and to make all of each paper and all of them.
+/// Cost of each figure alone, of each paper, and of all.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// Of each figure, in their order.
+    /// Cost of each figure, in their order.
     pub figures: Vec<Cost>,
-    /// Of the figures of each paper, in the order in which papers occur.
+    /// Cost of each paper, in the order of the papers.
     pub papers: Vec<(&'static Paper, Cost)>,
-    /// Of all.
+    /// Cost of all figures.
     pub all: Cost,
 }
 
-/// What it takes to make `figures`, whose papers follow each other.
+/// Returns the cost of `figures`, whose papers follow each other.
 ///
 /// # Errors
 /// If a scenario is invalid.
@@ -260,7 +260,7 @@ fn run_all(
     results.into_iter().map(|result| result.unwrap_or(Err(ReproduceError::Stopped))).collect()
 }
 
-/// Makes a run, and analyses its air in a thread of its own, if that is captured; `progress`
+/// Makes a run, and analyses its air in another thread, if that is captured; `progress`
 /// is called with the simulated time at intervals.
 fn run_one(
     job: &Job,

@@ -5,7 +5,7 @@
 use crate::figure::{Ours, Quantity, Statement};
 
 impl Quantity {
-    /// What the paper says, without the unit.
+    /// Returns the paper's value, without the unit.
     pub fn paper_text(&self) -> String {
         match self.paper {
             Statement::Value(value) => number(value),
@@ -15,7 +15,7 @@ impl Quantity {
         }
     }
 
-    /// What we get, without the unit.
+    /// Returns our value, without the unit.
     pub fn ours_text(&self) -> String {
         match self.ours {
             Ours::Value(value) => number(value),
@@ -72,6 +72,11 @@ pub fn figure_name(id: &str) -> String {
     }
     let mut letters = id.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
+}
+
+/// Whether the id is that of a figure or table of the paper. Others go beyond it.
+pub fn is_of_paper(id: &str) -> bool {
+    ["fig", "table"].iter().any(|start| id.starts_with(start))
 }
 
 /// A number with about three significant digits, whole ones with all of theirs; a dash

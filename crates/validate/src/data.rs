@@ -49,7 +49,7 @@ pub const AX_SPATIAL_REUSE: &str = include_str!("../data/ax_spatial_reuse.csv");
 pub const AX_SPATIAL_REUSE_ENERGY: &str = include_str!("../data/ax_spatial_reuse_energy.csv");
 /// Goodputs and widths of a set of 802.11ac with another one on a secondary channel.
 pub const AC_BANDWIDTH: &str = include_str!("../data/ac_bandwidth.csv");
-/// What a packet costs ns-3, 802.11ac and 802.11ax.
+/// CPU time of a packet in ns-3, 802.11ac and 802.11ax.
 pub const AX_SCALE: &str = include_str!("../data/ax_scale.csv");
 /// Longer and more runs of some rows of the files for 802.11ax.
 pub const AX_LONGER: &str = include_str!("../data/ax_longer.csv");

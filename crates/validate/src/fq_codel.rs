@@ -1,6 +1,6 @@
-//! mac80211's FQ-CoDel, packet by packet: replays what entered one of the kernel's
-//! transmit queues, and when a driver asked it for a packet, into `packet::queue`, and
-//! compares what came out, what was dropped and what was marked.
+//! mac80211's FQ-CoDel, packet by packet: replays the arrivals at one of the kernel's
+//! transmit queues, and the requests of a driver, into `packet::queue`, and compares
+//! departures, drops and marks.
 //!
 //! A trace is text, made by `tests/vm/checks/43-fq-codel` in a virtual machine. Times
 //! are the kernel's for CoDel: units of 1 024 ns, cut off.
@@ -19,7 +19,7 @@
 //! c 2                 (CoDel drops packet 2 before the following line -)
 //! ```
 //!
-//! Flows are the kernel's hash buckets. What a packet takes of memory beyond its length
+//! Flows are the kernel's hash buckets. A packet's memory beyond its length
 //! is passed to the queue as held below it, since the model has lengths only. Left out:
 //! which flows collide, and queues of other stations of the same radio.
 
@@ -44,9 +44,9 @@ const FLOWS: u16 = 4096;
 pub struct Trace {
     /// The kernel's release.
     pub kernel: String,
-    /// How the queue was configured.
+    /// Configuration of the queue.
     pub config: QueueConfig,
-    /// What happened, in order.
+    /// Events of the trace, in order.
     pub events: Vec<Event>,
 }
 
@@ -59,7 +59,7 @@ pub enum Event {
         at: u64,
         /// The kernel's bucket.
         flow: u32,
-        /// Its length with the header of 802.11 and LLC.
+        /// Length in bytes, with the headers of 802.11 and LLC.
         bytes: u16,
         /// The memory that it takes (`truesize`).
         memory_bytes: u32,
@@ -74,7 +74,7 @@ pub enum Event {
     Departure {
         /// When, in units of 1 024 ns.
         at: u64,
-        /// Which.
+        /// Number of the packet.
         packet: u64,
         /// Whether it was marked in the queue.
         marked: bool,
@@ -161,7 +161,7 @@ fn event(line: &str) -> Option<Event> {
     })
 }
 
-/// How many of the kernel's decisions are ours.
+/// Counts of the kernel's decisions that equal ours.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Comparison {
     /// Packets that arrived.
@@ -177,7 +177,7 @@ pub struct Comparison {
     pub drops: Share,
     /// Packets that either marked: those that both did.
     pub marks: Share,
-    /// What differs, a line each.
+    /// Differences, one a line.
     pub differences: Vec<String>,
 }
 

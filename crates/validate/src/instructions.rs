@@ -1,9 +1,9 @@
-//! How many instructions a delivered packet costs, counted by Valgrind (callgrind): a figure
-//! that depends neither on the machine nor on what else it does, and so can be kept and
-//! compared. It does depend on the compiler, whose version is kept with it.
+//! Instructions of a delivered packet, counted by Valgrind (callgrind). The figure does not
+//! depend on the machine and its load, so it can be kept and compared, but on the compiler, whose
+//! version is kept with it.
 //!
-//! A workload of `lasthop_fixtures` runs twice in a process of its own, once for longer; the
-//! difference leaves out the start. Nothing is recorded. Leaves out caches and what an
+//! A workload of `lasthop_fixtures` runs twice in a separate process, once for longer; the
+//! difference leaves out the start. The runs record no files. Leaves out caches and what an
 //! instruction costs.
 
 use crate::data::Record;
@@ -28,10 +28,10 @@ const MS: [u64; 2] = [500, 1_500];
 /// Counts may grow by this share before it is a fault.
 const GROWTH_MAX: f64 = 0.03;
 
-/// What a workload costs.
+/// Instructions of a workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
-    /// Its name.
+    /// Name of the workload.
     pub workload: &'static str,
     /// Packets that reached the end of their flow in a second of virtual time.
     pub packets: u64,
@@ -51,7 +51,7 @@ impl Sink for Arrivals {
     }
 }
 
-/// Runs a workload for so many milliseconds of virtual time; returns how many packets reached
+/// Runs a workload for `ms` milliseconds of virtual time; returns the number of packets that reached
 /// the end of their flow.
 ///
 /// # Panics
@@ -103,7 +103,7 @@ pub fn compiler() -> String {
     text.ok().and_then(|text| text.split(' ').nth(1).map(str::to_owned)).unwrap_or_default()
 }
 
-/// Replaces what is kept.
+/// Replaces the kept figures.
 ///
 /// # Errors
 /// If the file cannot be written.

@@ -32,7 +32,7 @@ impl Kept {
         fs::read_to_string(self.path()).ok().map(|text| &*text.leak())
     }
 
-    /// Appends lines. Several processes may do so concurrently.
+    /// Appends lines to a file. Several processes may do so concurrently.
     ///
     /// # Errors
     /// If the file cannot be written.

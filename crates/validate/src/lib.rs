@@ -28,4 +28,5 @@ pub mod queues;
 pub mod recording;
 pub mod setting;
 pub mod speed;
+pub mod summary;
 pub mod tunnels;

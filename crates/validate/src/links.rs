@@ -30,7 +30,7 @@ pub const SPARSE_LOSS: u32 = 20;
 /// The loss in percent of each of three hops.
 pub const HOPS_LOSS: u32 = 20;
 
-/// How packets cross the link.
+/// Transport of packets over the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
     /// Without a tunnel.
@@ -133,7 +133,7 @@ pub enum Load {
 /// One measurement of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// How packets cross the link.
+    /// Transport of packets over the link.
     pub tunnel: Tunnel,
     /// The traffic during the measurement.
     pub load: Load,

@@ -1,9 +1,8 @@
 //! The program that compares lasthop with others:
-//! `cargo run --release -p validate -- ns3 [--write] [--check] [CHAPTER]..` prints how
-//! the model compares with ns-3, closed forms and the kernel, and on request writes
-//! `docs/validation.md`. `-- kernel` first makes the missing results of the kernel, in
-//! real time or in guests; other subcommands do so for lossy wires, queues, coded links
-//! and tunnels. Progress is shown if standard error is a terminal.
+//! `cargo run --release -p validate -- ns3 [--write] [--check] [--full] [CHAPTER]..` compares
+//! the model with ns-3, closed forms and the kernel, and on request writes `docs/validation.md`
+//! and the tables beside it. `-- kernel` first makes the missing results of the kernel, in real
+//! time or in guests; other subcommands do so for lossy wires, queues, coded links and tunnels. Progress is shown if standard error is a terminal.
 
 mod measure;
 
@@ -26,7 +25,7 @@ use validate::paths::{Case as PathCase, Half, Run, grid, outcome};
 use validate::places;
 use validate::recording::{self, Runner};
 use validate::speed::{self, Speed};
-use validate::{instructions, memory};
+use validate::{instructions, memory, summary};
 
 /// Compare the 802.11 model with what others measured and derived.
 #[derive(Parser)]
@@ -40,22 +39,21 @@ enum Against {
     /// Figures of ns-3, and closed forms
     #[command(after_help = "Example: cargo run --release -p validate -- ns3 --check contention")]
     Ns3(Options),
-    /// The kernel's TCP: emulates the cells that have no result yet, then shows all
+    /// The kernel's TCP: emulates the cells without a result, then shows all
     #[command(after_help = "Examples: cargo run --release -p validate -- kernel
           cargo run --release -p validate -- kernel --guests 2
 Results that are there are not made again: delete crates/validate/data/kernel.csv to make all anew.")]
     Kernel(KernelOptions),
-    /// The kernel's TCP over a wire that loses packets: emulates what has no result yet,
-    /// then shows all
+    /// The kernel's TCP over a lossy wire: emulates the cases without a result, then shows all
     #[command(after_help = "Example: cargo run --release -p validate -- losses")]
     Losses(LossesOptions),
-    /// Queues that are known, measured from outside over real sockets: measures
-    /// those that have no result yet, then shows all
+    /// Known queues, measured from outside over real sockets: measures the cases without a
+    /// result, then shows all
     #[command(after_help = "Needs the program: cargo build --release
 Example: cargo run --release -p validate -- apq kind")]
     Apq(ApqOptions),
-    /// A coded link, the kernel's TCP over it, and what else there is: measures what has no
-    /// result yet, then shows all
+    /// A coded link with the kernel's TCP, and its rivals: measures the cases without a result,
+    /// then shows all
     #[command(after_help = "Needs the program, iperf3 and ping: cargo build --release
 Examples: cargo run --release -p validate -- franc --losses 0,20
           cargo run --release -p validate -- franc --ways udp --daemon='--pace 8ms'")]
@@ -70,37 +68,37 @@ Examples: cargo run --release -p validate -- franc --losses 0,20
     #[command(after_help = "Needs the program: cargo build --release
 Example: cargo run --release -p validate -- places --check cafe hotel")]
     Places(PlacesOptions),
-    /// What tunnels cost the CPU: measures what has no result yet, then shows all
+    /// CPU time of tunnels: measures the tunnels without a result, then shows all
     #[command(after_help = "Needs the program and iperf3: cargo build --release
 Example: cargo run --release -p validate -- tunnels --again udp")]
     Tunnels(TunnelsOptions),
-    /// Instructions for a delivered packet, against those that are kept
+    /// Instructions for a delivered packet, against the kept ones
     #[command(after_help = "Needs valgrind: apt-get install valgrind
 Example: cargo run --release -p validate -- instructions --check")]
     Instructions(InstructionsOptions),
-    /// Memory that many stations take, against what is kept
+    /// Memory of many stations, against the kept figure
     #[command(after_help = "Needs valgrind: apt-get install valgrind
 Example: cargo run --release -p validate -- memory --check")]
     Memory(MemoryOptions),
-    /// What a simulated packet costs the CPU, beside ns-3 if it is installed
+    /// CPU time of a simulated packet, beside ns-3 if it is installed
     #[command(after_help = "With ns-3: apt-get install libns3-dev libgsl-dev pkg-config g++
 Example: cargo run --release -p validate -- speed --write")]
     Speed(SpeedOptions),
-    /// What recording costs, and how runs share cores
+    /// CPU time of recording, and the speed of runs on several cores
     #[command(after_help = "Needs the program: cargo build --release; counts instructions with
 valgrind, if it is installed.
 Example: cargo run --release -p validate -- recording --write")]
     Recording(RecordingOptions),
-    /// What an emulation costs the CPU and how late it is, in real time
+    /// CPU time and lateness of an emulation, in real time
     #[command(after_help = "Examples: cargo run --release -p validate -- pace --runs 3
           cargo run --release -p validate -- pace --veth wires
 Without SCHED_FIFO, as root: setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice, before the
 program. What else the machine does is in the figures.")]
     Pace(PaceOptions),
-    /// Runs a workload; what `instructions` and `memory` count
+    /// Runs a workload; `instructions` and `memory` start this command
     #[command(hide = true)]
     Work {
-        /// Its name.
+        /// Name of the workload.
         workload: String,
         /// Virtual time in ms.
         ms: u64,
@@ -117,24 +115,24 @@ program. What else the machine does is in the figures.")]
         /// Written by `tests/vm/checks/43-fq-codel.host`.
         trace: PathBuf,
     },
-    /// Measures one queue and adds what was found; what `apq` runs
+    /// Measures one queue and adds the result; `apq` starts this command
     #[command(hide = true)]
     Queue {
-        /// Its number among the cases.
+        /// Number of the queue among the cases.
         index: usize,
     },
-    /// Emulates one lossy wire and adds its result; what `losses` runs
+    /// Emulates one lossy wire and adds its result; `losses` starts this command
     #[command(hide = true)]
     Wire {
-        /// Its number among the wires.
+        /// Number of the wire among the cases.
         index: usize,
         /// Number of the run.
         run: u64,
     },
-    /// Emulates one cell of the grid and adds its result; what `kernel` runs
+    /// Emulates one cell of the grid and adds its result; `kernel` starts this command
     #[command(hide = true)]
     Cell {
-        /// Its number in the grid.
+        /// Number of the cell in the grid.
         index: usize,
         /// Number of the run.
         run: u64,
@@ -156,7 +154,7 @@ struct KernelOptions {
     #[arg(long, default_value = "1")]
     load: f64,
     /// Not in real time: in this many QEMU guests at a time, whose clocks count
-    /// instructions (tests/vm/command says what it needs)
+    /// instructions (tests/vm/command lists the requirements)
     #[arg(long, conflicts_with = "load", value_parser = clap::value_parser!(u32).range(1..))]
     guests: Option<u32>,
     /// Write docs/validation.md, with all chapters
@@ -201,10 +199,10 @@ struct FrancOptions {
     /// Runs of each case
     #[arg(long, default_value = "1")]
     runs: u64,
-    /// Measure again what has been measured
+    /// Measure the cases with results again
     #[arg(long)]
     again: bool,
-    /// More flags for both daemons; what comes out is shown and not kept
+    /// More flags for both daemons; the results are shown and not kept
     #[arg(long, default_value = "", allow_hyphen_values = true)]
     daemon: String,
     /// Write docs/validation.md, with all chapters
@@ -235,7 +233,7 @@ struct PathsOptions {
     /// In real time: the reported paths that have no result yet
     #[arg(long, conflicts_with_all = ["half", "threads", "run", "list", "show", "check"])]
     real: bool,
-    /// Measure again what has been measured in real time
+    /// Measure the paths with results again, in real time
     #[arg(long, requires = "real")]
     again: bool,
     /// Only cases with one of these words in their name
@@ -258,7 +256,7 @@ struct PlacesOptions {
 struct TunnelsOptions {
     /// Only these: plain, udp, ethernet, wireguard, wireguard-go, kcptun
     tunnels: Vec<String>,
-    /// Measure again what has been measured
+    /// Measure the cases with results again
     #[arg(long)]
     again: bool,
     /// Write docs/validation.md, with all chapters
@@ -271,7 +269,7 @@ struct InstructionsOptions {
     /// Exit with 1 if one has grown by more than 3 %
     #[arg(long)]
     check: bool,
-    /// Keep what is counted, in crates/validate/data/instructions.csv
+    /// Keep the counts, in crates/validate/data/instructions.csv
     #[arg(long)]
     write: bool,
 }
@@ -281,7 +279,7 @@ struct MemoryOptions {
     /// Exit with 1 if it has grown by more than 3 %, or is above 100 MB
     #[arg(long)]
     check: bool,
-    /// Keep what is measured, in crates/validate/data/memory.csv
+    /// Keep the figures, in crates/validate/data/memory.csv
     #[arg(long)]
     write: bool,
 }
@@ -332,22 +330,12 @@ struct Options {
     /// Exit with 1 if a figure is out of its band
     #[arg(long)]
     check: bool,
+    /// Print every table with its text and notes, not the summary
+    #[arg(long)]
+    full: bool,
     /// Only chapters with one of these words in their name
     chapters: Vec<String>,
 }
-
-/// The text above the tables.
-const INTRODUCTION: &str = "\
-# Validation
-
-How lasthop's models of 802.11 and TCP compare with figures that somebody else measured (ns-3 3.37, \
-the kernel) or derived (closed forms), and how well queues that are known are measured from outside. Nothing is fitted: every parameter is the standard's, or the \
-setting that ns-3 was run with. Where ns-3 leaves the standard, we follow the standard and say so.
-
-Written by `cargo run --release -p validate -- ns3 --write`; do not edit. `--check` exits with 1 if a \
-figure is out of its band. The reference figures are in `crates/validate/data` and \
-`crates/wifi/tests/data`.
-";
 
 #[expect(clippy::print_stdout, reason = "the tables are what the program is for")]
 fn main() -> ExitCode {
@@ -433,24 +421,27 @@ fn main() -> ExitCode {
     let progress = ProgressBar::new(chapters.len() as u64);
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}");
     progress.set_style(style.expect("a template that was tried"));
-    let mut page = format!("{INTRODUCTION}\nSeed {SEED}; runs 0 to 4 where several were made.\n");
-    let (mut passed, mut failed) = (0, 0);
-    let mut sections = String::new();
+    let mut tables = Vec::new();
     for (name, make) in chapters {
         progress.set_message(*name);
-        let table: Table = make();
-        passed += table.count(Verdict::Pass);
-        failed += table.count(Verdict::Fail);
-        sections.push('\n');
-        sections.push_str(&table.markdown());
+        tables.push((*name, make()));
         progress.inc(1);
     }
     progress.finish_and_clear();
-    page.push_str(&format!("{passed} figures are in their bands, {failed} are out.\n"));
-    page.push_str(&sections);
-    print!("{page}");
+    let failed: usize = tables.iter().map(|(_, table)| table.count(Verdict::Fail)).sum();
+    let page =
+        summary::page(&tables, &format!("Seed {SEED}; runs 0 to 4 where several were made."));
+    // Of a few chapters the tables are wanted.
+    match options.full || !options.chapters.is_empty() {
+        true => {
+            tables.iter().for_each(|(_, table)| println!("{}", table.markdown()));
+            let passed: usize = tables.iter().map(|(_, table)| table.count(Verdict::Pass)).sum();
+            println!("{passed} figures are in their bands, {failed} are out.");
+        }
+        false => print!("{page}"),
+    }
     if options.write
-        && let Err(error) = write(&page)
+        && let Err(error) = write(&page, &summary::files(&tables))
     {
         eprintln!("error: docs/validation.md: {error}");
         return ExitCode::from(2);
@@ -512,7 +503,7 @@ fn heap(options: &MemoryOptions) -> ExitCode {
     judge(&table, options.check, options.write)
 }
 
-/// Nothing was counted: for want of Valgrind that is no fault, unless it was to be kept.
+/// Reports that there is no count. A missing Valgrind is an error only with `--write`.
 #[expect(clippy::print_stdout, reason = "what is skipped is said where the table would be")]
 fn without(error: &std::io::Error, write: bool) -> ExitCode {
     if error.kind() != std::io::ErrorKind::NotFound {
@@ -523,11 +514,11 @@ fn without(error: &std::io::Error, write: bool) -> ExitCode {
     if write { ExitCode::from(2) } else { ExitCode::SUCCESS }
 }
 
-/// What follows from a table of what Valgrind counted.
+/// Returns the exit status for a table of Valgrind's counts.
 #[expect(clippy::print_stdout, reason = "it is below the table")]
 fn judge(table: &Table, check: bool, write: bool) -> ExitCode {
     if table.count(Verdict::Listed) > 0 && !write {
-        println!("\nNot judged: those kept are of another compiler, or there are none.");
+        println!("\nNot judged: the kept figures are of another compiler, or there are none.");
     }
     match check && table.count(Verdict::Fail) > 0 {
         true => ExitCode::FAILURE,
@@ -546,7 +537,7 @@ edit it. See also the cost of [recording](recording.md), of \
 
 ";
 
-/// Runs the workloads in turns with ns-3's and prints what they cost.
+/// Runs the workloads in turns with ns-3's and prints their CPU time.
 #[expect(clippy::print_stdout, reason = "the table is what the command is for")]
 fn speed(options: &SpeedOptions) -> ExitCode {
     let measured = std::env::current_exe().and_then(|program| {
@@ -603,7 +594,7 @@ it. See also the cost of a packet [without records](speed.md), and [the files](f
 
 ";
 
-/// Records workloads and makes batches of runs, and prints what they took.
+/// Records workloads and makes batches of runs, and prints their CPU time.
 #[expect(clippy::print_stdout, reason = "the tables are what the command is for")]
 fn recording(options: &RecordingOptions) -> ExitCode {
     let measured = measure::lasthop().and_then(|program| {
@@ -678,7 +669,7 @@ fn places(options: &PlacesOptions) -> ExitCode {
     }
 }
 
-/// Emulates, and prints what it cost and how late it was.
+/// Emulates, and prints CPU time and lateness.
 #[expect(clippy::print_stdout, reason = "the table is what the command is for")]
 fn pace(options: &PaceOptions) -> ExitCode {
     let is_wanted = |case: &PaceCase| {
@@ -790,18 +781,23 @@ fn paths(options: &PathsOptions) -> ExitCode {
 /// written.
 fn show(word: &str, write: bool) -> Options {
     let chapters = if write { Vec::new() } else { vec![word.to_owned()] };
-    Options { write, check: false, chapters }
+    Options { write, check: false, full: false, chapters }
 }
 
-/// Writes the page to a temporary file, then renames it.
-fn write(page: &str) -> std::io::Result<()> {
+/// Writes the page of the comparisons and the table of each chapter.
+fn write(page: &str, files: &[(String, String)]) -> std::io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/validation");
+    fs::create_dir_all(folder)?;
+    for (name, text) in files {
+        write_page(&format!("validation/{name}"), text)?;
+    }
     write_page("validation.md", page)
 }
 
 /// Writes a page of the documentation, aside first.
 fn write_page(name: &str, page: &str) -> std::io::Result<()> {
     let docs: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-    let aside = docs.join(format!(".{name}.new"));
+    let aside = docs.join(format!("{name}.new"));
     fs::write(&aside, page)?;
     fs::rename(aside, docs.join(name))
 }

@@ -1,4 +1,4 @@
-//! Makes results in real time. Each run is a process of its own, and as many run at a
+//! Makes results in real time. Each run is a separate process, and as many run at a
 //! time as the machine can keep real time for; on request, each run against the
 //! kernel's TCP is in a virtual machine (guest) instead. A run that was late is
 //! discarded and repeated. Existing results are not made again, so an interrupted grid
@@ -311,7 +311,7 @@ fn link(case: &links::Case, run: u64, flags: &str) -> Result<links::Outcome, Str
 }
 
 /// Measures the tunnels with these names (all if empty) that have no result, or all of
-/// them with `again`. Returns whether all that are available here could be measured.
+/// them with `again`. Returns whether every available tunnel could be measured.
 pub fn tunnels(names: &[String], again: bool) -> bool {
     let _ = fs::write("/proc/self/autogroup", "-18");
     let mut store = tunnels::Store::read();
@@ -482,7 +482,7 @@ impl Scratch {
         Ok(Self(path))
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }

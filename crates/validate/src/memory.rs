@@ -1,9 +1,9 @@
-//! How much memory a run of many stations has at most, in bytes of the heap as Valgrind (dhat)
-//! counts them: a figure that depends neither on the machine nor on what else it does. It does
-//! depend on the compiler and its library, whose version is kept with it.
+//! Peak memory of a run of many stations, in bytes of the heap as Valgrind (dhat) counts them.
+//! The figure does not depend on the machine and its load, but on the compiler and its library,
+//! whose version is kept with it.
 //!
-//! A workload of `lasthop_fixtures` runs in a process of its own; the scenario is read there,
-//! too. Nothing is recorded: what files of results take is not in it, nor the program itself.
+//! A workload of `lasthop_fixtures` runs in a separate process, which also reads the scenario.
+//! The figure leaves out files of results and the program.
 
 use crate::data::Record;
 use crate::instructions::compiler;
@@ -22,15 +22,15 @@ pub const WORKLOADS: [&str; 2] = [workloads::UDP_TWO_HUNDRED, workloads::UDP_THO
 const KEPT: Kept = Kept { file: "memory.csv", header: "workload,bytes,rustc" };
 /// Milliseconds of virtual time: all queues are full, and the crowd of the beginning is over.
 const MS: u64 = 300;
-/// It may grow by this share before it is a fault.
+/// Largest accepted growth, as a share.
 const GROWTH_MAX: f64 = 0.03;
 /// More is a fault in any case: 100 MB, the aim for a thousand stations.
 const BYTES_MAX: u64 = 100_000_000;
 
-/// What a workload takes.
+/// Memory of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peak {
-    /// Its name.
+    /// Name of the workload.
     pub workload: &'static str,
     /// Bytes of the heap when they are most.
     pub bytes: u64,
@@ -62,7 +62,7 @@ fn peak(said: &str) -> Option<u64> {
     bytes.trim().replace(',', "").parse().ok()
 }
 
-/// Replaces what is kept.
+/// Replaces the kept figures.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -71,13 +71,13 @@ pub fn keep(peaks: &[Peak]) -> io::Result<()> {
     KEPT.replace(peaks.iter().map(|Peak { workload, bytes }| format!("{workload},{bytes},{rustc}")))
 }
 
-/// What workloads take beside what is kept. One that has grown by more than 3 % is a fault,
+/// Returns the table of workloads beside the kept figures. One that has grown by more than 3 % is a fault,
 /// unless the compiler is another, and so is one above 100 MB.
 pub fn table(peaks: &[Peak]) -> Table {
     compare(peaks, &KEPT.records(), &compiler())
 }
 
-/// What is kept, for a page.
+/// Returns the table of the kept figures, for a page.
 pub fn kept() -> Table {
     let records = KEPT.records();
     let rows = records.iter().map(|record| {

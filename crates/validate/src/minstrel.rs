@@ -31,7 +31,7 @@ const JIFFY: Duration = Duration::from_millis(4);
 pub struct Trace {
     /// The kernel's release.
     pub kernel: String,
-    /// What happened, in order.
+    /// Events of the trace, in order.
     pub events: Vec<Event>,
 }
 
@@ -40,28 +40,28 @@ pub struct Trace {
 pub enum Event {
     /// Rate control begins.
     Begin {
-        /// The jiffy.
+        /// Time of the event, in jiffies.
         at: u64,
     },
     /// A tx status: an A-MPDU's fate.
     Status {
-        /// The jiffy.
+        /// Time of the event, in jiffies.
         at: u64,
         /// MPDUs in it.
         mpdus: u16,
         /// MPDUs that the last transmission delivered.
         acked: u16,
-        /// Its transmissions.
+        /// Transmissions of the report, by rate.
         attempts: Vec<Attempt>,
     },
-    /// What the kernel knew.
+    /// State of the kernel's rate control.
     Snapshot(Snapshot),
 }
 
 /// The kernel's statistics as it printed them.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Snapshot {
-    /// Its rates.
+    /// Rates of the snapshot.
     pub rates: Vec<KernelRate>,
     /// Mean length of an A-MPDU in tenths, cut off.
     pub mean_mpdus_tenths: u32,
@@ -70,7 +70,7 @@ pub struct Snapshot {
 /// A row of `rc_stats_csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelRate {
-    /// The rate.
+    /// Rate of the entry.
     pub rate: Rate,
     /// Of A to D (highest throughput), P (highest probability) and S (to be tried out), those it is.
     pub marks: String,
@@ -88,12 +88,12 @@ pub struct KernelRate {
     pub total: (u64, u64),
 }
 
-/// What is wrong with a trace.
+/// An error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceError {
     /// Number of the line, from 1.
     pub line: usize,
-    /// What was expected there.
+    /// Expected content of the line.
     pub expected: &'static str,
 }
 
@@ -196,7 +196,7 @@ fn row(line: &str) -> Option<(KernelRate, u32)> {
     Some((rate, tenths(17)?))
 }
 
-/// How many of the kernel's figures, over all snapshots, are ours.
+/// Counts of the kernel's figures that equal ours, over all snapshots.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Comparison {
     /// Tx statuses that were replayed.
@@ -217,11 +217,11 @@ pub struct Comparison {
     pub places: Share,
     /// Tries of the retry chain's rates.
     pub tries: Share,
-    /// What differs, a line each.
+    /// Differences, one a line.
     pub differences: Vec<String>,
 }
 
-/// How many of a kind are equal.
+/// Count of equal figures of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Share {
     /// Equal ones,

@@ -1,8 +1,8 @@
-//! What an emulation costs and how late it is: the kernel's TCP and UDP through wires and a
+//! CPU time and lateness of an emulation: the kernel's TCP and UDP through wires and a
 //! Wi-Fi cell that are as fast as they can be, in this process, in real time. CPU time is in
 //! percent of a core: of the network's loop, which includes the kernel's work for the frames
-//! that it reads and writes, and of the process, which includes the traffic's sockets. Nothing
-//! is recorded or kept: the figures are of the machine, and of what else it does.
+//! that it reads and writes, and of the process, which includes the traffic's sockets. No
+//! file is written: the figures are of the machine and its load.
 
 use lasthop_evidence::Verdict;
 use lasthop_evidence::table::{Row, Table};
@@ -15,13 +15,13 @@ use lasthop_units::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-/// Least rate of what is offered 1 Gb/s, in Mb/s of IP packets: of wires alone most of the 987
+/// Least goodput for a load of 1 Gb/s, in Mb/s of IP packets: of wires alone most of the 987
 /// that 1 Gb/s carries.
 const GIGABIT_MBPS_MIN: f64 = 950.0;
-/// Most CPU time of the process for what goes over the cell, in percent of a core.
+/// Most CPU time of the process for traffic over the cell, in percent of a core.
 const CELL_CPU_MAX: f64 = 40.0;
 
-/// What is emulated.
+/// The emulated hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     /// TCP from one host to another over 1 Gb/s.
@@ -51,7 +51,7 @@ impl Case {
         }
     }
 
-    /// The scenario file of a run of so many seconds.
+    /// Returns the scenario file of a run of `seconds`.
     fn toml(self, seconds: u32) -> String {
         let wires = two_hosts("rate = \"1Gb/s\"\ndelay = \"1ms\"\nqueue = { packets = 1000 }");
         let cell = "[channel]\nstandard = \"802.11n\"\nband = \"5GHz\"\nwidth = \"40MHz\"\n\
@@ -87,10 +87,10 @@ impl Case {
     }
 }
 
-/// One run.
+/// Result of one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// What was emulated.
+    /// The emulated case.
     pub case: Case,
     /// Whether TAP devices were used; veth pairs otherwise.
     is_tap: bool,
@@ -105,7 +105,7 @@ pub struct Pace {
     lost: u64,
 }
 
-/// Counts what arrives.
+/// Counts arriving datagrams.
 struct Arrivals {
     to: NodeId,
     bytes: u64,
@@ -119,7 +119,7 @@ impl Sink for Arrivals {
     }
 }
 
-/// Emulates `case` for so many seconds.
+/// Emulates `case` for `seconds`.
 ///
 /// # Errors
 /// What the system refuses.

@@ -78,7 +78,7 @@ pub struct Line {
 /// Traffic of the other stations in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// They send nothing.
+    /// The other stations send nothing.
     Idle,
     /// UDP to the access point, in total two fifths of the PHY rate.
     Busy,
@@ -107,7 +107,7 @@ pub struct Room {
     /// Limit in packets of each node's drop-tail queue; `None` for FQ-CoDel, the
     /// default of Linux.
     pub queue_packets: Option<u32>,
-    /// Whether data is sent to the station; otherwise by it.
+    /// Whether data go to the station; otherwise they come from it.
     pub is_down: bool,
 }
 
@@ -204,7 +204,7 @@ pub struct Case {
 pub enum Half {
     /// Constants may be chosen with it.
     Tuned,
-    /// It is kept out of every choice.
+    /// The half that decides no constant.
     Judged,
 }
 
@@ -217,7 +217,7 @@ pub enum Run {
     Udp,
     /// One TCP flow without the tunnel, alone.
     Plain,
-    /// One TCP flow and pings in the tunnel, with what is beside.
+    /// One TCP flow and pings in the tunnel, beside the other flows.
     Tunnel,
     /// UDP that asks for more than there is in the tunnel, while the rate changes.
     Change,
@@ -464,7 +464,7 @@ impl Case {
         Self { name, medium, beside, family }
     }
 
-    /// The half of the grid of which the case is. It depends on the name only, so other
+    /// The half of the grid of the case, which depends on the name only, so other
     /// cases do not change it.
     pub fn half(&self) -> Half {
         // FNV-1a, 64 bits.

@@ -1,6 +1,6 @@
 //! The places in virtual time against real time: one TCP download (CUBIC) from the server to
 //! the laptop and a ping beside it, by `lasthop compare`, which runs the model's TCP and the
-//! kernel's over the same hop. Goodput in Mb/s, round trips in milliseconds. Nothing is kept: the
+//! kernel's over the same hop. Goodput in Mb/s, round trips in milliseconds. Results are not kept: the
 //! table is copied to `docs/places.md`.
 
 use lasthop_evidence::Verdict;
@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How far goodput and the median round trip may be from the emulation's, as shares.
+/// Largest accepted differences of goodput and median round trip from the emulation, as shares.
 const GOODPUT_WITHIN: f64 = 0.15;
 const ROUND_TRIP_WITHIN: f64 = 0.25;
 
@@ -33,7 +33,7 @@ kind = "tcp"
 /// A place, simulated and emulated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Its name.
+    /// Name of the place.
     pub place: String,
     /// Goodput of the download, simulated and emulated.
     pub goodput_mbps: [f64; 2],

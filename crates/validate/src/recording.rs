@@ -1,4 +1,4 @@
-//! What recording costs, and how runs share cores: the program makes runs of a workload with
+//! CPU time of recording, and the speed of runs on several cores: the program makes runs of a workload with
 //! nothing recorded, with events and with captures, and batches of runs on one thread and on
 //! two, in turns. Wall time is what a user waits for, CPU time is the work of all threads; both
 //! are of the machine and of what else it does. Instructions, which Valgrind (callgrind) counts by
@@ -20,22 +20,22 @@ use std::process::{Command, Stdio};
 pub const WORKLOADS: [&str; 3] = [workloads::UDP_AMPDU, workloads::UDP_FIFTY, workloads::TCP_DOWN];
 /// Virtual seconds of a run that is timed.
 const SECONDS: u32 = 20;
-/// Virtual seconds of the short and of the long run whose instructions are counted: the first has
-/// what happens once.
+/// Virtual seconds of the short and of the long run whose instructions are counted; the short run
+/// covers the start.
 const SECONDS_COUNTED: [u32; 2] = [1, 3];
 /// Runs of a batch, and the virtual seconds of each.
 const BATCH: (u32, u32) = (64, 1);
 /// Numbers of cores for which Amdahl's law is evaluated.
 const CORES: [f64; 3] = [2.0, 8.0, 64.0];
 
-/// What is recorded of a run.
+/// Records of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// Nothing but the summary.
+    /// The summary alone.
     Nothing,
     /// Events and series.
     Events,
-    /// Captures, too.
+    /// Events and captures.
     Captures,
 }
 
@@ -52,7 +52,7 @@ impl Recorded {
     }
 }
 
-/// What a process took, in seconds.
+/// CPU and wall time of a process, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Took {
     wall: f64,
@@ -65,7 +65,7 @@ pub struct Took {
 pub struct Case {
     workload: &'static str,
     recorded: Recorded,
-    /// By run.
+    /// Times by run.
     took: Vec<Took>,
     /// Instructions of a second of virtual time: of the thread of the model, and of all; `None`
     /// without Valgrind.
@@ -78,12 +78,12 @@ pub struct Batch {
     workload: &'static str,
     /// By number of threads, 1 and 2, then by batch.
     took: [Vec<Took>; 2],
-    /// The part of the instructions that are the main thread's: what no other may do meanwhile,
+    /// Share of the main thread in the instructions, which no other thread can take over,
     /// or does not. `None` without Valgrind.
     serial: Option<f64>,
 }
 
-/// The program, and a folder for what it reads and writes.
+/// The program, and a folder for its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Runner<'a> {
     /// `lasthop`.
@@ -202,12 +202,12 @@ impl Runner<'_> {
     }
 }
 
-/// What a file of callgrind's says that a thread took; `None` if there is no such line.
+/// Returns a thread's instructions from a file of callgrind; `None` without such a line.
 fn instructions(text: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix("summary:")?.trim().parse().ok())
 }
 
-/// Runs a command whose output nobody needs.
+/// Runs a command without its output.
 fn run(command: &mut Command) -> io::Result<()> {
     let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output()?;
     if output.status.success() {
@@ -237,7 +237,7 @@ fn shown(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// What recording costs, as a table. Cases of a workload begin with that of nothing recorded.
+/// Returns the table of the cost of recording. Cases of a workload begin with that of nothing recorded.
 pub fn table(cases: &[Case]) -> Table {
     let row = |case: &Case| -> Row {
         let is_base =
@@ -290,7 +290,7 @@ pub fn table(cases: &[Case]) -> Table {
     }
 }
 
-/// How batches share cores, as a table.
+/// Returns the table of batches on several cores.
 pub fn batch_table(batches: &[Batch]) -> Table {
     let row = |batch: &Batch| -> Row {
         let [[one, one_cpu], [two, two_cpu]] = [0, 1].map(|index| median(&batch.took[index]));
@@ -339,7 +339,7 @@ pub fn batch_table(batches: &[Batch]) -> Table {
     }
 }
 
-/// How many times faster `cores` are than one, if the part `serial` of the work stays on one.
+/// Speed-up of `cores` against one core if the part `serial` of the work stays on one.
 fn amdahl(serial: f64, cores: f64) -> f64 {
     1.0 / (serial + (1.0 - serial) / cores)
 }

@@ -38,7 +38,7 @@ pub enum Direction {
     Uplink,
     /// The access point to every station.
     Downlink,
-    /// Both.
+    /// Both directions at once.
     Both,
 }
 

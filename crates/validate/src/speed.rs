@@ -1,4 +1,4 @@
-//! What a simulated packet costs: user CPU time, of ours and of ns-3, in turns on this machine.
+//! User CPU time of a simulated packet, ours and ns-3's, measured in turns on this machine.
 //! ns-3 is that of the system, if its headers and a C++ compiler are there (Debian:
 //! `libns3-dev`, `libgsl-dev`, `pkg-config`, `g++`); without it ours stands alone, beside the
 //! instructions that are kept. Both leave out the start. A measurement without a verdict: the
@@ -22,7 +22,7 @@ pub const WORKLOADS: [&str; 5] = [
     workloads::TCP_DOWN,
 ];
 
-/// Virtual time of our short and of our long run in ms: the first has what happens once, and
+/// Virtual time of our short and of our long run in ms: the first covers the start, and
 /// the difference is long enough for clocks of user time that tick.
 const MS: [u64; 2] = [1_000, 301_000];
 /// Virtual time of ns-3 in seconds.
@@ -36,7 +36,7 @@ const NS3_MODULES: [&str; 6] = [
     "ns3-traffic-control",
 ];
 
-/// What a packet costs.
+/// CPU time of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// Packets that reached the end of their flow in a second of virtual time.
@@ -48,9 +48,9 @@ pub struct Cost {
 /// One workload, measured in turns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Speed {
-    /// Its name.
+    /// Name of the workload.
     pub workload: &'static str,
-    /// By run.
+    /// Times by run.
     pub ours: Vec<Cost>,
     /// By run; none if there is no ns-3.
     pub ns3: Vec<Cost>,
@@ -75,7 +75,7 @@ pub fn compile_ns3(folder: &Path) -> io::Result<(PathBuf, String)> {
     Ok((program, version))
 }
 
-/// What a command prints.
+/// Returns the output of a command.
 fn output(command: &mut Command) -> io::Result<String> {
     let output = command.stdin(Stdio::null()).output();
     let program = command.get_program().display();
@@ -199,7 +199,7 @@ pub const AMPDUS: [(&str, u32); 3] =
 /// dealt with together.
 const AMPDUS_BEFORE: [f64; 3] = [1_356.0, 1_269.0, 1_154.0];
 
-/// What a PPDU costs by its number of MPDUs, from the instructions that are kept.
+/// Returns the table of a PPDU's cost by its MPDUs, from the kept instructions.
 pub fn ampdu_table() -> Table {
     ampdus(&instructions::kept())
 }

@@ -126,8 +126,8 @@ impl Tunnel {
         }
     }
 
-    /// The script for `sh`, which runs in network and mount namespaces and a directory
-    /// of its own. Its exit status is 77 if something required is not available.
+    /// The script for `sh`, which runs in separate network and mount namespaces and a
+    /// separate directory. The exit status is 77 if a required program is not available.
     pub fn script(self, lasthop: &Path) -> String {
         let (target, setup) = (self.target(), self.setup(lasthop));
         format!(

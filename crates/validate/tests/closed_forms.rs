@@ -245,8 +245,8 @@ fn contention_is_that_of_the_closed_forms() {
     }
 }
 
-/// The scenario with the second half of its stations at an access point of their own, the first
-/// of them, behind a wire that nothing uses.
+/// Returns the scenario with two sets: the first of the second half of its stations is the access
+/// point of the others, behind an idle wire.
 fn in_two_sets(mut scenario: Scenario) -> Scenario {
     let cell = scenario.network.cell.as_mut().expect("it has a cell");
     let half = cell.stations.len() / 2;

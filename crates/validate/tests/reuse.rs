@@ -27,9 +27,9 @@ fn goodput_and_gain_are_those_of_ns3() {
 }
 
 /// A neighbour with PPDUs of 2 ms takes a good quarter of the air of a link with PPDUs of 5 ms: as
-/// many accesses are each one's. Where the link's nodes ignore it they have what they have alone,
-/// but for its frames without a colour and the preambles of its others; not if the neighbour has
-/// their colour, or none, or is at the level.
+/// many accesses are each one's. If the link's nodes ignore it, they have the goodput of a link
+/// alone, less its frames without a colour and the preambles of its others; not if the neighbour
+/// has their colour, or none, or is at the level.
 #[test]
 fn a_neighbour_below_the_level_takes_little() {
     let goodput = |neighbour: &str, cell: &str| {

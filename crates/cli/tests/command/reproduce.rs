@@ -25,6 +25,7 @@ fn a_figure_fills_a_directory() {
         "index.html",
         "jumbo-fig7.png",
         "jumbo-fig7.svg",
+        "jumbo.csv",
         "jumbo.html",
         "jumbo.md",
         "reproduce.json",

@@ -18,21 +18,21 @@ use crate::scenario_file;
 use lasthop_apq::report::{SessionReport, SizeReport};
 use lasthop_evidence::plot::{Axis, Panel, Series};
 
-const QUEUE_REASON: &str = "The mean of table II's two columns and 1.2 packets more, rounded: \
-                            equation 1 counts the packets ahead of another one, and of the one on \
-                            the air what is left of it.";
+const QUEUE_REASON: &str = "Mean of table II's two columns, and 1.2 packets more, rounded: \
+                            equation 1 counts the packets ahead of another one, and the rest of \
+                            the one on the air.";
 
 /// The paper and its figures.
 pub const PAPER: Paper = Paper {
     key: "apq",
     title: "Measuring Queue Capacities of IEEE 802.11 Wireless Access Points",
-    source: "F. Li, M. Li, R. Lu, H. Wu, M. Claypool, R. Kinicki",
-    setting: "A host on 100 Mb/s Ethernet sends UDP through an access point, fixed to 11 Mb/s, to \
-              a client 6 feet away: Algorithm 1 for the rate that saturates it, and then 30 \
-              sessions of two minutes each, in which that rate is sent for one. The paper's \
-              802.11 modes are those of the Cisco (802.11g) and the commercial Netgear (802.11b); \
-              those of the others, and all preambles, follow from delays that it tells, or else \
-              from what such devices are, as each scenario file says.",
+    source: "F Li, M Li, R Lu, H Wu, M Claypool, R Kinicki",
+    setting: "For network engineers who want the queue of a foreign access point. A host on 100 \
+              Mb/s Ethernet sends UDP through an access point, fixed to 11 Mb/s, to a client 6 \
+              feet away: Algorithm 1 for the saturation rate, then 30 sessions of two minutes, \
+              each with that rate for one. The paper has the 802.11 mode of the Cisco (802.11g) \
+              and the commercial Netgear (802.11b) only; each scenario file has the reason for \
+              the others and the preambles.",
     calibrated: &[
         Calibrated { key: "node.cisco.queue.packets", value: "67", reason: QUEUE_REASON },
         Calibrated { key: "node.d-link.queue.packets", value: "239", reason: QUEUE_REASON },
@@ -95,9 +95,7 @@ fn equation_1(run: &RunData) -> (f64, f64) {
 const FIG3: Figure = Figure {
     id: "fig3",
     title: "The queue during a session",
-    shows: "A computer as access point reports its queue, set to 100 and to 1000 packets: next to \
-            nothing while only the baseline flow is there, and full from shortly after the \
-            saturation flow begins until it ends. Ours holds the driver's 40 frames as well.",
+    shows: "A computer as access point reports its queue. Ours includes the driver's 40 frames.",
     runs: || {
         let run = |queue: u32| {
             one_session(Run::of(queue.to_string(), VALIDATION))
@@ -157,11 +155,8 @@ const DRIVER_ALONE: u32 = 1;
 const FIG4: Figure = Figure {
     id: "fig4",
     title: "Queues that are known",
-    shows: "The queue of a computer as access point is set to 30 to 2000 packets, and measured \
-            from outside: Algorithm 1, then 30 sessions. Equation 1 finds what was set and the \
-            driver's 40 frames; with a queue of one packet, it finds these. The paper's numbers \
-            are in a report of their own; its text has how they are off, by size. 95 % intervals \
-            are too narrow to be drawn.",
+    shows: "Equation 1 finds the queue and the driver's 40 frames. The paper's numbers are not \
+            public; its text has the sign of the error.",
     runs: || {
         let run = |queue: u32| {
             Run::of(queue.to_string(), VALIDATION).set(format!("node.ap.queue.packets={queue}"))
@@ -216,9 +211,8 @@ const FIG4: Figure = Figure {
 };
 
 /// Why more packets are found than in the paper, where that is so.
-const ALWAYS_FULL: &str = "The paper blames that so long a queue is hard to keep full. Ours is full \
-                           from the tenth second of the saturation flow on (figure 3), so the \
-                           driver's 40 frames are found there as well.";
+const ALWAYS_FULL: &str = "The paper says that such a queue is hard to keep full. Ours is full \
+                           from the tenth second (figure 3), so the driver's 40 frames count.";
 
 /// The quantity for a queue of a known capacity, from what equation 1 finds: packets
 /// above it, and percent of it.

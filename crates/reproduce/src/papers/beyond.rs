@@ -18,10 +18,10 @@ pub const PAPER: Paper = Paper {
     key: "beyond",
     title: "The papers' findings on 802.11ac and 802.11ax",
     source: "lasthop",
-    setting: "Two streams, 40 MHz with 802.11n and 80 MHz with 802.11ac and 802.11ax unless \
-              something else is said, the ideal rate, and the same error model, so that only the \
-              generation differs. Hosts, queues and scans are those of today's Linux, where a \
-              finding is not about others.",
+    setting: "For engineers who ask if the papers still hold. Two streams, 40 MHz with 802.11n \
+              and 80 MHz with 802.11ac and 802.11ax where nothing else is stated, the ideal rate, \
+              and one error model, so only the generation differs. Hosts, queues and scans are \
+              those of today's Linux. The band is that of the paper.",
     calibrated: &[],
     claims: claims::CLAIMS,
     figures: &[scan::SCAN, retryout::RETRYOUT, jumbo::JUMBO, apq::APQ],

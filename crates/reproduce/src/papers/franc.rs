@@ -15,43 +15,38 @@ use lasthop_trace::{CodedLinkSummary, CodedNodeSummary};
 pub const PAPER: Paper = Paper {
     key: "franc",
     title: "Throughput vs. Delay in Lossy Wireless Mesh Networks with Random Linear Network Coding",
-    source: "M. Hundeboll, P. Pahlevani, D. E. Lucani, F. H. P. Fitzek",
-    setting: "Three Raspberry Pis hear each other at 12 Mb/s: an encoder, a decoder, and a helper \
-              that overhears both. A laptop sends through them and receives, by UDP at 10 Mb/s \
-              and by TCP at rising loads. The programs lose packets on purpose: e3 from encoder \
-              to decoder, e1 to the helper, e2 from it. GF(2), blocks of 150 symbols of 1450 \
-              bytes, a timeout of 20 ms, 5 % more than the budgets ask for. Compared are an \
-              unreliable link that passes packets on one by one, the coded link without helper, \
-              and with it.",
+    source: "M Hundebøll, P Pahlevani, D E Lucani, F H P Fitzek (European Wireless 2014)",
+    setting: "For mesh operators and developers of coded links. Three Raspberry Pis at 12 Mb/s: \
+              encoder, decoder, and a helper that overhears both. A laptop sends UDP at 10 Mb/s, \
+              or TCP at rising loads. Injected loss: e3 from encoder to decoder, e1 to the \
+              helper, e2 from it. GF(2), blocks of 150 symbols of 1450 bytes, a timeout of 20 ms, \
+              5 % overshoot. The *unreliable* link forwards packets.",
     calibrated: &[
         Calibrated {
             key: "channel.independent",
             value: "true",
-            reason: "A mesh of that time is an ad hoc network, whose slots last 20 us.",
+            reason: "A mesh of that time is an ad hoc network with slots of 20 us.",
         },
         Calibrated {
             key: "flow.udp.packet_bytes",
             value: "1429",
-            reason: "As long as a symbol of 1450 bytes takes.",
+            reason: "The packet fills a symbol of 1450 bytes.",
         },
         Calibrated {
             key: "franc.link.interface_packets",
             value: "2",
-            reason: "The interface is never idle, and the encoder's timer starts when its \
-                     packets are sent. Behind a socket's whole buffer (73 frames) it runs out \
-                     while they wait.",
+            reason: "The interface is never idle, and the encoder's timer starts when its packets \
+                     leave; behind a whole socket buffer (73 frames) it expires while they wait.",
         },
         Calibrated {
             key: "wire.source-encoder.delay",
             value: "1ms",
-            reason: "From laptop to box and back packets go through programs; a guess that was \
-                     matched with no figure.",
+            reason: "Packets pass programs between laptop and box; a guess, fitted to no figure.",
         },
         Calibrated {
             key: "franc.link.small",
             value: "alone",
-            reason: "The paper's encoder adds each packet as a symbol, acknowledgements of TCP \
-                     too.",
+            reason: "The paper's encoder makes a symbol of each packet, acknowledgements too.",
         },
     ],
     claims: claims::CLAIMS,
@@ -75,7 +70,7 @@ pub const PAPER: Paper = Paper {
     ],
 };
 
-/// How the packets of the flow cross the hop.
+/// Transport of the flow's packets over the hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Plain,

@@ -17,57 +17,56 @@ pub const PAPER: Paper = Paper {
     key: "jumbo",
     title: "Implementing and Evaluating Improved MAC Efficiency Through Payload Extension in \
             802.11n Networks",
-    source: "E. Rocha, D. Corujo, R. Aguiar",
-    setting: "Nodes with a processor of 1 GHz and ath9k cards, on a roof among other networks; \
-              40 MHz, short guard interval. iperf sends UDP with payloads of up to 4 000 bytes, \
-              which is what fits into a page of memory, through drivers that were extended to \
-              carry them in one frame, and through unchanged ones, where they are cut into \
-              fragments that share an aggregate.",
+    source: "E Rocha, D Corujo, R Aguiar",
+    setting: "For driver engineers who weigh longer packets. Nodes with a 1 GHz processor and \
+              ath9k cards on a roof among other networks; 40 MHz, short guard interval. iperf \
+              sends UDP with payloads of up to 4 000 bytes (a page of memory): through extended \
+              drivers in one frame (jumbo frames), through unchanged ones in fragments that share \
+              an aggregate.",
     calibrated: &[
         Calibrated {
             key: "node.ap.host_cost.per_packet",
             value: "80us",
             reason: "80 000 cycles at 1 GHz for iperf, socket, IP, mac80211, driver and \
                      interrupts: small boxes of that time send 8 000 to 12 000 packets a second. \
-                     Each fragment pays it.",
+                     Each fragment costs the same.",
         },
         Calibrated {
             key: "node.ap.host_cost.per_byte",
             value: "26ns",
-            reason: "Two copies and a checksum in slow memory, and a PCI bus that carries less \
-                     than 100 MB/s.",
+            reason: "Two copies and a checksum in slow memory, and a PCI bus below 100 MB/s.",
         },
         Calibrated {
             key: "node.ap.queue.packets",
             value: "128",
-            reason: "More than an aggregate, so that throughput does not depend on it.",
+            reason: "More than an aggregate: throughput does not depend on the value.",
         },
         Calibrated {
             key: "link.2.snr",
             value: "35dB",
-            reason: "8 m with obstacles, and good enough for MCS 15: slower rates would not carry \
-                     what was measured.",
+            reason: "8 m with obstacles; slower rates than MCS 15 would not carry the measured \
+                     load.",
         },
         Calibrated {
             key: "node.other.rate_control.mcs",
             value: "3",
-            reason: "The networks around are farther away than the nodes from each other.",
+            reason: "The other networks are farther away than the nodes from each other.",
         },
         Calibrated {
             key: "flow.bursts.on",
             value: "5ms",
-            reason: "Networks around send a page or a few video frames at a time; together with \
-                     the pause it costs a fifth of the frames at the receiver.",
+            reason: "Other networks send a page or a few video frames at a time; with the pause, \
+                     a fifth of the frames is lost at the receiver.",
         },
         Calibrated {
             key: "flow.bursts.off",
             value: "25ms",
-            reason: "See above. Both together decide how much is lost, not who loses more.",
+            reason: "Both together decide the number of losses, not their distribution.",
         },
         Calibrated {
             key: "flow.video.rate",
             value: "12Mb/s",
-            reason: "High definition of 2012. What is saved follows from the payloads: whole MPEG \
+            reason: "High definition of 2012. The saving follows from the payloads: whole MPEG \
                      transport stream cells, 7 in 1 500 bytes and 21 in 4 000.",
         },
     ],
@@ -151,9 +150,7 @@ fn at(points: &[Point], payload: f64) -> f64 {
 const FIG4: Figure = Figure {
     id: "fig4",
     title: "Throughput by payload",
-    shows: "The processors of the testbed are its bottleneck: what a packet costs is shared by \
-            more bytes if frames are long. Fragments pay it again and again, and throughput stays \
-            where it is.",
+    shows: "The processors are the bottleneck: longer frames share the cost of a packet.",
     runs: || by_payload(FIG4_FILE),
     read: |runs| {
         let goodput = |run: &RunData| run.flow("down").goodput_mbps.unwrap_or(f64::NAN);
@@ -197,9 +194,7 @@ const FIG4: Figure = Figure {
 const FIG5: Figure = Figure {
     id: "fig5",
     title: "Delay by payload",
-    shows: "Longer packets take longer in processors and on the air. All fragments of a packet \
-            together take longer still, and keep others waiting. The paper does not say at which \
-            load; here it is 20 Mb/s, so that there is hardly a queue.",
+    shows: "The load is not stated; 20 Mb/s leave hardly a queue.",
     runs: || by_payload(FIG5_FILE),
     read: |runs| {
         let of = |read: fn(&lasthop_trace::TimeSummary) -> f64| {
@@ -233,8 +228,7 @@ const FIG5: Figure = Figure {
 const FIG6: Figure = Figure {
     id: "fig6",
     title: "Losses by payload",
-    shows: "A packet is lost with any of its fragments: the same interference costs more packets \
-            where they are cut. Without interference nothing is lost.",
+    shows: "A packet is lost with any of its fragments.",
     runs: || {
         let mut runs = by_payload(FIG4_FILE);
         runs.extend(PAYLOADS.map(|payload| {
@@ -275,11 +269,9 @@ const FIG6: Figure = Figure {
                     (1.0, f64::INFINITY),
                 )
                 .because(
-                    "Without interference nothing is lost, and with a retry limit of 30 nothing \
-                     either: a packet is lost if all its attempts fall into one burst of others, \
-                     and of those of long packets fewer do. Ours are the same bursts for every \
-                     payload. The paper's increase at three of its payloads and not at those \
-                     between is no function of the length; what interfered is unknown.",
+                    "Without interference, or with a retry limit of 30, no packet is lost: a loss \
+                     needs all attempts in one burst, which is rarer for long packets. Our bursts \
+                     are the same for every payload; the paper's interferer is unknown.",
                 ),
             );
         }
@@ -301,29 +293,27 @@ fn quiet(payload: u16) -> String {
 /// Bytes of a packet of an MPEG transport stream.
 const CELL_BYTES: u16 = 188;
 
-const FIG7: Figure =
-    Figure {
-        id: "fig7",
-        title: "Packets for a video of five seconds",
-        shows: "As many as payloads allow: streaming servers put whole cells of 188 bytes into a \
-            packet, 7 in a payload of 1500 bytes and 21 in one of 4000.",
-        runs: || {
-            let run = |payload: u16| {
-                let bytes = payload / CELL_BYTES * CELL_BYTES + HEADERS;
-                // Ethernet carries 1500 bytes including headers.
-                let bytes = if payload == 1500 { 7 * CELL_BYTES + HEADERS } else { bytes };
-                let set = format!("flow.video.packet_bytes={bytes}");
-                Run::of(payload.to_string(), FIG7_FILE).set(set)
-            };
-            PAYLOADS.into_iter().map(run).collect()
-        },
-        read: |runs| {
-            let packets = |run: &RunData| run.flow("video").packets_sent as f64;
-            let points = PAYLOADS.map(|p| (f64::from(p), packets(runs.get(&p.to_string()))));
-            let saved = 100.0 * (1.0 - at(&points, 4000.0) / at(&points, 1500.0));
-            let x = Axis::new("payload, bytes").range(1250.0, 4250.0);
-            Findings {
-                quantities: vec![Quantity::value(
+const FIG7: Figure = Figure {
+    id: "fig7",
+    title: "Packets for a video of five seconds",
+    shows: "Whole cells of 188 bytes per packet: 7 in 1500 bytes, 21 in 4000.",
+    runs: || {
+        let run = |payload: u16| {
+            let bytes = payload / CELL_BYTES * CELL_BYTES + HEADERS;
+            // Ethernet carries 1500 bytes including headers.
+            let bytes = if payload == 1500 { 7 * CELL_BYTES + HEADERS } else { bytes };
+            let set = format!("flow.video.packet_bytes={bytes}");
+            Run::of(payload.to_string(), FIG7_FILE).set(set)
+        };
+        PAYLOADS.into_iter().map(run).collect()
+    },
+    read: |runs| {
+        let packets = |run: &RunData| run.flow("video").packets_sent as f64;
+        let points = PAYLOADS.map(|p| (f64::from(p), packets(runs.get(&p.to_string()))));
+        let saved = 100.0 * (1.0 - at(&points, 4000.0) / at(&points, 1500.0));
+        let x = Axis::new("payload, bytes").range(1250.0, 4250.0);
+        Findings {
+            quantities: vec![Quantity::value(
                 "fewer packets at 4000 bytes than at 1500",
                 "%",
                 Statement::Text("more than 66"),
@@ -331,17 +321,16 @@ const FIG7: Figure =
                 (66.0, f64::INFINITY),
             )
             .because(
-                "Cells alone save two thirds, 66.7 %; but each picture is sent for itself, and \
-                 its last packet is not full. At 48 Mb/s, with longer pictures, it is 66.0 %. The \
-                 paper's rate is unknown.",
+                "Cells alone save 66.7 %, but the last packet of each picture is not full. At 48 \
+                 Mb/s, with longer pictures, it is 66.0 %. The paper's rate is unknown.",
             )],
-                panels: vec![
-                    Panel::new("", x, Axis::new("packets"))
-                        .with(Series::bars("packets sent", points.to_vec())),
-                ],
-            }
-        },
-    };
+            panels: vec![
+                Panel::new("", x, Axis::new("packets"))
+                    .with(Series::bars("packets sent", points.to_vec())),
+            ],
+        }
+    },
+};
 
 /// Packet lengths in bytes that do not follow the link.
 const FIXED_BYTES: [u16; 5] = [500, 1000, 1500, 4000, 7900];
@@ -421,9 +410,7 @@ impl Sender {
 const ADAPTIVE: Figure = Figure {
     id: "adaptive",
     title: "A packet length that follows the link",
-    shows: "Beyond the paper, which leaves it for later: the sender chooses the length that \
-            promises the most from what became of frames whose lengths it knows. No fixed length \
-            is as good over all links.",
+    shows: "The sender chooses the length by the fate of earlier frames.",
     runs: || {
         let mut runs = Vec::new();
         for sender in Sender::ALL {

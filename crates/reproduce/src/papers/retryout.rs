@@ -17,52 +17,51 @@ pub const PAPER: Paper = Paper {
     key: "retryout",
     title: "A Solution for Bufferbloat Problem in Upload TCP Communication over IEEE 802.11n WLAN \
             Only by Modifying Access Point",
-    source: "M. Nomoto, C. Wu, S. Ohzahata, T. Kato",
-    setting: "A laptop (ath9k) at many positions in a wooden house uploads by CUBIC for 60 s \
-              through an access point (ath9k) at 5 GHz, and pings the server once a second: as it \
-              is, with TCP small queues, with CoDel, each with and without pseudo retry-out at the \
-              access point. Positions are told by the average data rate of their A-MPDUs. The \
-              paper's laptops with Windows and macOS are not modelled; they behave as the one \
-              without a remedy.",
+    source: "M Nomoto, C Wu, S Ohzahata, T Kato",
+    setting: "For driver engineers with bufferbloat behind an upload. A laptop (ath9k) at many \
+              positions in a wooden house uploads by CUBIC for 60 s through an access point \
+              (ath9k) at 5 GHz and pings the server once a second: with no remedy (*none*), TCP \
+              small queues (*tsq*) or CoDel, with and without pseudo retry-out at the access \
+              point. A position is known by the mean data rate of its A-MPDUs. Windows and macOS, \
+              which behave as *none* in the paper, are not modelled.",
     calibrated: &[
         Calibrated {
             key: "channel.fading.k",
             value: "18dB",
-            reason: "What two antennas at both ends and 40 MHz leave of fading, for a laptop that \
-                     stands still.",
+            reason: "Fading with two antennas at both ends and 40 MHz, for a laptop at rest.",
         },
         Calibrated {
             key: "channel.fading.doppler",
             value: "20Hz",
-            reason: "People move: a fade lasts 21 ms, so errors in a row come from one fade as \
+            reason: "People move: a fade lasts 21 ms, so successive errors come from one fade as \
                      often as from chance.",
         },
         Calibrated {
             key: "node.laptop.retry_limit",
             value: "44",
-            reason: "Ten retransmissions of ath9k, each of about four attempts of its hardware.",
+            reason: "Ten retransmissions of ath9k, each with about four hardware attempts.",
         },
         Calibrated {
             key: "node.laptop.aggregation.ampdu_duration_max",
             value: "2ms",
-            reason: "ath9k fits an A-MPDU into 4 ms at the lowest rate that its hardware may fall \
-                     back to.",
+            reason: "ath9k fits an A-MPDU into 4 ms at the lowest rate of its hardware's \
+                     fallback.",
         },
         Calibrated {
             key: "node.laptop.driver_queue.packets",
             value: "123",
-            reason: "What ath9k takes before it stops the queue above (ATH_MAX_QDEPTH).",
+            reason: "ATH_MAX_QDEPTH of ath9k, where the queue above stops.",
         },
         Calibrated {
             key: "flow.upload.tcp.receive_window",
             value: "870kB",
-            reason: "600 segments: the paper's queue at any rate and with three operating systems, \
-                     so it is the server that bounds it.",
+            reason: "600 segments: the paper's queue at any rate and with three operating \
+                     systems, so the server bounds it.",
         },
         Calibrated {
             key: "flow.upload.tcp.small_queues_overhead",
             value: "0B",
-            reason: "The paper counts the size of segments, and finds about 100 of them.",
+            reason: "The paper counts the size of segments, about 100 of them.",
         },
     ],
     claims: claims::CLAIMS,
@@ -179,9 +178,7 @@ const FIG6: Figure =
     Figure {
         id: "fig6",
         title: "Round-trip time of a ping by average data rate",
-        shows: "Below 20 Mb/s a ping takes up to 0.7 s behind an upload without a remedy, and a \
-            fraction of that with small queues or CoDel. With the method at the access point all \
-            three are fast. Each dot is the mean of a run, as in the paper.",
+        shows: "A dot is the mean of a run, as in the paper.",
         runs,
         read: |runs| {
             let rtt = |m: &Measured| m.rtt_ms;
@@ -251,22 +248,20 @@ const FIG6: Figure =
     };
 
 /// Why round trips with small queues or CoDel differ, where they do.
-const REMEDIED_DELAY: &str = "The paper's own 100 packets in 200 ms are 6 Mb/s, and its 600 in 700 \
-                              ms are 10 Mb/s: its laptops with a remedy were measured at slower \
-                              positions. Ours are at the same ones, of 9 to 10 Mb/s.";
+const REMEDIED_DELAY: &str = "The paper's 100 packets in 200 ms are 6 Mb/s, and 600 in 700 ms are \
+                              10: its laptops with a remedy were at slower positions. Ours are at \
+                              the same, of 9 to 10 Mb/s.";
 /// Why the queue without a remedy is shorter, where it is.
-const WINDOW_LOST: &str = "Where the lowest rates just hold, the laptop's own retries run out a few \
-                           times a minute, and each loss takes a third of the window.";
+const WINDOW_LOST: &str = "Where the lowest rates just hold, the laptop's retries run out a few \
+                           times a minute, and each loss removes a third of the window.";
 /// Why the queue with CoDel is longer, where it is.
 const DRIVER_STAYS: &str = "CoDel drops from the queue above the driver; the driver's 123 packets \
-                            stay. How many the paper's driver held is unknown.";
+                            stay. The number in the paper's driver is unknown.";
 
 const FIG7: Figure = Figure {
     id: "fig7",
     title: "Length of the laptop's queue by average data rate",
-    shows: "Without a remedy the queue holds all that the receive window allows, whatever the \
-            rate. The method keeps it short below 50 Mb/s, where it matters; above, the queue is \
-            longer again.",
+    shows: "Without a remedy the queue holds the whole receive window at any rate.",
     runs,
     read: |runs| {
         let queue = |m: &Measured| m.queue_packets;
@@ -328,8 +323,7 @@ const FIG7: Figure = Figure {
 const FIG8: Figure = Figure {
     id: "fig8",
     title: "TCP throughput by average data rate",
-    shows: "Neither a long queue nor the method costs much throughput. The paper compares clouds \
-            of dots, so means are compared here: what one position loses is not stated.",
+    shows: "The paper compares clouds of dots; means are compared here.",
     runs,
     read: |runs| {
         let mut quantities = Vec::new();

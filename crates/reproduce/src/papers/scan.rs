@@ -27,11 +27,11 @@ pub const PAPER: Paper = Paper {
     key: "scan",
     title: "Experimental Analysis on How Access Point Scanning Impacts on TCP Throughput over \
             IEEE 802.11n Wireless LAN",
-    source: "K. Kobayashi, Y. Hashimoto, M. Nomoto, R. Yamamoto, S. Ohzahata, T. Kato. ICWMC 2016",
-    setting: "A laptop next to an access point (802.11n, 5 GHz, 40 MHz, up to 300 Mb/s) exchanges \
-              bulk TCP with a server behind Gigabit Ethernet for 300 s, while NetworkManager has \
-              it look for other access points every two minutes. With Ubuntu 14.04 it has TCP \
-              small queues, with 12.04 it has not.",
+    source: "K Kobayashi, Y Hashimoto, M Nomoto, R Yamamoto, S Ohzahata, T Kato (ICWMC 2016)",
+    setting: "For engineers who see TCP stall every few minutes. A laptop beside an access point \
+              (802.11n, 5 GHz, 40 MHz, up to 300 Mb/s) exchanges bulk TCP with a server behind \
+              Gigabit Ethernet for 300 s; NetworkManager scans every two minutes. Ubuntu 14.04 \
+              has TCP small queues, 12.04 has none.",
     calibrated: CALIBRATED,
     claims: claims::CLAIMS,
     figures: &[FIG3, absence::FIG4, absence::FIG5, FIG6, FIG7, FIG8, FIG9, FIG10],
@@ -41,9 +41,8 @@ const CALIBRATED: &[Calibrated] = &[
     Calibrated {
         key: "channel.fading.k",
         value: "10dB",
-        reason: "With a fixed MCS 15 and no errors an upload without small queues has 195 Mb/s, \
-                 where the paper measured 174: under Minstrel-HT rates are probed, and some \
-                 frames fail.",
+        reason: "With a fixed MCS 15 and no errors an upload has 195 Mb/s, not the paper's 174. \
+                 Minstrel-HT probes rates, and some frames fail.",
     },
     Calibrated {
         key: "node_defaults.aggregation.ampdu_frames_max",
@@ -63,7 +62,7 @@ const CALIBRATED: &[Calibrated] = &[
     Calibrated {
         key: "node.sta1.queue.packets",
         value: "1000",
-        reason: "Linux' txqueuelen; the paper saw windows of up to 970 packets.",
+        reason: "Linux' txqueuelen; windows in the paper reach 970 packets.",
     },
     Calibrated {
         key: "node.sta1.driver_queue.packets",
@@ -73,12 +72,12 @@ const CALIBRATED: &[Calibrated] = &[
     Calibrated {
         key: "node.ap.queue.packets",
         value: "500",
-        reason: "The windows of the downloads end at 500 packets.",
+        reason: "Windows of the downloads end at 500 packets.",
     },
     Calibrated {
         key: "node.ap.power_save_buffer",
         value: "off",
-        reason: "The window of the downloads stays in an absence, so nothing is lost in it.",
+        reason: "The window of the downloads stays in an absence: nothing is lost.",
     },
     Calibrated {
         key: "node.ap.edca.best_effort.cw_max",
@@ -88,59 +87,55 @@ const CALIBRATED: &[Calibrated] = &[
     Calibrated {
         key: "node.sta1.scan.away",
         value: "110ms",
-        reason: "What the paper saw; mac80211 listens for 111 ms.",
+        reason: "Measured in the paper; mac80211 listens for 111 ms.",
     },
     Calibrated {
         key: "node.sta1.scan.back",
         value: "320ms",
-        reason: "What the paper saw between two absences; mac80211 has 200 ms.",
+        reason: "Measured in the paper between two absences; mac80211 has 200 ms.",
     },
     Calibrated {
         key: "node.sta1.scan.null_attempts",
         value: "9",
-        reason: "Atheros cards make eight retries, as many as the trace that the paper prints has.",
+        reason: "Atheros cards make eight retries, like the trace in the paper.",
     },
     Calibrated {
         key: "node.sta1.scan.null_loss",
         value: "0.89",
-        reason: "In that trace, the only one, the access point left eight of nine Nulls \
-                 unanswered. So about a third of the absences is not announced.",
+        reason: "In that trace, the only one, eight of nine Nulls had no answer: a third of the \
+                 absences is not announced.",
     },
     Calibrated {
         key: "node.sta1.scan.return_null_loss",
         value: "0.67",
-        reason: "There, four of the six Nulls that end the absence had no answer that the laptop \
-                 heard.",
+        reason: "In that trace four of the six last Nulls had no answer.",
     },
     Calibrated {
         key: "node.sta1.scan.flush",
         value: "4ms",
-        reason: "ath9k waited for its hardware before it left. This is enough for what small \
-                 queues allow, and not for a driver that is full: the paper saw losses without \
-                 small queues, and none with them.",
+        reason: "ath9k waited for its hardware: enough for small queues, not for a full driver. \
+                 The paper saw losses without small queues only.",
     },
     Calibrated {
         key: "node.sta1.scan.leftover",
         value: "drop-driver",
-        reason: "ath9k of that time gave up what was left then.",
+        reason: "ath9k of that time dropped the rest.",
     },
     Calibrated {
         key: "flow.upload.tcp.small_queues_overhead",
         value: "2852B",
-        reason: "Without scatter-gather Linux 3.13 puts a segment of 1448 bytes into 4 KiB, and \
-                 counts 4352 bytes for it.",
+        reason: "Linux 3.13 counts 4352 bytes for a segment of 1448 without scatter-gather.",
     },
     Calibrated {
         key: "node.sta1.scan.return_drain",
         value: "640",
-        reason: "Linux 3.2 starts its queue on return before it takes data again; what the queue \
-                 hands over meanwhile is lost. The most that an interrupt can make it hand over; \
-                 how many it was does not follow from the source.",
+        reason: "Linux 3.2 loses the packets that its queue passes too early on return; the most \
+                 that an interrupt can pass.",
     },
     Calibrated {
         key: "flow.upload.tcp.local_drop",
         value: "refused",
-        reason: "The laptop's own queue refuses what it has no room for, and TCP is told.",
+        reason: "A full queue refuses the packet, and TCP learns of it.",
     },
 ];
 
@@ -168,21 +163,19 @@ const RENO: &str = "NewReno";
 /// Name of the download from a server that has small queues, too.
 const SMALL_QUEUES: &str = "small queues at the server";
 /// Why Figure 6 fails, where it does.
-const COLLAPSE: &str = "The window collapses as in the paper, but with round trips of a few \
-                        milliseconds a small one still fills the link between two absences. Trials \
-                        with two seeds: today's TCP with 40 Nulls 64 and 65 %; the sender of Linux \
-                        3.2, nine Nulls and what its queue loses on return 41 and 55 %; all of the \
-                        queue lost as well 39 and 26 %; the sender of Linux 3.13 0 and 28 %. What \
-                        the laptop loses and how its TCP recovers decide it.";
+const COLLAPSE: &str = "The window collapses as in the paper, but with round trips of \
+                        milliseconds a small window fills the link. Trials with two seeds: \
+                        today's TCP with 40 Nulls 64 and 65 %; Linux 3.2 with nine Nulls and \
+                        losses on return 41 and 55 %, with all of the queue lost 39 and 26 %; \
+                        Linux 3.13 0 and 28 %. Losses and recovery of the laptop decide.";
 /// Why Figures 8 and 10 fail, where they do.
-const FULL: &str = "After absences that were not announced the window, and so the A-MPDUs, are \
-                    small for some tenths of a second; otherwise the queue at the access point \
-                    holds hundreds of packets, and they are full. With all announced \
-                    (null_attempts = 40) they are always. What kept the paper's small is unknown.";
-/// Why what follows a degraded period fails, where it does.
-const AT_ONCE: &str = "The queue at the access point is full again within milliseconds of the last \
-                       return, and Minstrel-HT has kept its rates; what kept the paper's slow is \
-                       unknown.";
+const FULL: &str = "After absences that were not announced window and A-MPDUs are small for some \
+                    tenths of a second; otherwise hundreds of packets wait. With all announced \
+                    (null_attempts = 40) A-MPDUs are always full. The cause in the paper is \
+                    unknown.";
+/// Cause where quantities after a degraded period fail.
+const AT_ONCE: &str = "The access point's queue fills within milliseconds of the last return, and \
+                       Minstrel-HT keeps its rates. The cause in the paper is unknown.";
 /// Time that a connection is given to start, in seconds.
 const BEGIN_S: f64 = 5.0;
 /// Time that counts as just after a degraded period, in seconds.
@@ -199,10 +192,7 @@ const OPEN: f64 = f64::INFINITY;
 const FIG3: Figure = Figure {
     id: "fig3",
     title: "Upload with TCP small queues",
-    shows: "Small queues let 128 KiB into the station's queue. An absence pauses the sender, and \
-            loses nothing: throughput falls by the time away and by what it takes to get going \
-            again, the congestion window stays where it is. Throughput, retransmissions and \
-            degraded periods are those of a capture of the air.",
+    shows: "An absence pauses the sender and loses nothing.",
     runs: || {
         let reno = Run::of(RENO, UPLOAD).set("flow.upload.congestion_control=reno");
         vec![Run::of(RUN, UPLOAD).capturing_air(), reno.capturing_absences()]
@@ -271,8 +261,7 @@ const FIG3: Figure = Figure {
 const FIG6: Figure = Figure {
     id: "fig6",
     title: "Upload without TCP small queues",
-    shows: "The congestion window fills the station's queue. What the driver still holds when the \
-            station leaves is lost, the window collapses in each absence, and throughput with it.",
+    shows: "The driver's packets are lost at the start of an absence.",
     runs: || {
         let freely = Run::of(RUN, UPLOAD_FREELY).capturing_absences();
         vec![freely, Run::of(UPLOADED, UPLOAD).capturing_air()]
@@ -304,8 +293,8 @@ const FIG6: Figure = Figure {
                     stated(970.0),
                 )
                 .because(
-                    "It fills the queue of 1000 packets and the driver's 123. The paper's ended \
-                     below its queue alone; at what is unknown.",
+                    "Our window fills the queue of 1000 packets and the driver's 123. The limit \
+                     of the paper's window is unknown.",
                 ),
                 Quantity::value(
                     "lowest second when degraded, of normal",
@@ -333,8 +322,7 @@ const FIG6: Figure = Figure {
 const FIG7: Figure = Figure {
     id: "fig7",
     title: "Download, CUBIC",
-    shows: "The access point's queue overflows again and again, whether the station is there or \
-            not: the window is a saw whose teeth are cubic.",
+    shows: "The access point's queue overflows again and again.",
     runs: || {
         let mut runs = with_uploads(DOWNLOAD_CUBIC);
         let small = Run::of(SMALL_QUEUES, DOWNLOAD_CUBIC);
@@ -359,9 +347,7 @@ const FIG7: Figure = Figure {
 const FIG8: Figure = Figure {
     id: "fig8",
     title: "Aggregates of the download, CUBIC",
-    shows: "While the laptop is away nothing is sent, and when it is back aggregates are smaller \
-            than otherwise. The paper counted in the access point's driver; ours are counted in \
-            a capture of the air.",
+    shows: "Aggregates are counted in a capture of the air; the paper counted them in the driver.",
     runs: || vec![Run::of(RUN, DOWNLOAD_CUBIC).capturing_air()],
     read: aggregates,
 };
@@ -369,7 +355,7 @@ const FIG8: Figure = Figure {
 const FIG9: Figure = Figure {
     id: "fig9",
     title: "Download, NewReno",
-    shows: "As with CUBIC, with straight teeth.",
+    shows: "The teeth of the window are straight.",
     runs: || with_uploads(DOWNLOAD_RENO),
     read: |runs: &Runs<'_>| download(runs, (300.0, 500.0), growth::Shape::Straight),
 };
@@ -377,7 +363,7 @@ const FIG9: Figure = Figure {
 const FIG10: Figure = Figure {
     id: "fig10",
     title: "Aggregates of the download, NewReno",
-    shows: "As with CUBIC.",
+    shows: "The method is that of Figure 8.",
     runs: || vec![Run::of(RUN, DOWNLOAD_RENO).capturing_air()],
     read: aggregates,
 };
@@ -433,9 +419,8 @@ fn download(runs: &Runs<'_>, window: (f64, f64), shape: growth::Shape) -> Findin
                 (0.0, 0.8),
             )
             .because(
-                "Absences pause both alike, and ours has repaired within a second what it loses \
-                 in those that were not announced. What made the paper's download slower than \
-                 its upload is unknown.",
+                "Absences pause both directions alike, and ours repairs the losses of those not \
+                 announced within a second. The cause in the paper is unknown.",
             ),
             Quantity::value(
                 "least congestion window when degraded, of that before",
@@ -445,9 +430,9 @@ fn download(runs: &Runs<'_>, window: (f64, f64), shape: growth::Shape) -> Findin
                 (LARGELY, OPEN),
             )
             .because(
-                "In absences that were not announced, a third of all, the access point sends to \
-                 nobody until its retries run out. With all announced (null_attempts = 40) the \
-                 window when degraded is that of normal periods.",
+                "In absences that were not announced (a third), the access point sends until its \
+                 retries run out. With all announced (null_attempts = 40) the window stays that \
+                 of normal periods.",
             ),
             Quantity::shown(
                 "less of the window goes than in the upload without small queues",
@@ -488,8 +473,8 @@ fn aggregates(runs: &Runs<'_>) -> Findings {
         quantities: vec![
             value("A-MPDUs a second when degraded, of normal", &ampdus, &degraded, LESS, LARGELY)
                 .because(
-                    "The laptop is away for a quarter of the time, so about as many are missing, less \
-                     what is sent to nobody. Why the paper's were fewer is unknown.",
+                    "The laptop is away for a quarter of the time, and about as many A-MPDUs are \
+                     missing. The cause of fewer in the paper is unknown.",
                 ),
             value("MPDUs an A-MPDU when degraded, of normal", &sizes, &degraded, LESS, LARGELY)
                 .because(FULL),

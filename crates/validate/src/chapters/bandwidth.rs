@@ -25,21 +25,21 @@ pub struct Pair {
     pub mcs: u32,
     /// Longest A-MPDU of both in bytes; 0 for none.
     pub ampdu_bytes_max: u32,
-    /// Its width in MHz.
+    /// Width in MHz.
     pub wide_mhz: u32,
     /// Primary channel of the other set.
     pub number: u32,
-    /// Its width in MHz.
+    /// Width in MHz.
     pub width_mhz: u32,
     /// From a packet of the other set to the next in the mean, in us; 0 where it is saturated.
     pub interval_us: u32,
     /// From one access point to the other, in metres.
     pub dist_m: u32,
-    /// What ns-3 has.
+    /// Figures of ns-3.
     pub theirs: Figures,
 }
 
-/// What a pair of sets comes to.
+/// Result of a pair of sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     /// Goodput of the wide set, and of the other one.
@@ -127,7 +127,7 @@ packet_bytes = 1500
         text
     }
 
-    /// What the two sets come to here.
+    /// Returns our result of the two sets.
     ///
     /// # Panics
     /// If the scenario is not sound, which is a bug.

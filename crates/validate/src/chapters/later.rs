@@ -57,7 +57,7 @@ pub fn saturated() -> Vec<Saturated> {
 
 impl Saturated {
     /// ns-3's goodput in Mb/s, as if its PPDUs of `mpdus` MPDUs had the duration of the
-    /// standard. What an exchange takes besides is ns-3's.
+    /// standard. The rest of an exchange is ns-3's.
     pub fn corrected_mbps(&self, mpdus: u32) -> f64 {
         let setting = &self.setting;
         let packet = u32::from(setting.packet_bytes());
@@ -75,7 +75,7 @@ impl Saturated {
         f64::from(mpdus) * bits / (beside_us + ours_us)
     }
 
-    /// How much longer the preamble of the standard takes than ns-3's.
+    /// Difference between the standard's preamble and ns-3's.
     fn preamble_longer_us(&self) -> f64 {
         match self.setting.rate {
             Rate::Vht { .. } => 4.0,
@@ -88,7 +88,7 @@ impl Saturated {
     }
 }
 
-/// What the files have in common.
+/// Columns that the files share.
 pub(super) fn setting(record: &Record) -> Setting {
     let ampdu_bytes_max = record.whole("max_ampdu");
     Setting {

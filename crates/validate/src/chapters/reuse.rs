@@ -34,7 +34,7 @@ pub struct Pair {
     pub d3_m: f64,
     /// ns-3's goodput without OBSS-PD, and with it.
     pub theirs_mbps: [f64; 2],
-    /// That with OBSS-PD, if what has no preamble makes its medium busy from -62 dBm on only.
+    /// Goodput of ns-3 with OBSS-PD and a `CcaSensitivity` of -62 dBm, in Mb/s.
     pub theirs_from_62_mbps: f64,
 }
 
@@ -66,9 +66,9 @@ pub fn pairs() -> Vec<Pair> {
 }
 
 impl Pair {
-    /// Whether data get across while both sets send, or they never do. Where they do not, what
-    /// is left depends on how windows and backoffs of two senders that lose nearly all fall
-    /// into step.
+    /// Whether data get across while both sets send, or they never do. Otherwise the
+    /// goodput depends on the step of windows and backoffs of two senders that lose nearly
+    /// all.
     pub fn is_sound(&self) -> bool {
         let free_space = |metres: f64| LOSS_AT_ONE_METRE_DB + 20.0 * metres.log10();
         let across = self.tx_power_dbm - free_space(self.d3_m);

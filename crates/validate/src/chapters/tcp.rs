@@ -16,15 +16,15 @@ const DELAY_TARGET: f64 = 0.1;
 /// Largest deviation of goodput over the long wire, where the first second affects the
 /// whole run.
 const LONG_WIRE_TARGET: f64 = 0.1;
-/// Delay in ms of the wire in `tcp.csv` and `tcp_queue.csv` whose rows are judged in a
-/// table of their own.
+/// Delay in ms of the wire in `tcp.csv` and `tcp_queue.csv` whose rows have a
+/// separate table.
 const LONG_WIRE_MS: u32 = 20;
 /// Number of runs. With a queue of 1 000 packets one run in five loses its first burst,
 /// and its delay stays at three quarters of the others' for the rest of its 10 s.
 const RUNS: u64 = 20;
 /// Number of runs over the long wire.
 const LONG_WIRE_RUNS: u64 = 12;
-/// Windows that do not limit what is in flight, as in ns-3's runs. The defaults, 3 and
+/// Windows that do not limit data in flight, as in ns-3's runs. The defaults, 3 and
 /// 4 MiB, are less than slow start has in flight over the long wire.
 const NO_BOUND: &str = ", receive_window = \"32MiB\", send_window = \"32MiB\"";
 

@@ -36,9 +36,8 @@ const fn stable(name: &'static str, file: ScenarioFile, packets: [f64; 2]) -> Ac
 const D_LINK_COMMERCIAL: AccessPoint = AccessPoint {
     stable: false,
     because: Some(
-        "The columns are 5.9 % apart: to be within 3 % of both, a queue must be right to a tenth \
-         of a packet. The paper's throughput varied by half during these sessions; ours is \
-         steady.",
+        "The columns are 5.9 % apart: only a queue right to a tenth of a packet is within 3 % of \
+         both. The paper's throughput varied by half.",
     ),
     ..stable("D-Link", D_LINK, [245.2, 231.2])
 };
@@ -51,9 +50,8 @@ const ALL: [AccessPoint; 7] = [
     AccessPoint {
         stable: false,
         because: Some(
-            "The columns are 5 % apart, which is two packets: no whole number of packets is \
-             within 3 % of both. The paper's became unstable at high rates, with minutes in \
-             which little came through; ours does not.",
+            "The columns are two packets (5 %) apart: no whole number is within 3 % of both. The \
+             paper's became unstable at high rates.",
         ),
         ..stable("Netgear (home)", NETGEAR_HOME, [39.2, 37.3])
     },
@@ -108,9 +106,7 @@ fn sides(loads: &[LoadPoint]) -> [Vec<&LoadPoint>; 2] {
 pub const FIG10: Figure = Figure {
     id: "fig10",
     title: "Finding the saturation rate",
-    shows: "Algorithm 1 at the five access points that the paper found stable: throughput follows \
-            the load up to what the link carries, and stays there. From then on packets are lost, \
-            and the queue's delay jumps to its greatest.",
+    shows: "Algorithm 1 at the five access points that the paper found stable.",
     runs: || ALL.iter().filter(|ap| ap.stable).map(|ap| run(ap, FULL)).collect(),
     read: |runs| {
         let stable: Vec<&AccessPoint> = ALL.iter().filter(|ap| ap.stable).collect();
@@ -200,8 +196,7 @@ fn bars(values: &[f64]) -> Vec<Point> {
 pub const FIG11: Figure = Figure {
     id: "fig11",
     title: "Queues of seven access points",
-    shows: "Packets of 750 bytes fill a queue with as many packets as those of 1500 do: all seven \
-            queues are bounded in packets, from about 40 to about 340 of them.",
+    shows: "Packets of 750 and of 1500 bytes fill the same queue.",
     runs,
     read: |runs| {
         let both = LENGTHS.map(|length| capacities(runs, length));
@@ -238,8 +233,8 @@ pub const FIG11: Figure = Figure {
                     (4.0, 7.0),
                 )
                 .because(
-                    "The paper puts it down to what its access points do for each packet; ours \
-                     take no time for that.",
+                    "The paper names the work of its access points per packet; ours need no time \
+                     for it.",
                 ),
                 Quantity::value(
                     "commercial D-Link: delay with a full queue",
@@ -262,8 +257,8 @@ pub const FIG11: Figure = Figure {
 pub const TABLE2: Figure = Figure {
     id: "table2",
     title: "Queues of seven access points, in numbers",
-    shows: "What equation 1 makes of each queue, the mean of 30 sessions for each of the two \
-            lengths. One queue of an access point is measured with both.",
+    shows: "Values are means of equation 1 over 30 sessions for each length, with the paper's in \
+            brackets.",
     runs,
     read: |runs| {
         let mut quantities = Vec::new();
@@ -281,16 +276,19 @@ pub const TABLE2: Figure = Figure {
                 });
             }
         }
-        quantities.push(Quantity::value(
-            "widest 95 % interval, half of it",
-            "packets",
-            Statement::Value(5.7),
-            greatest(&widest),
-            stated(5.7),
-        ).because(
-            "Ours are steady: nothing but the chance of backoff and of a few errors is in them. \
-             What the paper's access points did between sessions is unknown.",
-        ));
+        quantities.push(
+            Quantity::value(
+                "widest 95 % interval, half of it",
+                "packets",
+                Statement::Value(5.7),
+                greatest(&widest),
+                stated(5.7),
+            )
+            .because(
+                "Ours vary by backoff and a few errors only. The variation of the paper's between \
+             sessions is unknown.",
+            ),
+        );
         let x = || Axis::new("access point").names(ALL.iter().map(|ap| ap.name));
         let panel = |(length, column): (u16, usize)| {
             let ours = capacities(runs, length);

@@ -68,38 +68,44 @@ impl Adaptive {
             Self::First => (Some(FIRST), Some(FIRST), None),
             Self::Ebdp => (
                 Some(
-                    "The average of 1000 packets lasts for seconds at 6 Mb/s, and a full queue \
-                     takes the target: of 16 connections with an average of 10 packets, the call \
-                     takes 242 ms for 551.",
+                    "The average over 1000 packets lasts seconds at 6 Mb/s, and a full queue \
+                     takes the target: with one over 10 the call beside 16 connections has 242 \
+                     ms, not 551.",
                 ),
-                Some("A full queue takes the target, as in the figure on capacities."),
+                Some("A full queue takes the target, as in `capacity`."),
                 None,
             ),
             Self::EbdpFlows => (
                 Some(
-                    "The average of 1000 packets lasts for seconds at 6 Mb/s: with one of 10, the \
-                     call takes 73 ms beside 16 connections.",
+                    "The average over 1000 packets lasts seconds at 6 Mb/s: with one over 10 the \
+                     call beside 16 connections has 73 ms.",
                 ),
                 None,
                 None,
             ),
             Self::EbdpShort => (
                 Some(
-                    "The average of 1000 packets lasts for seconds at 6 Mb/s: of 16 connections \
-                     with one of 10, the call takes 127 ms for 328.",
+                    "The average over 1000 packets lasts seconds at 6 Mb/s: with one over 10 the \
+                     call beside 16 connections has 127 ms, not 328.",
                 ),
                 None,
                 None,
             ),
             Self::EbdpFast => (
-                Some("Unknown. An average of 10 packets does no better beside 16 connections."),
+                Some(
+                    "The cause is unknown. An average over 10 packets is no better beside 16 \
+                      connections.",
+                ),
                 None,
                 None,
             ),
             Self::FqCodel => (None, None, Some("Unknown.")),
         };
         let rise = match self {
-            Self::FqCodel => "Unknown. Fixed capacities of 30 to 120 packets fail as well.",
+            Self::FqCodel => {
+                "The cause is unknown. Fixed capacities of 30 to 120 packets fail as \
+                              well."
+            }
             _ => WINDOW,
         };
         [soon, later, fall, Some(rise)]
@@ -142,12 +148,12 @@ fn tcp_mbps(run: &RunData) -> Vec<Point> {
     sums
 }
 
-const FIRST: &str = "What 54 Mb/s sends in 100 ms takes 6 Mb/s five times as long: the figure on \
-                     capacities has 704 to 724 ms for 300 packets.";
+const FIRST: &str = "100 ms of 54 Mb/s take five times as long at 6 Mb/s: 704 to 724 ms for 300 \
+                     packets in `capacity`.";
 
-const WINDOW: &str = "One connection that had 6 Mb/s has a window for that, and it grows by round \
-                      trips of 200 ms: fixed capacities of 30, 60 and 120 packets have a third to \
-                      0.7 of the best, too. 300 packets at 6 Mb/s are a window that fills 54.";
+const WINDOW: &str = "A window for 6 Mb/s grows by round trips of 200 ms: fixed capacities of 30, \
+                      60 and 120 packets also have a third to 0.7 of the best. 300 packets at 6 \
+                      Mb/s are a window that fills 54.";
 
 /// Results of a queue with a number of flows: means over all runs.
 struct Seen {
@@ -218,11 +224,8 @@ impl Served {
 pub const ADAPTING: Figure = Figure {
     id: "adapting",
     title: "Queues while the rate changes",
-    shows: "Beyond the paper: TCP and a call share the queue as in the figure on capacities, and \
-            the links fall from 54 to 6 Mb/s at 30 s and rise again at 50 s. Fixed capacities are \
-            beside one for 100 ms of the first rate, eBDP, which sees the rate at which its queue \
-            is served, and FQ-CoDel, which needs no rate. Delays are means of 100 ms, and all \
-            numbers means of three runs; the worse of one connection and 16 counts.",
+    shows: "The same traffic while links fall from 54 to 6 Mb/s at 30 s and rise at 50 s. Means \
+            of three runs, delays of 100 ms; the worse of one connection and 16.",
     runs: || {
         let mut runs = Vec::new();
         for (queue, set) in queues() {

@@ -23,7 +23,7 @@ pub(super) const CALL_MS: f64 = 150.0;
 pub(super) const TCP_SHARE: f64 = 0.9;
 /// Round-trip time of TCP without queues, in s.
 const ROUND_TRIP_S: f64 = 0.2;
-/// Delay of a queue that leaves room for a call: two thirds of its limit, in s.
+/// Delay of a queue that is short enough for a call: two thirds of its limit, in s.
 const SHORT_S: f64 = 0.1;
 /// Bits of a packet of full length.
 const PACKET_BITS: f64 = 12_000.0;
@@ -35,7 +35,7 @@ enum Adaptive {
     Guideline,
     /// Capacity by rate: 100 ms of it.
     Short,
-    /// 300 packets, and a queue of its own for the call (802.11e).
+    /// 300 packets, and a separate queue for the call (802.11e).
     Classes,
     /// FQ-CoDel as in mac80211.
     FqCodel,
@@ -75,23 +75,23 @@ impl Adaptive {
         match self {
             Self::Guideline => (
                 Some(
-                    "A queue of a round trip takes a round trip of 200 ms when it is full, at any \
-                     rate, and one connection fills it.",
+                    "A full queue of a round trip takes 200 ms at any rate, and one connection \
+                     fills it.",
                 ),
                 None,
             ),
             Self::FqCodel => (
                 None,
                 Some(
-                    "mac80211's target of 20 ms and interval of 100 ms are for shorter round \
-                     trips: with 60 ms and 300 ms one connection has 93 % of the best and more, \
-                     and the call waits 4 ms longer at most.",
+                    "mac80211's 20 and 100 ms suit shorter round trips: with 60 and 300 ms one \
+                     connection has 93 % of the best and more, and the call waits 4 ms longer at \
+                     most.",
                 ),
             ),
             Self::Ebdp => (
                 Some(
-                    "A full queue takes the target at any rate, and a call a wire and a burst \
-                     more: with targets of 125 and 150 ms it takes 146 and 173 ms.",
+                    "A full queue takes the target, and a call a wire and a burst more: 146 and \
+                     173 ms with targets of 125 and 150 ms.",
                 ),
                 None,
             ),
@@ -195,11 +195,9 @@ impl Served {
 pub const CAPACITY: Figure = Figure {
     id: "capacity",
     title: "Which capacity a queue should have",
-    shows: "Beyond the paper: TCP with round trips of 200 ms and a telephone call share the queue, \
-            at 6, 24 and 54 Mb/s, with one client that downloads and with 16. A call stands 150 ms one way, \
-            and TCP should have nine tenths of what the best capacity gives it. Fixed capacities \
-            are beside access points that adapt theirs: to the rate that they are set to and what \
-            else they know, or, with eBDP, to the rate at which they see their queue served.",
+    shows: "TCP with round trips of 200 ms and a call share the queue, at 6, 24 and 54 Mb/s, with \
+            one client and with 16. The call needs 150 ms, TCP 0.9 of the best fixed capacity's. \
+            eBDP adapts to the rate at which its queue is served.",
     runs: || {
         let mut runs = Vec::new();
         for (rate, flows) in settings() {
@@ -224,8 +222,8 @@ pub const CAPACITY: Figure = Figure {
             !serve_both,
         )
         .because(
-            "One does: 60 packets take 136 to 149 ms at 6 Mb/s, and give one connection 93 % of \
-             the best at 54. Of 30 it is 85 %, and 120 are too long for a call.",
+            "60 packets do: 136 to 149 ms at 6 Mb/s, and 93 % of the best for one connection at \
+             54. With 30 it is 85 %; 120 are too long for a call.",
         )];
         for adaptive in Adaptive::ALL {
             let served = Served::of(runs, adaptive.name());

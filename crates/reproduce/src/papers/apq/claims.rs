@@ -4,40 +4,40 @@
 
 use crate::figure::Claim;
 
-const METHOD: &str = "The method: `lasthop_apq` follows it, and its tests have the steps.";
-const DISCUSSED: &str = "A rule of thumb that the discussion cites, not a measurement; the figure \
-                         on capacities measures what such queues do.";
+const METHOD: &str = "The method: `lasthop_apq` follows it, with tests of its steps.";
+const DISCUSSED: &str = "A cited rule of thumb; `capacity` measures such queues.";
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::untested("II", "Equation 1, Algorithms 1 and 2, medians over fixed times.", METHOD),
     Claim::untested(
         "II",
-        "A full queue's packets have 310 us of backoff each that an empty one's have not; this is \
-         negligible.",
-        "The standard's rule, which the model has. It is part of what equation 1 finds.",
+        "Packets of a full queue have 310 us of backoff each, which is negligible.",
+        "The model has this rule of the standard, and equation 1 includes the backoff.",
     ),
     Claim::tested(
         "III, Fig. 3",
-        "Next to no queue with the baseline flow alone.",
+        "The baseline flow alone makes almost no queue.",
         &[("fig3", "100: queue before"), ("fig3", "1000: queue before")],
     ),
     Claim::tested(
         "III, Fig. 3",
-        "The queue fills quickly, and stays filled to what was set until the flow stops (by the \
-         text at 120 s, by the method at 90 s).",
+        "The queue fills quickly and stays full until the flow stops (text: 120 s, method: 90 s).",
         &[("fig3", "100: queue while"), ("fig3", "1000: queue while")],
     ),
     Claim::tested(
         "III, Fig. 4",
-        "Queues of 30 to 2000 packets are estimated accurately. (Inferred for 500 and 1000: the \
-         text has them neither above nor below.)",
+        "Queues of 30 to 2000 packets are estimated accurately. (Inferred for 500 and 1000.)",
         &[("fig4", "queue of 500"), ("fig4", "queue of 1000")],
     ),
-    Claim::tested("III, Fig. 4", "With tight intervals.", &[("fig4", "widest 95 %")]),
-    Claim::untested("III, Fig. 4", "Numbers are in a technical report.", "It is not at hand."),
+    Claim::tested("III, Fig. 4", "The intervals are tight.", &[("fig4", "widest 95 %")]),
+    Claim::untested(
+        "III, Fig. 4",
+        "The numbers are in a technical report.",
+        "The report is not at hand.",
+    ),
     Claim::tested(
         "III, Fig. 4",
-        "Up to 250 packets slightly more is found than was set, by the driver's queue.",
+        "Up to 250 packets the estimate is slightly high, by the driver's queue.",
         &[
             ("fig4", "queue of 30"),
             ("fig4", "queue of 50:"),
@@ -47,18 +47,18 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "III, Fig. 5",
-        "The driver's queue is about 40 frames, by a queue of 1.",
+        "The driver's queue is about 40 frames (from a queue of 1).",
         &[("fig4", "the driver's queue alone")],
     ),
     Claim::tested(
         "III, Fig. 4",
-        "Above 1000 packets slightly less is found.",
+        "Above 1000 packets the estimate is slightly low.",
         &[("fig4", "queue of 1500"), ("fig4", "queue of 2000")],
     ),
     Claim::untested(
         "IV.A, Table I",
         "The access points, at 11 Mb/s.",
-        "The setting: it is in the scenarios.",
+        "The scenarios have this setting.",
     ),
     Claim::tested(
         "IV.B, Fig. 6",
@@ -67,17 +67,17 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::untested(
         "IV.B, Fig. 6",
-        "The Cisco has one dip of throughput.",
-        "One event of unknown cause.",
+        "The Cisco's throughput has one dip.",
+        "A single event of unknown cause.",
     ),
     Claim::tested(
         "IV.B, Fig. 7",
-        "94 ms with the Cisco's full queue, 584 ms with the Netgear's, consistently.",
+        "A full queue takes 94 ms (Cisco) and 584 ms (Netgear).",
         &[("fig7", "Cisco: with"), ("fig7", "Netgear: with")],
     ),
     Claim::tested(
         "IV.B, Fig. 7",
-        "About half a second between them.",
+        "The two differ by about half a second.",
         &[("fig7", "Netgear's above")],
     ),
     Claim::tested(
@@ -86,19 +86,19 @@ pub(super) const CLAIMS: &[Claim] = &[
         &[("fig8", "queue from the 10th")],
     ),
     Claim::tested(
-        "IV.B, Fig. 9 (one example)",
-        "In one session the longest delay is nearly 300 ms beyond the others.",
+        "IV.B, Fig. 9, an example",
+        "In one session the longest delay is 300 ms more.",
         &[("fig9", "longest delay")],
     ),
     Claim::tested(
-        "IV.B, Fig. 9 (one example)",
-        "Without saturation delays are consistent, and the median limits what outliers do.",
+        "IV.B, Fig. 9, an example",
+        "Delays without saturation are consistent; the median resists outliers.",
         &[("fig9", "empty queue"), ("fig9", "median with")],
     ),
     Claim::untested(
         "IV.B",
-        "The home Netgear shuts down at high rates; the commercial D-Link varies by half.",
-        "Faults of devices; unknown to the model.",
+        "The home Netgear fails at high rates; the commercial D-Link varies by half.",
+        "Faults of devices are not modelled.",
     ),
     Claim::tested(
         "IV.B, Fig. 10",
@@ -107,27 +107,27 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.B, Fig. 10",
-        "Losses are negligible up to saturation, and grow with the load from there.",
+        "Losses are negligible up to saturation, then grow.",
         &[("fig10", "loss is")],
     ),
     Claim::tested(
         "IV.B, Fig. 10",
-        "Delay is negligible up to saturation, and quickly at its maximum.",
+        "Delay is negligible up to saturation, then soon at its maximum.",
         &[("fig10", "delay is")],
     ),
     Claim::tested(
         "IV.C, Fig. 11",
-        "Queues are of packets: 750 and 1500 bytes give nearly the same.",
+        "Queues count packets: 750 and 1500 bytes give nearly the same.",
         &[("fig11", "greatest difference")],
     ),
     Claim::tested(
         "IV.C",
-        "In general slightly less is found with 750 bytes.",
+        "750 bytes give in general slightly less.",
         &[("fig11", "access points at which")],
     ),
     Claim::tested(
         "IV.C, Table II",
-        "Fourteen capacities.",
+        "The table has fourteen capacities.",
         &[
             ("table2", "Cisco"),
             ("table2", "D-Link"),
@@ -138,41 +138,39 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.C, Table II",
-        "95 % intervals of 0.2 to 5.7 packets to either side.",
+        "The 95 % intervals are 0.2 to 5.7 packets to either side.",
         &[("table2", "widest 95 %")],
     ),
     Claim::tested(
         "IV.C",
-        "From 40 to 338 packets, and both are Netgear's.",
+        "Queues have 40 to 338 packets; both extremes are Netgear's.",
         &[("fig11", "longest and shortest")],
     ),
     Claim::tested(
         "V",
-        "Almost 500 ms of delay with the commercial D-Link and Netgear when congested.",
+        "Almost 500 ms of delay with the commercial D-Link and Netgear.",
         &[("fig11", "commercial D-Link")],
     ),
+    Claim::untested("V", "The Netgear has the same.", "Figure 7 tests 584 ms of the same session."),
+    Claim::tested("V", "The Linksys has 200 ms.", &[("fig10", "Linksys: delay")]),
     Claim::untested(
         "V",
-        "The same of the Netgear.",
-        "Figure 7 has 584 ms of the same session; that is tested.",
+        "A call tolerates 150 ms one way, a game 100 ms of round trip.",
+        DISCUSSED,
     ),
-    Claim::tested("V", "200 ms with the Linksys.", &[("fig10", "Linksys: delay")]),
-    Claim::untested("V", "A call stands 150 ms one way, a game 100 ms of round trip.", DISCUSSED),
     Claim::untested(
         "V",
-        "300 packets by round trip times capacity, 60 by windows of that time, 30 with hundreds \
-         of flows.",
+        "300 packets by round trip times capacity, 60 by TCP windows, 30 with hundreds of flows.",
         DISCUSSED,
     ),
     Claim::tested(
         "V, VI (future work)",
-        "Which capacity a queue should have, over traffic and links.",
+        "The best capacity over traffic and links is open.",
         &[("capacity", "no fixed capacity"), ("adapting", "no fixed capacity")],
     ),
     Claim::tested(
         "V",
-        "Ideally an access point adapts its capacity to flows and round trips, or has classes \
-         with queues of their own.",
+        "An access point should adapt its capacity, or have classes.",
         &[
             ("capacity", "a round trip"),
             ("capacity", "100 ms"),

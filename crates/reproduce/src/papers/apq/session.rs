@@ -138,8 +138,7 @@ fn time() -> Axis {
 pub const FIG6: Figure = Figure {
     id: "fig6",
     title: "Throughput during a session",
-    shows: "The baseline flow is next to nothing. The saturation flow gets all that the link \
-            carries: more with 802.11g (Cisco) than with 802.11b (Netgear), at 11 Mb/s both.",
+    shows: "Both access points run at 11 Mb/s.",
     runs: pair,
     read: |runs| {
         let mut quantities = Vec::new();
@@ -169,8 +168,7 @@ pub const FIG6: Figure = Figure {
 pub const FIG7: Figure = Figure {
     id: "fig7",
     title: "Delay during a session",
-    shows: "The same two sessions: the delay is short while the queue is empty, and stays at its \
-            greatest while it is full.",
+    shows: "The sessions are those of Figure 6.",
     runs: pair,
     read: |runs| {
         let mut quantities = Vec::new();
@@ -218,8 +216,7 @@ fn distributions(session: &Session<'_>) -> Panel {
 pub const FIG8: Figure = Figure {
     id: "fig8",
     title: "Delays of the Netgear's session",
-    shows: "Both distributions are narrow: wherever a delay is taken from each, it gives the same \
-            queue.",
+    shows: "Both distributions of delays are narrow.",
     runs: pair,
     read: |runs: &Runs<'_>| {
         let session = Session::of(runs.get("Netgear"));
@@ -250,9 +247,8 @@ fn busy(number: u64) -> String {
 pub const FIG9: Figure = Figure {
     id: "fig9",
     title: "Delays of an inconsistent session",
-    shows: "A session at the old Linksys in which the full queue's delays have steps towards the \
-            tail. The paper does not say what happened. Ours is made up: first one other client \
-            uploads for a while, and then two; the median is what it is without them.",
+    shows: "A session at the old Linksys with steps in the delay. Their cause is not stated; in \
+            ours one client uploads for a while, then two.",
     runs: || {
         let calm = one_session(Run::of("calm", LINKSYS_OLD).set(ONE_LENGTH));
         let busy =

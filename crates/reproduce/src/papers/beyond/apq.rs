@@ -13,25 +13,24 @@ const FILE: ScenarioFile = scenario_file!("beyond/apq.toml");
 const CAPACITIES: [u32; 5] = [30, 100, 300, 1000, 2000];
 
 /// Why nothing is found, where it is so.
-const NONE: &str = "The search for the saturation rate finds none, and the measurement says that it \
-                    is not to be trusted; an aggregate has room for eight times as many packets. \
-                    Why no rate is found is unknown.";
-/// Why FQ-CoDel is not told.
-const TOO_FAST: &str = "\"Cannot tell\", which is so where CoDel takes longer than a burst to catch up \
-                        with an overload.";
+const NONE: &str = "The search finds no saturation rate, and the report has a doubt; an aggregate \
+                    has space for eight times as many packets. The cause is unknown.";
+/// Cause where FQ-CoDel is not recognised.
+const TOO_FAST: &str = "The report is \"cannot tell\", which is right where CoDel needs longer \
+                        than a burst to react.";
 
 fn name(generation: Generation, packets: u32) -> String {
     format!("{}, {packets} packets", generation.name)
 }
 
-/// The capacity that is found, in packets; `NaN` if none is told.
+/// The estimated capacity in packets; `NaN` without an estimate.
 fn found(run: &RunData) -> f64 {
     let direction = run.measurement("queue").report.directions.first();
     let size = direction.and_then(|direction| direction.sizes.first());
     size.and_then(|size| size.capacity_packets).map_or(f64::NAN, |estimate| estimate.mean)
 }
 
-/// The same, in percent of what was set.
+/// The same, in percent of the true capacity.
 fn percent(runs: &Runs<'_>, generation: Generation, packets: u32) -> f64 {
     100.0 * found(runs.get(&name(generation, packets))) / f64::from(packets)
 }
@@ -72,9 +71,8 @@ fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
 pub const APQ: Figure = Figure {
     id: "apq",
     title: "Queues measured from outside",
-    shows: "A server sends a laptop more than the link carries, and the laptop sees how many \
-            packets wait. An aggregate of 802.11ax takes up to 256 packets out of the queue at \
-            once; they arrive one by one, and have room in the queue until all are acknowledged.",
+    shows: "An aggregate of 802.11ax holds up to 256 packets, which stay in the queue until each \
+            is acknowledged.",
     runs: || {
         let mut runs = Vec::new();
         for generation in GENERATIONS {

@@ -74,7 +74,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "retryout, IV.B, Fig. 6 (a)",
-        "With a remedy of the laptop's own they are not large either.",
+        "With a remedy at the laptop they are not large either.",
         &[
             ("retryout", "802.11n, today's queue"),
             ("retryout", "802.11ac, today's queue"),
@@ -83,7 +83,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "jumbo, IV, Fig. 4",
-        "Throughput is more than 1.7 times as high with payloads of 4000 bytes.",
+        "Payloads of 4000 bytes have more than 1.7 times the throughput.",
         &[
             ("jumbo", "802.11n, the paper's processors: throughput"),
             ("jumbo", "802.11n, ten times as fast: throughput"),
@@ -119,11 +119,11 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::untested(
         "jumbo, IV, Figs. 5 and 6",
         "Delay and losses by payload, among other networks.",
-        "Which networks are around, and how they send, is another question with each generation.",
+        "Each generation has other interferers.",
     ),
     Claim::untested(
         "franc",
         "A coded link with a helper.",
-        "It is about losses and who overhears, not about what a generation is faster by.",
+        "Losses and overhearing do not depend on the generation.",
     ),
 ];

@@ -13,16 +13,15 @@ const FILE: ScenarioFile = scenario_file!("beyond/jumbo.toml");
 const PAYLOADS: [u16; 4] = [1472, 2500, 4000, 7800];
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: u16 = 28;
-/// What the paper found at 4000 bytes, of what it had at 1500: from 100 to more than 170 Mb/s.
+/// The paper's gain at 4000 bytes over 1500: from 100 to more than 170 Mb/s.
 const GAIN: f64 = 1.7;
 
 /// Why long packets gain less.
-const SHARED: &str = "In an A-MPDU hundreds of packets share what access and preamble take, and \
-                      what is left is a packet's own headers. Without A-MPDUs (ampdu_frames_max = 1) \
-                      and with processors that cost nothing, 4000 bytes have 2.1 times the \
-                      throughput of 1472 on 802.11n, 2.4 on 802.11ac and 2.6 on 802.11ax.";
+const SHARED: &str = "In an A-MPDU hundreds of packets share access and preamble. Without A-MPDUs \
+                      (ampdu_frames_max = 1) and with free processors, 4000 bytes have 2.1 times \
+                      the throughput of 1472 on 802.11n, 2.4 on 802.11ac and 2.6 on 802.11ax.";
 
-/// What a packet costs hosts.
+/// Cost of a packet at hosts.
 #[derive(Clone, Copy)]
 struct Processors {
     name: &'static str,
@@ -113,9 +112,8 @@ fn panel(runs: &Runs<'_>, processors: Processors) -> Panel {
 pub const JUMBO: Figure = Figure {
     id: "jumbo",
     title: "Throughput by payload",
-    shows: "What longer packets gain is what a packet costs beside its bytes: in processors, and \
-            on the air. Nobody interferes, and the rate is the highest. On 802.11n payloads of 7800 \
-            bytes fit into no A-MPDU, whose MPDUs have 4095 bytes at most.",
+    shows: "No interference, the highest rate. On 802.11n 7800 bytes fit into no A-MPDU, whose \
+            MPDUs have at most 4095 bytes.",
     runs: || {
         let mut runs = Vec::new();
         for generation in GENERATIONS {

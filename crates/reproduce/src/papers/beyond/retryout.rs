@@ -22,7 +22,7 @@ const LARGE: f64 = 2.0;
 /// Round-trip time that the paper does not call large, in ms.
 const SMALL_MS: f64 = 200.0;
 
-/// What the laptop does itself.
+/// Queue of the laptop.
 #[derive(Clone, Copy)]
 struct Laptop {
     name: &'static str,
@@ -123,9 +123,9 @@ fn quantities(runs: &Runs<'_>, generation: Generation) -> Vec<Quantity> {
             (-5.0, 5.0),
         )
         .because(
-            "At 0 and 1 dB most MPDUs fail, and what is given up after two retransmissions are so \
-             many losses that TCP crawls: on 802.11n 1.2 Mb/s become 0.1. At 4 and 6 dB the \
-             change is 1 to 2 %.",
+            "At 0 and 1 dB most MPDUs fail, and MPDUs given up after two retransmissions are too \
+             many losses for TCP: 1.2 Mb/s become 0.1 on 802.11n. At 4 and 6 dB the change is 1 \
+             to 2 %.",
         ),
         value(
             TODAY,
@@ -160,10 +160,9 @@ fn panel(runs: &Runs<'_>, generation: Generation) -> Panel {
 pub const RETRYOUT: Figure = Figure {
     id: "retryout",
     title: "Round trips behind an upload from far away",
-    shows: "At 20 MHz, to which devices fall back at the end of their range, a queue takes as long \
-            as the lowest rates make it, with any generation. The laptop has a queue without an \
-            end and 44 attempts for an MPDU, as in the paper, or today's queue. With seven \
-            attempts losses keep the window, and so the queue, short.",
+    shows: "The links have 20 MHz. The laptop has the paper's queue without a limit and 44 \
+            attempts for an MPDU, or today's queue. With seven attempts losses keep the queue \
+            short.",
     runs: || {
         let mut runs = Vec::new();
         for generation in GENERATIONS {

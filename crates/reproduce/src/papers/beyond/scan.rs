@@ -21,21 +21,20 @@ const LARGELY: f64 = 50.0;
 const LOW: f64 = 90.0;
 
 /// Why an upload loses something, where it does.
-const MANAGED: &str = "CoDel of the laptop's queue drops two packets of those that waited for the \
-                       end of an absence.";
+const MANAGED: &str = "CoDel drops two packets that waited for the end of an absence.";
 /// Why the window stays without small queues.
-const KEPT: &str = "Drivers keep what they hold now, and CoDel keeps queues short. With a driver \
-                    and a queue as the paper's laptop had them (leftover = \"drop-driver\", flush = \
-                    \"4ms\", drop-tail of 1000 packets) 9 % of the window are left on 802.11n and 30 % \
-                    on 802.11ax: it is what the host does, with any generation.";
+const KEPT: &str = "Drivers of today keep their packets, and CoDel keeps queues short. With the \
+                    paper's driver and queue (leftover = \"drop-driver\", flush = \"4ms\", \
+                    drop-tail of 1000 packets) 9 % of the window remain on 802.11n and 30 % on \
+                    802.11ax: the host decides.";
 /// Why throughput does not fall by more.
-const PAUSED: &str = "With mac80211's 200 ms between two absences of 111 ms the laptop is there for \
-                      64 % of the time, and queue and window are there when it comes back.";
+const PAUSED: &str = "With 200 ms between absences of 111 ms the laptop is present for 64 % of \
+                      the time, and queue and window are kept.";
 /// Why throughput is as before after the scan.
-const AT_ONCE: &str = "The window is what it was, and the queue full again within milliseconds, as on \
-                       the page of the paper itself.";
+const AT_ONCE: &str = "The window is kept, and the queue fills within milliseconds, as in the \
+                       page of the paper.";
 
-/// What is transferred.
+/// Direction of the transfer.
 #[derive(Clone, Copy)]
 enum Transfer {
     Upload,
@@ -196,9 +195,7 @@ fn panel(
 pub const SCAN: Figure = Figure {
     id: "scan",
     title: "What a background scan does to TCP",
-    shows: "The laptop looks for other access points from 20 s on: 26 times away for 111 ms, with \
-            200 ms in between, as mac80211 does. Throughput falls by the time away, in the same \
-            proportion with each generation, so by more the faster the link.",
+    shows: "The laptop scans from 20 s: 26 absences of 111 ms, 200 ms apart, as mac80211 does.",
     runs: || {
         let each = |transfer: Transfer| GENERATIONS.map(|generation| transfer.run(generation));
         Transfer::ALL.into_iter().flat_map(each).collect()

@@ -10,7 +10,7 @@ use crate::scenario_file;
 use lasthop_evidence::plot::{Axis, Panel, Series};
 use lasthop_units::{Duration, Instant};
 
-/// The hop. It has no helper unless a run adds one.
+/// The scenario of one hop, without a helper unless a run adds one.
 const BARE: ScenarioFile = scenario_file!("franc/beyond.toml");
 const QUEUED: ScenarioFile = scenario_file!("franc/backlog.toml");
 const HOPS_FILE: ScenarioFile = scenario_file!("franc/hops.toml");
@@ -36,9 +36,8 @@ fn queue_run(queue: &str, load: f64) -> String {
 pub const BACKLOG: Figure = Figure {
     id: "backlog",
     title: "A backlog that is kept short",
-    shows: "Beyond the paper, which ends in bufferbloat: round trips of a ping (16 ms without \
-            load) beside TCP at 10 % loss, by its load. A managed backlog takes the queue away; \
-            blocks that overlap take away the wait for the block before.",
+    shows: "Round trips of a ping (16 ms without load) beside TCP at 10 % loss, with managed \
+            backlogs and overlapping blocks.",
     runs: || {
         let mut runs = Vec::new();
         for (queue, sets) in QUEUES {
@@ -121,7 +120,7 @@ fn pings_lost(runs: &Runs<'_>) -> u64 {
     LOADS.map(lost).iter().sum()
 }
 
-/// How a sparse flow is carried.
+/// Carrier of a sparse flow.
 const SPARSE_LINKS: [(&str, &[&str]); 4] = [
     ("unreliable", &["franc.link.mode=plain"]),
     ("the paper's", &["franc.link.mode=paper"]),
@@ -139,9 +138,7 @@ fn sparse_run(link: &str, e3: f64) -> String {
 pub const SPARSE: Figure = Figure {
     id: "sparse",
     title: "Sparse traffic: systematic first",
-    shows: "Beyond the paper: one packet of 200 bytes in 50 ms. In combinations alone a packet \
-            waits for others before it can be read; sent as it is, it is there at once unless \
-            it is lost.",
+    shows: "One packet of 200 bytes in 50 ms; *systematic* sends it uncoded first.",
     runs: || {
         let mut runs = Vec::new();
         for (link, sets) in SPARSE_LINKS {
@@ -217,8 +214,7 @@ fn told(e3: f64, estimated: bool) -> String {
 pub const REDUNDANCY: Figure = Figure {
     id: "redundancy",
     title: "Redundancy that follows the loss",
-    shows: "Beyond the paper, whose nodes are told the losses: a node that finds them out sends as \
-            much as it must. The line is one over what gets through.",
+    shows: "A node estimates the losses.",
     runs: || {
         let mut runs = Vec::new();
         for e3 in REDUNDANCY_LOSSES {
@@ -291,8 +287,7 @@ fn hop_run(relaying: &str, loss: f64) -> String {
 pub const HOPS: Figure = Figure {
     id: "hops",
     title: "Three hops, with relays that code anew",
-    shows: "Beyond the paper, which leaves it for later: end to end a packet must survive all \
-            hops; where each relay codes anew, each hop repairs its own losses.",
+    shows: "Relays that recode repair the losses of their hop.",
     runs: || {
         let mut runs = Vec::new();
         for relaying in ["recode", "forward"] {
@@ -352,8 +347,7 @@ fn helpers_run(e3: f64, helpers: usize) -> String {
 pub const HELPERS: Figure = Figure {
     id: "helpers",
     title: "Two helpers",
-    shows: "Beyond the paper: two helpers share the work, each with its own losses of half of \
-            e3, in our mode and with estimated losses.",
+    shows: "Two helpers, each with losses of half of e3, in our mode with estimated losses.",
     runs: || {
         let mut runs = Vec::new();
         for e3 in HELPER_LOSSES {
@@ -445,9 +439,8 @@ fn corridor_name(hops: usize, is_helped: bool) -> String {
 pub const CORRIDOR: Figure = Figure {
     id: "corridor",
     title: "Helpers over several hops",
-    shows: "Beyond the paper, which expects what a helper saves to grow with the hops: one, two \
-            and three hops share a channel and carry the same load, each with a helper or none, \
-            at an e3 of 50 %. A path carries what the slowest hop does.",
+    shows: "One, two and three hops share a channel and carry the same load, with or without a \
+            helper each, at an e3 of 50 %.",
     runs: || {
         let with = |is_helped| (1..=CORRIDOR_HOPS.len()).map(move |n| corridor_run(n, is_helped));
         [false, true].into_iter().flat_map(with).collect()
@@ -534,8 +527,7 @@ const SMOOTHED: Duration = Duration::from_secs(1);
 pub const VANISH: Figure = Figure {
     id: "vanish",
     title: "A helper that dies and comes back",
-    shows: "Beyond the paper: the link goes on without its helper at the rate of a link that \
-            never had one, and has its help again when it is back. e3 is 70 %.",
+    shows: "The helper dies and returns; e3 is 70 %.",
     runs: || {
         let with = |helpers: &[&str], name: &str| {
             let run = Run::of(name, BARE).set(format!("series_interval={SMOOTHED}"));

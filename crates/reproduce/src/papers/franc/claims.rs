@@ -4,8 +4,8 @@
 
 use crate::figure::Claim;
 
-const PROTOCOL: &str = "The protocol: `lasthop_franc::paper` follows it, and its tests have its \
-                        states as tables.";
+const PROTOCOL: &str = "The protocol: `lasthop_franc::paper` follows it, with its states in \
+                        tests.";
 const NOTHING_LOST: &[(&str, &str)] = &[
     ("fig9", "what comes out"),
     ("fig13", "what comes out"),
@@ -17,8 +17,8 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::tested("I, VI", "The link is reliable for any protocol.", NOTHING_LOST),
     Claim::untested(
         "abstract",
-        "Up to twofold improvement of the delay of a packet.",
-        "Section V.C has an order of magnitude at 20 % loss, which is tested; the two differ.",
+        "Delay improves up to twofold.",
+        "Section V.C has, and tests have, an order of magnitude at 20 % loss.",
     ),
     Claim::untested("II.A, II.D", "Budgets of PlayNCool, states of encoder and helper.", PROTOCOL),
     Claim::tested(
@@ -28,7 +28,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::untested(
         "II.B",
-        "It costs more computation; blocks should be as large as the MTU allows.",
+        "A larger field costs computation; blocks should fill the MTU.",
         "Processors are not modelled.",
     ),
     Claim::tested(
@@ -38,81 +38,79 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::untested(
         "III",
-        "Programs in user space, and a client of their own on another device.",
-        "The setting. In the authors' program of January 2014 a full block is acknowledged only \
-         after all its packets were handed to the tunnel; how long that took is not stated.",
+        "The programs run in user space, the client on another device.",
+        "The setting; the program of January 2014 acknowledges a block after all of its packets \
+         entered the tunnel.",
     ),
     Claim::tested(
         "V.A, Fig. 9",
-        "Without helper 83 % of the throughput of the unreliable link on average.",
+        "Without helper 83 % of the unreliable link's throughput.",
         &[("fig9", "without helper")],
     ),
     Claim::tested(
         "V.A, Fig. 9",
-        "With helper 105 %, with a clear trend of improvement.",
+        "With helper 105 %, and a clear trend with e3.",
         &[("fig9", "with helper"), ("fig9", "the helper's gain")],
     ),
     Claim::tested(
         "V.A, Fig. 10",
-        "For increasing e3 the helper reduces the number of transmissions. (The numbers are only \
-         in the figure: the closed form beside ours is inferred.)",
+        "The helper reduces transmissions for rising e3. (Closed form inferred.)",
         &[("fig10", "from 20 %"), ("fig10", "FRANC")],
     ),
     Claim::tested(
         "V.B, Fig. 11",
-        "Without helper 82 % of the unreliable link on average.",
+        "Without helper 82 % of the unreliable link.",
         &[("fig11", "without helper")],
     ),
     Claim::tested(
         "V.B, Fig. 11",
-        "With it a clear improvement as e3 increases.",
+        "The helper is a clear improvement for rising e3.",
         &[("fig11", "the helper's gain")],
     ),
     Claim::tested(
         "V.B, Fig. 11",
-        "The symmetric helper is best (both links together 49 % against 45 %, so the set is \
-         (30 %, 30 %), not (30 %, 3 %) as section IV prints).",
+        "The symmetric helper (30 %, 30 %) is best. (Section IV prints 3 %, but both links have \
+         49 %.)",
         &[("fig11", "the mean over e3 is best")],
     ),
     Claim::tested(
         "V.B, Fig. 12",
-        "More timeouts in the asymmetric cases.",
+        "Asymmetric helpers have more timeouts.",
         &[("fig12", "more in the mean")],
     ),
     Claim::tested(
         "V.C, Fig. 13",
-        "Without losses FRANC is similar to the unreliable link when not congested.",
+        "Without losses FRANC is similar to the unreliable link.",
         &[("fig13", "least throughput below 5"), ("fig13", "mean delay below 5")],
     ),
     Claim::tested(
         "V.C, Fig. 13",
-        "High delays and limited throughput when the load exceeds 5 Mb/s.",
+        "Above 5 Mb/s delays are high and throughput is limited.",
         &[("fig13", "greatest load"), ("fig13", "FRANC's delay at 8")],
     ),
     Claim::tested(
         "V.C, Fig. 13",
-        "The unreliable link is limited to 7 Mb/s, close to the maximum of UDP.",
+        "The unreliable link carries 7 Mb/s, close to UDP's maximum.",
         &[("fig13", "most over the unreliable link")],
     ),
     Claim::tested(
         "V.C, Fig. 14",
-        "At 10 % the maximum over the unreliable link is about 1 Mb/s, over FRANC more than 2.5.",
+        "At 10 % the unreliable link carries about 1 Mb/s, FRANC more than 2.5.",
         &[("fig14", "most over the unreliable"), ("fig14", "most over FRANC")],
     ),
     Claim::tested(
         "V.C, Fig. 14",
-        "Delays increase by a factor of two for both.",
+        "Delays double for both.",
         &[("fig14", "unreliable: mean delay"), ("fig14", "FRANC: mean delay")],
     ),
     Claim::untested(
         "V.C",
-        "TCP Vegas would reduce FRANC's delays (initial tests).",
-        "Vegas is not modelled, and there is no number. Queues that are managed instead are in \
-         the figure on the backlog.",
+        "TCP Vegas would reduce FRANC's delays.",
+        "Vegas is not modelled, and the paper has no number. `backlog` has managed queues.",
     ),
     Claim::tested(
         "V.C, Fig. 15",
-        "At 20 % less than 0.2 Mb/s without FRANC, and about 2 Mb/s of throughput with it.",
+        "At 20 % less than 0.2 Mb/s without FRANC, about 2 with it.",
         &[("fig15", "most over the unreliable"), ("fig15", "throughput over FRANC, from")],
     ),
     Claim::tested(
@@ -122,12 +120,12 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "abstract, VI",
-        "Throughput can be an order of magnitude higher than plain TCP's at 20 %.",
+        "Throughput at 20 % can be ten times plain TCP's.",
         &[("fig15", "throughput over FRANC, of the most")],
     ),
     Claim::tested(
         "IV.A",
-        "Errors above 20 % make TCP practically unusable.",
+        "Above 20 % loss TCP is practically unusable.",
         &[("fig15", "over the unreliable link at 30 %")],
     ),
     Claim::tested(
@@ -146,19 +144,19 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::untested(
         "V.C",
-        "Since acknowledgements of TCP compete for the air with two or three nodes.",
-        "The paper's explanation; what it explains is tested.",
+        "Acknowledgements of TCP compete for the air.",
+        "An explanation; the observation is tested.",
     ),
     Claim::tested("VI (future work)", "Bufferbloat can be reduced.", &[("backlog", "")]),
     Claim::tested(
         "VI (future work)",
-        "What a helper saves is expected to grow with the hops.",
+        "A helper should save more over more hops.",
         &[("corridor", "")],
     ),
-    Claim::tested("VI (future work)", "Recoding in forwarding nodes.", &[("hops", "")]),
+    Claim::tested("VI (future work)", "Forwarding nodes could recode.", &[("hops", "")]),
     Claim::tested(
         "not in the paper",
-        "More helpers, losses that are found out, sparse traffic, a helper that vanishes.",
+        "More helpers, estimated losses, sparse traffic, a lost helper.",
         &[("helpers", ""), ("redundancy", ""), ("sparse", ""), ("vanish", "")],
     ),
 ];

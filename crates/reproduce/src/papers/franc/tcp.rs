@@ -1,7 +1,7 @@
 //! Figures 13 to 16 of `franc`: a TCP connection whose application writes at a rate.
 //!
 //! Delay is that of the application: from a write to the read of its last byte at the
-//! other end. It is what a user notices, and it includes waiting for retransmissions.
+//! other end. A user notices this delay, which includes waiting for retransmissions.
 
 use super::{Link, Losses, goodput, link, ratios, udp, ys};
 use crate::data::{Point, RunData, Runs, greatest, least, mean, values};
@@ -131,9 +131,7 @@ fn of_all(runs: &Runs<'_>, e3: f64) -> Vec<Quantity> {
 pub const FIG13: Figure = Figure {
     id: "fig13",
     title: "Delay and throughput of TCP, no loss",
-    shows: "Below 5 Mb/s the coded link is like the unreliable one, but for the time to fill and \
-            decode blocks. Above, the block that is in flight holds everything back, and buffers \
-            before the encoder fill up: bufferbloat. Acknowledgements of TCP take whole symbols.",
+    shows: "Above 5 Mb/s the block in flight holds all packets back, and buffers fill.",
     runs: || {
         let mut runs = runs_at(0.0);
         runs.push(udp::run(Link::Plain, Losses::halves(0.0)));
@@ -160,14 +158,12 @@ pub const FIG13: Figure = Figure {
                 about(1.0),
             )
             .because(
-                "A combination has the newest symbol in it every other time, and none of what a \
-                 packet adds can be decoded while an earlier one is missing: what is missing \
-                 comes at the next timeout. With all packets that wait read at once \
-                 (franc.link.reading) it is 8.7 times; with symbols sent as they are first as \
-                 well (franc.link.systematic) it is 17 ms beside 12. Kodo's encoder, which the \
-                 authors' programs use, sends them so unless it is told otherwise, which they do \
-                 in the helper only; with January's acknowledgements as well the application \
-                 waits 15 to 16 ms at 1 to 4 Mb/s.",
+                "Every other combination has the newest symbol, and decoding waits for earlier \
+                 ones until the next timeout. With waiting packets read at once \
+                 (franc.link.reading) it is 8.7 times, with systematic symbols as well \
+                 (franc.link.systematic) 17 ms beside 12. Kodo, used by the authors, is \
+                 systematic by default, in their programs except the helper; with January's \
+                 acknowledgements as well the application waits 15 to 16 ms at 1 to 4 Mb/s.",
             ),
             Quantity::value(
                 "greatest load that FRANC carries",
@@ -177,13 +173,11 @@ pub const FIG13: Figure = Figure {
                 stated(BLOATED),
             )
             .because(
-                "The decoder acknowledges whenever it has decoded all that came, as the text has \
-                 it: without losses that is after many packets. But with those of the authors' \
-                 program of January 2014, 39 instead of 324 in 20 s at 3 Mb/s, it is 4 Mb/s as \
-                 well (read at once), and so it is if packets are read at once. With five packets \
-                 at a timeout, as in March, and read at once it is 5, and with symbols sent as \
-                 they are first and January's acknowledgements, with a delay of 26 ms there and \
-                 of more than a second at 6.",
+                "The decoder acknowledges a full decoding: without losses after many packets. \
+                 With packets read at once it is 4 Mb/s too, also with the acknowledgements of \
+                 January 2014 (39 instead of 324 in 20 s at 3 Mb/s). With five packets at a \
+                 timeout (March) and packets read at once it is 5, with systematic symbols and \
+                 January's acknowledgements at 26 ms, and more than a second at 6.",
             ),
             Quantity::value(
                 "most over the unreliable link",
@@ -211,19 +205,16 @@ pub const FIG13: Figure = Figure {
 };
 
 /// Why delays over the unreliable link do not double, where they do not.
-const WAITS_FOR_TIMEOUTS: &str = "Without losses it is a matter of milliseconds; with them data \
-                                  above a megabit a second wait in the sender. What the paper's \
-                                  loads were is unknown.";
+const WAITS_FOR_TIMEOUTS: &str = "With losses data above 1 Mb/s wait in the sender. The paper's \
+                                  loads are unknown.";
 /// Why delays over FRANC do not.
-const SAME_BUFFER: &str = "Above what FRANC carries the buffers before the encoder decide, and \
-                           they are as long with losses as without. What the paper's loads were is \
-                           unknown.";
+const SAME_BUFFER: &str = "Above FRANC's capacity the buffers before the encoder decide, with \
+                           losses or without. The paper's loads are unknown.";
 
 pub const FIG14: Figure = Figure {
     id: "fig14",
     title: "Delay and throughput of TCP, 10 % loss",
-    shows: "TCP takes loss for congestion and keeps its window small. Over the coded link it sees \
-            none.",
+    shows: "TCP takes loss for congestion; over the coded link it sees none.",
     runs: || [0.0, 10.0].into_iter().flat_map(runs_at).collect(),
     read: |runs| {
         let [plain, coded, _] = Link::ALL.map(|link| curve(runs, link, 10.0, throughput));
@@ -236,9 +227,8 @@ pub const FIG14: Figure = Figure {
                 about(1.0),
             )
             .because(
-                "It falls with the round trip, and what the testbed's programs and processors \
-                 added to that is not known: with 4 ms from either laptop to its box instead of \
-                 1 ms it is 0.9 Mb/s.",
+                "The testbed's delays are unknown: with 4 ms from laptop to box instead of 1 ms \
+                 it is 0.9 Mb/s.",
             ),
             Quantity::value(
                 "most over FRANC",
@@ -269,9 +259,7 @@ pub const FIG14: Figure = Figure {
 pub const FIG15: Figure = Figure {
     id: "fig15",
     title: "Delay and throughput of TCP, 20 % loss",
-    shows: "The unreliable link is of no use to TCP any more: data wait for timeouts, and where \
-            answers to retransmissions get lost the timeouts get long, too. The coded \
-            link still carries megabits, without delay as long as they are not too many.",
+    shows: "Over the unreliable link data wait for timeouts.",
     runs: || {
         let mut runs = runs_at(20.0);
         runs.extend(runs_of_point(Link::Plain, UNUSABLE, UNUSABLE_LOAD));
@@ -298,11 +286,10 @@ pub const FIG15: Figure = Figure {
                 about(2.0),
             )
             .because(
-                "The modelled boxes are never short of time, and the coded link loses nothing \
-                 between blocks; what the testbed's programs lost there is unknown. None of what \
-                 their programs do otherwise gives it: 2.9 Mb/s of IP packets at a load of 5 \
-                 become 3.0 with symbols sent as they are first, 3.3 with five packets at a \
-                 timeout and 3.6 with packets read at once.",
+                "The modelled boxes have enough time and lose nothing between blocks; losses of \
+                 the testbed are unknown. Other rules of the programs do not explain it: 2.9 Mb/s \
+                 at a load of 5 become 3.0 with systematic symbols, 3.3 with five packets at a \
+                 timeout, 3.6 with packets read at once.",
             ),
             Quantity::value(
                 "throughput over FRANC, of the most over the unreliable link",
@@ -319,8 +306,8 @@ pub const FIG15: Figure = Figure {
                 (10.0, f64::INFINITY),
             )
             .because(
-                "Above what it carries, FRANC's own buffers fill up, and a second of them counts \
-                 in the mean; below, the ratio is tens.",
+                "Above its capacity FRANC's buffers fill, and a second of delay dominates the \
+                 mean; below, the ratio is tens.",
             ),
             Quantity::value(
                 "over the unreliable link at 30 % loss",
@@ -338,7 +325,7 @@ pub const FIG15: Figure = Figure {
 pub const FIG16: Figure = Figure {
     id: "fig16",
     title: "Delay over throughput of TCP, 10 % loss",
-    shows: "Delay for what is got: best just below the load at which the coded link is congested.",
+    shows: "The figure has delay over throughput.",
     runs: || runs_at(10.0),
     read: |runs| {
         let mut panel = Panel::new(

@@ -19,16 +19,13 @@ const E3_PLACED: f64 = 10.0;
 const PLACES: [(f64, f64); 3] = [(10.0, 50.0), (30.0, 30.0), (50.0, 10.0)];
 
 /// Why the link with a helper falls short, where it does.
-const SPENT: &str = "As the text has it, a helper is idle for the rest of a block when its budget \
-                     is spent, and a packet's budget is spent before the next is read. Budgets \
-                     are enough on average, so in most blocks the encoder repairs alone what \
-                     chance and dependent combinations took, a credit in 20 ms, the slower the \
-                     more the direct link loses. With all packets that wait read at once \
-                     (franc.link.reading) it is 96 % on average; with a helper that goes on to \
-                     answer what it hears, too, 104 %, the gain is greatest at the highest e3 in \
-                     every place, and timeouts are more in both asymmetric cases. Five packets at \
-                     a timeout instead of a credit, as the authors' program of March 2014 sends, \
-                     give 78, 92 and 138 % at an e3 of 0, 50 and 90 %, in runs of 8 s.";
+const SPENT: &str = "By the text a helper is idle after its budget, and budgets are enough on \
+                     average, so the encoder alone repairs the rest of a block, a credit in 20 \
+                     ms. With waiting packets read at once (franc.link.reading) it is 96 %; with \
+                     a helper that goes on to answer 104 %, the gain is greatest at the highest \
+                     e3 in every place, and both asymmetric cases have more timeouts. Five \
+                     packets at a timeout (March 2014) give 78, 92 and 138 % at an e3 of 0, 50 \
+                     and 90 % in runs of 8 s.";
 
 const BLOCK: f64 = 150.0;
 const OVERSHOOT: f64 = 1.05;
@@ -87,9 +84,7 @@ fn e3_axis() -> Axis {
 pub const FIG9: Figure = Figure {
     id: "fig9",
     title: "UDP throughput over the loss",
-    shows: "The unreliable link delivers what is not lost. Without helper the coded link comes \
-            close to that and loses nothing. With it more arrives than the direct link lets \
-            through, the more the more it loses. Averages are of throughput over all losses.",
+    shows: "Averages are of throughput over all losses.",
     runs,
     read: |runs| {
         let [plain, coded, helped] = Link::ALL.map(|link| curve(runs, link, throughput));
@@ -108,16 +103,14 @@ pub const FIG9: Figure = Figure {
                     (78.0, 88.0),
                 )
                 .because(
-                    "Each packet's budget is spent before the next is read, as section II.D has \
-                     it and both of the authors' programs do. So the first combinations of a \
-                     block are of few symbols and often dependent, and what they lack is sent at \
-                     timeouts, a credit each 20 ms. With all packets that wait read at once \
-                     (franc.link.reading), which section V.C can be read to mean, it is 93 %: on \
-                     the other side. With five packets at a timeout, as the authors' program of \
-                     March 2014 sends, it is 80, 81 and 84 % at an e3 of 0, 50 and 90 %, in runs \
-                     of 8 s; with its acknowledgements as well 81, 83 and 83 %. The text has a \
-                     credit. What else the testbed's programs lost between blocks, on a small \
-                     processor, is not modelled.",
+                    "A packet's budget is spent before the next is read (section II.D, both \
+                     programs of the authors). So the first combinations of a block have few \
+                     symbols and are often dependent; the rest comes at timeouts, a credit each \
+                     20 ms. With waiting packets read at once (franc.link.reading; perhaps \
+                     section V.C) it is 93 %; with five packets at a timeout (March 2014) 80, 81 \
+                     and 84 % at an e3 of 0, 50 and 90 % in runs of 8 s, with its \
+                     acknowledgements 81, 83 and 83 %. Losses in the testbed's programs are not \
+                     modelled.",
                 ),
                 Quantity::value(
                     "with helper, against the unreliable link, on average",
@@ -181,9 +174,7 @@ fn transmissions(run: &RunData) -> (f64, f64) {
 pub const FIG10: Figure = Figure {
     id: "fig10",
     title: "Transmissions for a block",
-    shows: "A helper saves the encoder's transmissions, and those of both together: the air is \
-            free for others. Lines are the budgets of PlayNCool in closed form, with the \
-            paper's overshoot for the encoder.",
+    shows: "The closed form has the budgets of PlayNCool with the encoder's overshoot.",
     runs,
     read: |runs| {
         let both = |(source, helper): (f64, f64)| source + helper;
@@ -203,8 +194,8 @@ pub const FIG10: Figure = Figure {
                 (0.0, 5.0),
             )
             .because(
-                "Budgets are enough on average. What chance and dependent packets ask for beyond \
-                 is sent at timeouts, which the closed form does not have.",
+                "Budgets are enough on average. The closed form lacks the packets at timeouts for \
+                 chance and dependence.",
             ));
             panel = panel
                 .with(Series::dots(format!("{}, all", link.name()), ours.clone()))
@@ -230,10 +221,7 @@ fn place_name((e1, e2): (f64, f64)) -> String {
 pub const FIG11: Figure = Figure {
     id: "fig11",
     title: "UDP throughput by the helper's place",
-    shows: "A helper in the middle helps most. One that hears well and is heard badly (10 %, \
-            50 %) wastes air where the direct link is better than its own, as the published \
-            budgets let it. The paper prints the middle place as (30 %, 3 %), and calls it \
-            symmetric, with 49 % for both links together.",
+    shows: "A helper at (10 %, 50 %) wastes air where the direct link is better than its own.",
     runs: placed_runs,
     read: |runs| {
         let there = |e3: f64| e3 >= E3_PLACED;
@@ -264,7 +252,7 @@ pub const FIG11: Figure = Figure {
                     100.0 * mean(&ys(&coded)) / mean(&ys(&plain)),
                     (77.0, 87.0),
                 )
-                .because("As in figure 9."),
+                .because("The cause is that of `fig9`."),
                 Quantity::shown(
                     "the helper's gain is greatest at the highest e3, in every place",
                     "a clear improvement as e3 increases",
@@ -289,8 +277,7 @@ pub const FIG11: Figure = Figure {
 pub const FIG12: Figure = Figure {
     id: "fig12",
     title: "Encoder timeouts for a block by the helper's place",
-    shows: "Budgets are what is enough on average. Where links differ more, luck decides more, \
-            and the encoder waits more often.",
+    shows: "Budgets are enough on average only; the encoder waits for the rest.",
     runs: placed_runs,
     read: |runs| {
         let timeouts = |run: &RunData| {
@@ -319,16 +306,14 @@ pub const FIG12: Figure = Figure {
 /// Loss e3 at which parameters are compared, in percent.
 const PARAMETERS_E3: f64 = 30.0;
 
-/// What section II.B says about parameters: values set instead of the paper's.
+/// Parameters of section II.B: values set instead of the paper's.
 const PARAMETERS: [(&str, &str); 2] =
     [("overshoot of 1.10", "franc.link.overshoot=10%"), ("GF(2^8)", "franc.link.field=gf256")];
 
 pub const PARAMETERS_FIGURE: Figure = Figure {
     id: "parameters",
     title: "Overshoot and field",
-    shows: "What the paper says of its parameters without a figure, at an e3 of 30 % and without \
-            helper: more overshoot, fewer timeouts and more packets for nothing; a larger field, \
-            fewer packets that depend on others.",
+    shows: "Parameters of section II.B, compared at an e3 of 30 % without helper.",
     runs: || {
         let usual = || run(Link::Coded, Losses::halves(PARAMETERS_E3));
         let with = |(label, set): (&str, &str)| {
@@ -392,8 +377,8 @@ pub const PARAMETERS_FIGURE: Figure = Figure {
 mod tests {
     use super::*;
 
-    /// What the programs of the authors of PlayNCool compute for blocks of 150, without
-    /// overshoot.
+    /// Expected budgets are those of the programs of PlayNCool's authors for blocks of 150,
+    /// without overshoot.
     #[test]
     fn budgets_are_the_published_ones() {
         for ((e1, e2, e3), (source, helper)) in [

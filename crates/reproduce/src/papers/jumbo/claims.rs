@@ -4,20 +4,20 @@
 
 use crate::figure::Claim;
 
-const MEMORY: &str = "A limit of the kernel, which the scenarios have as buffer_bytes.";
+const MEMORY: &str = "A limit of the kernel (buffer_bytes).";
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::untested("III", "Constants of mac80211 and ath9k bound payloads.", MEMORY),
     Claim::untested("III, IV", "A page of 4096 bytes bounds payloads to 4000 bytes.", MEMORY),
     Claim::untested(
         "III",
-        "The modified kernel is stable, and the module easy to deploy.",
+        "The modified kernel is stable, the module easy to deploy.",
         "Not about the link.",
     ),
     Claim::untested(
         "IV",
         "Networks around interfere with all measurements.",
-        "The setting: bursts of another node, in the scenario. How strong they were is not stated.",
+        "The scenario has bursts of another node; the paper does not state the interference.",
     ),
     Claim::tested(
         "IV, Fig. 4",
@@ -26,18 +26,18 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV, Fig. 4",
-        "It is more than 170 Mb/s at 4000 bytes.",
+        "Throughput is more than 170 Mb/s at 4000 bytes.",
         &[("fig4", "throughput at 4000")],
     ),
     Claim::tested(
         "IV, Fig. 4",
-        "Without jumbo frames there is no such gain, and fluctuations.",
+        "Without jumbo frames there is no such gain, but fluctuations.",
         &[("fig4", "without jumbo frames it is flat")],
     ),
     Claim::untested(
         "IV, Fig. 4",
-        "Jumbo frames stand interference better, since it was there in both measurements.",
-        "A conclusion; the losses that it is about are those of figure 6.",
+        "Jumbo frames withstand interference better.",
+        "A conclusion; figure 6 has the losses.",
     ),
     Claim::tested(
         "IV, Fig. 5",
@@ -51,8 +51,8 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV, Fig. 6; V",
-        "Jumbo frames lose somewhat more at 2000, 2500 and 3500 bytes. (The abstract has losses \
-         decrease with longer frames.)",
+        "Jumbo frames lose more at 2000, 2500 and 3500 bytes. (By the abstract longer frames lose \
+         less.)",
         &[("fig6", "jumbo frames: losses at")],
     ),
     Claim::tested(
@@ -62,19 +62,19 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV, Fig. 6",
-        "Without jumbo frames losses can be significantly more.",
+        "Without jumbo frames losses can be much higher.",
         &[("fig6", "without jumbo frames more packets are lost")],
     ),
     Claim::untested(
         "IV, Fig. 6",
-        "Fragments make bursts of packets, which adds to the errors.",
-        "The paper's explanation; what it explains is tested.",
+        "Fragments make bursts of packets and more errors.",
+        "An explanation; the observation is tested.",
     ),
     Claim::tested(
         "IV, Fig. 7; V",
-        "A video of 5 s takes more than 66 % fewer packets at 4000 bytes.",
+        "A video of 5 s needs more than 66 % fewer packets at 4000 bytes.",
         &[("fig7", "fewer packets")],
     ),
-    Claim::untested("V", "Delays remain tolerable.", "No number, and no load."),
+    Claim::untested("V", "Delays remain tolerable.", "The paper has no number and no load."),
     Claim::tested("V (future work)", "The frame size should follow the link.", &[("adaptive", "")]),
 ];

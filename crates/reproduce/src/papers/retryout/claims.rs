@@ -4,13 +4,13 @@
 
 use crate::figure::Claim;
 
-const NO_MODEL: &str = "Windows 10 and macOS 10.11 are not modelled.";
+const NO_MODEL: &str = "Windows and macOS are not modelled.";
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::untested(
         "I, II",
-        "At 6.5 Mb/s round trips reach seconds without more losses.",
-        "Cited from an earlier paper; the measurements here end at 700 ms.",
+        "Round trips reach seconds at 6.5 Mb/s without more losses.",
+        "Cited from an earlier paper; measurements here end at 700 ms.",
     ),
     Claim::tested(
         "II.B",
@@ -20,11 +20,11 @@ pub(super) const CLAIMS: &[Claim] = &[
     Claim::untested(
         "II.B (2)",
         "A lower retry limit of the sender at low data rates (2 to 8 below 100 Mb/s).",
-        "Their earlier method; no figure here has it. The key is low_rate_retry.",
+        "An earlier method without a figure here; the key is low_rate_retry.",
     ),
     Claim::tested(
         "III.B (1), Table I",
-        "Retry-out index of 2, 5 and 8 below 25, 50 and 100 Mb/s; none from there on.",
+        "Retry-out index of 2, 5 and 8 below 25, 50 and 100 Mb/s; none above.",
         &[
             ("table1", "below 25"),
             ("table1", "25 to 50"),
@@ -34,23 +34,23 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "III.B (1)",
-        "The data rate is smoothed with 0.75 of before and 0.25 of the MPDU's.",
+        "The data rate is smoothed: 0.75 of the old, 0.25 of the MPDU's.",
         &[("table1", "smoothed rate")],
     ),
     Claim::tested(
         "III.B (2) to (4), III.C, Fig. 4",
-        "Erroneous receptions are counted; at the index an MPDU is lost, what follows goes up, \
-         and the MPDU is ignored when it comes. An example of seven A-MPDUs.",
+        "Failed receptions are counted; at the index an MPDU is lost, its successors go up, and a \
+         late copy is ignored (seven A-MPDUs).",
         &[("fig4", "A-MPDU (")],
     ),
     Claim::untested(
         "III.C",
-        "The hardware reports numbers of MPDUs of a wholly corrupted A-MPDU; this was checked.",
-        "A property of the hardware, which the model has.",
+        "The hardware reports sequence numbers of a wholly corrupted A-MPDU.",
+        "A property of the hardware; the model has it.",
     ),
     Claim::tested(
         "IV.B, Fig. 6 (a)",
-        "Without the method and a remedy the round trip is large below 20 Mb/s.",
+        "Without method and remedy the round trip is large below 20 Mb/s.",
         &[("fig6", "none: mean below 20 Mb/s, of that above")],
     ),
     Claim::tested(
@@ -60,44 +60,43 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.B, Fig. 6 (a)",
-        "With small queues or CoDel it is around 200 ms below 20 Mb/s.",
+        "With small queues or CoDel round trips are around 200 ms below 20 Mb/s.",
         &[("fig6", "tsq: mean"), ("fig6", "codel: mean")],
     ),
     Claim::untested(
         "IV.B, Fig. 6 (a)",
-        "Windows and macOS are as Linux without a remedy, so they have none.",
+        "Windows and macOS behave as Linux without a remedy.",
         NO_MODEL,
     ),
     Claim::tested(
         "IV.B, Fig. 6 (b)",
-        "With the method none has large delays, also below 20 Mb/s.",
+        "With the method no laptop has large delays, also below 20 Mb/s.",
         &[("fig6", "none: longest at"), ("fig6", "tsq: longest at"), ("fig6", "codel: longest at")],
     ),
     Claim::tested(
         "IV.B, Fig. 6 (b)",
-        "The reduction is clear for those without a remedy.",
+        "The reduction is clear without a remedy.",
         &[("fig6", "none: mean below 20 Mb/s with the method")],
     ),
-    Claim::untested("IV.B, Fig. 6 (b)", "Also for Windows and macOS.", NO_MODEL),
+    Claim::untested("IV.B, Fig. 6 (b)", "The same holds for Windows and macOS.", NO_MODEL),
     Claim::tested(
         "IV.B, Fig. 7 (a)",
-        "Around 600 packets are queued at any data rate without a remedy.",
+        "Without a remedy around 600 packets wait at any data rate.",
         &[("fig7", "none: shortest"), ("fig7", "none: longest at any rate")],
     ),
     Claim::untested(
         "IV.B, Fig. 7 (a)",
-        "That is the congestion window.",
-        "The paper's explanation, from an earlier one. Ours takes the server's receive window for \
-         the bound.",
+        "The congestion window bounds the queue.",
+        "An explanation from an earlier paper. In ours the server's receive window is the bound.",
     ),
     Claim::tested(
         "IV.B, Fig. 7 (a)",
-        "With small queues or CoDel it is around 100 packets.",
+        "With small queues or CoDel around 100 packets wait.",
         &[("fig7", "tsq: mean"), ("fig7", "codel: mean")],
     ),
     Claim::tested(
         "IV.B, Fig. 7 (b)",
-        "With the method it is less than 50 packets below 50 Mb/s.",
+        "With the method less than 50 packets wait below 50 Mb/s.",
         &[
             ("fig7", "none: longest below 50"),
             ("fig7", "tsq: longest below 50"),
@@ -106,12 +105,12 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.B, Fig. 7 (b)",
-        "Above 50 Mb/s it increases without a remedy.",
+        "The queue grows above 50 Mb/s without a remedy.",
         &[("fig7", "none: mean above 50 Mb/s")],
     ),
     Claim::tested(
         "IV.B, Fig. 7 (b)",
-        "Which is no problem, since the round trip is small there.",
+        "The round trip is small there.",
         &[("fig6", "none: longest above 50")],
     ),
     Claim::tested(
@@ -121,7 +120,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.B, Fig. 8 (b), V",
-        "With the method throughput is similar, also with small queues or CoDel.",
+        "With the method throughput is similar, also with a remedy.",
         &[
             ("fig8", "none: mean change"),
             ("fig8", "tsq: mean change"),

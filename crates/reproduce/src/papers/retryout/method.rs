@@ -27,8 +27,8 @@ fn index(kbps: u32) -> f64 {
 pub(super) const TABLE1: Figure = Figure {
     id: "table1",
     title: "Retry-out index by smoothed data rate",
-    shows: "How many retransmissions may fail before an access point gives an MPDU up, and how the \
-            data rate is smoothed.",
+    shows: "Retransmissions before an access point gives an MPDU up, and the smoothing of the \
+            data rate.",
     runs: a_run,
     read: |_| {
         let mut quantities = Vec::new();
@@ -84,8 +84,8 @@ const EXAMPLE: [(&[(u16, bool)], &str); 7] = [
 pub(super) const FIG4: Figure = Figure {
     id: "fig4",
     title: "Example of seven A-MPDUs",
-    shows: "MPDU 4 fails three times and is given up, so that 5 goes up without it; when it comes \
-            after all it is ignored. The retry-out index is 2.",
+    shows: "MPDU 4 fails three times and is given up; 5 goes up without it. The retry-out index \
+            is 2.",
     runs: a_run,
     read: |_| {
         let mut receiver = Receiver::new();
@@ -135,7 +135,7 @@ impl Receiver {
         }
     }
 
-    /// Handles an MPDU; returns what becomes of it and of those passed up with it.
+    /// Handles an MPDU; returns its fate and those of the MPDUs passed up with it.
     fn hear(&mut self, number: u16, is_good: bool) -> String {
         self.receptions += 1;
         let at = f64::from(self.receptions);

@@ -26,11 +26,7 @@ const RUNS: u64 = 6;
 pub const FIG4: Figure = Figure {
     id: "fig4",
     title: "Frames of an absence",
-    shows: "The laptop announces with a Null frame that it will not listen, and repeats it until \
-            the access point answers, from the fourth retry on behind an RTS. Then both are \
-            silent, but for beacons, until it takes that back. The paper prints one absence of \
-            its capture; the times of it are beside those of ours with as many attempts, which \
-            `lasthop capture` finds in captures of the runs.",
+    shows: "Ours are absences with as many attempts, found by `lasthop capture`.",
     runs,
     read: fig4,
 };
@@ -38,14 +34,12 @@ pub const FIG4: Figure = Figure {
 pub const FIG5: Figure = Figure {
     id: "fig5",
     title: "Schedule of absences",
-    shows: "Every two minutes the laptop is away 26 times for a tenth of a second, as captures of \
-            the air show. How often the access point leaves a Null unanswered is chance, so these \
-            are means of several runs.",
+    shows: "Means of several runs, from captures of the air.",
     runs,
     read: fig5,
 };
 
-/// The first one with data, for what is sent in an absence; the others for absences only.
+/// Returns a run with data, for the frames of an absence, and runs for absences only.
 fn runs() -> Vec<Run> {
     let run = |n: u64| match n {
         0 => Run::of(RUN, UPLOAD).capturing_air(),
@@ -208,8 +202,8 @@ fn fig4(runs: &Runs<'_>) -> Findings {
                 range_ms(like_it().map(|absence| absence.returning.0 - absence.leaving.1)),
             )
             .because(
-                "All absences of ours last as long as the paper's mean, from the first frame to \
-                 the last; its example is 7 ms longer than its mean.",
+                "All of our absences last as long as the paper's mean; its example is 7 ms \
+                 longer.",
             ),
             Quantity::example(
                 "returning, where the fifth Null was answered",
@@ -217,10 +211,7 @@ fn fig4(runs: &Runs<'_>) -> Findings {
                 1.3,
                 range_ms(back_like_it.map(|absence| length(absence.returning))),
             )
-            .because(
-                "The paper's has a second Null after the one that was answered; ours ends with \
-                 that.",
-            ),
+            .because("The paper's time includes a second Null after the answered one."),
         ],
         panels: vec![
             lanes(run, "Leaving", example, example.leaving),

@@ -4,8 +4,8 @@
 
 use crate::figure::Claim;
 
-const SETTING: &str = "The setting: it is in the scenario.";
-const EXPLAINS: &str = "The paper's explanation of what it saw; what it explains is tested.";
+const SETTING: &str = "The scenario has this setting.";
+const EXPLAINS: &str = "An explanation; the observation is tested.";
 
 pub(super) const CLAIMS: &[Claim] = &[
     Claim::untested("III", "802.11n at 5 GHz, up to 300 Mb/s, a server at 1 Gb/s.", SETTING),
@@ -16,60 +16,58 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.A, Fig. 3",
-        "Degraded periods last about 10 s and come about every 120 s.",
+        "Degraded periods last 10 s and come every 120 s.",
         &[("fig5", "a degraded period"), ("fig5", "from one degraded period")],
     ),
     Claim::tested(
         "IV.A, Fig. 3",
-        "In normal periods an upload with small queues has 136 Mb/s on average.",
+        "An upload with small queues has 136 Mb/s in normal periods.",
         &[("fig3", "throughput in a normal period")],
     ),
     Claim::tested(
         "IV.A, Fig. 3",
-        "It decreases to as much as 57 % when degraded. Read as the lowest second: a mean over \
-         the schedule of Fig. 5, which leaves 74 % of the time, could not be so low without \
-         losses.",
+        "Throughput falls to 57 % when degraded. (Read as the lowest second: a mean could not be \
+         so low without losses.)",
         &[("fig3", "lowest second when degraded")],
     ),
     Claim::tested(
         "IV.A, Fig. 3",
-        "The window does not decrease then, so nothing is lost.",
+        "The window does not decrease then: nothing is lost.",
         &[("fig3", "segments retransmitted"), ("fig3", "congestion window when degraded")],
     ),
     Claim::tested(
         "IV.A, Fig. 3",
-        "The window is limited to around 200 packets.",
+        "The window stays near 200 packets.",
         &[("fig3", "congestion window in a normal period")],
     ),
     Claim::tested(
-        "IV.A, Fig. 4 (one example)",
-        "A Null with PM = 1 is not acknowledged, and is sent again eight times with its number \
-         and the Retry bit, from the fourth time on after RTS and CTS; the ninth is acknowledged.",
+        "IV.A, Fig. 4, an example",
+        "A Null with PM = 1 is retried eight times, from the fourth with RTS, until acknowledged.",
         &[("fig4", "Null with PM = 1"), ("fig4", "RTS before")],
     ),
     Claim::tested(
-        "IV.A, Fig. 4 (one example)",
-        "That takes 1.8 ms.",
+        "IV.A, Fig. 4, an example",
+        "The nine Nulls last 1.8 ms.",
         &[("fig4", "leaving, where the ninth")],
     ),
     Claim::tested(
-        "IV.A, Fig. 4 (one example)",
-        "A beacon comes 90 ms later, and 24 ms after it a Null with PM = 0.",
+        "IV.A, Fig. 4, an example",
+        "A beacon follows after 90 ms, a Null with PM = 0 24 ms later.",
         &[("fig4", "from there to the beacon"), ("fig4", "from there to the Null")],
     ),
     Claim::tested(
-        "IV.A, Fig. 4 (one example)",
-        "That is sent again four times, although the monitor hears its Acks.",
+        "IV.A, Fig. 4, an example",
+        "That Null is retried four times.",
         &[("fig4", "Null with PM = 0")],
     ),
     Claim::untested(
-        "IV.A, Fig. 4 (one example)",
-        "Another Null with PM = 0 and the next number follows, and is acknowledged at once.",
-        "Not modelled: ours sends one. Why the laptop sent a second is unknown.",
+        "IV.A, Fig. 4, an example",
+        "A second Null with PM = 0 follows and is acknowledged.",
+        "Not modelled: ours sends one. The reason for a second is unknown.",
     ),
     Claim::tested(
-        "IV.A, Fig. 4 (one example)",
-        "Both together take 1.3 ms.",
+        "IV.A, Fig. 4, an example",
+        "Both Nulls last 1.3 ms.",
         &[("fig4", "returning, where the fifth")],
     ),
     Claim::tested("IV.A", "No data in between.", &[("fig4", "between them")]),
@@ -80,18 +78,18 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.A, Fig. 5",
-        "On average a degraded period lasts around 10 s and a normal one 110 s.",
+        "A degraded period lasts 10 s, a normal one 110 s.",
         &[("fig5", "a degraded period"), ("fig5", "a normal period")],
     ),
     Claim::tested(
         "IV.A, Fig. 5",
-        "On average the laptop sleeps for 110 ms and is awake for 320 ms.",
+        "The laptop sleeps for 110 ms and is awake for 320 ms.",
         &[("fig5", "asleep"), ("fig5", "awake")],
     ),
     Claim::untested(
         "IV.A, Fig. 5",
         "The average duration of each part of a sleeping period.",
-        "Only in the figure: the text has no number but those of the example.",
+        "The text has no number but those of the example.",
     ),
     Claim::untested(
         "IV.A",
@@ -100,7 +98,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "IV.B, Fig. 6",
-        "Without small queues an upload has 174 Mb/s in normal periods, 38 Mb/s more.",
+        "Without small queues it has 174 Mb/s, 38 Mb/s more.",
         &[("fig6", "throughput in a normal period")],
     ),
     Claim::tested(
@@ -120,8 +118,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::untested(
         "IV.B",
-        "Packets that queue at the laptop are lost then, which reduces the window and with it \
-         the throughput.",
+        "Queued packets of the laptop are lost then, and the window shrinks.",
         EXPLAINS,
     ),
     Claim::tested(
@@ -141,13 +138,12 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "V.A, Fig. 7",
-        "It increases along a cubic curve.",
+        "The window grows along a cubic curve.",
         &[("fig7", "growth of the window")],
     ),
     Claim::tested(
         "V.A, Fig. 7",
-        "In contrast to uploads, throughput drops sharply although the window does not decrease \
-         largely.",
+        "Throughput drops sharply, the window does not decrease largely, unlike in uploads.",
         &[
             ("fig7", "lowest second when degraded"),
             ("fig7", "least congestion window"),
@@ -156,17 +152,17 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "V.A, Fig. 7",
-        "Throughput just after a degraded period is rather low.",
+        "Throughput just after is rather low.",
         &[("fig7", "throughput in the 10 s after")],
     ),
     Claim::tested(
         "V.A, Fig. 8",
-        "A-MPDUs, and MPDUs in each, decrease largely in degraded periods.",
+        "A-MPDUs and their MPDUs decrease largely in degraded periods.",
         &[("fig8", "A-MPDUs a second"), ("fig8", "MPDUs an A-MPDU when")],
     ),
     Claim::tested(
         "V.A, Fig. 8",
-        "MPDUs in an A-MPDU are few just after a degraded period.",
+        "MPDUs are few just after.",
         &[("fig8", "MPDUs an A-MPDU in the 10 s after")],
     ),
     Claim::tested(
@@ -179,10 +175,10 @@ pub(super) const CLAIMS: &[Claim] = &[
         "The window is between 300 and 500 packets, and drops frequently.",
         &[("fig9", "congestion window, 5 %"), ("fig9", "drops of the")],
     ),
-    Claim::tested("V.B, Fig. 9", "It increases linearly.", &[("fig9", "growth of the window")]),
+    Claim::tested("V.B, Fig. 9", "The window grows linearly.", &[("fig9", "growth of the window")]),
     Claim::tested(
         "V.B, Fig. 9",
-        "The window does not decrease largely, and throughput just after is rather low.",
+        "The window does not decrease largely; throughput just after is low.",
         &[
             ("fig9", "least congestion window"),
             ("fig9", "less of the window goes"),
@@ -191,8 +187,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     ),
     Claim::tested(
         "V.B, Fig. 10",
-        "A-MPDUs, and MPDUs in each, decrease largely in degraded periods; MPDUs are few just \
-         after.",
+        "A-MPDUs and their MPDUs decrease largely, also just after.",
         &[("fig10", "A-MPDUs a second"), ("fig10", "MPDUs an A-MPDU")],
     ),
 ];

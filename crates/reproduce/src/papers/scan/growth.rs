@@ -1,4 +1,4 @@
-//! How a congestion window grows between two drops: straight (NewReno), or along a
+//! The growth of a congestion window between two drops: straight (NewReno), or along a
 //! cubic curve, which first flattens towards the old maximum and then grows faster
 //! (CUBIC). The measure is the distance of a tooth of the saw from the straight line
 //! that fits it best.
