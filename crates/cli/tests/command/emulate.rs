@@ -280,7 +280,7 @@ fn a_way_that_leads_nowhere_is_told() {
     assert_eq!((&way["connections"], &way["connections_refused"]), (&1.into(), &1.into()));
 }
 
-/// A port of the loopback that nobody has.
+/// Returns a free port of the loopback.
 #[expect(clippy::disallowed_types, reason = "asks the kernel for one")]
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is one");
