@@ -208,7 +208,7 @@ fn ways_to_nowhere_are_named() {
         "--publish: there is no node \"tablet\"; the nodes are: ap, laptop",
     );
     refused(&["--reach", "80", "--outside-at", "tablet"], "cannot begin at \"tablet\"");
-    refused(&["--outside-at", "ap"], "give one of them");
+    refused(&["--outside-at", "ap"], "give one of these, too");
     refused(&["--reach", "0"], "expected 1 to 65535");
     refused(&["--publish", "8080:ap:http"], "\"http\" is no port from 1 to 65535");
 }
