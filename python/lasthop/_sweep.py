@@ -42,7 +42,7 @@ class Sweep:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         if not (self.folder / "sweep.json").is_file():
-            raise FileNotFoundError(f"{self.folder}: there is no sweep.json here")
+            raise FileNotFoundError(f"{self.folder}: no sweep.json in this folder")
 
     @cached_property
     def _read(self) -> tuple[dict[str, Any], dict[str, Table]]:

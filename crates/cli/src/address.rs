@@ -1,6 +1,6 @@
 //! Hosts and ports as arguments: `HOST`, `HOST:PORT`, `192.0.2.1`, `2001:db8::1`,
-//! `[2001:db8::1]:4796`, and for a server also `:PORT`. Without a port it is
-//! [`PORT`], or the default of the caller.
+//! `[2001:db8::1]:4796`, and for a server also `:PORT`. The default port is [`PORT`], or the
+//! default of the caller.
 
 use crate::failure::Failure;
 use lasthop_live::apq::{Bind, PORT};
@@ -9,25 +9,25 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 /// A host by name or address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// The name or address, as written, without the port.
+    /// Name or address, as written, without the port.
     pub name: String,
-    /// The UDP port.
+    /// Port number (UDP).
     pub port: u16,
 }
 
 impl Host {
-    /// Reads `HOST[:PORT]`.
+    /// Parses an argument of the form `HOST[:PORT]`.
     ///
     /// # Errors
-    /// A text that says what is expected.
+    /// A message with the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::parse_with(text, PORT)
     }
 
-    /// Reads `HOST[:PORT]`, with `default` if there is no port.
+    /// Parses `HOST[:PORT]`, with `default` if there is no port.
     ///
     /// # Errors
-    /// A text that says what is expected.
+    /// A message with the expected form.
     pub fn parse_with(text: &str, default: u16) -> Result<Self, String> {
         let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((name, "")) => (name, None),
@@ -50,7 +50,7 @@ impl Host {
     /// Resolves the name to an address.
     ///
     /// # Errors
-    /// If it cannot be resolved.
+    /// An error if it cannot be resolved.
     pub fn resolve(&self) -> Result<SocketAddr, Failure> {
         self.find().map_err(Failure::Message)
     }
@@ -58,7 +58,7 @@ impl Host {
     /// Resolves the name to an address, with a text as error.
     ///
     /// # Errors
-    /// If it cannot be resolved.
+    /// An error if it cannot be resolved.
     pub fn find(&self) -> Result<SocketAddr, String> {
         let unknown = |why: String| format!("cannot find {}: {why}", self.name);
         let mut found = (self.name.as_str(), self.port)
@@ -68,10 +68,10 @@ impl Host {
     }
 }
 
-/// Reads `ADDR:PORT`, `ADDR` or `:PORT`.
+/// Parses `ADDR:PORT`, `ADDR` or `:PORT`.
 ///
 /// # Errors
-/// A text that says what is expected.
+/// A message with the expected form.
 pub fn parse_bind(text: &str) -> Result<Bind, String> {
     if let Some(port) = text.strip_prefix(':').filter(|port| !port.contains(':')) {
         return parse_port(port).map(Bind::Everywhere);

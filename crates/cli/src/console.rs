@@ -1,6 +1,6 @@
-//! Standard output and standard error: whether they are terminals, and writing to them.
-//! A failed write to standard output is an error (a full disk); that its reader is gone
-//! is reported as [`Failure::NoReader`]. Nothing here panics, unlike `println!`.
+//! Standard output and standard error: whether they are terminals, and writing to them. A failed
+//! write to standard output is an error (a full disk); a reader that is gone is reported as
+//! [`Failure::NoReader`]. In contrast to `println!`, no function here panics.
 
 use crate::failure::Failure;
 #[cfg(feature = "lab")]
@@ -10,9 +10,9 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 /// A standard stream for text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
+    /// The standard output.
     Output,
-    /// Standard error.
+    /// The standard error.
     Error,
 }
 
@@ -25,10 +25,9 @@ impl Stream {
         }
     }
 
-    /// Whether text has to be without escape sequences: the stream is no terminal, or a
-    /// dumb one, and `CLICOLOR_FORCE` is not set to something other than 0
-    /// (<https://bixense.com/clicolors>); or `NO_COLOR` is set, which wins
-    /// (<https://no-color.org>).
+    /// Whether text must have no escape sequences: the stream is no terminal, or a dumb one, and
+    /// `CLICOLOR_FORCE` is not set to something other than 0 (<https://bixense.com/clicolors>); or
+    /// `NO_COLOR` is set, which takes precedence (<https://no-color.org>).
     pub fn is_plain(self) -> bool {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_forced = set("CLICOLOR_FORCE").is_some_and(|value| value != "0");
@@ -36,22 +35,22 @@ impl Stream {
         set("NO_COLOR").is_some() || !is_forced && (is_dumb || !self.is_terminal())
     }
 
-    /// The text in bold, unless the stream is plain.
+    /// Returns the text in bold, unless the stream is plain.
     pub fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
-    /// The text dimmed, unless the stream is plain.
+    /// Returns the text dimmed, unless the stream is plain.
     pub fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
 
-    /// The text in red, unless the stream is plain.
+    /// Returns the text in red, unless the stream is plain.
     pub fn red(self, text: &str) -> String {
         self.paint("1;31", text)
     }
 
-    /// The text in yellow, unless the stream is plain.
+    /// Returns the text in yellow, unless the stream is plain.
     pub fn yellow(self, text: &str) -> String {
         self.paint("1;33", text)
     }
@@ -64,11 +63,11 @@ impl Stream {
         }
     }
 
-    /// Writes all of `text`.
+    /// Writes the whole of `text`.
     ///
     /// # Errors
-    /// If it cannot be written to standard output. Failures of standard error are
-    /// ignored, because there is no other place to report them.
+    /// An error if it cannot be written to standard output. Failures of standard error are ignored,
+    /// because there is no other place to report them.
     pub fn write(self, text: &str) -> Result<(), Failure> {
         match self {
             Self::Output => print(text),
@@ -80,10 +79,10 @@ impl Stream {
     }
 }
 
-/// Writes all of `text` to standard output.
+/// Writes the whole of `text` to standard output.
 ///
 /// # Errors
-/// If it cannot be written.
+/// An error if it cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(|why| {
@@ -94,8 +93,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
-/// The text without what a terminal obeys or hides: control characters other than line breaks, and
-/// those that turn the direction of writing, are escaped.
+/// Escapes characters that a terminal obeys or hides: control characters other than line breaks,
+/// and those that turn the direction of writing.
 pub fn printable(text: &str) -> String {
     let is_hidden = |c: char| {
         c != '\n' && c.is_control()

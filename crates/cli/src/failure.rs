@@ -1,6 +1,6 @@
-//! How a command fails, and what it prints in that case. Errors end in status 2, an
-//! interrupt in 128 plus the number of the signal, as in a shell. If the reader of
-//! standard output is gone, nothing is printed, and the status is 0.
+//! Failures of a command, and their output. Errors end in status 2, an interrupt in 128 plus the
+//! number of the signal, as in a shell. If the reader of standard output is gone, nothing is
+//! printed, and the status is 0.
 
 use crate::console::{self, Stream};
 use lasthop_live::EmulateError;
@@ -12,14 +12,14 @@ use std::fmt::Display;
 
 /// Exit status after an error.
 pub const ERROR_STATUS: u8 = 2;
-/// Why a command failed.
+/// Reasons for the failure of a command.
 #[derive(Debug)]
 pub enum Failure {
     /// The scenario is invalid.
     Scenario(Box<ScenarioError>),
-    /// Another error; the message says what is wrong, and what to do.
+    /// Another error; the message has the cause and the remedy.
     Message(String),
-    /// The system refuses what an emulation needs.
+    /// The system refuses an operation of an emulation.
     System(OsError),
     /// A signal ended the command.
     Interrupted {
@@ -74,8 +74,8 @@ fn print_error(message: &str) {
     console::error(&format!("{} {message}\n", Stream::Error.red("error:")));
 }
 
-/// The errors of a scenario: on a terminal with the lines of the file, otherwise one
-/// line per error, for editors and logs.
+/// Formats the errors of a scenario: on a terminal with the lines of the file, otherwise one line
+/// for each error, for editors and logs.
 fn scenario_text(error: &ScenarioError) -> String {
     #[cfg(feature = "lab")]
     if Stream::Error.is_terminal() && !Stream::Error.is_plain() {

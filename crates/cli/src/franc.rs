@@ -26,8 +26,8 @@ pub fn franc(verb: &Franc) -> Result<u8, Failure> {
     }
 }
 
-/// Paths where the control socket of the link `name` may be, in order; a new daemon
-/// takes the first one.
+/// Returns the paths of the control socket of the link `name`, in order; a new daemon uses the
+/// first one.
 fn sockets(name: &str) -> Vec<PathBuf> {
     let file = format!("franc-{name}.sock");
     let from = |variable: &str, below: &str| {

@@ -1,14 +1,13 @@
-//! Signals that end a command: recorded when they arrive, checked where the command can
-//! stop. SIGINT, SIGTERM and SIGHUP are treated alike; only the number of the latest
-//! one is kept.
+//! Signals that end a command: recorded on arrival, checked where the command can stop. SIGINT,
+//! SIGTERM and SIGHUP are treated alike; only the number of the latest one is kept.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The latest signal of SIGINT, SIGTERM and SIGHUP, if any. Once this exists, they do
-/// not end the process by themselves.
+/// The latest signal of SIGINT, SIGTERM and SIGHUP, if any. While this exists, these signals do not
+/// end the process.
 #[derive(Clone, Debug)]
 pub struct Interrupt(Arc<AtomicUsize>);
 
@@ -16,7 +15,7 @@ impl Interrupt {
     /// Starts to record signals.
     ///
     /// # Errors
-    /// If the system refuses the handlers.
+    /// An error if the system refuses the handlers.
     pub fn catch() -> Result<Self, Failure> {
         let came = Arc::new(AtomicUsize::new(0));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -27,20 +26,20 @@ impl Interrupt {
         Ok(Self(came))
     }
 
-    /// The number of the latest signal; 0 if none came.
+    /// Returns the number of the latest signal; 0 if none arrived.
     pub fn noted(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.0)
     }
 
-    /// Whether a signal came.
+    /// Whether a signal arrived.
     pub fn came(&self) -> bool {
         self.0.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns `Ok` if no signal came.
+    /// Returns `Ok` if no signal arrived.
     ///
     /// # Errors
-    /// If a signal came.
+    /// An error after a signal.
     pub fn check(&self) -> Result<(), Failure> {
         match self.0.load(Ordering::Relaxed) {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! All verbs but `franc`: runs, results, captures, measurements. What a router does without.
+//! All verbs but `franc`: runs, results, captures, measurements. Builds for routers leave them out.
 //!
 //! | module | content |
 //! |---|---|
@@ -6,9 +6,9 @@
 //! | `page` | the verb `report` |
 //! | `report` | a run as tables |
 //! | `completions`, `manual` | completions of shells, manual pages |
-//! | `expect` | what runs shall be (`--expect`) |
-//! | `perfetto` | the air of a run for another viewer |
-//! | `dashboard`, `view`, `web` | the live view of a run: what it shows, in a terminal, in a browser |
+//! | `expect` | conditions on runs (`--expect`) |
+//! | `perfetto` | the air of a run for the Perfetto viewer |
+//! | `dashboard`, `view`, `web` | the live view of a run: its content, in a terminal, in a browser |
 
 mod apq;
 mod capture;

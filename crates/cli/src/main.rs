@@ -1,5 +1,5 @@
-//! The `lasthop` command. It reads arguments and scenarios, drives `sim` or `live`,
-//! records with `trace`, and prints the results; nothing is modelled here.
+//! The `lasthop` command: reads arguments and scenarios, drives `sim` or `live`, records with
+//! `trace`, and prints the results. The models are in other crates.
 //!
 //! | module | content |
 //! |---|---|

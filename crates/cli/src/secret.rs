@@ -1,10 +1,8 @@
-//! The key that two hosts share: the content of a file, hashed (SHA-256). A line end
-//! after it is ignored, so that the file can be copied by hand. All key files are read
-//! here: what was read is overwritten after use, and from the first read on the process
-//! dumps no core.
+//! The key that two hosts share: the content of a file, hashed (SHA-256). A line end after it is
+//! ignored, so that the file can be copied by hand. All key files are read here: the content is
+//! overwritten after use, and from the first read on the process dumps no core.
 //!
-//! Leaves out access control lists, except that their mask shows as the permissions of
-//! the group.
+//! Leaves out access control lists, except that their mask shows as the permissions of the group.
 
 use crate::failure::Failure;
 use lasthop_live::os::confine::keep_memory_private;
@@ -17,10 +15,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// Length of the shortest secret, in bytes; a shorter one could be guessed from what
-/// passes the network.
+/// Length of the shortest secret, in bytes; a shorter one could be guessed from the network
+/// traffic.
 const BYTES_MIN: usize = 16;
-/// Length of the longest file, in bytes; a longer one is no key file.
+/// Length of the longest key file, in bytes.
 const BYTES_MAX: u64 = 4_096;
 /// Permission bits of the group and of others.
 const OTHERS: u32 = 0o077;
@@ -38,18 +36,18 @@ pub fn read(path: &Path) -> Result<[u8; 32], Failure> {
     read_secret(path, &advice).map(|secret| digest(&secret))
 }
 
-/// The key that is made from a secret.
+/// Returns the key made from a secret.
 pub fn digest(secret: &[u8]) -> [u8; 32] {
     Sha256::digest(secret).into()
 }
 
-/// Reads the secret in the file at `path`, without the line end after it. `advice` is a
-/// command that makes one, for the error message.
+/// Reads the secret in the file at `path`, without the line end after it. `advice` is a command
+/// that makes one, for the error message.
 ///
 /// # Errors
-/// If the file cannot be read or is no regular file, if its owner is neither this user
-/// nor root nor the user who called sudo, if others have permissions for it, or if it
-/// is too short or too long.
+/// An error if the file cannot be read or is no regular file, if its owner is neither this user nor
+/// root nor the user who called sudo, if others have permissions for it, or if it is too short or
+/// too long.
 pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
     keep_memory_private();
     let name = path.display();
@@ -65,7 +63,7 @@ pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Fail
     let is_callers = caller.is_some_and(|uid| uid.parse() == Ok(about.uid()));
     if about.uid() != own && about.uid() != ROOT && !is_callers {
         return Err(failed(format!(
-            "it belongs to user {}; allowed are user {own}, who runs this, and root: chown {own} {name}",
+            "it belongs to user {}; allowed are the current user {own} and root: chown {own} {name}",
             about.uid()
         )));
     }
@@ -91,10 +89,9 @@ pub fn read_secret(path: &Path, advice: &str) -> Result<Zeroizing<Vec<u8>>, Fail
     Ok(content)
 }
 
-/// Whether the file is a credential of systemd (`LoadCredential=`): it belongs to root,
-/// and is in the directory that the service is told. Since version 254 the user of the
-/// service may read it by an access control list, which shows as a permission of the
-/// group.
+/// Whether the file is a credential of systemd (`LoadCredential=`): it belongs to root, and is in
+/// the directory that systemd passes to the service. Since version 254 the user of the service may
+/// read it by an access control list, which shows as a permission of the group.
 fn is_credential(path: &Path, about: &Metadata) -> bool {
     let folder = std::env::var_os("CREDENTIALS_DIRECTORY");
     let is_there = folder.is_some_and(|folder| path.parent() == Some(Path::new(&folder)));

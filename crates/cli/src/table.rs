@@ -4,7 +4,7 @@
 
 use crate::console::Stream;
 
-/// Most rows that are shown.
+/// Largest number of rows in a table.
 const ROWS_MAX: usize = 40;
 /// Indentation of every line.
 const INDENT: &str = "  ";
@@ -30,8 +30,8 @@ pub const fn number(group: &'static str, name: &'static str) -> Column {
     Column { group, name, is_text: false }
 }
 
-/// The table as text, with at most `ROWS_MAX` rows; empty without rows. Columns in
-/// which every cell is empty are left out.
+/// Formats the table with at most `ROWS_MAX` rows; empty without rows. Columns in which every cell
+/// is empty are left out.
 pub fn render(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> String {
     let mut out = render_all(columns, &rows[..rows.len().min(ROWS_MAX)], stream);
     if rows.len() > ROWS_MAX {
@@ -43,7 +43,7 @@ pub fn render(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> Strin
     out
 }
 
-/// The table as text, with all rows.
+/// Formats the table with all rows.
 pub fn render_all(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> String {
     if rows.is_empty() {
         return String::new();
@@ -100,8 +100,8 @@ pub fn render_all(columns: &[Column], rows: &[Vec<String>], stream: Stream) -> S
     out
 }
 
-/// Neighbouring columns with the same group: the group, its first column and the one
-/// after its last.
+/// Returns neighbouring columns with the same group: the group, its first column and the one after
+/// its last.
 fn groups(columns: &[Column], used: &[usize]) -> Vec<(&'static str, usize, usize)> {
     let mut groups: Vec<(&'static str, usize, usize)> = Vec::new();
     for (index, &column) in used.iter().enumerate() {
@@ -123,7 +123,8 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Text in lines of at most `width` columns, the first behind `head`, others indented as far.
+/// Breaks a text into lines of at most `width` columns, the first behind `head`, others indented as
+/// far.
 pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     let mut out = head.to_owned();
     let mut column = head.len();
@@ -144,7 +145,7 @@ pub fn wrapped(head: &str, text: &str, width: usize) -> String {
     out
 }
 
-/// A number with about four digits.
+/// Formats a number with about four digits.
 pub fn value(number: f64) -> String {
     let decimals = match number.abs() {
         0.0 => 0,
@@ -156,27 +157,27 @@ pub fn value(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
-/// A number with about four digits, without decimals if it is whole.
+/// Formats a number with about four digits, without decimals if it is whole.
 pub fn alone(number: f64) -> String {
     if number.fract() == 0.0 { format!("{number:.0}") } else { value(number) }
 }
 
-/// A fraction as percent, without the sign.
+/// Formats a fraction as percent, without the sign.
 pub fn percent(fraction: f64) -> String {
     value(100.0 * fraction)
 }
 
-/// A number of things, whose plural ends in an s.
+/// Formats a number of things, whose plural ends in an s.
 pub fn counted(number: usize, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The same with its digits in groups of three.
+/// Formats a number of things with its digits in groups of three.
 pub fn many(number: u64, one: &str) -> String {
     format!("{} {one}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// A whole number with its digits in groups of three.
+/// Formats a whole number with its digits in groups of three.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

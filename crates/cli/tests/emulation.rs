@@ -394,7 +394,7 @@ fn a_queue_is_measured_from_outside() {
     let errors = text(&long.stderr);
     assert_eq!(long.status.code(), Some(2), "{errors}");
     assert!(errors.contains("packets of 1501 bytes do not fit: the way to 10."), "{errors}");
-    assert!(errors.contains("takes up to 1500; take shorter ones: --packet-size 1500,750"));
+    assert!(errors.contains("takes up to 1500; use shorter ones: --packet-size 1500,750"));
 
     let measured = measure(&["--packet-size", "1500", "--no-discipline", "--json"]);
     assert!(measured.status.success(), "{}", text(&measured.stderr));
@@ -457,7 +457,7 @@ fn wait_for(mut condition: impl FnMut() -> bool) {
     panic!("it does not happen");
 }
 
-/// Any user can lower a limit on namespaces for a user namespace of his own.
+/// Any user can lower a limit on namespaces for a user namespace of that user.
 #[test]
 fn a_machine_without_room_says_so_and_keeps_nothing() {
     let Some(stage) = Stage::new("limits", &hop(), &["unshare"]) else { return };
@@ -485,8 +485,8 @@ fn a_machine_without_room_says_so_and_keeps_nothing() {
     }
 }
 
-/// What COMMAND sets while it runs happens then, is recorded, and simulated again gives the
-/// same round trips.
+/// Changes that COMMAND makes during a run take effect then and are recorded; simulated again, they
+/// give the same round trips.
 #[test]
 fn a_session_that_was_changed_is_a_scenario_again() {
     let ping = flow("ping", ["laptop", "server"], "ping", "interval = \"10ms\"");
@@ -528,7 +528,7 @@ fn a_session_that_was_changed_is_a_scenario_again() {
     }
 }
 
-/// Nobody is asked who does not exist, and nothing is left of who was killed.
+/// Requests to an emulation that does not exist fail, and a killed one leaves no socket.
 #[test]
 fn a_door_is_gone_with_its_emulation() {
     let Some(stage) = Stage::new("door", &hop(), &[]) else { return };
@@ -552,7 +552,7 @@ fn a_door_is_gone_with_its_emulation() {
     assert!(text(&gone.stderr).contains("runs no emulation"), "{}", text(&gone.stderr));
 }
 
-/// A page that is served while it runs gets readings, sets what it runs on, and hears the end.
+/// A page served during an emulation gets readings, changes the emulation, and gets its end.
 #[test]
 fn a_browser_follows_and_changes_an_emulation() {
     let ping = flow("ping", ["laptop", "server"], "ping", "interval = \"10ms\"");

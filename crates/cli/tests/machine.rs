@@ -1,7 +1,7 @@
-//! Whatever runs and however it ends, the machine stays as it was: its mounts, links, sysctls and
-//! named network namespaces, also for root, and where every mount is shared, as systemd has them
-//! (mount_namespaces(7)). Run as root, the test makes such a machine of namespaces of its own;
-//! the real machine's mounts take no part in it.
+//! No command changes the machine, however it ends: its mounts, links, sysctls and named network
+//! namespaces stay the same, also for root, and with shared mounts, which systemd makes
+//! (mount_namespaces(7)). Run as root, the test makes such a machine from new namespaces; the real
+//! machine's mounts take no part in it.
 
 #![expect(clippy::disallowed_methods, reason = "waits for other processes")]
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Named network namespaces of the machine.
 const NAMED: [&str; 2] = ["blue", "green"];
-/// Sysctls that change by themselves.
+/// Sysctls that change without a write.
 const COUNTERS: [&str; 8] = [
     "/fs/dentry-state",
     "/fs/file-nr",
@@ -30,7 +30,7 @@ const COUNTERS: [&str; 8] = [
 /// and while programs run in them.
 const MOMENTS_MS: [u64; 2] = [15, 350];
 
-/// Everything of the machine that a command could change for others.
+/// State of the machine that a command could change for others.
 #[derive(PartialEq, Eq)]
 struct State(BTreeMap<String, String>);
 
@@ -45,7 +45,7 @@ impl State {
         Self(all)
     }
 
-    /// The entries that only one of the two has, or that differ.
+    /// Returns the entries that only one of the two has, or that differ.
     fn difference(&self, other: &Self) -> Vec<String> {
         let of = |a: &Self, b: &Self| {
             let only = a.0.iter().filter(|(name, value)| b.0.get(*name) != Some(value));
@@ -128,7 +128,7 @@ fn every_command_leaves_the_machine_as_it_was() {
     assert!(output.status.success(), "{text}");
 }
 
-/// Not a test of its own.
+/// Part of the test above, in its namespaces.
 #[test]
 #[ignore = "run by the other test, where all mounts are shared"]
 fn on_a_shared_machine() {

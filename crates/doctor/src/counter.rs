@@ -1,6 +1,6 @@
 //! Plausibility of a driver's counters of a station. mac80211 passes on the drivers' reports: some
 //! count down, some report one counter under two names, some count in other units than packets.
-//! Pure. An implausible number counts as unknown, and no share is made of it.
+//! Pure functions only. An implausible number counts as unknown, and no share is made of it.
 
 use crate::document::Station;
 
@@ -98,7 +98,7 @@ mod tests {
         assert!(unknown(retries(&station(1_000, 1_001, 0))));
         assert_eq!(retries(&station(1_000, 1_000, 0)), Share::Known(1.0));
         assert_eq!(retries(&station(10_000, 2, 2)), Share::Known(2e-4));
-        // Nothing was repeated and nothing given up.
+        // No retries and no packets given up.
         assert_eq!(retries(&station(1_000, 0, 0)), Share::Known(0.0));
         assert_eq!(retries(&station(0, 0, 0)), Share::Absent);
         assert_eq!(retries(&Station::default()), Share::Absent);

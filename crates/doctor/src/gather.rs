@@ -290,7 +290,7 @@ fn tcp(files: &mut Files) -> Tcp {
         available: available
             .map(|text| text.split_whitespace().map(str::to_owned).collect())
             .unwrap_or_default(),
-        // It exists in the first network namespace only.
+        // The file exists in the first network namespace only.
         default_qdisc: files.read_if_there("/proc/sys/net/core/default_qdisc"),
     }
 }

@@ -1,7 +1,7 @@
 //! Requests over nl80211 (linux/nl80211.h) and to generic netlink's controller (linux/genetlink.h),
-//! and parsers of the answers. Pure. Numbers are in the machine's byte order. Unknown attributes
-//! are skipped, and truncated or missing ones are absent. Leaves out scans, regulation,
-//! capabilities of stations, and links of a multi-link device.
+//! and parsers of the answers. Pure functions only. Numbers are in the machine's byte order.
+//! Unknown attributes are skipped, and truncated or missing ones are absent. Leaves out scans,
+//! regulation, capabilities of stations, and links of a multi-link device.
 
 use crate::document::{Rate, RateMode, Station, StationQueue, TxqStats};
 use lasthop_live::message::{Message, attributes};
@@ -42,13 +42,13 @@ mod command {
     pub const GET_POWER_SAVE: u8 = 62;
 }
 
-/// Attributes of the controller: `CTRL_ATTR_*`.
+/// Attributes of the controller (`CTRL_ATTR_*`).
 mod controller {
     pub const FAMILY_ID: u16 = 1;
     pub const FAMILY_NAME: u16 = 2;
 }
 
-/// Attributes: `NL80211_ATTR_*`.
+/// Attributes (`NL80211_ATTR_*`).
 mod attribute {
     pub const WIPHY: u16 = 1;
     pub const WIPHY_NAME: u16 = 2;
@@ -70,14 +70,14 @@ mod attribute {
     pub const TXQ_MEMORY_LIMIT: u16 = 267;
 }
 
-/// Bits of `NL80211_ATTR_EXT_FEATURES`: `NL80211_EXT_FEATURE_*`.
+/// Bits of `NL80211_ATTR_EXT_FEATURES` (`NL80211_EXT_FEATURE_*`).
 mod feature {
     pub const TXQS: usize = 28;
     pub const AIRTIME_FAIRNESS: usize = 33;
     pub const AQL: usize = 40;
 }
 
-/// Attributes of a station: `NL80211_STA_INFO_*`.
+/// Attributes of a station (`NL80211_STA_INFO_*`).
 mod station {
     pub const INACTIVE_TIME: u16 = 1;
     pub const RX_BYTES: u16 = 2;
@@ -98,14 +98,14 @@ mod station {
     pub const TID_STATS: u16 = 31;
     pub const RX_DURATION: u16 = 32;
     pub const TX_DURATION: u16 = 39;
-    /// In `BSS_PARAM`: `NL80211_STA_BSS_PARAM_*`.
+    /// In `BSS_PARAM` (`NL80211_STA_BSS_PARAM_*`).
     pub const DTIM_PERIOD: u16 = 4;
     pub const BEACON_INTERVAL: u16 = 5;
-    /// In each TID of `TID_STATS`: `NL80211_TID_STATS_TXQ_STATS`.
+    /// In each TID of `TID_STATS` (`NL80211_TID_STATS_TXQ_STATS`).
     pub const TXQ_STATS: u16 = 6;
 }
 
-/// Attributes of a rate: `NL80211_RATE_INFO_*`.
+/// Attributes of a rate (`NL80211_RATE_INFO_*`).
 mod rate {
     pub const BITRATE: u16 = 1;
     pub const MCS: u16 = 2;
@@ -128,7 +128,7 @@ mod rate {
     pub const EHT_GI: u16 = 21;
 }
 
-/// Attributes of queues: `NL80211_TXQ_STATS_*`.
+/// Attributes of queues (`NL80211_TXQ_STATS_*`).
 mod txq {
     pub const BACKLOG_BYTES: u16 = 1;
     pub const BACKLOG_PACKETS: u16 = 2;

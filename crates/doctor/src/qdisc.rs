@@ -1,5 +1,6 @@
 //! Queueing disciplines over rtnetlink (rtnetlink(7); linux/rtnetlink.h, linux/gen_stats.h): the
-//! request, and a parser of its answers. Pure. Leaves out options, classes and filters.
+//! request, and a parser of its answers. Pure functions only. Leaves out options, classes and
+//! filters.
 
 use crate::document::Qdisc;
 use lasthop_live::message::{Message, attributes};

@@ -1,6 +1,6 @@
 //! Parsers of the kernel's text files: procfs (proc(5)), sysfs, and mac80211's debugfs
-//! (net/mac80211/debugfs.c, debugfs_sta.c of Linux 6.1 and 6.12). Pure. Unexpected content counts
-//! as absent.
+//! (net/mac80211/debugfs.c, debugfs_sta.c of Linux 6.1 and 6.12). Pure functions only. Unexpected
+//! content counts as absent.
 
 use crate::document::{Aggregation, AqlLimit, StationAql, StationQueue};
 
@@ -17,7 +17,7 @@ pub struct Status {
     pub no_new_privileges: bool,
 }
 
-/// Parses `/proc/self/status`.
+/// Parses the file `/proc/self/status`.
 pub fn status(text: &str) -> Status {
     let word = |key: &str, index: usize| {
         text.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().nth(index))

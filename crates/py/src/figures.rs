@@ -110,7 +110,7 @@ pub fn reproduce(
     let stop = AtomicBool::new(false);
     let (simulated_ms, total_ms) = (AtomicU64::new(0), AtomicU64::new(0));
     let tell = |progress: lasthop_reproduce::run::Progress| {
-        // It is called from several threads, so that an older one may come later.
+        // Several threads call this, so an older value may arrive later.
         total_ms.store(progress.total_ms, Ordering::Relaxed);
         simulated_ms.fetch_max(progress.simulated_ms, Ordering::Release);
     };

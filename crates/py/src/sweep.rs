@@ -222,7 +222,7 @@ impl SweepWork {
     fn add(&mut self, py: Python<'_>, batch: &[u8]) -> PyResult<(usize, f64)> {
         let Some(store) = &mut self.store else { return Err(closed(py)) };
         let (made, seconds) = from_ipc(batch)
-            .map_err(|why| sweep_error(py, format!("what came back is no batch of runs: {why}")))?;
+            .map_err(|why| sweep_error(py, format!("the result is not a batch of runs: {why}")))?;
         let mut new = 0;
         for made in made {
             new += usize::from(self.pending.settle(&made, store).map_err(|why| not_afar(py, why))?);
@@ -307,7 +307,7 @@ pub fn sweep_tables(
         lasthop_sweep::read_tables(&folder).map(Some)
     });
     let Some((asked, tables)) = read.map_err(|why| not_kept(py, why))? else {
-        let message = format!("{}: there is no sweep.json here", folder.display());
+        let message = format!("{}: no sweep.json in this folder", folder.display());
         return Err(PyFileNotFoundError::new_err(message));
     };
     let asked = serde_json::to_string(&asked).expect("it is valid JSON");

@@ -114,7 +114,7 @@ impl Table {
         let mut head = String::new();
         let mut rows = vec![String::new(); shown.num_rows()];
         for (field, column) in shown.schema_ref().fields().iter().zip(shown.columns()) {
-            // What never applies is left out here, and only here.
+            // Columns without any value are left out here, and only here.
             if column.null_count() == column.len() {
                 continue;
             }

@@ -81,7 +81,7 @@ impl Place {
         let target = parsed.path.unwrap_or_default();
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let field = |name: &str| field(parsed.headers, name);
-        // Who asks is settled before what is asked for, so that nobody else learns anything.
+        // Access is checked before the resource, so that strangers learn nothing.
         self.host(field("host")?)?;
         if let Some(origin) = field("origin")? {
             self.origin(origin)?;
@@ -151,8 +151,7 @@ impl Place {
 }
 
 /// Text for every missing resource, and for a missing secret.
-pub(crate) const NOT_FOUND: &str =
-    "there is nothing here; expected the address that lasthop printed";
+pub(crate) const NOT_FOUND: &str = "nothing at this address; expected the one that lasthop printed";
 
 fn bad(why: &str) -> Refusal {
     Refusal::Status(400, why.to_owned())

@@ -109,7 +109,7 @@ impl Live {
     pub(crate) fn stream(&self, to: &mut impl Write, is_over: &dyn Fn() -> bool) -> io::Result<()> {
         let _open = Open::begin(self);
         http::begin_stream(to)?;
-        // What is published from here on may be in `hello`, too: a page takes a change once.
+        // Later events may be in `hello`, too: a page applies a change once.
         let joined = self.state().next;
         write_event(to, "hello", &self.shared.session.hello())?;
         let mut next = 0;
@@ -161,7 +161,7 @@ impl Live {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held; if it did, what is there would still be whole events.
+        // No code panics while it holds the lock; even then the events would be whole.
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

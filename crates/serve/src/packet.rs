@@ -49,7 +49,7 @@ pub(crate) fn way(timeline: &Timeline, number: u32) -> Option<Value> {
         }
     }
     steps.sort_by_key(|(at, order, _)| (*at, *order));
-    // What is known last is the whole.
+    // The last known delay is the whole.
     let whole = events.iter().rev().find_map(|packet| parts(timeline, packet));
     Some(json!({
         "number": number,

@@ -50,7 +50,7 @@ impl Site {
 pub fn answer(site: &Site, request: &Request) -> Answer {
     let path: Vec<&str> = request.path.split('/').collect();
     let is_get = request.method == Method::Get;
-    let live = site.live.as_ref().ok_or_else(|| (404, "nothing runs here".to_owned()));
+    let live = site.live.as_ref().ok_or_else(|| (404, "no emulation is running here".to_owned()));
     Answer::Whole(match (&path[..], live) {
         (["live"], Ok(live)) if is_get => return Answer::Live(live.clone()),
         (["set"], Ok(live)) if !is_get => set(live, request),
@@ -102,7 +102,7 @@ fn of_run(site: &Site, id: &str, rest: &[&str], query: &str) -> Result<Response,
             let [number] = numbers(query, ["number"])?;
             let timeline = runs.timeline(id)?;
             let way = u32::try_from(number).ok().and_then(|it| packet::way(&timeline, it));
-            let missing = || (404, format!("there is no packet {number} in this run"));
+            let missing = || (404, format!("this run has no packet {number}"));
             Ok(Response::json(way.ok_or_else(missing)?.to_string()))
         }
         _ => Ok(missing()),

@@ -1,6 +1,7 @@
 //! Finds the runs: the folder itself and folders in it with a `run.json`, to a limited depth and
-//! number. The search runs once, at the start, and numbers the runs; it follows no symbolic links. Broken runs are listed with their errors. Documents and reports are read on
-//! request; of timelines, which are large, the latest are kept.
+//! number. The search runs once, at the start, and numbers the runs; it follows no symbolic links.
+//! Broken runs are listed with their errors. Documents and reports are read on request; of
+//! timelines, which are large, the latest are kept.
 
 use crate::air::Timeline;
 use crate::server::ServeError;

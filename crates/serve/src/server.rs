@@ -43,7 +43,7 @@ const SECRET_BYTES: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The port is in use, or not permitted.
-    #[error("cannot listen on 127.0.0.1, port {port}: {source}; --port 0 takes a free one")]
+    #[error("cannot listen on 127.0.0.1, port {port}: {source}; --port 0 selects a free one")]
     Listen {
         /// Port of the server.
         port: u16,
@@ -253,7 +253,7 @@ fn busy(stream: &Stream) {
     let answer = Response::error(503, "too many connections; close some pages").bytes();
     if stream.set_nonblocking(true).is_ok() {
         let mut stream = stream;
-        // What has come is read, because a socket that is closed before sends a reset, which
+        // The bytes received are read, because closing the socket earlier sends a reset, which
         // takes the answer with it.
         let _ = stream.read(&mut [0; 4096]);
         let _ = stream.write(&answer);

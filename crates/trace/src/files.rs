@@ -90,7 +90,7 @@ impl Recorder {
         recording: Recording,
         tables: &Tables<bool>,
     ) -> Result<Self, OutputError> {
-        // Where no table is wanted, nothing is asked for each packet.
+        // Without tables, no packet needs a check.
         let wanted = tables.events || tables.series;
         let writers = wanted.then(|| Writers::tables(tables, &names)).transpose()?;
         Ok(Self::new(names, recording).writing(writers))

@@ -154,8 +154,7 @@ lasthop_franc::franc_counters!(counters {
         overheard_protected;
         /// Fragments and malformed frames at the monitor interface, which are ignored.
         overheard_unread;
-        /// Data frames that the kernel dropped before the daemon read them from the monitor
-        /// interface.
+        /// Data frames dropped by the kernel before the daemon read them at the monitor interface.
         overheard_drops;
     }
 });

@@ -179,7 +179,7 @@ fn holder_in(locks: &str, inode: u64) -> Option<u32> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let &[_, "FLOCK", _, _, process, place, ..] = words.as_slice() else { return None };
         let number = place.rsplit(':').next()?.parse::<u64>().ok()?;
-        // Of another process namespace it is 0.
+        // The number of a process in another namespace is 0.
         process.parse().ok().filter(|&process| number == inode && process > 0)
     })
 }
@@ -207,7 +207,7 @@ mod tests {
         // Beside it there is room.
         OutputLock::exclusive(path.join("other")).expect("nobody has it");
         assert!(!path.exists(), "nothing is made for it");
-        // It exists meanwhile: the same lock.
+        // The folder exists by now: the same lock.
         fs::create_dir_all(path.join("deep")).expect("it can be made");
         drop(first);
         let itself = OutputLock::exclusive(path.join("deep")).expect("nobody has it");

@@ -243,7 +243,7 @@ impl Beside {
         let thread = thread::spawn(move || {
             for mut batch in batches {
                 groups.add(&mut batch)?;
-                // Nobody takes the last ones back.
+                // The last batches are not returned.
                 let _ = returned.try_send(batch);
             }
             Ok(groups)

@@ -680,7 +680,7 @@ function nearest(all: number[], distance: (ns: number, place: number) => number,
 }
 
 /** Packets that came out of the hop while a PPDU was on the air, or as long after it as light
- * takes for 300 m: what waits in a reorder buffer comes later, and is not among them. */
+ * takes for 300 m, without packets that a reorder buffer still holds. */
 function delivered(view: Air, begin: number, end: number, peer: string): number[] {
   const lane = view.lanes.find((it) => it.name === peer);
   const all = lane?.packets;

@@ -1,6 +1,6 @@
-//! Keys in files: a line of 64 hexadecimal digits for a shared key, or, after `hop:`,
-//! for the hop key derived from it. A file may also hold any other secret of at least
-//! 16 bytes, which is hashed (SHA-256) to the shared key.
+//! Keys in files: a line of 64 hexadecimal digits for a shared key, or, after `hop:`, for the hop
+//! key derived from it. A file may also have any other secret of at least 16 bytes, which is hashed
+//! (SHA-256) to the shared key.
 
 use crate::args::FrancKey;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process;
 use zeroize::Zeroizing;
 
-/// The start of the file of a hop key.
+/// First bytes of a hop key's file.
 const HOP: &[u8] = b"hop:";
 
 /// Makes a shared key, or derives a hop key.
@@ -45,7 +45,7 @@ pub fn key(args: &FrancKey) -> Result<(), Failure> {
 /// Reads the key in the file at `path`.
 ///
 /// # Errors
-/// If it cannot be read, if others may read it, or if it holds no key.
+/// An error if it cannot be read, if others may read it, or if it has no key.
 pub fn read(path: &Path) -> Result<Keys, Failure> {
     let content = secret::read_secret(path, "make one with `lasthop franc key`")?;
     let Some(digits) = content.strip_prefix(HOP) else {
@@ -58,8 +58,8 @@ pub fn read(path: &Path) -> Result<Keys, Failure> {
     Ok(Keys::Hop(key))
 }
 
-/// Writes a new file with mode 0600. The file appears whole or not at all: an empty one
-/// would stand in the way of the next try.
+/// Writes a new file with mode 0600. The file appears complete or not at all: an empty one would
+/// block the next attempt.
 fn write(path: &Path, line: &str) -> Result<(), Failure> {
     let failed = |why: io::Error| Failure::Message(format!("key file {}: {why}", path.display()));
     if path.symlink_metadata().is_ok() {
@@ -97,7 +97,7 @@ fn lacks_links(why: &io::Error) -> bool {
     matches!(errno, Some(Errno::EPERM | Errno::EOPNOTSUPP | Errno::ENOSYS))
 }
 
-/// A line of a key file: `begin`, then the key in hexadecimal digits.
+/// Returns a line of a key file: `begin`, then the key in hexadecimal digits.
 fn line(begin: &str, key: &Key) -> Zeroizing<String> {
     // With its final capacity, so that no copy is left in memory when it grows.
     let mut line = Zeroizing::new(String::with_capacity(begin.len() + 2 * KEY_BYTES + 1));

@@ -1,6 +1,6 @@
-//! `lasthop franc run`: starts the daemon from its configuration, and prints a line per
-//! event. Names of hosts are resolved here, keys are read from their file, and the
-//! daemon (`lasthop_live::franc`) does everything else until a signal.
+//! `lasthop franc run`: starts the daemon from its configuration, and prints a line for each event.
+//! Resolves the names of hosts and reads keys from their file; the daemon (`lasthop_live::franc`)
+//! does everything else until a signal.
 
 use super::{key, sockets};
 use crate::address::Host as Named;
@@ -55,7 +55,7 @@ pub fn run(args: &FrancRun) -> Result<u8, Failure> {
     })
 }
 
-/// Checks the capabilities that the node needs, before anything else fails for lack of them.
+/// Checks the capabilities that the node needs before their lack makes something else fail.
 fn may_run(link: &Link) -> Result<(), Failure> {
     let is_end = matches!(link.role(), Role::End { .. });
     let is_ethernet = matches!(link.transport, file::Transport::Ethernet { .. });
@@ -85,7 +85,7 @@ fn failure(error: FrancError) -> Failure {
     Failure::message(error)
 }
 
-/// The transport of the link, with the names of hosts resolved.
+/// Returns the transport of the link, with the names of hosts resolved.
 fn transport(link: &Link) -> Result<Transport, Failure> {
     Ok(match &link.transport {
         file::Transport::Udp { listen, neighbours } => {
@@ -117,7 +117,7 @@ fn transport(link: &Link) -> Result<Transport, Failure> {
     })
 }
 
-/// The path of the control socket; its directory is created if it is missing.
+/// Returns the path of the control socket; creates its directory if missing.
 fn control(link: &Link) -> Result<PathBuf, Failure> {
     if let Some(path) = &link.socket {
         return Ok(path.clone());
@@ -199,64 +199,70 @@ fn line(name: &str, report: DaemonReport<'_>) -> String {
         }
         DaemonReport::Unconfined(refused) => {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
-            format!("{name}: this system confines the daemon less: {}\n", refused.join("; "))
+            format!(
+                "{name}: this system lacks some confinement of the daemon: {}\n",
+                refused.join("; ")
+            )
         }
         DaemonReport::Slower(refused) => {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
-            format!("{name}: this system makes the daemon slower: {}\n", refused.join("; "))
+            format!(
+                "{name}: this system lacks features that make the daemon faster: {}\n",
+                refused.join("; ")
+            )
         }
         DaemonReport::Event(Event::Connected { peer }) => {
             format!("{name}: connected to node {peer}\n")
         }
         DaemonReport::Event(Event::Disconnected { peer }) => {
-            format!("{name}: node {peer} is silent, or began anew\n")
+            format!("{name}: no answer from node {peer}, or it restarted\n")
         }
         DaemonReport::Event(Event::KeyMismatch { sender }) => format!(
-            "{name}: datagrams come that this key does not open; they say they are from node {sender}: \
-             do all nodes have the same key?\n"
+            "{name}: datagrams arrive that this key does not open, apparently from node {sender}: do all \
+             nodes have the same key?\n"
         ),
         DaemonReport::Event(Event::CodeMismatch { peer }) => format!(
-            "{name}: node {peer} codes in another way: field, block and symbol must be the same at both \
-             ends; with different MTUs, set symbol_bytes at both\n"
+            "{name}: node {peer} has another code: field, block and symbol must be the same at both ends; \
+             with different MTUs, set symbol_bytes at both\n"
         ),
         DaemonReport::Event(Event::VersionMismatch { sender, theirs }) => format!(
-            "{name}: node {sender} speaks version {theirs} of the protocol, this program version \
-             {VERSION}: both ends and all nodes between them need the same\n"
+            "{name}: node {sender} has version {theirs} of the protocol, this program version {VERSION}: \
+             both ends and all nodes between them need the same\n"
         ),
         DaemonReport::Event(Event::Stalled { peer }) => format!(
-            "{name}: what is sent to node {peer} does not arrive, although it is heard: a new session \
-             is asked for\n"
+            "{name}: datagrams to node {peer} do not arrive, although datagrams from it do: requesting a \
+             new session\n"
         ),
         DaemonReport::Event(Event::PathMtu { peer, datagram_bytes }) => format!(
             "{name}: the path to node {peer} carries datagrams of {datagram_bytes} bytes; longer \
-             packets go in pieces\n"
+             packets are split\n"
         ),
-        // It has a report of its own.
+        // It has a separate report.
         DaemonReport::Event(Event::Unanswered { .. }) => String::new(),
         DaemonReport::Unanswered { peer, why, options, reached } => {
             format!("{name}: {}\n", unanswered(peer, why, options, reached))
         }
         DaemonReport::SameMac { neighbour, mac } => format!(
-            "{name}: node {neighbour} has the MAC address of our own interface, {mac}: give one of \
+            "{name}: node {neighbour} has the MAC address of this interface, {mac}: give one of \
              the two another (`ip link set IFACE address ..`)\n"
         ),
         DaemonReport::Deaf { monitor, why: Deaf::Down } => format!(
-            "{name}: the monitor interface {monitor} is down: others are not heard until it is up \
+            "{name}: the monitor interface {monitor} is down: other nodes are not heard until it is up \
              (`ip link set {monitor} up`)\n"
         ),
         DaemonReport::Deaf { monitor, why: Deaf::Protected(frames) } => format!(
-            "{name}: nothing of this link was readable on {monitor} for some seconds; {frames} data \
-             frames were encrypted: what others send in a WPA network cannot be read. Use an open \
-             network or cell (this link has its own encryption), or udp with --copies-to\n"
+            "{name}: no frame of this link was readable on {monitor} for some seconds; {frames} data \
+             frames were encrypted, as all frames of other stations in a WPA network. Use an open \
+             network or cell (the link itself is encrypted), or udp with --copies-to\n"
         ),
         DaemonReport::TooLong { bytes } => format!(
-            "{name}: this host no longer takes datagrams of {bytes} bytes: the MTU of the interface \
-             has shrunk; what the path carries is looked for anew\n"
+            "{name}: this host no longer sends datagrams of {bytes} bytes, because the MTU of the interface \
+             has shrunk; searching for the path's MTU again\n"
         ),
     }
 }
 
-/// What was tried without an answer, and what to check.
+/// Describes the unanswered attempts, and the checks to make.
 fn unanswered(peer: NodeId, why: Unanswered, options: &Options, reached: &[Reach]) -> String {
     let me = options.config.id;
     // The neighbour that is asked: on the way to the other end, a recoder.
@@ -281,7 +287,7 @@ fn unanswered(peer: NodeId, why: Unanswered, options: &Options, reached: &[Reach
                     )
                 }
                 (Transport::Udp { .. }, None) => (
-                    ", whose address is not known".to_owned(),
+                    " (unknown address)".to_owned(),
                     format!(
                         "that it has --neighbours {me}=THIS_HOST, or give --neighbours {asked}=HOST \
                          here"
@@ -299,20 +305,20 @@ fn unanswered(peer: NodeId, why: Unanswered, options: &Options, reached: &[Reach
             )
         }
         Unanswered::Deaf => format!(
-            "node {peer} is heard, and does not hear this node: check firewalls, and \
+            "datagrams from node {peer} arrive, but it does not hear this node: check firewalls, and \
              --neighbours there"
         ),
         Unanswered::OtherPeer { asking, wanted } => format!(
-            "node {asking} asks for node {wanted}, and this one is node {me}: check --id here, and \
-             --peer, --via or --between there"
+            "node {asking} calls node {wanted}, but this one is node {me}: check --id here, and --peer, \
+             --via or --between there"
         ),
         Unanswered::OtherNumber { number, from } => format!(
-            "node {number} asks for this node from {}, which expects node {asked}: check --id \
-             there, and --peer, --via or --between here",
+            "node {number} calls this node from {}, where node {asked} is expected: check --id there, \
+             and --peer, --via or --between here",
             from_place(from)
         ),
         Unanswered::SameNumber { from } => format!(
-            "the node at {} has the number {me}, as this one: give one of the two another --id",
+            "the node at {} has the number {me}, as this one does: give one of the two another --id",
             from_place(from)
         ),
     }

@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Upper limit of the answer of a daemon, in bytes.
+/// Longest answer of a daemon, in bytes.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
 /// Prints the counters of the daemon, once or every second.
@@ -69,7 +69,7 @@ fn ask(places: &[PathBuf]) -> Result<FrancDocument, Failure> {
     Err(Failure::Message(format!("no daemon answers; looked for its control socket at{refused}")))
 }
 
-/// The counters as a table.
+/// Formats the counters as a table.
 fn table(document: &FrancDocument) -> String {
     let counters = &document.counters;
     let mut out = String::new();
@@ -98,11 +98,11 @@ fn table(document: &FrancDocument) -> String {
     way.extend(document.path_datagram_bytes.map(|bytes| format!("datagrams of up to {bytes}")));
     way.extend(document.pace_mbps.map(|mbps| format!("paced at {mbps:.2} Mb/s")));
     if !way.is_empty() {
-        let _ = writeln!(out, "way         {}", way.join(", "));
+        let _ = writeln!(out, "path        {}", way.join(", "));
     }
     let _ = writeln!(
         out,
-        "packets     {} in, {} out, {} wait, {} dropped while they waited, {} refused",
+        "packets     {} in, {} out, {} queued, {} dropped from the queue, {} refused",
         counters.packets_in,
         counters.packets_out,
         document.backlog_packets,
@@ -120,7 +120,7 @@ fn table(document: &FrancDocument) -> String {
     );
     let _ = writeln!(
         out,
-        "received    {} that told something new, {} that did not, {} stale, {} ACKs, {:.1} MB",
+        "received    {} innovative, {} redundant, {} stale, {} ACKs, {:.1} MB",
         counters.innovative,
         counters.redundant,
         counters.stale,
@@ -129,7 +129,7 @@ fn table(document: &FrancDocument) -> String {
     );
     let _ = writeln!(
         out,
-        "not taken   {} malformed, {} unauthentic, {} replayed, {} unproven, {} lost by injection",
+        "rejected    {} malformed, {} unauthentic, {} replayed, {} unproven, {} lost by injection",
         counters.malformed,
         counters.unauthentic,
         counters.replayed,

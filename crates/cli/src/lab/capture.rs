@@ -1,13 +1,13 @@
-//! `lasthop capture`: a capture of 802.11 (or of a wire), from a file, the standard input or an
-//! interface, read and analysed. What goes on for long is watched: a view of what is found so far.
+//! `lasthop capture`: reads and analyses a capture of 802.11 (or of a wire), from a file, the
+//! standard input or an interface. A capture that continues has a live view of the results so far.
 //!
 //! | module | content |
 //! |---|---|
-//! | `source` | where packets come from |
-//! | `watch`, `view` | what is found so far, each second |
-//! | `join`, `joined`, `context` | several captures of one moment, and other results beside them |
+//! | `source` | sources of packets |
+//! | `watch`, `view` | results so far, each second |
+//! | `join`, `joined`, `context` | simultaneous captures, and other results beside them |
 //! | `report` | findings and tables as text |
-//! | `segments` | segments that several captures have seen, as rows and by second |
+//! | `segments` | segments seen by several captures, as rows and by second |
 //! | `files` | the files of `--out` |
 //! | `page`, `plots` | the page among them |
 
@@ -71,7 +71,7 @@ pub fn capture(args: &Capture) -> Result<(), Failure> {
     if unaligned.is_empty() { Ok(()) } else { Err(Failure::Message(unaligned.join("\n"))) }
 }
 
-/// Reads one source to its end: its name, and what was read.
+/// Reads one source to its end; returns its name and its analysis.
 fn alone(
     args: &Capture,
     credentials: Credentials,
@@ -103,15 +103,15 @@ fn alone(
     Ok((name, analysis))
 }
 
-/// What is said of a file without packets.
+/// Message about a file without packets.
 const NOTHING: &str = "there is no packet in it";
 
-/// Fails if there was an interrupt before the first packet: there is nothing to report.
+/// Fails after an interrupt before the first packet, when there is nothing to report.
 fn has_come(analysis: &Analysis, interrupt: &Interrupt) -> Result<(), Failure> {
     if analysis.packets == 0 { interrupt.check() } else { Ok(()) }
 }
 
-/// Whether there is something in a capture that can be read.
+/// Fails if a capture has no readable packets.
 fn is_readable(name: &str, analysis: &Analysis, nothing: &str) -> Result<(), Failure> {
     let failed = |why: &str| Err(Failure::message(format!("{name}: {why}")));
     if analysis.packets == 0 {
@@ -127,7 +127,7 @@ fn is_readable(name: &str, analysis: &Analysis, nothing: &str) -> Result<(), Fai
     Ok(())
 }
 
-/// Says where a capture ends before its end.
+/// Reports where a truncated capture ends.
 fn report_cut(name: &str, analysis: &Analysis) {
     for error in &analysis.errors {
         if error.frame.is_none() {
@@ -136,7 +136,7 @@ fn report_cut(name: &str, analysis: &Analysis) {
     }
 }
 
-/// Passphrases and keys of the arguments and of files. Messages do not repeat them.
+/// Returns the passphrases and keys of the arguments and of files. Messages do not repeat them.
 fn credentials(args: &Capture) -> Result<Credentials, Failure> {
     let mut credentials = Credentials::default();
     for (index, text) in args.psk.iter().enumerate() {

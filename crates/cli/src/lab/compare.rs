@@ -1,7 +1,7 @@
-//! `lasthop compare`: the scenario in virtual time and in real time, side by side, with
-//! several runs of each. For a TCP flow this compares our TCP with the kernel's over
-//! the same hop; ours runs without small queues, because the kernel's have no effect
-//! behind a TAP device.
+//! `lasthop compare`: the scenario in virtual time and in real time, side by side, with several
+//! runs of each. For a TCP flow this compares lasthop's TCP with the kernel's over the same hop.
+//! The simulation runs without small queues, because the kernel's have no effect behind a TAP
+//! device.
 
 use crate::args::Compare;
 use crate::console::{self, Stream};
@@ -24,7 +24,7 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// What a kernel does not do behind a TAP device.
+/// Note on TCP small queues, which have no effect behind a TAP device.
 const SMALL_QUEUES_NOTE: &str = "  simulated without TCP small queues: a TAP device takes packets \
                                  from the kernel's at once\n";
 
@@ -68,12 +68,12 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     console::print(&(report(&comparison, &scenario, Stream::Output) + &named))
 }
 
-/// The files of `--out`: in the folders `simulated` and `emulated` those of a run, or of
-/// several as `simulate --runs` writes them, and beside these `comparison.json`,
-/// `scenario.toml` and the page.
+/// The files of `--out`. The folders `simulated` and `emulated` have the files of a run, or of
+/// several as `simulate --runs` writes them; beside them are `comparison.json`, `scenario.toml` and
+/// the page.
 struct Files {
     top: OutputDir,
-    /// Of each run, in their order.
+    /// Directories of the runs, in their order.
     runs: Vec<OutputDir>,
     is_single: bool,
 }
@@ -84,7 +84,7 @@ impl Files {
         Ok(Self { top, runs: Vec::new(), is_single: runs == 1 })
     }
 
-    /// The directory of a run of one side.
+    /// Makes the directory of a run of one side.
     fn run(&mut self, side: &str, run: u64) -> Result<&mut OutputDir, Failure> {
         let side = self.top.path().join(side);
         let path = if self.is_single { side } else { side.join(format!("run-{run}")) };
@@ -132,7 +132,7 @@ impl Files {
     }
 }
 
-/// The recorder of a run, which writes its series into `directory`.
+/// Makes the recorder of a run, which writes its series into `directory`.
 fn recorder(scenario: &Scenario, directory: Option<&mut OutputDir>) -> Result<Recorder, Failure> {
     let recording = emulate::recording(scenario, scenario.duration, false);
     let names = lasthop_run::names(scenario);
@@ -248,7 +248,7 @@ fn node_pairs(node: &NodeComparison) -> NamedPairs {
     ]
 }
 
-/// A row per quantity that either side has.
+/// Returns a row for each quantity that either side has.
 fn rows<T>(
     all: &std::collections::BTreeMap<String, T>,
     pairs: fn(&T) -> NamedPairs,

@@ -1,6 +1,6 @@
-//! Completions of a shell. The script that `lasthop completions SHELL` prints asks the command
-//! itself, with the variable `COMPLETE` set, what may follow, so that scenarios, places, keys of
-//! `--set` and the nodes of the very scenario on the line are among the answers.
+//! Completions of a shell. The script of `lasthop completions SHELL` calls the command with the
+//! variable `COMPLETE` set, and gets the candidates for the next word: also scenarios, places, keys
+//! of `--set`, and nodes of the scenario on the line.
 
 use super::scenario::{self, shipped};
 use crate::args::{self, Completions, PLACES, Shell};
@@ -15,12 +15,12 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// The variable by which a script asks.
+/// Variable that a script sets for its call.
 const VARIABLE: &str = "COMPLETE";
-/// What packages call the command, and people type.
+/// Name of the command in packages and on command lines.
 const NAME: &str = "lasthop";
 
-/// Answers a script that asks, and ends the process then.
+/// Answers a script's call, and then ends the process.
 pub fn answer() {
     if std::env::var_os(VARIABLE).is_some() {
         CompleteEnv::with_factory(args::command).var(VARIABLE).complete();
@@ -42,7 +42,7 @@ pub fn completions(args: &Completions) -> Result<(), Failure> {
     console::print(&String::from_utf8_lossy(&script))
 }
 
-/// Files with scenarios, folders, and names inside the program.
+/// Completes files with scenarios, folders, and names of built-in scenarios.
 pub fn scenarios() -> ArgValueCompleter {
     ArgValueCompleter::new(|written: &OsStr| {
         let files = PathCompleter::any()
@@ -52,21 +52,21 @@ pub fn scenarios() -> ArgValueCompleter {
     })
 }
 
-/// Names inside the program.
+/// Completes names of built-in scenarios.
 pub fn names() -> ArgValueCompleter {
     ArgValueCompleter::new(|written: &OsStr| {
         fitting(written, shipped::ALL.iter().map(|it| (it.name, it.first_sentence())))
     })
 }
 
-/// Places.
+/// Completes names of places.
 pub fn places() -> ArgValueCompleter {
     ArgValueCompleter::new(|written: &OsStr| {
         fitting(written, shipped::places().map(|(name, it)| (name, it.first_sentence())))
     })
 }
 
-/// Keys of the scenario on the line, and their values.
+/// Completes keys of the scenario on the line, and their values.
 pub fn keys() -> ArgValueCompleter {
     ArgValueCompleter::new(|written: &OsStr| {
         let Some(written) = written.to_str() else { return Vec::new() };
@@ -82,7 +82,7 @@ pub fn keys() -> ArgValueCompleter {
     })
 }
 
-/// Nodes of the scenario on the line.
+/// Completes nodes of the scenario on the line.
 pub fn nodes() -> ArgValueCompleter {
     ArgValueCompleter::new(|written: &OsStr| {
         let text = on_the_line(std::env::args_os());
@@ -92,7 +92,7 @@ pub fn nodes() -> ArgValueCompleter {
     })
 }
 
-/// Papers and figures.
+/// Completes papers and figures.
 pub fn figures() -> ArgValueCompleter {
     ArgValueCompleter::new(|written: &OsStr| {
         let mut names: Vec<(String, String)> = Vec::new();
@@ -107,7 +107,7 @@ pub fn figures() -> ArgValueCompleter {
     })
 }
 
-/// The text of the scenario that the words of a command line name; empty if none can be read.
+/// Returns the text of the scenario named on the command line; empty if none can be read.
 fn on_the_line(words: impl Iterator<Item = OsString>) -> Cow<'static, str> {
     let words: Vec<OsString> = words.skip_while(|word| word != "--").skip(1).collect();
     let mut is_place = false;

@@ -7,12 +7,12 @@ use lasthop_trace::{FlowKind, Names, Snapshot};
 use lasthop_units::{Duration, Instant};
 use lasthop_wifi::StationId;
 
-/// The panels and phases of a live view.
+/// Panels and phases of a live view.
 #[derive(Debug)]
 pub struct Dashboard {
-    /// Name of what is run.
+    /// Name of the run.
     pub title: String,
-    /// Length of the time axis, in seconds.
+    /// Duration of the time axis, in seconds.
     pub length_s: f64,
     /// Caption and start of each phase, in seconds.
     pub phases: Vec<(String, f64)>,
@@ -22,7 +22,7 @@ pub struct Dashboard {
     pub now_s: f64,
 }
 
-/// A quantity over time.
+/// A quantity over time, in a panel.
 #[derive(Debug)]
 pub struct Panel {
     /// Name of the flow, queue or link.
@@ -51,8 +51,7 @@ enum Source {
 }
 
 impl Dashboard {
-    /// Returns a dashboard without readings, for phases with a total duration of
-    /// `length`.
+    /// Makes a dashboard without readings, for phases with a total duration of `length`.
     pub fn new(title: &str, names: &Names, length: Duration) -> Self {
         let mut dashboard = Self {
             title: title.into(),
@@ -106,17 +105,17 @@ impl Dashboard {
 }
 
 impl Panel {
-    /// The latest value; `None` without readings.
+    /// Returns the latest value; `None` without readings.
     pub fn latest(&self) -> Option<f64> {
         self.readings.last().map(|reading| reading.value)
     }
 
-    /// The greatest value; 0 without readings.
+    /// Returns the greatest value; 0 without readings.
     pub fn max(&self) -> f64 {
         self.readings.iter().fold(0.0, |max, reading| reading.value.max(max))
     }
 
-    /// The mean of the readings in each of `columns` equal parts of `length_s` seconds.
+    /// Returns the mean of the readings in each of `columns` equal parts of `length_s` seconds.
     pub fn columns(&self, columns: usize, length_s: f64) -> Vec<Option<f64>> {
         let mut sums = vec![(0.0, 0u32); columns];
         for reading in &self.readings {
@@ -131,8 +130,8 @@ impl Panel {
     }
 }
 
-/// The hop over the air on the path from a node to another, as sender and receiver;
-/// `None` if there is none.
+/// Returns the hop over the air on the path from a node to another, as sender and receiver; `None`
+/// if there is none.
 fn hop(names: &Names, from: NodeId, to: NodeId) -> Option<(StationId, StationId)> {
     if from == to {
         return None;

@@ -1,6 +1,6 @@
-//! `lasthop demo`: an upload of four connections and a ping over a weak link, before
-//! and after its queue is mended. With the kernel's TCP if namespaces can be made, else
-//! simulated. Prints a small table that shows where the delay was.
+//! `lasthop demo`: an upload of four connections and a ping over a weak link, before and after the
+//! queue is repaired. Uses the kernel's TCP if namespaces are available, else simulates. Prints a
+//! small table with the parts of the delay.
 
 use super::{report, simulate};
 use crate::console::{self, Stream};
@@ -20,7 +20,7 @@ use std::path::Path;
 const SCENARIO: &str = include_str!("../../../../scenarios/demo.toml");
 /// Name of the scenario in errors.
 const FILE: &str = "demo.toml";
-/// The change that mends the queue.
+/// Change that repairs the queue.
 const MENDED: &str = "node.laptop.queue.kind=fq-codel";
 /// Captions of the two runs.
 const CAPTIONS: [&str; 2] = ["drop-tail", "FQ-CoDel"];
@@ -46,7 +46,7 @@ pub fn demo() -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The scenarios before and after.
+/// Returns the scenarios before and after.
 fn scenarios() -> Result<[Scenario; 2], Failure> {
     let read = |sets: &[&str]| {
         let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
@@ -98,7 +98,7 @@ fn simulated(interrupt: &Interrupt) -> Result<(RunDocument, RunDocument), Failur
     documents
 }
 
-/// The tables, and a summary in words.
+/// Returns the tables, and a summary in words.
 fn story(before: &RunDocument, after: &RunDocument) -> String {
     let stream = Stream::Output;
     let both = [before, after];
@@ -170,7 +170,7 @@ fn ping_parts(run: &RunDocument) -> Option<DelayPartsSummary> {
     ping(run)?.delay_parts_ms
 }
 
-/// Goodput of all connections of the upload together, in Mb/s.
+/// Returns the goodput of all connections of the upload together, in Mb/s.
 fn upload_mbps(run: &RunDocument) -> Option<f64> {
     let uploads = run.flows.iter().filter(|(name, _)| name.starts_with("upload"));
     uploads.map(|(_, flow)| flow.goodput_mbps).sum()

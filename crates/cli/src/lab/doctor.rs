@@ -1,5 +1,5 @@
-//! `lasthop doctor`: what this machine can do, as tables and sentences, or as JSON. What is read
-//! and what follows of it is the crate `doctor`'s.
+//! `lasthop doctor`: the state of this machine as tables and sentences, or as JSON. The crate
+//! `doctor` has the facts and conclusions.
 
 use crate::args::Doctor;
 use crate::console::{self, Stream};
@@ -13,9 +13,9 @@ use lasthop_doctor::document::{
     StationQueue, Verb, Wifi,
 };
 
-/// Exit status if something that is required does not work.
+/// Exit status if a required verb does not work.
 const NOT_MET: u8 = 1;
-/// Stations of an interface that are shown.
+/// Largest number of an interface's stations in the table.
 const STATIONS_SHOWN: usize = 8;
 
 /// Runs the command.
@@ -38,7 +38,7 @@ pub fn doctor(args: &Doctor) -> Result<u8, Failure> {
     Ok(NOT_MET)
 }
 
-/// Reads a verb that is required, by its name in the document.
+/// Parses a required verb by its name in the document.
 pub fn verbs() -> impl TypedValueParser<Value = Verb> {
     PossibleValuesParser::new(Verb::ALL.map(Verb::name)).map(|name| {
         let found = Verb::ALL.into_iter().find(|verb| verb.name() == name);
@@ -69,7 +69,7 @@ fn report(document: &DoctorDocument, stream: Stream) -> String {
         out.push_str(&told(finding, stream, width));
     }
     if document.findings.is_empty() {
-        out.push_str("\nNothing is wrong.\n");
+        out.push_str("\nNo problems found.\n");
     }
     out
 }
@@ -97,13 +97,13 @@ fn machine(facts: &Facts) -> String {
 }
 
 fn verb_table(document: &DoctorDocument, stream: Stream) -> String {
-    let columns = [text("verb"), text("works here"), text("because of")];
+    let columns = [text("verb"), text("works here"), text("reasons")];
     let row = |one: &lasthop_doctor::document::VerbState| {
         let state = match one.state {
             State::Works => "yes",
             State::Limited => "in part",
             State::Fails => "no",
-            State::Unknown => "not known",
+            State::Unknown => "unknown",
         };
         vec![one.verb.title().to_owned(), state.into(), one.because.join(", ")]
     };
@@ -111,7 +111,7 @@ fn verb_table(document: &DoctorDocument, stream: Stream) -> String {
     table::render_all(&columns, &rows, stream)
 }
 
-/// What was read and tried, a line each: what it is about, and what is so.
+/// Returns the facts as lines, each with a subject and a text.
 fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     let namespaces = match (facts.namespaces.emulation.works(), facts.namespaces.device) {
         (true, Some(EmulationDevice::Tap)) => "made, with a TAP device".into(),
@@ -131,7 +131,7 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     });
     let clock = timer.clock_source.as_ref().map_or(String::new(), |name| format!("; clock {name}"));
     let capabilities = match facts.user.capabilities.as_slice() {
-        [] => "none of those that matter here".into(),
+        [] => "none relevant here".into(),
         all => all.join(", "),
     };
     let programs = facts.programs.iter().map(|program| match &program.path {
@@ -144,21 +144,21 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
             ModuleState::BuiltIn => "built in",
             ModuleState::Loadable => "loadable",
             ModuleState::Absent => "absent",
-            ModuleState::Unknown => "not there",
+            ModuleState::Unknown => "unknown",
         };
         format!("{} {state}", module.name)
     });
     let tcp = &facts.tcp;
     vec![
         ("namespaces", namespaces),
-        ("TUN", or_works(facts.tun.permission.text(), "may be made")),
-        ("packets", or_works(facts.packet_socket.text(), "packet sockets may be opened")),
-        ("way out", or_works(facts.way_out.text(), "by slirp4netns")),
+        ("TUN", or_works(facts.tun.permission.text(), "permitted")),
+        ("packets", or_works(facts.packet_socket.text(), "packet sockets permitted")),
+        ("outside", or_works(facts.way_out.text(), "by slirp4netns")),
         ("capabilities", capabilities),
         (
             "timers",
             format!(
-                "late by {} us in the median, {} us in one of a hundred ({} times, {class}){slack}{clock}",
+                "late by {} us (median), {} us (99th percentile) in {} trials with {class}{slack}{clock}",
                 value(timer.late_p50_us),
                 value(timer.late_p99_us),
                 timer.wakeups
@@ -167,10 +167,10 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
         (
             "TCP",
             format!(
-                "{}; there are {}; default qdisc {}",
-                tcp.congestion_control.as_deref().unwrap_or("not known"),
+                "{}; available: {}; default qdisc {}",
+                tcp.congestion_control.as_deref().unwrap_or("unknown"),
                 tcp.available.join(", "),
-                tcp.default_qdisc.as_deref().unwrap_or("not known here")
+                tcp.default_qdisc.as_deref().unwrap_or("unknown")
             ),
         ),
         ("modules", modules.collect::<Vec<_>>().join(", ")),
@@ -189,8 +189,8 @@ fn about(interface: &Interface, stream: Stream, width: usize) -> String {
         .map(|one| {
             let waits = match one.backlog_packets {
                 0 => String::new(),
-                1 => " (1 packet waits)".into(),
-                packets => format!(" ({packets} packets wait)"),
+                1 => " (1 packet queued)".into(),
+                packets => format!(" ({packets} packets queued)"),
             };
             format!("{}{waits}", one.kind)
         })
@@ -206,14 +206,14 @@ fn about(interface: &Interface, stream: Stream, width: usize) -> String {
         out.push_str(&stations(wifi, stream));
     }
     for unread in &interface.unread {
-        let line = format!("not read: {}: {}", unread.what, unread.why);
+        let line = format!("unread: {}: {}", unread.what, unread.why);
         out.push_str(&stream.dim(wrapped("  ", &line, width).trim_end()));
         out.push('\n');
     }
     out
 }
 
-/// Names in order, with how often each is there.
+/// Lists names in order, with the number of each.
 fn counted(names: &[String]) -> String {
     let mut counts: Vec<(&String, usize)> = Vec::new();
     for name in names {
@@ -244,7 +244,7 @@ fn about_wifi(wifi: &Wifi) -> String {
     let queues = match (wifi.txqs, wifi.aql) {
         (true, true) => "FQ-CoDel in mac80211, with AQL",
         (true, false) => "FQ-CoDel in mac80211, without AQL",
-        (false, _) => "no queues of mac80211's",
+        (false, _) => "without mac80211's queues",
     };
     parts.push(queues.into());
     if let Some(limits) = &wifi.aql_limits {
@@ -258,8 +258,8 @@ fn about_wifi(wifi: &Wifi) -> String {
     }
     if let Some(queue) = wifi.queue {
         parts.push(match queue.backlog_packets {
-            1 => "1 packet waits there".into(),
-            packets => format!("{packets} packets wait there"),
+            1 => "1 packet queued".into(),
+            packets => format!("{packets} packets queued"),
         });
     }
     parts.join(", ")
@@ -318,10 +318,10 @@ fn stations(wifi: &Wifi, stream: Stream) -> String {
     out
 }
 
-/// A counter, unless it cannot be what it is called.
+/// Formats a counter, or `unknown` for an implausible one.
 fn counted_or_unknown(counter: Option<u32>, share: &Share) -> String {
     match (counter, share) {
-        (_, Share::Unknown(_)) => "not known".into(),
+        (_, Share::Unknown(_)) => "unknown".into(),
         (Some(counter), _) => counter.to_string(),
         (None, _) => String::new(),
     }

@@ -1,7 +1,7 @@
-//! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop. COMMAND
-//! uses the terminal if there is one; without COMMAND the live view does. The exit
-//! status is that of COMMAND; without one 128 plus the number of the signal that ended the
-//! emulation, or that of its expectations.
+//! `lasthop emulate`: real programs and the kernel's TCP over the modelled hop. COMMAND uses the
+//! terminal if there is one; without COMMAND the live view does. The exit status is that of
+//! COMMAND; without COMMAND, 128 plus the number of the signal that ended the emulation, or the
+//! status of the expectations.
 
 use crate::args::Emulate;
 use crate::console::{self, Stream};
@@ -53,7 +53,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     };
     if outside.at.is_some() && !outside.is_any() {
         return Err(Failure::Message(
-            "--outside-at says where --outside, --reach and --publish begin: give one of them"
+            "--outside-at is the node of --outside, --reach and --publish: give one of these, too"
                 .into(),
         ));
     }
@@ -178,7 +178,7 @@ pub fn emulate(args: &Emulate) -> Result<u8, Failure> {
     Ok(u8::try_from(status).unwrap_or(u8::MAX))
 }
 
-/// What to record in an emulation.
+/// Returns the settings of an emulation's recorder.
 pub fn recording(scenario: &Scenario, length: Duration, is_watched: bool) -> Recording {
     Recording { duration: length, watch_air: is_watched, ..lasthop_run::recording(scenario) }
 }
@@ -206,18 +206,18 @@ pub fn run(
     Ok((document, outcome))
 }
 
-/// Passes snapshots to a view, which starts with the first one: errors before that may
-/// need the terminal.
+/// Passes snapshots to a view, which starts with the first one: earlier errors may need the
+/// terminal.
 pub struct Show {
     dashboard: Option<Dashboard>,
     view: Option<View>,
     shown: Instant,
-    /// Where it is shown in a browser.
+    /// Browsers' view of the emulation.
     pub web: Option<Web>,
 }
 
 impl Show {
-    /// Returns a show on `dashboard`; `None` shows nothing.
+    /// Makes a show on `dashboard`; `None` shows nothing.
     pub fn new(dashboard: Option<Dashboard>) -> Self {
         Self { dashboard, view: None, shown: Instant::ZERO, web: None }
     }
@@ -271,7 +271,7 @@ impl Drop for Aside {
     }
 }
 
-/// Warns on standard error, for people who watch a command with `--json`.
+/// Warns on standard error, for users of `--json` at a terminal.
 fn warn(outcome: &EmulateOutcome, document: &RunDocument) {
     if let Some(emulation) = document.emulation.as_ref().filter(|emulation| emulation.late) {
         console::error(&report::lateness(emulation, Stream::Error));
@@ -280,12 +280,12 @@ fn warn(outcome: &EmulateOutcome, document: &RunDocument) {
     console::error(&lost_outside(outcome, Stream::Error));
 }
 
-/// A line from an emulation that runs.
+/// Prints a line about a running emulation.
 fn note(line: &str) {
     console::error(&format!("{} {line}\n", Stream::Error.yellow("note:")));
 }
 
-/// The counts of the ways between the nodes and the machine.
+/// Returns the table of the ports between the nodes and the machine.
 fn ways(document: &RunDocument, stream: Stream) -> String {
     let mut out = String::new();
     for (name, way) in document.emulation.iter().flat_map(|emulation| &emulation.ways) {
@@ -301,7 +301,7 @@ fn ways(document: &RunDocument, stream: Stream) -> String {
     out + &lossy_ways(document, stream)
 }
 
-/// The ways that dropped something.
+/// Returns the table of the ports that dropped data.
 fn lossy_ways(document: &RunDocument, stream: Stream) -> String {
     let all = document.emulation.iter().flat_map(|emulation| &emulation.ways);
     let dropped = all.filter_map(|(name, way)| Some((name, lasthop_report::ways::dropped(way)?)));
@@ -309,7 +309,7 @@ fn lossy_ways(document: &RunDocument, stream: Stream) -> String {
     dropped.map(|(name, dropped)| format!("{warning} {name}: {dropped}\n")).collect()
 }
 
-/// The same as a part of the document.
+/// Returns the ports as a part of the document.
 fn summaries(ways: &[Way]) -> BTreeMap<String, WaySummary> {
     let summary = |way: &Way| {
         let Passed {
@@ -352,7 +352,7 @@ fn lost_outside(outcome: &EmulateOutcome, stream: Stream) -> String {
     }
 }
 
-/// The output of a program, which ends a line.
+/// Returns the output of a program, with a line end.
 fn text(output: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(output).into_owned();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -361,7 +361,7 @@ fn text(output: &[u8]) -> String {
     text
 }
 
-/// The output of the scenario's programs, and how they ended.
+/// Returns the output of the scenario's programs, and their exit.
 fn programs(scenario: &Scenario, outcome: &EmulateOutcome, stream: Stream) -> String {
     let mut out = String::new();
     for program in &outcome.programs {

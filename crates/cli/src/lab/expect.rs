@@ -1,5 +1,5 @@
-//! `--expect`: what the runs of a command shall be, a table of how they are, and the same as a
-//! JUnit file for those who collect tests. The command ends with [`NOT_MET`] if one is not met.
+//! `--expect`: conditions on the runs of a command, a table of the results, and a JUnit file for
+//! test reports. The command ends with [`NOT_MET`] if a condition is not met.
 
 use crate::args::ExpectArgs;
 use crate::console::Stream;
@@ -11,26 +11,26 @@ use lasthop_scenario::{Scenario, did_you_mean};
 use lasthop_trace::RunDocument;
 use std::fmt::Write;
 
-/// Exit status if an expectation is not met.
+/// Exit status if a condition is not met.
 pub const NOT_MET: u8 = 1;
 
-/// The expectations of a command, and how its runs are.
+/// Conditions of a command, with the results of its runs.
 #[derive(Debug)]
 pub struct Judged {
     scenario: String,
     runs: usize,
-    /// Whether some run did not keep real time, so that its delays are this machine's too.
+    /// Whether some run did not keep real time, which adds the machine's delays.
     is_late: bool,
     wall_s: f64,
     all: Vec<(Expectation, Vec<Reading>)>,
 }
 
 impl ExpectArgs {
-    /// Checks that the scenario can have what is expected. Flows of programs, which an
-    /// emulation has, are known when they are there: of their names nothing is checked.
+    /// Checks that the scenario has the subjects of the conditions. An emulation's flows of
+    /// programs are unknown until they begin, so their names are not checked.
     ///
     /// # Errors
-    /// If there is no such flow, node, link or wire, or no program.
+    /// An error if there is no such flow, node, link or wire, or no program.
     pub fn check(&self, scenario: &Scenario, has_programs: bool) -> Result<(), Failure> {
         let nodes: Vec<&str> = scenario.own_nodes().iter().map(|node| node.name.as_str()).collect();
         let flows: Vec<&str> = scenario.flows.iter().map(|flow| flow.name.as_str()).collect();
@@ -70,7 +70,7 @@ impl ExpectArgs {
         Ok(())
     }
 
-    /// How `runs` are; `None` if nothing is expected.
+    /// Judges `runs`; `None` without conditions.
     pub fn judge(&self, runs: &[RunDocument]) -> Option<Judged> {
         let first = runs.first().filter(|_| !self.expect.is_empty())?;
         let is_late = |run: &RunDocument| run.emulation.as_ref().is_some_and(|how| how.late);
@@ -83,11 +83,11 @@ impl ExpectArgs {
         })
     }
 
-    /// Prints how the runs are, if `is_quiet` only what is not met; writes the JUnit file; returns
-    /// the exit status.
+    /// Prints the results, with `is_quiet` only the failures; writes the JUnit file; returns the
+    /// exit status.
     ///
     /// # Errors
-    /// If the file cannot be written.
+    /// An error if the file cannot be written.
     pub fn report(
         &self,
         judged: Option<&Judged>,
@@ -136,7 +136,7 @@ impl Judged {
         out
     }
 
-    /// Whose value the worst is, where there are others.
+    /// Returns the names with the worst value, if there are others.
     fn whose(&self, readings: &[Reading], worst: &Reading) -> Vec<String> {
         let mut words = Vec::new();
         if readings.len() > self.runs {
@@ -152,7 +152,8 @@ impl Judged {
         words
     }
 
-    /// The file as JUnit of Ant has it, and its readers take it: a case for each expectation.
+    /// Returns the file in the form of Ant's JUnit, which readers accept: a case for each
+    /// condition.
     fn junit(&self) -> String {
         let bad = |readings: &Vec<Reading>| readings.iter().any(|reading| !reading.is_met);
         let failures = self.all.iter().filter(|(_, readings)| bad(readings)).count();
@@ -191,7 +192,7 @@ impl Judged {
     }
 }
 
-/// Text inside XML. What XML 1.0 cannot have is left out.
+/// Escapes a text for XML. Leaves out characters that XML 1.0 forbids.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

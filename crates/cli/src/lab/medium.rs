@@ -1,5 +1,5 @@
-//! `lasthop medium`: radios of the kernel's mac80211_hwsim on a scenario's air, until a signal
-//! or the end of `--duration`. Says which radios there are, then what became of their frames.
+//! `lasthop medium`: radios of the kernel's mac80211_hwsim on a scenario's air, until a signal or
+//! the end of `--duration`. Prints the radios, then the outcome of their frames.
 
 use crate::args::{AggregationBy, Medium};
 use crate::console::{self, Stream};
@@ -38,7 +38,7 @@ pub fn medium(args: &Medium) -> Result<(), Failure> {
     console::print(&report(&document, is_realtime, Stream::Output))
 }
 
-/// Takes `NODE=RADIO` apart.
+/// Splits an argument of the form `NODE=RADIO`.
 fn node_and_radio(pair: &str) -> Result<(String, String), Failure> {
     match pair.split_once('=') {
         Some((node, radio)) if !node.is_empty() && !radio.is_empty() => {
@@ -135,7 +135,7 @@ fn report(document: &MediumDocument, is_realtime: bool, stream: Stream) -> Strin
     }
     if let Some(late) = document.lateness_p999_us {
         let how = if is_realtime { "" } else { ", without real-time priority" };
-        out.push_str(&format!("{late:.0} us late at most, for 99.9 % of what was received{how}\n"));
+        out.push_str(&format!("{late:.0} us late at most, for 99.9 % of the receptions{how}\n"));
     }
     for (count, what) in [
         (document.given_up_by_kernel, "frames that the kernel gave up while they waited"),

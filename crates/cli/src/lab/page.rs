@@ -1,11 +1,11 @@
 //! `lasthop report`: the folder of a run, of several runs, of a comparison, a sweep, a measured
-//! queue or a capture as one HTML page. What is on it, is in the crate `report`; sweeps and
-//! captures have their page already, which is copied. The commands that write such folders add
-//! the page with [`add`].
+//! queue or a capture as one HTML page. The crate `report` makes the pages; sweeps and captures
+//! already have a page, which is copied. The commands that write such folders add the page with
+//! [`add`].
 //!
 //! | module | content |
 //! |---|---|
-//! | `folder` | which kind of folder it is, and what is read of it |
+//! | `folder` | kinds of folders, and their files |
 
 mod folder;
 
@@ -27,7 +27,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-/// The name of the page in a folder.
+/// Name of the page in a folder.
 const NAME: &str = "report.html";
 
 /// Runs the command.
@@ -52,41 +52,41 @@ pub fn report(args: &Report) -> Result<(), Failure> {
     console::print(&format!("{head}\n{found}{}", named(&file, Stream::Output)))
 }
 
-/// A page, and the same findings as text; the text is empty where there are none to look for.
+/// A page, and its findings as text; the text is empty for pages without findings.
 struct Page {
     html: String,
     found: String,
 }
 
-/// The remedies of a run that are tried.
+/// Trials of a run's remedies.
 enum Tried<'a> {
-    /// All, in virtual time.
+    /// Try all remedies now, in virtual time.
     Now,
-    /// These were.
+    /// Use these earlier trials.
     Are(Option<&'a Trials>),
 }
 
-/// Run `number` of a scenario, for the trial of a remedy.
+/// Simulates run `number` of a scenario, for the trial of a remedy.
 pub fn simulated(scenario: &Scenario, number: u64) -> Result<RunDocument, String> {
     let recorder = Recorder::new(lasthop_run::names(scenario), lasthop_run::recording(scenario));
     lasthop_run::simulate(scenario, number, recorder, &mut |_| ControlFlow::Continue(()))
         .map_err(|error| error.to_string())
 }
 
-/// Adds the page to a folder whose other files are there, with the remedies of its run that were
-/// tried; returns its path.
+/// Adds the page to a folder with complete files, with the trials of its run's remedies; returns
+/// its path.
 pub fn add(folder: &Path, trials: Option<&Trials>) -> Result<PathBuf, Failure> {
     let file = folder.join(NAME);
     write(&file, &page(folder, &Tried::Are(trials))?.html)?;
     Ok(file)
 }
 
-/// The line that names the page of a folder.
+/// Returns the line that names the page of a folder.
 pub fn named(file: &Path, stream: Stream) -> String {
     stream.dim(&format!("\nReport: {}", file.display())) + "\n"
 }
 
-/// The page of a folder.
+/// Makes the page of a folder.
 fn page(folder: &Path, tried: &Tried<'_>) -> Result<Page, Failure> {
     let without_text = |html: String| Page { html, found: String::new() };
     match Kind::of(folder)? {
@@ -130,19 +130,19 @@ fn of_set(it: &mut Set) -> Page {
     Page { html, found: wrong::of_set(&it.set.runs, &command, Stream::Output) }
 }
 
-/// Finds anew what is wrong with runs: an earlier version may have found something else.
+/// Finds the problems of runs again, since an earlier version may have found others.
 fn note(runs: &mut [RunDocument], scenario: Option<&Text>) {
     let mut remedies = Remedies::new(scenario.map_or("", |(_, text)| text));
     runs.iter_mut().for_each(|run| finding::note(run, &mut remedies));
 }
 
-/// The command that runs a scenario with the arguments behind it.
+/// Returns the command that runs a scenario, to be followed by arguments.
 fn command(scenario: Option<&Text>) -> String {
     scenario
         .map_or_else(String::new, |(path, _)| format!("lasthop simulate {} ", page::quoted(path)))
 }
 
-/// The findings of each of several sides.
+/// Returns the findings of each of several sides.
 fn of_sides(sides: &[Variant]) -> String {
     let told = |side: &Variant| {
         let mut runs = side.set.runs.clone();
@@ -173,7 +173,7 @@ fn of_comparison(folder: &Path) -> Result<Page, Failure> {
     Ok(Page { html, found: of_sides(&sides) })
 }
 
-/// The page of several folders of runs, beside each other.
+/// Makes the page of several folders of runs, beside each other.
 fn beside(folders: &[PathBuf]) -> Result<Page, Failure> {
     let of = |folder: &PathBuf| match Kind::of(folder)? {
         Kind::Run | Kind::Set => variant(folder, &folder.display().to_string()),
@@ -211,14 +211,14 @@ fn of_measured(folder: &Path) -> Result<String, Failure> {
     Ok(measured::html(&measured::Content { document: &document, words: &words, samples }))
 }
 
-/// A text without escape sequences for a terminal.
+/// Removes a terminal's escape sequences from a text.
 fn plain(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |out, part| out + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// Writes a file aside, and gives it its name.
+/// Writes a file under another name, then renames it.
 pub fn write(file: &Path, page: &str) -> Result<(), Failure> {
     let name = file.file_name().and_then(|name| name.to_str());
     let Some(name) = name.filter(|_| !file.is_dir()) else {

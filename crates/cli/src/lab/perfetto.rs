@@ -1,14 +1,14 @@
 //! `--perfetto FILE` of `simulate` and `emulate`: the air of one run for the Perfetto viewer. The
-//! file appears when the run is complete, and takes the place of one with its name.
+//! file appears when the run is complete, and replaces one of the same name.
 
 use crate::failure::Failure;
 use lasthop_trace::{OutputDir, PartFile};
 use std::path::Path;
 
-/// Begins the file at `path`: what is written, and what gives it its name.
+/// Begins the file at `path`; returns its writer, and the directory that gives it its name.
 ///
 /// # Errors
-/// If it is a folder, if its own folder is not there, or if it cannot be written.
+/// An error if it is a folder, if its folder does not exist, or if it cannot be written.
 pub fn begin(path: &Path) -> Result<(PartFile, OutputDir), Failure> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.filter(|_| !path.is_dir()).ok_or_else(|| {

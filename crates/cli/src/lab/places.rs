@@ -1,5 +1,5 @@
-//! `lasthop places`: the scenarios that are places, what each is, and what to expect there. The
-//! numbers are not computed here: `places/expected.csv` has what `simulate` gave, and a test
+//! `lasthop places`: the scenarios that are places, with descriptions and expected results. The
+//! numbers are not computed here: `places/expected.csv` has the results of `simulate`, and a test
 //! (`tests/command/places.rs`) simulates all of them again and compares.
 
 use crate::console::{self, Stream};
@@ -7,9 +7,10 @@ use crate::failure::Failure;
 use crate::lab::scenario::shipped;
 use crate::table::{self, Column, number, text, wrapped};
 
-/// A row for each place in the order of names: the median and the 95th percentile of a ping's
-/// round trips in ms, from the laptop to the server, with nothing else of the laptop's, and the
-/// share that is lost in percent; the goodput of a TCP download in Mb/s; and the percentiles of the ping during that.
+/// Expected results, a row for each place in the order of names: median and 95th percentile of a
+/// ping's round trips in ms, from the laptop to the server, without other traffic of the laptop,
+/// and the lost share in percent; goodput of a TCP download in Mb/s; and the percentiles of the
+/// ping during that.
 const EXPECTED: &str = include_str!("places/expected.csv");
 
 const COLUMNS: [Column; 7] = [
@@ -43,7 +44,7 @@ fn listed(stream: Stream) -> String {
     out
 }
 
-/// The rows of [`EXPECTED`] without its header.
+/// Returns the rows of [`EXPECTED`] without its header.
 fn expected() -> impl Iterator<Item = Vec<String>> {
     EXPECTED.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect())
 }
@@ -61,7 +62,7 @@ mod tests {
         assert!(rows.iter().all(|row| row.len() == COLUMNS.len()), "{rows:?}");
     }
 
-    /// A command that works in one place works in all of them.
+    /// A command that works in one place works in all places.
     #[test]
     fn places_have_the_same_nodes() {
         for (name, shipped) in shipped::places() {

@@ -1,6 +1,6 @@
-//! A run as text: tables of its flows, round trips, delays, nodes, links, wires and
-//! coded links. The numbers are those of the JSON document, rounded to about four
-//! digits; tables without rows are left out.
+//! A run as text: tables of its flows, round trips, delays, nodes, links, wires and coded links.
+//! The numbers are those of the JSON document, rounded to about four digits; tables without rows
+//! are left out.
 
 mod cause;
 mod own;
@@ -17,7 +17,7 @@ use lasthop_trace::{
 };
 use std::fmt::Write;
 
-/// The heading, with warnings.
+/// Returns the heading, with warnings.
 fn heading(run: &RunDocument, stream: Stream) -> String {
     let heading = format!(
         "{}: {} s, seed {}, run {}",
@@ -35,7 +35,7 @@ fn heading(run: &RunDocument, stream: Stream) -> String {
     out
 }
 
-/// The report of a run; `found` is what is wrong with it.
+/// Returns the report of a run; `found` has its findings.
 pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     let mut out = heading(run, stream);
     let mut section = |title: &str, table: String| {
@@ -52,7 +52,7 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     }
     section("Round trips", round_trips(run, stream));
     section("One-way delay", delays(run, stream));
-    section("Packets that were not reassembled", reassembly(run, stream));
+    section("Packets not reassembled", reassembly(run, stream));
     section("Where it went, ms a packet", cause::table(run, stream));
     section(wrong::TITLE, found.to_owned());
     section("Nodes", nodes(run, stream));
@@ -67,13 +67,13 @@ pub fn run(run: &RunDocument, found: &str, stream: Stream) -> String {
     out
 }
 
-/// The warnings: why results may differ from expectations.
+/// Returns the warnings: reasons for results that differ from expectations.
 fn warnings(run: &RunDocument, stream: Stream) -> String {
     let line = |warning: &String| format!("{} {warning}\n", stream.yellow("warning:"));
     run.warnings.iter().map(line).collect()
 }
 
-/// The report of several runs; `found` is what is wrong with them.
+/// Returns the report of several runs; `found` has their findings.
 pub fn run_set(set: &RunSet, found: &str, stream: Stream) -> String {
     let Some(first) = set.runs.first() else { return String::new() };
     let runs = set.runs.len();
@@ -170,14 +170,14 @@ fn flows(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// The results of a measured queue, and whether the measurement was completed.
+/// Returns the results of a measured queue, and whether the measurement was completed.
 fn measured(apq: &ApqFlowSummary, stream: Stream) -> String {
     let found = |direction| words::found(direction, stream);
     let mut out: String = apq.directions.iter().map(found).collect();
     let unfinished = match (apq.ending, &apq.error) {
         (ApqFlowEnding::Done, _) => return out,
         (_, Some(error)) => error,
-        _ => "the run was over first; give it a longer duration",
+        _ => "the run ended first; give it a longer duration",
     };
     let _ = writeln!(out, "  {} {unfinished}", stream.yellow("Not finished:"));
     out
@@ -221,17 +221,17 @@ fn delays(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// Most flows of programs that are shown.
+/// Largest number of programs' flows in a table.
 const PROGRAMS_MAX: usize = 16;
 
-/// The flows of real programs that are shown, the largest first.
+/// Returns the flows of real programs to show, the largest first.
 fn largest(run: &RunDocument) -> impl Iterator<Item = (&String, &ProgramSummary)> {
     let mut programs: Vec<_> = run.programs.iter().collect();
     programs.sort_by_key(|(_, program)| std::cmp::Reverse(program.bytes_received));
     programs.into_iter().take(PROGRAMS_MAX)
 }
 
-/// The flows of real programs.
+/// Returns the table of real programs' flows.
 fn programs(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("flow"),
@@ -273,7 +273,7 @@ fn programs(run: &RunDocument, stream: Stream) -> String {
     out
 }
 
-/// The flows of which fragments arrived that did not become packets.
+/// Returns the flows with arrived fragments that did not become packets.
 fn reassembly(run: &RunDocument, stream: Stream) -> String {
     let columns = [text("flow"), number("packets", "incomplete"), number("packets", "% of sent")];
     let flows = run.flows.iter().map(|(name, flow)| {
@@ -360,7 +360,7 @@ fn links(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// The packets that nodes of coded links took in, sent and put out.
+/// Returns the table of coded links: packets in, sent and out at each node.
 fn coded_links(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("link"),
@@ -368,7 +368,7 @@ fn coded_links(run: &RunDocument, stream: Stream) -> String {
         number("packets", "in"),
         number("packets", "out"),
         number("packets", "dropped"),
-        number("sent", "as it is"),
+        number("sent", "uncoded"),
         number("sent", "coded"),
         number("sent", "ACKs"),
         number("", "timeouts"),
@@ -409,12 +409,12 @@ fn wires(run: &RunDocument, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// What helps an emulation that was late.
+/// Advice for a late emulation.
 pub const WHEN_LATE: &str = "  what helps: nothing else on this machine; real-time priority (`sudo \
                              prlimit --pid $$ --rtprio=20` in this shell); fewer stations, lower \
                              rates, no --pcap; `simulate`, which has no clock to keep";
 
-/// How late packets were delivered in real time, and what that means.
+/// Describes the lateness of deliveries in real time, and its consequence.
 pub fn lateness(emulation: &EmulationSummary, stream: Stream) -> String {
     let mut out = match &emulation.lateness_us {
         Some(late) => format!(

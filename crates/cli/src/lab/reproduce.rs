@@ -1,7 +1,7 @@
-//! `lasthop reproduce`: the figures of papers, theirs beside ours; without any, a list of them.
-//! Prints tables or JSON; writes plots and pages on request, all or none. Says how far it is: on
-//! a terminal with a bar, elsewhere with a line now and then. Faults of a plot, such as a
-//! hidden series, count as failures with `--check`.
+//! `lasthop reproduce`: figures of papers, theirs beside ours; without a figure, a list. Prints
+//! tables or JSON; writes plots and pages on request, all or none. Shows its progress: on a
+//! terminal as a bar, elsewhere as occasional lines. Faults of a plot, such as a hidden series,
+//! count as failures with `--check`.
 
 use crate::args::Reproduce;
 use crate::console::{self, Stream};
@@ -26,13 +26,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::SystemTime;
 
-/// Time between two lines that say how far it is, where no bar can be shown.
+/// Time between two lines of progress, without a bar.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 /// Exit status if a figure fails, with `--check`.
 const FAILED_STATUS: u8 = 1;
 
-/// Longest name of a quantity in the table on a terminal, in characters; pipes, pages and
-/// JSON have all of it.
+/// Longest name of a quantity in the table on a terminal, in characters; pipes, pages and JSON have
+/// it whole.
 const NAME_MAX: usize = 48;
 /// Longest statement of a paper in the table on a terminal, in characters.
 const WORDS_MAX: usize = 28;
@@ -82,7 +82,7 @@ pub fn reproduce(args: &Reproduce) -> Result<u8, Failure> {
     Ok(if args.check && failed { FAILED_STATUS } else { 0 })
 }
 
-/// The papers and figures, with what each takes.
+/// Returns the list of papers and figures, with the cost of each.
 fn list(stream: Stream) -> Result<String, Failure> {
     let columns = [text("figure"), text("title"), number("", "runs"), number("simulated", "s")];
     let cells = |cost: Cost| [cost.runs.to_string(), alone(cost.simulated_ms as f64 / 1e3)];
@@ -122,7 +122,7 @@ fn seconds_since_1970() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// Faults of the plots, independent of the data.
+/// Returns the faults of the plots, independent of the data.
 fn faults(outcomes: &[Outcome]) -> Vec<String> {
     let of = |outcome: &Outcome| {
         let name = plot_name(outcome);
@@ -185,7 +185,7 @@ fn failure(why: ReproduceError) -> Failure {
     }
 }
 
-/// How far it is, as a line for a log.
+/// Returns the progress as a line for a log.
 fn line(progress: Progress, passed_s: f64, figures: usize) -> String {
     let done = progress.simulated_ms as f64 / (progress.total_ms as f64).max(1.0);
     let left = match done {
@@ -207,7 +207,7 @@ fn new_bar(total_ms: u64, figures: usize) -> ProgressBar {
     bar
 }
 
-/// A table per paper; below it, failures again with their reasons.
+/// Returns a table for each paper; below it, failures again with their reasons.
 fn tables(outcomes: &[Outcome], stream: Stream) -> String {
     let columns = [
         text("figure"),
@@ -264,12 +264,12 @@ fn tables(outcomes: &[Outcome], stream: Stream) -> String {
     let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
     let _ = writeln!(out, "{passed} of {all} agree; seed {}", seeds.join(", "));
     if !notes.is_empty() {
-        let _ = write!(out, "\n{}\n{notes}", stream.bold("Why they fail"));
+        let _ = write!(out, "\n{}\n{notes}", stream.bold("Reasons of failures"));
     }
     out
 }
 
-/// The first `letters_max` characters, with an ellipsis if there are more.
+/// Returns the first `letters_max` characters, with an ellipsis if there are more.
 fn shortened(text: &str, letters_max: usize) -> String {
     if text.chars().count() <= letters_max {
         return text.to_owned();

@@ -1,7 +1,7 @@
-//! `lasthop scenario`, and where the scenario of a command comes from: a file, standard input
-//! (`-`), or the program itself (`shipped`). A file wins over a name inside the program, but not
-//! over a place (`--place`). What
-//! is read from each is text, and the rest is the same: results name neither.
+//! `lasthop scenario`, and the sources of a command's scenario: a file, standard input (`-`), or
+//! the program itself (`shipped`). A file takes precedence over a built-in name, but not over a
+//! place (`--place`). Each source gives a text, and everything else is the same: results do not
+//! name the source.
 
 pub mod shipped;
 
@@ -16,9 +16,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// What `init` writes unless told otherwise.
+/// Text that `init` writes by default.
 const START: &str = include_str!("scenario/start.toml");
-/// Most files of a folder that may have been meant.
+/// Largest number of files in a folder to search for a similar name.
 const NEAR_FILES_MAX: usize = 1000;
 
 /// Runs the command.
@@ -30,7 +30,7 @@ pub fn scenario(verb: &ScenarioVerb) -> Result<(), Failure> {
     }
 }
 
-/// A line for each; on a terminal, sentences are wrapped beside their names.
+/// Returns a line for each scenario; on a terminal, sentences are wrapped beside their names.
 fn list(stream: Stream) -> String {
     let names = shipped::ALL.iter().map(|shipped| shipped.name.len());
     let longest = names.max().unwrap_or_default();
@@ -41,24 +41,24 @@ fn list(stream: Stream) -> String {
     shipped::ALL.iter().map(line).collect()
 }
 
-/// The text of the scenario inside the program that is called `name`.
+/// Returns the text of the built-in scenario `name`.
 fn named(name: &str) -> Result<&'static str, Failure> {
     shipped::find(name).map(|shipped| shipped.text).ok_or_else(|| {
         let near = did_you_mean(name, shipped::ALL.iter().map(|shipped| shipped.name));
         let near = near.map_or(String::new(), |near| format!("; {near}"));
         Failure::Message(format!(
-            "there is no scenario {name:?} inside the program{near} (`lasthop scenario list` has all)"
+            "there is no built-in scenario {name:?}{near} (`lasthop scenario list` has all)"
         ))
     })
 }
 
-/// Writes a new file.
+/// Writes a new scenario file.
 fn init(args: &ScenarioInit) -> Result<(), Failure> {
     let text = args.from.as_deref().map_or(Ok(START), named)?;
     let file = args.file.display();
     let failed = |why: io::Error| match why.kind() {
         ErrorKind::AlreadyExists => {
-            Failure::Message(format!("{file}: it is there already, and stays as it is"))
+            Failure::Message(format!("{file}: it exists already, and stays unchanged"))
         }
         ErrorKind::NotFound => Failure::Message(format!("{file}: there is no such folder")),
         _ => Failure::Message(format!("{file}: {why}")),
@@ -75,7 +75,7 @@ fn init(args: &ScenarioInit) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What messages call the scenario that is asked for as `asked`.
+/// Returns the name of the scenario `asked` in messages.
 pub fn label(asked: &Path) -> Cow<'_, str> {
     match is_standard_input(asked) {
         true => "stdin".into(),
@@ -86,7 +86,7 @@ pub fn label(asked: &Path) -> Cow<'_, str> {
 /// Reads the scenario with all changes.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// The errors of the scenario.
 pub fn load(args: &ScenarioArgs, sets: &[String]) -> Result<Scenario, ScenarioError> {
     lasthop_scenario::parse(&label(&args.asked()), &read_text(args)?, sets)
 }
@@ -94,7 +94,7 @@ pub fn load(args: &ScenarioArgs, sets: &[String]) -> Result<Scenario, ScenarioEr
 /// Reads the text of the scenario.
 ///
 /// # Errors
-/// If there is none, or it is no text; with what may have been meant.
+/// An error if there is no such file, or it is no text; with similar names.
 pub fn read_text(args: &ScenarioArgs) -> Result<Cow<'static, str>, ScenarioError> {
     match &args.place {
         Some(place) => place_text(place).map(Cow::Borrowed),
@@ -102,7 +102,7 @@ pub fn read_text(args: &ScenarioArgs) -> Result<Cow<'static, str>, ScenarioError
     }
 }
 
-/// The text of the place called `name`.
+/// Returns the text of the place `name`.
 fn place_text(name: &str) -> Result<&'static str, ScenarioError> {
     let found = shipped::places().find(|(place, _)| *place == name);
     found.map(|(_, shipped)| shipped.text).ok_or_else(|| {
@@ -113,7 +113,7 @@ fn place_text(name: &str) -> Result<&'static str, ScenarioError> {
     })
 }
 
-/// Reads the text of the scenario that is asked for as `asked`.
+/// Reads the text of the scenario `asked`.
 pub fn asked_text(asked: &Path) -> Result<Cow<'static, str>, ScenarioError> {
     let unreadable =
         |why: &dyn std::fmt::Display| ScenarioError::unreadable(&label(asked), why.to_string());
@@ -132,7 +132,7 @@ pub fn asked_text(asked: &Path) -> Result<Cow<'static, str>, ScenarioError> {
     if about.is_err_and(|why| why.kind() == ErrorKind::NotFound) {
         let near = near(asked).map_or(String::new(), |near| format!("; {near}"));
         return Err(unreadable(&format!(
-            "there is no such file, and no scenario of this name inside the program{near} \
+            "there is no such file, and no built-in scenario of this name{near} \
              (`lasthop scenario list` has all)"
         )));
     }
@@ -143,7 +143,7 @@ fn is_standard_input(asked: &Path) -> bool {
     asked.as_os_str() == "-"
 }
 
-/// What may have been meant, among the files beside it and the names inside the program.
+/// Returns similar names among the files beside it and the built-in scenarios.
 fn near(asked: &Path) -> Option<String> {
     let asked_text = asked.to_str()?;
     let bare = asked_text.strip_suffix(".toml").unwrap_or(asked_text);
@@ -157,7 +157,7 @@ fn near(asked: &Path) -> Option<String> {
         .or_else(|| did_you_mean(bare, shipped::ALL.iter().map(|shipped| shipped.name)))
 }
 
-/// The TOML files in the folder of `asked`, as one would write them there, in order.
+/// Returns the TOML files in the folder of `asked`, as written there, in order.
 fn files_beside(asked: &Path) -> Vec<String> {
     let folder = asked.parent().unwrap_or(Path::new(""));
     let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -174,7 +174,7 @@ fn files_beside(asked: &Path) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// As it is, and with each key that it offers.
+    /// The file is valid as written, and with each key that it offers.
     #[test]
     fn what_init_writes_is_valid() {
         lasthop_scenario::parse("start.toml", START, &[]).expect("it is valid");

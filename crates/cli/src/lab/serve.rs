@@ -1,5 +1,5 @@
-//! `lasthop serve`: runs in a browser, until a signal. What is served, and to whom, is in the
-//! crate `serve`.
+//! `lasthop serve`: runs in a browser, until a signal. The crate `serve` has the server and its
+//! access control.
 
 use crate::args::Serve;
 use crate::console::{self, Stream};
@@ -8,7 +8,7 @@ use crate::interrupt::Interrupt;
 use lasthop_serve::{Options, Server};
 use nix::poll::{PollTimeout, poll};
 
-/// How long a signal that comes between two looks may be overlooked, in ms. Others end the wait.
+/// Longest delay in ms for a signal that arrives between two checks. Other signals end the wait.
 const LOOK_MS: u16 = 500;
 
 /// Runs the command until a signal; returns the exit status.
@@ -21,7 +21,7 @@ pub fn serve(args: &Serve) -> Result<u8, Failure> {
     let noun = if runs == 1 { "run" } else { "runs" };
     let mut text = format!("{runs} {noun} in {}", args.folder.display());
     if broken > 0 {
-        text += &format!(", {broken} with files that cannot be read (the page says why)");
+        text += &format!(", {broken} with unreadable files (reasons on the page)");
     }
     text += &format!("\n{}\n", Stream::Output.bold(server.address()));
     text += &Stream::Output.dim("Open the address in a browser of this machine; Ctrl-C ends it.");

@@ -1,5 +1,5 @@
-//! `lasthop set`: changes a running emulation, or says what can be changed. The emulation does
-//! it ([`lasthop_live::control`]); this asks it through its door.
+//! `lasthop set`: changes a running emulation, or lists its keys. Sends the request to the
+//! emulation's control ([`lasthop_live::control`]), which carries it out.
 
 use crate::args::Set;
 use crate::console;
@@ -8,7 +8,7 @@ use lasthop_live::os::door;
 use nix::unistd::Pid;
 use std::slice;
 
-/// The question for the keys of all nodes.
+/// Request for the keys of all nodes.
 const ALL: &str = lasthop_live::control::ALL;
 
 /// Runs the command.
@@ -26,7 +26,7 @@ pub fn set(args: &Set) -> Result<(), Failure> {
     }
 }
 
-/// The one emulation that can be asked.
+/// Returns the only running emulation of this user.
 fn only() -> Result<Pid, Failure> {
     match &door::known()[..] {
         [pid] => Ok(*pid),

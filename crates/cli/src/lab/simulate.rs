@@ -1,6 +1,6 @@
-//! `lasthop simulate`: runs of a scenario in virtual time, on all cores. Every run is a
-//! pure function of scenario, seed and run number, and results are in the order of that
-//! number, so the number of threads changes only the time that it takes.
+//! `lasthop simulate`: runs of a scenario in virtual time, on all cores. Every run is a pure
+//! function of scenario, seed and run number, and results are in the order of that number, so the
+//! number of threads changes only the elapsed time.
 
 use crate::args::Simulate;
 use crate::console::{self, Stream};
@@ -32,8 +32,8 @@ use std::time;
 
 /// Least duration of work for which a progress bar is shown.
 pub const QUIET: Duration = Duration::from_secs(2);
-/// Packets and MPDUs that trials of remedies send together at most: they take a second or two,
-/// and what they are on is the terminal of somebody who waits.
+/// Largest number of packets and MPDUs that trials of remedies send together: they need a second or
+/// two, for which a user waits.
 const TRIED_PACKETS_MAX: u64 = 400_000;
 /// Interval between redraws of the bar, and between checks for signals.
 const LOOK_EVERY: time::Duration = time::Duration::from_millis(50);
@@ -118,12 +118,12 @@ pub fn simulate(args: &Simulate) -> Result<u8, Failure> {
     args.expected.report(judged.as_ref(), Stream::Output, false)
 }
 
-/// Locks the directory of `--out` against other commands, until it is dropped.
+/// Locks the directory of `--out` against other commands, until dropped.
 pub fn lock(out: Option<&Path>) -> Result<Option<OutputLock>, Failure> {
     out.map(OutputLock::exclusive).transpose().map_err(Failure::message)
 }
 
-/// The runs of one command.
+/// Runs of one command.
 struct Batch<'a> {
     scenario: &'a Scenario,
     args: &'a Simulate,
@@ -131,12 +131,12 @@ struct Batch<'a> {
     /// Simulated time of all runs so far, in ns.
     simulated_ns: AtomicU64,
     stop: AtomicBool,
-    /// Of a single run, until it takes it.
+    /// File of a single run, until the run takes it.
     perfetto: Mutex<Option<PartFile>>,
     remedies: Mutex<Remedies<'a>>,
 }
 
-/// The document of a run, and the temporary directory with its files.
+/// Document of a run, and the temporary directory with its files.
 type Finished = (RunDocument, Option<OutputDir>);
 
 impl<'a> Batch<'a> {
@@ -152,8 +152,8 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Makes the runs; returns them in the order of their numbers. A single run writes
-    /// into `top` itself, several into one directory each inside it.
+    /// Makes the runs; returns them in the order of their numbers. A single run writes into `top`
+    /// itself, several into one directory each inside it.
     fn run_all(
         &self,
         interrupt: &Interrupt,
@@ -298,8 +298,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Makes a run of the scenario in `file`. `progress` is called with the simulated time
-/// at intervals, and may stop the run.
+/// Makes a run of the scenario in `file`. Calls `progress` with the simulated time at intervals,
+/// which may stop the run.
 pub fn run(
     file: &Path,
     scenario: &Scenario,
@@ -314,7 +314,7 @@ pub fn run(
     })
 }
 
-/// Seconds since `clock` was started.
+/// Returns the seconds since `clock` was started.
 pub fn wall_s(clock: Clock) -> f64 {
     (clock.now() - Instant::ZERO).as_secs_f64()
 }

@@ -1,5 +1,5 @@
-//! `lasthop sweep`: what is printed while the runs of a sweep are made, and how it stops.
-//! What a sweep is, is in the crate of that name.
+//! `lasthop sweep`: output during the runs of a sweep, and its interruption. The crate `sweep` has
+//! everything else.
 
 use crate::args::{ScenarioArgs, Sweep};
 use crate::console;
@@ -22,14 +22,14 @@ use std::time;
 
 /// Exit status if a run failed.
 const RUN_FAILED: u8 = 1;
-/// Seconds between two times that the journal is given to the system.
+/// Seconds between two flushes of the journal.
 const FLUSH_EVERY_S: f64 = 0.5;
-/// Reasons for failed runs that are printed.
+/// Largest number of printed reasons of failed runs.
 const ERRORS_SHOWN: usize = 8;
-/// Seconds after which one run of each thread says how long all take; earlier if each thread
-/// made more.
+/// Seconds after which one run of each thread gives an estimate of the total time; earlier if each
+/// thread made more runs.
 const ESTIMATE_AFTER_S: f64 = 1.0;
-/// Runs of each thread that say so.
+/// Number of runs of each thread that give the estimate earlier.
 const ESTIMATE_AFTER_RUNS: usize = 3;
 
 /// Runs the command; returns its status.
@@ -65,7 +65,7 @@ pub fn sweep(args: &Sweep) -> Result<u8, Failure> {
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    // Whatever happened, what is done is kept.
+    // Finished runs are kept in any case.
     let (there, failed) = (store.len(), store.failed());
     let failures = store.failures().map_err(Failure::message)?;
     let finished = match failure {
@@ -139,7 +139,7 @@ fn plan(args: &Sweep, asked: &ScenarioArgs) -> Result<Plan, Failure> {
     })
 }
 
-/// Looks at every combination; an interrupt ends it.
+/// Checks every combination; an interrupt ends the check.
 fn check(plan: &Plan, threads: usize, interrupt: &Interrupt) -> Result<(), Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let (done, looked) = (AtomicBool::new(false), &stop);
@@ -160,7 +160,7 @@ fn check(plan: &Plan, threads: usize, interrupt: &Interrupt) -> Result<(), Failu
     checked.map_err(Failure::message)
 }
 
-/// What will be done.
+/// Returns the announcement of the sweep.
 fn announced(plan: &Plan, args: &Sweep, missing: usize, there: usize, threads: usize) -> String {
     let axes = plan.axes().iter();
     let keys: Vec<String> =
@@ -206,7 +206,7 @@ fn report(
     )
 }
 
-/// Why runs failed, each reason once.
+/// Returns the reasons of failed runs, each once.
 fn failed(failures: &[FailedRuns], part: &str) -> String {
     let all: usize = failures.iter().map(|one| one.runs).sum();
     if all == 0 {
@@ -231,9 +231,9 @@ fn were(count: usize) -> &'static str {
     if count == 1 { "was" } else { "were" }
 }
 
-/// Puts `first` runs that stand for all at the beginning: what they take says how long all
-/// take. The middle one comes first, then those at the quarters, and so on: combinations
-/// are in the order of their values, and with these what a run takes grows or shrinks.
+/// Moves `first` runs that represent all to the beginning: their durations give an estimate of the
+/// total. The middle run comes first, then those at the quarters, and so on: combinations are in
+/// the order of their values, with which the duration of a run grows or shrinks.
 fn spread(tasks: &mut Vec<Task>, first: usize) {
     if tasks.len() <= first {
         return;
@@ -252,20 +252,20 @@ fn spread(tasks: &mut Vec<Task>, first: usize) {
     *tasks = sample;
 }
 
-/// The digits of `number` in base 2 behind the point, from the last to the first: numbers
-/// between 0 and 1 of which any first ones are spread evenly.
+/// Reverses the digits of `number` in base 2 behind the point: numbers between 0 and 1, of which
+/// any first ones are spread evenly.
 fn van_der_corput(number: u32) -> f64 {
     f64::from(number.reverse_bits()) / 2_f64.powi(32)
 }
 
-/// Takes results and shows how far it is.
+/// Collects results and shows the progress.
 struct Watch<'a> {
     store: &'a mut Store,
     interrupt: &'a Interrupt,
     clock: Clock,
     done: usize,
     total: usize,
-    /// Runs at a time.
+    /// Number of parallel runs.
     threads: usize,
     flushed_s: f64,
     is_estimated: bool,
@@ -320,7 +320,7 @@ impl<'a> Watch<'a> {
             || self.done >= threads.min(self.total) && now_s > ESTIMATE_AFTER_S;
         if !self.is_estimated && is_known {
             self.is_estimated = true;
-            // Those that are being made are half done in the mean.
+            // Runs in progress are half done on average.
             let underway = threads.min(self.total - self.done) as f64 / 2.0;
             let all_s = now_s / (self.done as f64 + underway) * self.total as f64;
             let memory = memory_mb().map_or(String::new(), |mb| format!(" and {mb:.0} MB"));
@@ -346,7 +346,7 @@ fn bar(total: usize) -> ProgressBar {
     bar
 }
 
-/// A time in the unit that a person would say.
+/// Formats a time in a suitable unit.
 pub fn shown_duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{s:.1} s"),
@@ -355,7 +355,7 @@ pub fn shown_duration(seconds: f64) -> String {
     }
 }
 
-/// The most memory that this process had so far, in MB (10^6 bytes).
+/// Returns the peak memory of this process so far, in MB (10^6 bytes).
 fn memory_mb() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -367,7 +367,7 @@ fn memory_mb() -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Of runs that take longer and longer, the first ones take as long as all in the mean.
+    /// With runs of increasing duration, the first ones have the mean duration of all.
     #[test]
     fn the_first_runs_stand_for_all() {
         let task = |combination| Task { combination, run: 0 };

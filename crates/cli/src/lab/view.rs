@@ -1,6 +1,6 @@
-//! The live view: draws a [`Dashboard`] on the terminal, in a thread of its own, so
-//! that its callers do not wait for drawing. `q` and Ctrl-C raise SIGINT in the
-//! process; the terminal is restored in every case.
+//! The live view: draws a [`Dashboard`] on the terminal in a separate thread, so that its callers
+//! do not wait for drawing. `q` and Ctrl-C raise SIGINT in the process; the terminal is restored in
+//! every case.
 
 use crate::lab::dashboard::{Dashboard, Panel};
 use crate::table::alone;
@@ -25,7 +25,7 @@ const PANEL_LINES: u16 = 3;
 /// Number of steps of the y axis of a plot.
 const STEPS: f64 = 1000.0;
 
-/// The view while it is shown; dropping it ends it.
+/// A visible view; dropping it ends it.
 #[derive(Debug)]
 pub struct View {
     messages: Option<mpsc::Sender<Message>>,
@@ -98,7 +98,7 @@ fn show(
     }
 }
 
-/// Whether a key was pressed that ends the process.
+/// Whether a key that ends the process was pressed.
 fn is_end_wanted() -> bool {
     let mut is_wanted = false;
     while let Ok(true) = event::poll(Duration::ZERO) {
@@ -108,7 +108,7 @@ fn is_end_wanted() -> bool {
     is_wanted
 }
 
-/// Whether a key ends the process: `q`, Esc, Ctrl-C, which is a key while a view is shown.
+/// Whether a key ends the process: `q`, Esc, or Ctrl-C, which is a key while a view is shown.
 pub fn is_end(key: &KeyEvent) -> bool {
     let is_interrupt =
         key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
@@ -148,13 +148,13 @@ fn draw(frame: &mut Frame<'_>, dashboard: &Dashboard) {
     frame.render_widget(Paragraph::new("q ends".dim()), foot);
 }
 
-/// The area of the plots, beside the labels.
+/// Returns the area of the plots, beside the labels.
 fn plots(area: Rect) -> Rect {
     let label = LABEL_COLUMNS.min(area.width / 2);
     Rect { x: area.x + label, width: area.width - label, ..area }
 }
 
-/// The column of the instant `at_s`, in seconds.
+/// Returns the column of the instant `at_s`, in seconds.
 fn column(dashboard: &Dashboard, at_s: f64, plots: Rect) -> u16 {
     plots.x + (at_s / dashboard.length_s * f64::from(plots.width)) as u16
 }

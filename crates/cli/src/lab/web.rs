@@ -1,7 +1,7 @@
-//! An emulation in a browser (`emulate --web`): its readings go to the hub of the crate `serve`,
-//! and what is turned there to its control. The loop of the emulation hands a copy of each
-//! reading to a thread of its own, which makes the text; if that is slow, readings are lost
-//! there, never time.
+//! An emulation in a browser (`emulate --web`). Readings go to the hub of the crate `serve`, and
+//! changes from browsers to the emulation's control. The loop of the emulation passes a copy of
+//! each reading to a thread that makes the text. If that thread is slow, readings are lost, but the
+//! emulation does not wait.
 
 use crate::failure::Failure;
 use crate::lab::report::Own;
@@ -16,26 +16,26 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// Most readings that wait for their text.
+/// Largest number of readings that wait for their text.
 const WAITING_MAX: usize = 32;
 
-/// What a browser gets of the names that do not change.
+/// Names for browsers that do not change.
 #[derive(Clone, Debug)]
 struct Names {
     nodes: Vec<String>,
     stations: Vec<String>,
     own: Own,
-    /// The number of the scenario's flows; flows of programs follow.
+    /// Number of the scenario's flows; flows of programs follow.
     flows: usize,
 }
 
-/// A reading, and the names of flows that are new in it.
+/// A reading, and the names of its new flows.
 struct Reading {
     snapshot: Snapshot,
     new_flows: Vec<String>,
 }
 
-/// A page that shows an emulation while it runs, and changes it.
+/// A page that shows and changes a running emulation.
 pub struct Web {
     server: Server,
     live: Live,
@@ -49,14 +49,14 @@ struct Page {
     control: Control,
     scenario: String,
     seed: u64,
-    /// `None`: until COMMAND ends.
+    /// Planned duration; `None` until COMMAND ends.
     duration: Option<Duration>,
     interval: Duration,
 }
 
 impl Web {
-    /// Serves the page at `port` of the loopback; 0 takes a free one. The emulation of `scenario`
-    /// is to end after `duration`, if that is known.
+    /// Serves the page at `port` of the loopback; 0 selects a free one. `duration` is the planned
+    /// duration of the emulation of `scenario`, if known.
     pub fn start(
         scenario: &Scenario,
         control: &Control,
@@ -106,12 +106,12 @@ impl Web {
         })
     }
 
-    /// Where the page is.
+    /// Returns the address of the page.
     pub fn address(&self) -> &str {
         self.server.address()
     }
 
-    /// Hands on the latest reading, if it is new. Takes microseconds.
+    /// Passes the latest reading on, if it is new. Needs some microseconds.
     pub fn tick(&mut self, recorder: &Recorder) {
         let snapshot = recorder.snapshot();
         let Some(sender) = self.sender.as_ref().filter(|_| snapshot.at > self.shown) else {
@@ -126,11 +126,12 @@ impl Web {
         }
     }
 
-    /// The emulation is over: pages are told, with the exit status of COMMAND if there was one.
+    /// Publishes the end of the emulation to pages, with the exit status of COMMAND if there was
+    /// one.
     pub fn end(mut self, duration: Duration, exit_status: Option<i32>) {
         self.sender = None;
         if let Some(writer) = self.writer.take() {
-            // What it panicked with was told.
+            // The panic's message was printed.
             let _ = writer.join();
         }
         let json = json!({ "at_s": duration.as_secs_f64(), "exit_status": exit_status });
@@ -138,7 +139,7 @@ impl Web {
     }
 }
 
-/// Publishes readings, and what was changed meanwhile, by whomever.
+/// Publishes readings, and changes from any source.
 fn write(receiver: &Receiver<Reading>, names: &Names, (live, control): &(Live, Control)) {
     let mut flows = Vec::new();
     let mut changes = 0;

@@ -1,6 +1,6 @@
-//! `lasthop apq` over the loopback interface: two processes, and what they print when
-//! something is wrong. Numbers of packets and times are not judged here, because a
-//! loopback interface has no queue; `emulation` does that.
+//! `lasthop apq` over the loopback interface: two processes, and their messages in case of errors.
+//! Numbers of packets and times are not judged here, because a loopback interface has no queue;
+//! `emulation` does that.
 
 #![expect(clippy::disallowed_types, reason = "sockets that stand for other hosts")]
 
@@ -87,7 +87,7 @@ impl Serving {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("it runs");
     }
 
-    /// Its exit status, the rest of what it printed, and its errors.
+    /// Returns its exit status, the rest of its output, and its errors.
     fn end(mut self, with: Signal) -> (Option<i32>, String, String) {
         self.signal(with);
         let status = self.child.wait().expect("it ends");
@@ -286,7 +286,7 @@ fn an_address_that_cannot_be_served_at_is_named() {
     assert!(errors.contains("192.0.2.1:4796: Cannot assign requested address"), "{errors}");
 }
 
-/// If root runs the test, the user nobody runs the command: root may use any port.
+/// If root runs the test, the command runs as the user `nobody`: root may use any port.
 #[test]
 fn a_port_that_is_not_ours_is_named() {
     let first = fs::read_to_string("/proc/sys/net/ipv4/ip_unprivileged_port_start");

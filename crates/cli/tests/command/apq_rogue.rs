@@ -1,7 +1,7 @@
-//! `lasthop apq serve` and an accepted client that keeps no rule, over real sockets:
-//! what the server sends to it stays within `--max-rate`, and stops when the client
-//! receives nothing. No result depends on the load of the host: times are taken before
-//! what they bound can have started, and after it has ended.
+//! `lasthop apq serve` and an accepted client that breaks the rules, over real sockets: the
+//! server's traffic to it stays within `--max-rate`, and stops when the client receives nothing. No
+//! result depends on the load of the host: times are taken before the measured event can have
+//! started, and after it has ended.
 
 #![expect(clippy::disallowed_types, reason = "sockets that stand for a client, and its clock")]
 
@@ -107,7 +107,7 @@ impl Rogue {
         }
     }
 
-    /// Reads what has arrived at the sockets in `read`.
+    /// Reads the datagrams that have arrived at the sockets in `read`.
     fn receive(&mut self, read: &[usize]) {
         let mut buffer = vec![0; 2_048];
         for &index in read {

@@ -48,8 +48,8 @@ fn a_capture_is_counted_and_told() {
     assert_eq!(piped, document);
 }
 
-/// A file that is cut is analysed as far as it goes; where it ends is said, and the status is 0,
-/// for most captures are stopped in the midst of a packet.
+/// A truncated file is analysed up to its end; the message has the place of the end, and the status
+/// is 0, because most captures stop in the middle of a packet.
 #[test]
 fn a_cut_capture_is_told_as_far_as_it_goes() {
     let scratch = Scratch::new("capture-cut");
@@ -93,7 +93,8 @@ fn wpa2_is_opened_with_passphrases_of_arguments_and_files() {
     assert!(!text.contains("wrong horse"), "{text}");
 }
 
-/// What is no passphrase is refused with its place, and not repeated: it may be a secret.
+/// An invalid passphrase is rejected with its place, and not repeated in the message: it may be a
+/// secret.
 #[test]
 fn a_passphrase_that_is_none_is_refused() {
     let scratch = Scratch::new("capture-psk-refused");
@@ -143,7 +144,7 @@ fn what_cannot_be_read_is_refused_with_status_2() {
     assert!(errors.contains(&format!("{folder} is a folder")), "{errors}");
 }
 
-/// A pipe into which nothing has come when the user interrupts: there is nothing to report.
+/// An interrupt before the first byte of a pipe leaves nothing to report.
 #[test]
 fn an_interrupt_before_the_first_packet_is_one() {
     let mut child = lasthop(&["capture", "-"]);
@@ -159,7 +160,7 @@ fn an_interrupt_before_the_first_packet_is_one() {
     assert_eq!((told.status.code(), errors.as_str()), (Some(130), "interrupted\n"));
 }
 
-/// Both ends of each flow, and the share that was captured, are in the tables.
+/// The tables have both ends of each flow, and the captured share.
 #[test]
 fn tables_have_both_ends_and_what_was_captured() {
     let scratch = Scratch::new("capture-tables");
@@ -171,7 +172,7 @@ fn tables_have_both_ends_and_what_was_captured() {
     assert!(text.contains("captured") && line("02:").is_some(), "{text}");
 }
 
-/// The files of --out: documented, complete, and nothing of them without the rest.
+/// The files of --out are documented, complete, and written together or not at all.
 #[test]
 fn files_of_a_capture_are_written_together() {
     let scratch = Scratch::new("capture-out");
@@ -211,7 +212,7 @@ fn three(scratch: &Scratch) -> [String; 3] {
     three_with(scratch, "three", &["--set", "duration=3s"])
 }
 
-/// The same of another run: its directory's name, and what is set.
+/// Makes the captures of another run, in the directory `name`, with these settings.
 fn three_with(scratch: &Scratch, name: &str, sets: &[&str]) -> [String; 3] {
     let directory = scratch.path().join(name);
     let out = directory.to_str().expect("its name is text");
@@ -241,7 +242,7 @@ fn captures_are_put_together() {
     assert_eq!(joined["slowest"].as_array().unwrap().len(), 20);
     let text = output(&[&["capture", &air][..], &with].concat());
     assert!(text.contains("Together, by the clock of"), "{text}");
-    assert!(text.contains("Where the time of segments went"), "{text}");
+    assert!(text.contains("Delay of segments by part"), "{text}");
 
     // Written to a directory, segments are rows, and the page shows where their time went.
     let out = scratch.path().join("joined");
@@ -250,7 +251,7 @@ fn captures_are_put_together() {
     assert_eq!(written, document);
     assert!(fs::read(out.join("segments.parquet")).unwrap().starts_with(b"PAR1"));
     let page = fs::read_to_string(out.join("capture.html")).unwrap();
-    for shown in ["Where the time of segments went", "until the first attempt", "The slowest"] {
+    for shown in ["Delay of segments by part", "until the first attempt", "The slowest"] {
         assert!(page.contains(shown), "{shown}");
     }
     // Another run of the command into it without other files leaves none of their segments.
@@ -270,8 +271,8 @@ fn captures_are_put_together() {
     assert_eq!(piped, document);
 }
 
-/// Segments that wait in a deep queue are a finding, with the waits that the run had; behind
-/// FQ-CoDel, of which a run knows that they do not wait, there is none.
+/// Segments that wait in a deep queue are a finding, with the waits that the run had; with
+/// FQ-CoDel, where the run has no such waits, there is none.
 #[test]
 fn waits_before_the_air_are_found_where_there_are_some() {
     let scratch = Scratch::new("capture-waits");
@@ -304,7 +305,8 @@ fn waits_before_the_air_are_found_where_there_are_some() {
     }
 }
 
-/// What cannot be put together is named, with the reason; the rest is printed, the status is 2.
+/// Captures that cannot be joined are named, with the reason; the rest is printed, and the status
+/// is 2.
 #[test]
 fn captures_of_other_moments_are_refused() {
     let scratch = Scratch::new("capture-foreign");
@@ -358,5 +360,5 @@ fn other_measurements_are_shown_beside() {
     let sentence = beside["sentences"][0].as_str().unwrap();
     assert!(sentence.contains("holds 150 packets, delays by 88.5 ms"), "{sentence}");
     let text = output(&["capture", file, "--context", context]);
-    assert!(text.contains("Beside it, by apq"), "{text}");
+    assert!(text.contains("Also measured by apq"), "{text}");
 }

@@ -1,4 +1,5 @@
-//! `lasthop capture` of what goes on: a pipe that is fed slowly, or waits; a terminal; an interface.
+//! `lasthop capture` of live sources: a pipe that is fed slowly, or waits; a terminal; an
+//! interface.
 
 use crate::lasthop::{Scratch, interruptible, output, run};
 use nix::sys::signal::{Signal, kill};
@@ -61,7 +62,7 @@ fn an_interrupt_gives_the_report_of_a_pipe_that_waits() {
     }
 }
 
-/// Nothing at all came: there is nothing to report, which is an error as with a file.
+/// A source without any packet leaves nothing to report, which is an error as with a file.
 #[test]
 fn an_interrupt_before_anything_came_ends_with_130() {
     let mut child = interruptible(&["capture", "-"]).stdin(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! What shells are given, asked as they ask.
+//! Completions of shells, requested as the shells do.
 
 use crate::lasthop::{Scratch, output};
 use std::fs;
@@ -14,8 +14,8 @@ fn script(shell: &str) -> String {
     output(&["completions", shell])
 }
 
-/// What `program` prints of a script of its own, with the command on its path; `None` if there is
-/// no such shell here.
+/// Runs a script in `program` with the command on its path, and returns the output; `None` if there
+/// is no such shell here.
 fn run(program: &str, options: &[&str], text: &str) -> Option<String> {
     let path = format!("{}:{}", folder().display(), std::env::var("PATH").unwrap_or_default());
     let output = Command::new(program).args(options).arg(text).env("PATH", path).output().ok()?;
@@ -23,7 +23,7 @@ fn run(program: &str, options: &[&str], text: &str) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("completions are text"))
 }
 
-/// As readline asks: words are broken at `=`, and what is before the last break stays.
+/// Completes as readline does: words are broken at `=`, and the text before the last break stays.
 fn in_bash(words: &[&str]) -> Vec<String> {
     let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let text = format!(

@@ -1,4 +1,4 @@
-//! `lasthop demo`: it shows what it promises, emulated and simulated.
+//! `lasthop demo` shows the promised effect, emulated and simulated.
 
 use crate::lasthop::{lasthop, output, skipped};
 use std::process::Command;

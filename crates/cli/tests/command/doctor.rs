@@ -1,4 +1,4 @@
-//! `lasthop doctor`, against what this machine then does.
+//! `lasthop doctor` compared with the abilities of this machine.
 
 use crate::lasthop::{lasthop, names, output, skipped};
 use std::path::Path;
@@ -29,7 +29,8 @@ fn it_says_what_works_and_changes_nothing() {
     }
 }
 
-/// Where emulations can be made, it says so; the exit status of `--require` is that.
+/// The verb emulate is reported as working where emulations can be made; `--require` returns the
+/// matching status.
 #[test]
 fn an_emulation_that_is_required_is_one_that_works() {
     if skipped() {

@@ -208,7 +208,7 @@ fn ways_to_nowhere_are_named() {
         "--publish: there is no node \"tablet\"; the nodes are: ap, laptop",
     );
     refused(&["--reach", "80", "--outside-at", "tablet"], "cannot begin at \"tablet\"");
-    refused(&["--outside-at", "ap"], "give one of them");
+    refused(&["--outside-at", "ap"], "give one of these, too");
     refused(&["--reach", "0"], "expected 1 to 65535");
     refused(&["--publish", "8080:ap:http"], "\"http\" is no port from 1 to 65535");
 }
@@ -280,7 +280,7 @@ fn a_way_that_leads_nowhere_is_told() {
     assert_eq!((&way["connections"], &way["connections_refused"]), (&1.into(), &1.into()));
 }
 
-/// A port of the loopback that nobody has.
+/// Returns a free port of the loopback.
 #[expect(clippy::disallowed_types, reason = "asks the kernel for one")]
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("there is one");

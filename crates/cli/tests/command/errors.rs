@@ -96,7 +96,7 @@ fn bad_arguments() {
     insta::assert_snapshot!(text);
 }
 
-/// What is wrong with radios is said before the kernel is asked for any.
+/// Errors about radios are reported before the kernel gets a request.
 #[test]
 fn bad_radios() {
     let scratch = Scratch::new("radios");
@@ -266,8 +266,8 @@ fn scenarios_come_by_pipes_too() {
     }
 }
 
-/// `CLICOLOR_FORCE` paints what goes into a pipe, `NO_COLOR` wins, and 0 is as if it was not
-/// set. Errors of scenarios stay one a line.
+/// `CLICOLOR_FORCE` colours text for a pipe, `NO_COLOR` takes precedence, and 0 is the same as
+/// unset. Errors of scenarios stay one a line.
 #[test]
 fn colours_can_be_forced() {
     let painted = |variables: &[(&str, &str)], arguments: &[&str]| {

@@ -1,12 +1,12 @@
-//! `--expect`: exit statuses, the table, and the JUnit file as a parser reads it that we did
-//! not write.
+//! `--expect`: exit statuses, the table, and the JUnit file as read by Python's parser.
 
 use crate::lasthop::{Scratch, lasthop, run, skipped};
 use std::process::Command;
 
 /// The ping waits for tens of ms behind the upload.
 const UPLOAD: [&str; 4] = ["simulate", "upload", "--set", "duration=5s"];
-/// What Python's parser finds in a JUnit file: a line a case, and of failures their lines.
+/// Prints the content of a JUnit file by Python's parser: a line for each case, and the lines of
+/// failures.
 const READ: &str = "
 import sys, xml.etree.ElementTree as tree
 suites = tree.parse(sys.argv[1]).getroot()

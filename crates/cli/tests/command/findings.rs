@@ -1,6 +1,6 @@
-//! What is wrong with a run is the same everywhere: on the terminal of `simulate` and of `report`,
-//! in `run.json` and `--json`, and on the pages of both. Over shipped scenarios and over draws of
-//! the crate `report` that no test there looks at.
+//! The findings of a run are the same everywhere: on the terminal of `simulate` and of `report`, in
+//! `run.json` and `--json`, and on the pages of both. Over shipped scenarios and over draws of the
+//! crate `report` that no test there uses.
 
 #[path = "../../../report/tests/drawn/draw.rs"]
 mod draw;

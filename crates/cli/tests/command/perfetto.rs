@@ -1,5 +1,5 @@
-//! `--perfetto FILE`: when the file appears, and when not. What is in it is read with Perfetto's
-//! own messages in `python/tests/test_perfetto.py`.
+//! `--perfetto FILE`: when the file appears, and when not. `python/tests/test_perfetto.py` reads
+//! its content with Perfetto's messages.
 
 use crate::lasthop::{Scratch, output, run};
 use std::fs;

@@ -1,6 +1,6 @@
-//! Places: every one runs with flows of the reader's, differs from the others as a person expects,
-//! and gives what `lasthop places` and the page say. Three runs of each, with independent random
-//! numbers. `UPDATE_DOCS=1` writes what is said anew; look at it before it is kept.
+//! Places: every one runs with flows of the reader, differs from the others as expected, and gives
+//! the numbers of `lasthop places` and of the page. Three runs of each, with independent random
+//! numbers. `UPDATE_DOCS=1` writes the numbers again; look at them before you commit.
 
 use crate::lasthop::{lasthop, output, run};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use std::{fs, thread};
 
 const RUNS: usize = 3;
 
-/// A ping from the laptop to the server, and what is listed beside a download.
+/// A ping from the laptop to the server, with or without a download.
 const PING: &str = r#"
 [[flow]]
 name = "ping"
@@ -31,7 +31,7 @@ to = "laptop"
 kind = "tcp"
 "#;
 
-/// What a run of a place gave.
+/// Numbers of a run of a place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
     ping_p50_ms: f64,
@@ -42,7 +42,7 @@ struct Measured {
     loaded_ping_p95_ms: f64,
 }
 
-/// By place: its runs.
+/// Returns the runs of each place.
 fn measured() -> &'static BTreeMap<String, [Measured; RUNS]> {
     static ALL: OnceLock<BTreeMap<String, [Measured; RUNS]>> = OnceLock::new();
     ALL.get_or_init(|| {

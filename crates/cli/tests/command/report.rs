@@ -82,8 +82,8 @@ fn udp_that_offers_too_much_is_no_bufferbloat() {
     assert!(!page.contains("fq-codel=") && !page.contains("queue.kind="), "{page}");
 }
 
-/// What the page draws of `events.parquet` is what `run.json` has: of the packets from the sender
-/// to the receiver only, and after the warm-up.
+/// The page's distributions, drawn from `events.parquet`, are those of `run.json`: packets from the
+/// sender to the receiver only, after the warm-up.
 #[test]
 fn distributions_are_those_of_the_summary() {
     let scratch = Scratch::new("report-delays");

@@ -65,10 +65,13 @@ fn every_scenario_is_listed_and_shown() {
         assert_eq!(output_in(&folder, &["scenario", "show", name]), text);
     }
     let told = complaint_in(&folder, &["scenario", "show", "helo"]);
-    assert!(told.contains("no scenario \"helo\"") && told.contains("mean \"hello\"?"), "{told}");
+    assert!(
+        told.contains("no built-in scenario \"helo\"") && told.contains("mean \"hello\"?"),
+        "{told}"
+    );
 }
 
-/// What README and the pages show can be done where nothing but the program is.
+/// Commands of README and the pages work with nothing installed but the program.
 #[test]
 fn documents_name_what_is_inside() {
     let folder = empty("documents");
@@ -94,7 +97,7 @@ fn documents_name_what_is_inside() {
     assert!(shown >= 5, "{shown}");
 }
 
-/// What a name and what the file gives is the same, byte for byte.
+/// A built-in name and its file give the same output, byte for byte.
 #[test]
 fn a_name_is_as_good_as_its_file() {
     let folder = empty("by-name");
@@ -156,7 +159,7 @@ fn init_writes_what_runs_and_overwrites_nothing() {
     assert_eq!(read("copy.toml"), output_in(&folder, &["scenario", "show", "apq/cisco"]));
 
     let told = complaint_in(&folder, &["scenario", "init", "copy.toml"]);
-    assert!(told.contains("copy.toml: it is there already"), "{told}");
+    assert!(told.contains("copy.toml: it exists already"), "{told}");
     assert!(read("copy.toml").starts_with("# Cisco"), "it is as it was");
     let told = complaint_in(&folder, &["scenario", "init", "new.toml", "--from", "upolad"]);
     assert!(told.contains("did you mean \"upload\"?"), "{told}");
@@ -179,7 +182,8 @@ fn what_was_meant_is_asked() {
     ] {
         for verb in ["simulate", "emulate", "compare", "medium"] {
             let told = complaint_in(&folder, &[verb, wrong]);
-            let start = format!("{wrong}: there is no such file, and no scenario of this name");
+            let start =
+                format!("{wrong}: there is no such file, and no built-in scenario of this name");
             assert!(told.starts_with(&start), "{told}");
             assert!(told.contains(&format!("did you mean {meant:?}?")), "{told}");
         }

@@ -1,4 +1,5 @@
-//! A sweep gives the same tables whoever makes its runs, when, and how often it was stopped.
+//! A sweep gives the same tables with any division into processes, order and number of
+//! interruptions.
 
 use crate::lasthop::{Scratch, interruptible, names, run};
 use nix::sys::signal::{Signal, kill};
@@ -318,7 +319,7 @@ fn a_run_that_failed_says_why() {
     assert!(told.contains("1 run failed:\n  panicked: no room (with node.sta.count="), "{told}");
 }
 
-/// On a file system with room for the journal of some runs.
+/// A sweep on a file system with space for the journal of some runs only.
 #[test]
 fn a_full_disk_loses_nothing() {
     let scratch = Scratch::new("sweep-full");

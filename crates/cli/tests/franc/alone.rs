@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub struct Helper {
     child: Child,
     port: u16,
-    /// Path of its control socket; `None`: the usual one.
+    /// Path of its control socket; `None` for the default one.
     socket: Option<String>,
 }
 
@@ -126,7 +126,7 @@ fn fuzzed_datagrams_do_nothing() {
     assert_eq!(helper.end(Signal::SIGTERM), Some(143));
 }
 
-/// A recoder that hears nobody, beside another node with its number.
+/// A recoder without neighbours, beside another node with its number.
 #[test]
 fn no_answer_is_explained_after_three_seconds() {
     let stage = Stage::new("unanswered");

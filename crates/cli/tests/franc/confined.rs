@@ -1,6 +1,6 @@
-//! What a running daemon may do, as reported by the kernel (proc_pid_status(5)): it has
-//! no capability, no new privileges, a system call filter, and no core dump. It works
-//! nevertheless: packets pass, requests are answered, its socket is removed at the end.
+//! Privileges of a running daemon, as reported by the kernel (proc_pid_status(5)): no capability,
+//! no new privileges, a system call filter, and no core dump. The daemon works nevertheless:
+//! packets pass, requests are answered, and its socket is removed at the end.
 
 use crate::alone::Helper;
 use crate::stage::{Stage, TRANSFER, daemon, served, stats};

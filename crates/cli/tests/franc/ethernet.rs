@@ -15,9 +15,8 @@ fn ends(more: [&str; 2]) -> Vec<(&'static str, String)> {
     vec![("a", end("a", 1, more[0])), ("b", end("b", 2, more[1])), served()]
 }
 
-/// Ends know each other's MAC address, so nothing is sent to the helper: it overhears
-/// in promiscuous mode. Its combinations are useful: more of what the receiver got was
-/// innovative than it got from the other end at all.
+/// Both ends have the other's MAC address, so no frame is addressed to the helper, which overhears
+/// in promiscuous mode. The receiver got more innovative datagrams than arrived from the other end.
 #[test]
 fn a_helper_at_a_hub_overhears_and_helps() {
     let stage = Stage::new("hub");
@@ -48,9 +47,9 @@ fn a_helper_at_a_hub_overhears_and_helps() {
     assert_eq!((count(&a, "corrupt"), count(&a, "sessions")), (0, 1), "{a:#}");
 }
 
-/// A bridge that learns addresses would take a frame to the other node for one to its
-/// sender, so frames to everybody are used. The link works, both sides report the
-/// problem, and with a MAC address of its own for one of them it is up within a second.
+/// A learning bridge would send frames for the other node back to their sender, so the nodes use
+/// broadcast. The link works, both sides report the problem, and after one of them gets a different
+/// MAC address, the link is up within a second.
 #[test]
 fn two_nodes_with_one_mac_address_are_told_and_recover() {
     for is_hub in [true, false] {
@@ -71,7 +70,7 @@ fn two_nodes_with_one_mac_address_are_told_and_recover() {
         assert!(answered.contains("100 received"), "{is_hub}: {answered}{}", stage.logs());
         for log in ["a.before.txt", "b.before.txt"] {
             let text = stage.text(log);
-            let told = text.matches("has the MAC address of our own interface").count();
+            let told = text.matches("has the MAC address of this interface").count();
             assert!((1..=5).contains(&told), "{is_hub}, {log}: {text}");
         }
         let ms: u64 = stage.text("passes.txt").trim().parse().expect("a number");
@@ -83,9 +82,8 @@ fn two_nodes_with_one_mac_address_are_told_and_recover() {
     }
 }
 
-/// In the middle of a transfer, on either side: it is reported where it can be known,
-/// nothing is corrupted, and the link is up within a second after frames have room
-/// again.
+/// In the middle of a transfer, on either side: the problem is reported where it can be known,
+/// nothing is corrupted, and the link is up within a second after the MTU is large enough again.
 #[test]
 fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     let stage = Stage::new("narrow");
@@ -139,10 +137,9 @@ fn an_interface_that_becomes_too_narrow_is_told_and_recovers() {
     }
 }
 
-/// A bridge that silently drops frames of more than 1300 bytes (or 1304: room for a
-/// VLAN tag is not counted), from the start or in the middle of a transfer. The ends
-/// find what it carries (RFC 8899), packets of 1400 bytes pass, and a file comes out as
-/// it went in.
+/// A bridge that silently drops frames of more than 1300 bytes (or 1304: a VLAN tag is not
+/// counted), from the start or in the middle of a transfer. The ends find the path's MTU (RFC
+/// 8899), packets of 1400 bytes pass, and a file arrives unchanged.
 #[test]
 fn a_path_that_is_narrower_than_the_interfaces_is_found() {
     for is_narrow_first in [true, false] {

@@ -1,8 +1,7 @@
-//! `lasthop franc` in real time: daemons in namespaces, their interfaces and the
-//! kernel's TCP, over an emulated link of 12 Mb/s, 10 ms each way, a queue of 150 kB
-//! and losses in both directions. Judged from outside: by ping, curl and cmp, by exit
-//! statuses, and by what is left behind. A test is skipped, and says so, if the machine
-//! lacks something (a program, namespaces).
+//! `lasthop franc` in real time: daemons in namespaces, their interfaces and the kernel's TCP, over
+//! an emulated link of 12 Mb/s, 10 ms each way, a queue of 150 kB and losses in both directions.
+//! Judged from outside: by ping, curl and cmp, by exit statuses, and by files and processes left
+//! behind. A test is skipped with a message if the machine lacks something (a program, namespaces).
 
 #![expect(clippy::disallowed_methods, reason = "waits for other processes")]
 #![expect(clippy::disallowed_types, reason = "sockets that stand for strangers")]
@@ -69,7 +68,7 @@ fn a_file_passes_a_link_that_loses_every_fifth() {
     }
 }
 
-/// Nobody knows its address, and then it changes.
+/// A neighbour whose address is unknown at first and changes later.
 #[test]
 fn a_neighbour_that_moves_is_followed() {
     let stage = Stage::new("move");
@@ -226,9 +225,9 @@ for n in range(5000):
     assert_eq!(counters["corrupt"], 0);
 }
 
-/// Datagrams of daemons, recorded in several sessions and replayed from elsewhere, a
-/// thousand per second: nobody is taken to be present, no session ends, and no more
-/// comes back than is sent.
+/// Datagrams of daemons, recorded in several sessions and replayed from elsewhere, a thousand per
+/// second: no replayed node counts as present, no session ends, and the answers are no more than
+/// the replays.
 #[test]
 fn recordings_from_elsewhere_change_nothing() {
     let stage = Stage::new("recordings");

@@ -1,7 +1,7 @@
 //! A helper that overhears through a monitor interface. The two ends and the helper are at a
-//! bridge that learns addresses, so that the helper's own interface hears nothing of what the ends
-//! say to each other, as one of Wi-Fi in managed mode; `air.py` plays what a monitor beside it
-//! hears. Real radios are left out; `tests/vm` has mac80211's.
+//! learning bridge, so that the helper's other interface hears nothing of the ends' traffic, as a
+//! Wi-Fi interface in managed mode; `air.py` plays the frames that a monitor hears. Leaves out real
+//! radios; `tests/vm` has those of mac80211.
 
 use crate::stage::{Stage, TRANSFER, daemon, served, stats};
 
@@ -29,8 +29,8 @@ fn programs(air: &str) -> Vec<(&'static str, String)> {
     vec![end("a", 1), end("b", 2), served(), ("h", air), ("h", helper)]
 }
 
-/// Its combinations are useful, as those of a helper at a hub are, and it took each datagram that
-/// was on the air, once.
+/// The helper's combinations are useful, as those of a helper at a hub, and it read each datagram
+/// on the air once.
 #[test]
 fn a_helper_overhears_through_a_monitor_interface() {
     let stage = Stage::new("monitor");
@@ -73,7 +73,7 @@ fn a_helper_overhears_through_a_monitor_interface() {
     assert!(table.contains("overheard   "), "{table}");
 }
 
-/// As in a WPA network: the link works without its helper, which says why it is of no use.
+/// As in a WPA network: the link works without its helper, which reports that it is of no use.
 #[test]
 fn a_helper_that_hears_only_encrypted_frames_says_so() {
     let stage = Stage::new("encrypted");
@@ -88,7 +88,7 @@ fn a_helper_that_hears_only_encrypted_frames_says_so() {
     assert!(log.contains("what others send in a WPA network cannot be read"), "{log}");
 }
 
-/// It goes down, up, and away.
+/// The interface goes down, comes up again, and disappears.
 #[test]
 fn a_monitor_interface_that_goes_is_reported() {
     let stage = Stage::new("gone");

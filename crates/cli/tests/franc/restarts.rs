@@ -1,11 +1,10 @@
 //! Every role is killed without warning under traffic, and restarted at once.
 //!
-//! The time is measured from when the shell starts the new process (before that has
-//! read its key or opened anything, so that its start counts) to the arrival of the
-//! first answer to a ping that was sent after the kill; a ping is sent every 20 ms. For
-//! a helper, for which nobody waits, it ends when the helper reports that it hears the
-//! session. A measurement above a second is repeated up to twice, and the best one
-//! counts: load on the machine and consecutive losses only make it longer.
+//! The time is measured from when the shell starts the new process (before that has read its key or
+//! opened anything, so that its start counts) to the arrival of the first answer to a ping that was
+//! sent after the kill; a ping is sent every 20 ms. For a helper, it ends when the helper reports
+//! that it hears the session. A measurement above a second is repeated up to twice, and the best
+//! one counts: load on the machine and consecutive losses only make it longer.
 
 use crate::RECOVERY_MS;
 use crate::stage::{Stage, TRANSFER, daemon, served, stats};

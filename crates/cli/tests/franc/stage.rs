@@ -1,5 +1,5 @@
-//! The environment of the tests: a directory for each, the emulated link, and what
-//! their scripts share.
+//! The environment of the tests: a directory for each, the emulated link, and functions of their
+//! scripts.
 
 use serde_json::Value;
 use std::fs;
@@ -40,7 +40,7 @@ impl Stage {
         self.lasthop(arguments).output().expect("the binary can be run")
     }
 
-    /// The error of `arguments`.
+    /// Runs `arguments` and returns their error.
     pub fn complaint(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -102,10 +102,10 @@ impl Stage {
         Some(())
     }
 
-    /// The nodes a, b and h, each with its `eth0`, on one bridge, which sends every
-    /// frame to all others (`is_hub`) or learns addresses. The bridge's own namespace
-    /// is `bridge`. Otherwise as in [`Self::emulate`], but without `lasthop emulate`:
-    /// nothing on the path knows about coded links or loses anything.
+    /// Makes the nodes a, b and h, each with its `eth0`, on one bridge, which sends every frame to
+    /// all others (`is_hub`) or learns addresses. The bridge is in the namespace `bridge`.
+    /// Otherwise as in [`Self::emulate`], but without `lasthop emulate`: nothing on the path knows
+    /// about coded links or loses anything.
     pub fn bridge(&self, is_hub: bool, programs: &[(&str, String)], script: &str) -> Option<()> {
         are_there(&["ping", "ip", "curl", "python3", "unshare", "nsenter"])?;
         let ageing = if is_hub { "ageing_time 0" } else { "" };
@@ -152,7 +152,7 @@ cd {here}
         Some(())
     }
 
-    /// The document of counters in the file `name`.
+    /// Returns the document of counters in the file `name`.
     pub fn stats(&self, name: &str) -> Value {
         serde_json::from_str(&self.text(name)).expect("a document")
     }
@@ -199,7 +199,7 @@ fn are_there(programs: &[&str]) -> Option<()> {
     Some(())
 }
 
-/// What the scripts share.
+/// Functions of all scripts.
 const SHELL: &str = r#"
 set -u
 fail() { echo "$*" >&2; exit 1; }
@@ -215,14 +215,14 @@ until_passes() {
 }
 "#;
 
-/// A line of a script that writes the counters of the daemon `name` to NAME.json.
+/// Returns a line of a script that writes the counters of the daemon `name` to NAME.json.
 pub fn stats(name: &str) -> String {
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     format!("{lasthop} franc stats --json --socket {name}.sock > {name}.json\n")
 }
 
-/// A daemon that is restarted whenever it ends. Its process number is in NAME.pid, the
-/// time of its start in seconds in NAME.began.
+/// Returns a line that runs a daemon and restarts it whenever it ends. NAME.pid has the process
+/// number, NAME.began the time of the start in seconds.
 pub fn daemon(name: &str, flags: &str) -> String {
     let lasthop = env!("CARGO_BIN_EXE_lasthop");
     format!(
@@ -231,7 +231,7 @@ pub fn daemon(name: &str, flags: &str) -> String {
     )
 }
 
-/// The two ends, over UDP.
+/// Returns the two ends, over UDP.
 pub fn ends(flags_a: &str, flags_b: &str) -> Vec<(&'static str, String)> {
     vec![
         (

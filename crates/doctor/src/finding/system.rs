@@ -47,7 +47,7 @@ fn namespaces(facts: &Facts) -> Option<Finding> {
     let namespaces = &facts.namespaces;
     let errno = namespaces.emulation.errno()?;
     let is_denied = matches!(errno, EPERM | EACCES);
-    // What counts for these settings is a capability in the first user namespace.
+    // These settings depend on a capability in the first user namespace.
     let is_privileged = facts.user.in_first_user_namespace && facts.user.can("CAP_SYS_ADMIN");
     let container = facts.machine.container.as_deref();
     let (why, remedy) = if !namespaces.user_namespaces_built || matches!(errno, ENOSYS | EINVAL) {
@@ -69,8 +69,8 @@ fn namespaces(facts: &Facts) -> Option<Finding> {
         )
     } else if is_denied && namespaces.unshare_filtered {
         (
-            "a filter of system calls (seccomp) refuses unshare(2), as the default one of Docker \
-             does: even unshare(0) is refused, for which the kernel has no reason"
+            "a filter of system calls (seccomp) refuses unshare(2), as Docker's default one does: \
+             even unshare(0) is refused, which the kernel would permit"
                 .into(),
             match container {
                 Some("docker") => Some("docker run --security-opt seccomp=unconfined .."),
@@ -89,7 +89,7 @@ fn namespaces(facts: &Facts) -> Option<Finding> {
             Some("sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"),
         )
     } else {
-        ("why is not known: no setting that lasthop knows of forbids it".into(), None)
+        ("the cause is unknown: no setting known to lasthop forbids it".into(), None)
     };
     Some(finding(
         "namespaces",
@@ -98,7 +98,7 @@ fn namespaces(facts: &Facts) -> Option<Finding> {
             "The namespaces of an emulation cannot be made ({}): {why}.",
             namespaces.emulation.text()
         ),
-        "emulate, compare and demo do not work; what runs in virtual time does.",
+        "emulate, compare and demo do not work; verbs in virtual time do.",
         remedy.map(Into::into),
     ))
 }
@@ -112,9 +112,9 @@ fn tun(facts: &Facts) -> Option<Finding> {
         return Some(finding(
             "tun-not-loaded",
             Note,
-            "/dev/net/tun is there, but not the kernel's driver.",
-            "It was not tried, since to open it has the kernel load the module tun: the first \
-             emulation does so. franc run and emulate --outside fail if there is no such module.",
+            "/dev/net/tun exists, but the kernel's driver is not loaded.",
+            "This was not tried, because opening it makes the kernel load the module tun, as the first \
+             emulation does. Without the module, franc run and emulate --outside fail.",
             loadable.then(|| "sudo modprobe tun".into()),
         ));
     }
@@ -122,9 +122,9 @@ fn tun(facts: &Facts) -> Option<Finding> {
         return Some(finding(
             "no-tun",
             Problem,
-            "There is no /dev/net/tun.",
-            "franc run and emulate --outside do not work. emulate takes veth pairs instead of TAP \
-             devices, which costs more CPU a packet.",
+            "/dev/net/tun does not exist.",
+            "franc run and emulate --outside do not work. emulate uses veth pairs instead of TAP \
+             devices, at a higher CPU cost a packet.",
             match (facts.machine.container.as_deref(), loadable) {
                 (Some("docker" | "podman"), _) => {
                     Some("docker run --device /dev/net/tun ..".into())
@@ -139,8 +139,8 @@ fn tun(facts: &Facts) -> Option<Finding> {
             "tun-closed",
             Problem,
             format!("/dev/net/tun does not open: {reason}."),
-            "franc run and emulate --outside do not work. emulate takes veth pairs instead of TAP \
-             devices, which costs more CPU a packet.",
+            "franc run and emulate --outside do not work. emulate uses veth pairs instead of TAP \
+             devices, at a higher CPU cost a packet.",
             (*errno == EACCES).then(|| "sudo chmod 666 /dev/net/tun".into()),
         )),
         _ => None,
@@ -157,8 +157,8 @@ fn net_admin(facts: &Facts) -> Option<Finding> {
             "no-net-admin",
             Note,
             "This process lacks CAP_NET_ADMIN in its network namespace.",
-            "franc run cannot make its TUN device, and medium no radios. emulate needs neither: it \
-             has namespaces of its own.",
+            "franc run cannot make its TUN device, and medium no radios. emulate needs no capability, \
+             because it makes new namespaces.",
             Some("sudo lasthop franc run ..".into()),
         )
     })
@@ -172,7 +172,7 @@ fn net_raw(facts: &Facts) -> Option<Finding> {
             "no-net-raw",
             Note,
             format!("This process may open no packet socket ({}).", facts.packet_socket.text()),
-            "capture --live and franc run over Ethernet take CAP_NET_RAW.",
+            "capture --live and franc run over Ethernet require CAP_NET_RAW.",
             Some("sudo lasthop capture --live IFACE".into()),
         )
     })
@@ -196,7 +196,7 @@ fn way_out(facts: &Facts) -> Option<Finding> {
         true => finding(
             "no-way-out",
             Problem,
-            format!("slirp4netns gives no way out of an emulation: {call}: {reason}."),
+            format!("slirp4netns cannot connect an emulation to the network: {call}: {reason}."),
             means,
             call.starts_with("write(/proc/sys")
                 .then(|| "docker run --security-opt systempaths=unconfined ..".into()),
@@ -231,12 +231,11 @@ fn simulated_radios(facts: &Facts) -> Option<Finding> {
         ),
         ModuleState::Absent => ("This kernel has no module mac80211_hwsim.", None),
         ModuleState::Unknown => (
-            "The module mac80211_hwsim is not loaded, and there is no list of this kernel's modules \
-             here.",
+            "The module mac80211_hwsim is not loaded, and the list of this kernel's modules is missing.",
             None,
         ),
     };
-    let means = "medium has no simulated radios; no other verb needs them.";
+    let means = "medium has no simulated radios; other verbs do not need them.";
     Some(finding("no-hwsim", Note, what, means, remedy.map(Into::into)))
 }
 
@@ -247,7 +246,7 @@ fn resolution(facts: &Facts) -> Option<Finding> {
         "coarse-timers",
         Problem,
         format!("Timers have a resolution of {ms}: the kernel has no high-resolution timers."),
-        "emulate and medium are late by as much, which is more than a frame takes on the air.",
+        "Packets of emulate and medium are late by as much, which is longer than a frame on the air.",
         None,
     ))
 }
@@ -266,11 +265,9 @@ fn late(facts: &Facts) -> Option<Finding> {
     let share = facts.machine.load_1min.filter(|load| *load > f64::from(facts.machine.processors));
     let why = match (share, facts.machine.virtual_machine) {
         (Some(load), _) => {
-            format!(" Its load is {load:.1} on {} processors.", facts.machine.processors)
+            format!(" The load is {load:.1} on {} processors.", facts.machine.processors)
         }
-        (None, true) => {
-            " It is a virtual machine: its processors may wait for those of its host.".into()
-        }
+        (None, true) => " In a virtual machine, processors may wait for those of the host.".into(),
         (None, false) => String::new(),
     };
     Some(finding(
@@ -280,7 +277,7 @@ fn late(facts: &Facts) -> Option<Finding> {
             "Of {} timers, half were late by up to {median}, one of a hundred by {most} or more, {how}.{why}",
             timer.wakeups
         ),
-        "Packets of emulate and medium are late by as much, and apq measures it as delay.",
+        "Packets of emulate and medium are late by as much, and apq measures this lateness as delay.",
         None,
     ))
 }
@@ -292,15 +289,15 @@ fn realtime(facts: &Facts) -> Option<Finding> {
     }
     let max = scheduling.realtime_priority_max.unwrap_or(0);
     let has_capability = facts.user.in_first_user_namespace && facts.user.can("CAP_SYS_NICE");
-    let means = "emulate, medium and franc run compete with whatever else runs; emulate says how \
-                 late it was.";
+    let means = "emulate, medium and franc run compete with other programs; emulate reports its \
+                 lateness.";
     Some(if max < REALTIME_PRIORITY && !has_capability {
         finding(
             "no-realtime",
             Note,
             format!(
-                "Threads of this process may have no real-time priority of {REALTIME_PRIORITY}: the \
-                 limit is {max} (RLIMIT_RTPRIO), and it lacks CAP_SYS_NICE."
+                "Threads of this process may not have real-time priority {REALTIME_PRIORITY}: the limit \
+                 is {max} (RLIMIT_RTPRIO), and the process lacks CAP_SYS_NICE."
             ),
             means,
             Some(format!("sudo prlimit --pid $$ --rtprio={REALTIME_PRIORITY}")),
@@ -310,9 +307,9 @@ fn realtime(facts: &Facts) -> Option<Finding> {
             "no-realtime",
             Note,
             format!(
-                "The kernel refuses real-time priority, though the limit is {max} and CAP_SYS_NICE is \
-                 {}: a control group without real-time, or a filter of system calls; which is not known.",
-                if has_capability { "there" } else { "not" }
+                "The kernel refuses real-time priority although the limit is {max} and CAP_SYS_NICE is \
+                 {}: because of a control group without real time, or of a filter of system calls.",
+                if has_capability { "present" } else { "absent" }
             ),
             means,
             None,
@@ -327,9 +324,9 @@ fn load(facts: &Facts) -> Option<Finding> {
         "busy",
         Note,
         format!(
-            "{load:.1} threads want to run on {processors} processors, in the mean of the last minute."
+            "On average {load:.1} threads were runnable on {processors} processors in the last minute."
         ),
-        "emulate, medium and franc run wait for them unless they have real-time priority.",
+        "Without real-time priority, emulate, medium and franc run wait for these threads.",
         None,
     ))
 }
@@ -339,9 +336,9 @@ fn clock_source(facts: &Facts) -> Option<Finding> {
     Some(finding(
         "slow-clock",
         Note,
-        format!("The kernel's source of time is {name}."),
-        "Each reading of the clock is a system call and takes a microsecond or more, or is as coarse as a tick: \
-         emulate reads it for every packet.",
+        format!("The kernel's clock source is {name}."),
+        "Each reading of the clock is a system call of a microsecond or more, or is as coarse as a tick. \
+         emulate reads the clock for every packet.",
         None,
     ))
 }
@@ -359,7 +356,7 @@ fn governor(facts: &Facts) -> Option<Finding> {
         format!(
             "The processors run at their lowest frequency (governor {governor}, driver {driver})."
         ),
-        "emulate carries fewer packets a second before it is late.",
+        "emulate becomes late at fewer packets a second.",
         Some(
             "echo schedutil | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
                 .into(),
@@ -375,7 +372,7 @@ fn bbr(facts: &Facts) -> Option<Finding> {
     let module = facts.modules.iter().find(|module| module.name == "tcp_bbr");
     let state = module.map_or(ModuleState::Unknown, |module| module.state);
     let (why, remedy) = match state {
-        ModuleState::Absent => ("; this kernel has no module of it", None),
+        ModuleState::Absent => ("; this kernel has no module for it", None),
         ModuleState::Loadable => ("", Some("sudo modprobe tcp_bbr".into())),
         _ => ("", None),
     };
@@ -387,8 +384,8 @@ fn bbr(facts: &Facts) -> Option<Finding> {
             available.join(", ")
         ),
         "emulate refuses flows with congestion_control = \"bbr\"; simulate, sweep and compare refuse them \
-         on any machine, because the model has cubic and reno. The queueing discipline fq is not needed \
-         for it: TCP paces by itself.",
+         on any machine, because the model has cubic and reno. The queueing discipline fq is not \
+         required: TCP paces its packets.",
         remedy,
     ))
 }
@@ -410,12 +407,12 @@ fn first_in_first_out(facts: &Facts) -> Option<Finding> {
         "fifo",
         Note,
         format!(
-            "Packets that {} sends share a {kind} queue{frames}{}.",
+            "Packets sent through {} share a {kind} queue{frames}{}.",
             wired.name,
             default.unwrap_or_default()
         ),
-        "Where this interface is the slowest part of a path, what else is sent waits behind a bulk transfer. \
-         lasthop's own hops have queues of their own.",
+        "If this interface is the slowest part of a path, other packets wait behind a bulk transfer. \
+         Hops of lasthop have separate queues.",
         Some(format!("sudo tc qdisc replace dev {} root fq_codel", wired.name)),
     );
     found.interface = Some(wired.name.clone());

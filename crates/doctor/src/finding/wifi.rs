@@ -59,7 +59,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
             "no-wifi",
             Note,
             "There is no Wi-Fi interface in this network namespace.",
-            "lasthop models the hop, so that only capture --live on a monitor interface needs one.",
+            "lasthop models the hop, so only capture --live on a monitor interface requires one.",
             None,
         ));
     } else if !radios.clone().any(|(_, wifi)| wifi.kind == "monitor") {
@@ -85,9 +85,9 @@ fn power_save(interface: &Interface, wifi: &Wifi) -> Option<Finding> {
         format!(
             "While the radio sleeps, packets for this machine wait at the access point until a beacon \
              announces them. The wait is up to (listen interval + beacons missed) beacon intervals of \
-             {interval}: one small computer had 0.4 to 0.6 s at the 90th percentile and 0.8 to 2 s at the \
-             99th. Where the firmware sends without leaving power save, the answer to every ping of its own \
-             waits as well."
+             {interval}: a small computer had delays of 0.4 to 0.6 s at the 90th percentile and of 0.8 to 2 s \
+             at the 99th. If the firmware sends without leaving power save, the answer to each of this \
+             machine's pings waits, too."
         ),
         Some(format!("sudo iw dev {} set power_save off", interface.name)),
     ))
@@ -110,7 +110,7 @@ fn sleeps_anyway(setting: &SleepSetting) -> Option<Finding> {
         "sleeps-anyway",
         Note,
         format!("nl80211 does not report power save as on, but {path} is {value}."),
-        "The driver or its firmware may sleep all the same: packets for this machine then wait as with \
+        "The driver or its firmware may sleep nevertheless: packets for this machine then wait as with \
          power save.",
         Some(remedy),
     ))
@@ -124,9 +124,9 @@ fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> 
             finding(
                 "queue-above-mac80211",
                 Note,
-                format!("The queueing discipline {root} is above mac80211's own queues, which have FQ-CoDel."),
-                "mac80211 takes packets at once, so that none waits above it unless the discipline limits \
-                 a rate. noqueue is right here.",
+                format!("The queueing discipline {root} is above mac80211's queues, which have FQ-CoDel."),
+                "mac80211 accepts packets at once, so none waits above it unless the discipline limits a \
+                 rate. noqueue is enough here.",
                 Some(format!("sudo tc qdisc replace dev {} root noqueue", interface.name)),
             )
         });
@@ -141,9 +141,9 @@ fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> 
         return Some(finding(
             "no-mac80211-queues",
             Note,
-            format!("{driver} has queues of its own below {kind}, first in, first out."),
-            "FQ-CoDel does not see what waits there: the driver's queue adds to every packet's delay under \
-             load.",
+            format!("{driver} has first-in-first-out queues below {kind}."),
+            "FQ-CoDel does not manage the packets there: under load the driver's queue adds to every \
+             packet's delay.",
             None,
         ));
     };
@@ -161,14 +161,14 @@ fn queues(facts: &Facts, interface: &Interface, wifi: &Wifi) -> Option<Finding> 
         "bufferbloat",
         Problem,
         format!(
-            "All packets{} that {} sends share a {} queue of up to {packets}, and {driver} has no queues \
-             of mac80211's (net.core.default_qdisc is {default}).",
+            "All packets{} that {} sends share a {} queue of up to {packets}, and {driver} does not use \
+             mac80211's queues (net.core.default_qdisc is {default}).",
             if fifo.root { "" } else { " of an access category" },
             interface.name,
             fifo.kind
         ),
         format!(
-            "A bulk transfer fills it, and everything else waits behind{}.",
+            "A bulk transfer fills it, and all other packets wait behind it{}.",
             holds.unwrap_or_default()
         ),
         Some(format!("sudo tc qdisc replace dev {} root fq_codel", interface.name)),
@@ -182,9 +182,9 @@ fn airtime_limits(wifi: &Wifi) -> Option<Finding> {
         return Some(finding(
             "aql-off",
             Problem,
-            "The driver asks for airtime queue limits, but they are off (aql_enable is 0).",
-            "What the driver and the radio hold is not bounded by airtime: at low rates it is many \
-             milliseconds that FQ-CoDel does not see.",
+            "The driver requests airtime queue limits, but they are disabled (aql_enable is 0).",
+            "The airtime of packets in the driver and the radio has no limit: at low rates it is many \
+             milliseconds, which FQ-CoDel does not manage.",
             Some(format!(
                 "echo 1 | sudo tee /sys/kernel/debug/ieee80211/{}/aql_enable",
                 wifi.radio_name
@@ -195,9 +195,9 @@ fn airtime_limits(wifi: &Wifi) -> Option<Finding> {
         finding(
             "no-aql",
             Note,
-            "The driver asks for no airtime queue limits (AQL).",
-            "How much it and the radio hold below mac80211's FQ-CoDel is the driver's: where that is a \
-             number of frames, it is long at low rates.",
+            "The driver requests no airtime queue limits (AQL).",
+            "The driver decides how many packets it and the radio hold below mac80211's FQ-CoDel. If its \
+             limit is a number of frames, their delay is long at low rates.",
             None,
         )
     })
@@ -208,7 +208,7 @@ fn airtime_pending(wifi: &Wifi, station: &Station) -> Option<Finding> {
     let limits = wifi.aql_limits.clone().unwrap_or_default();
     let is_off = limits.enabled == Some(false);
     let of_stations = wifi.stations.iter().flat_map(|station| &station.aql);
-    // Those of other interfaces are missing in this sum.
+    // This sum lacks the stations of other interfaces.
     let sum = of_stations.filter_map(|one| counter::microseconds(one.pending_us)).map(u64::from);
     let total = limits.pending_us.and_then(counter::microseconds).map_or(sum.sum(), u64::from);
     let is_low = total > u64::from(limits.threshold_us.unwrap_or(AQL_THRESHOLD_US));
@@ -222,18 +222,18 @@ fn airtime_pending(wifi: &Wifi, station: &Station) -> Option<Finding> {
         return None;
     }
     let means = if is_off {
-        "The limits are off (aql_enable is 0), so that nothing bounds it: FQ-CoDel does not see these \
-         packets."
+        "The limits are disabled (aql_enable is 0), so this airtime has no bound, and FQ-CoDel does not \
+         manage these packets."
     } else {
-        "mac80211 gives the driver no more frames of this category until some are complete. Under load \
-         that is so for moments. If it stays so without traffic, the driver has lost count of its \
-         frames, and packets to this station are stuck: read it again, then reconnect."
+        "mac80211 gives the driver no more frames of this category until some are complete, which is \
+         normal for moments under load. If it persists without traffic, the driver has lost count of \
+         its frames, and packets to this station are stuck: run doctor again, then reconnect."
     };
     Some(finding(
         "aql-exceeded",
         Problem,
         format!(
-            "Airtime that the driver holds for {} is above its limit: {}.",
+            "The driver's airtime for {} exceeds its limit: {}.",
             station.address,
             above.join(", ")
         ),
@@ -248,8 +248,8 @@ fn weak(station: &Station) -> Option<Finding> {
         "weak-signal",
         Problem,
         format!("The signal of {} is {signal} dBm.", station.address),
-        "Only the lowest rates get through, so that each frame takes long, for all stations of the \
-         channel.",
+        "Only the lowest rates work, so each frame occupies the channel for a long time, for all \
+         stations on it.",
         None,
     ))
 }
@@ -264,14 +264,14 @@ fn low_rate(station: &Station) -> Option<Finding> {
         "low-rate",
         Note,
         format!(
-            "The last frame to {} had {} Mb/s, {:.0} % of what its mode, width and streams allow.",
+            "The last frame to {} had {} Mb/s, {:.0} % of the highest rate of its mode, width and streams.",
             station.address,
             rate.mbps,
             100.0 * share
         ),
         format!(
-            "A packet of 1 500 bytes takes {} at this rate, without preamble and access. Rate control chooses \
-             it by what is lost; a frame of management has a low rate at any time, so look again under load.",
+            "A packet of 1 500 bytes needs {} at this rate, without preamble and access. Rate control chooses \
+             the rate by losses; management frames always have a low rate, so run doctor again under load.",
             milliseconds(ms)
         ),
         None,
@@ -306,12 +306,12 @@ fn retries(station: &Station) -> Option<Finding> {
             "retries",
             Problem,
             format!(
-                "{retries} transmissions to {} were repeated for {packets} packets ({:.0} %).",
+                "{retries} retransmissions to {} were needed for {packets} packets ({:.0} %).",
                 station.address,
                 100.0 * share
             ),
-            "Each takes airtime and waits for the channel again, and the packets behind it in its \
-             Block Ack window wait with it.",
+            "Each retransmission needs airtime and another wait for the channel, and later packets of its \
+             Block Ack window wait, too.",
             None,
         )
     })
@@ -330,7 +330,7 @@ fn failures(station: &Station) -> Option<Finding> {
                 station.address,
                 100.0 * share
             ),
-            "Whoever sends must repeat them a round trip later; TCP takes it for congestion.",
+            "Their sender must send them again a round trip later; TCP treats the loss as congestion.",
             None,
         )
     })
@@ -357,11 +357,11 @@ fn counters(station: &Station) -> Option<Finding> {
         "counters",
         Note,
         format!(
-            "The driver's count of {} to {} is not one: {whys}.",
+            "The driver's count of {} to {} is implausible: {whys}.",
             names.join(" and of "),
             station.address
         ),
-        "How many frames are repeated or given up is not known here; a capture shows it.",
+        "The numbers of frames retransmitted and given up are unknown here; a capture shows them.",
         None,
     ))
 }
@@ -371,9 +371,9 @@ fn missed_beacons(station: &Station) -> Option<Finding> {
     Some(finding(
         "beacon-loss",
         Note,
-        format!("Beacons of {} were missed in a row {losses} times.", station.address),
-        "The station then asks whether its access point is there, and may lose its association: gaps of a \
-         second and more.",
+        format!("Several beacons of {} in sequence were missed {losses} times.", station.address),
+        "The station then probes its access point, and may lose its association: gaps of a second and \
+         more.",
         None,
     ))
 }
@@ -392,7 +392,7 @@ fn no_monitor<'a>(mut radios: impl Iterator<Item = &'a Wifi>) -> Option<Finding>
             Some(_) => "There is no monitor interface.",
             None => "There is no monitor interface, and no radio here can have one.",
         },
-        "capture --live sees no frames of the air without one, only this machine's packets.",
+        "Without one, capture --live sees only this machine's packets and no frames on the air.",
         remedy,
     ))
 }

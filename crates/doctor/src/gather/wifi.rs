@@ -169,7 +169,7 @@ pub fn read_debugfs(files: &Files, name: &str, wifi: &mut Wifi, unread: &mut Vec
         station.aggregation = text::aggregation(&status);
         let parameters = read(format!("{folder}/aqm")).and_then(|text| text::station_queue(&text));
         if let Some(parameters) = parameters {
-            // What nl80211 counts is of an earlier moment.
+            // nl80211's counts are from an earlier moment.
             station.queue = Some(parameters);
         }
     }

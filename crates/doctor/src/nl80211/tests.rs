@@ -43,7 +43,7 @@ fn a_radio_is_joined_of_many_messages() {
         for kind in ["station", "ap", "monitor", "mesh-point"] {
             assert!(radio.kinds.iter().any(|one| one == kind), "{radio:?}");
         }
-        // What `iw phy` prints: [ TXQS ] since drivers of 6.2 and later all have them.
+        // Output of `iw phy`: [ TXQS ] since drivers of 6.2 and later all have them.
         assert_eq!((radio.txqs, radio.aql), (txqs, false), "{radio:?}");
         assert_eq!(radio.txq_limit_packets, txqs.then_some(8_192));
         assert_eq!(radio.queue, txqs.then(TxqStats::default));

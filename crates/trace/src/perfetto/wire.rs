@@ -54,7 +54,7 @@ impl<'a> Message<'a> {
     /// Appends a nested message.
     pub(super) fn message(&mut self, field: u64, write: impl FnOnce(&mut Message<'_>)) {
         self.varint(field << 3 | LENGTH);
-        // Its length is not known yet: a varint may have more bytes than it needs.
+        // The length is not known yet: a varint may have more bytes than it needs.
         let at = self.out.len();
         self.out.extend_from_slice(&[0; LENGTH_BYTES]);
         write(&mut Message { out: self.out });

@@ -42,14 +42,17 @@ pub fn field(row: &Row, name: &str) -> Value {
     }
 }
 
-/// Returns the columns of `file` that `docs/files.md` lists.
+/// Returns the columns of `file` that `docs/files.md` lists: the names in the first cells of a table,
+/// one or several in each.
 pub fn documented_columns(file: &str) -> Vec<String> {
     let text = include_str!("../../../../docs/files.md");
     let section = text.split("\n## ").find(|section| section.starts_with(&format!("`{file}`")));
     section
         .unwrap_or_else(|| panic!("a section on {file}"))
         .lines()
-        .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
+        .filter(|line| line.starts_with("| `"))
+        .filter_map(|line| line.split('|').nth(1))
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned))
         .collect()
 }
 

@@ -80,8 +80,7 @@ pub struct Sweep {
     pub scenario: Option<ScenarioArgs>,
     /// A key and its values; repeatable
     ///
-    /// Several keys give every combination of their values [default: the scenario's table
-    /// [sweep]]
+    /// Several keys give every combination of their values [default: those of the file]
     #[arg(long, value_name = "PATH=VALUES", add = completions::keys())]
     pub vary: Vec<String>,
     /// Combine the first values of all keys, then the second ones, and so on

@@ -1,6 +1,6 @@
-//! The files of a measurement (`--out`): samples are written as they arrive, `apq.json`
-//! and the plots at the end. All files get their names at once, so that an interrupt
-//! leaves none; the page of them follows. The formats are documented in docs/files.md.
+//! The files of a measurement (`--out`): samples are written as they arrive, `apq.json` and the
+//! plots at the end. All files get their names at once, so that an interrupt leaves none; their
+//! page follows. docs/files.md documents the formats.
 
 use super::plots::Plots;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use lasthop_evidence::plot;
 use lasthop_trace::{OutputDir, OutputError, SamplesWriter};
 use std::path::{Path, PathBuf};
 
-/// The files that are being written.
+/// Files that are being written.
 #[derive(Debug)]
 pub struct Files {
     directory: OutputDir,
@@ -23,17 +23,17 @@ impl Files {
     /// Starts the files in the directory at `path`.
     ///
     /// # Errors
-    /// If they cannot be created.
+    /// An error if they cannot be created.
     pub fn create(path: &Path) -> Result<Self, Failure> {
         let mut directory = OutputDir::create(path).map_err(Failure::message)?;
         let samples = SamplesWriter::new(&mut directory).map_err(Failure::message)?;
         Ok(Self { directory, samples, plots: Plots::default() })
     }
 
-    /// Adds a phase.
+    /// Adds the packets of a phase.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// An error if they cannot be written.
     pub fn phase(&mut self, number: u32, record: &PhaseRecord) -> Result<(), Failure> {
         self.plots.phase(record);
         self.samples.phase(number, record).map_err(Failure::message)
@@ -42,7 +42,7 @@ impl Files {
     /// Completes the files, and adds their page; returns its path.
     ///
     /// # Errors
-    /// If they cannot be written, or a signal came.
+    /// An error if they cannot be written, or after a signal.
     pub fn commit(self, json: &str, host: &str, interrupt: &Interrupt) -> Result<PathBuf, Failure> {
         let Self { mut directory, samples, plots } = self;
         let write = |directory: &mut OutputDir| -> Result<(), OutputError> {

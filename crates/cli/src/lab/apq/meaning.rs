@@ -1,6 +1,5 @@
-//! What a measured queue means for who is behind it: round trips with empty and with full
-//! queues, what a call and a game make of that, how many packets guidelines ask for, and what
-//! to do next.
+//! The effect of a measured queue on its users: round trips with empty and with full queues, their
+//! effect on calls and games, recommended queue lengths, and the next step.
 //!
 //! A call has up to 150 ms one way before people notice, and is no conversation above 400 ms
 //! (ITU-T G.114, 05/2003); what the devices at both ends add is not counted here. A game seen
@@ -13,24 +12,24 @@ use lasthop_trace::{ApqDirection, ApqDiscipline, ApqDocument, ApqSize, ApqWay};
 use lasthop_units::Bitrate;
 use std::fmt::Write;
 
-/// One way, in ms: noticed in a call, and the end of conversation.
+/// One-way delays in ms: noticed in a call, and the limit of conversation.
 const CALL_MS: [f64; 2] = [150.0, 400.0];
-/// Round trip, in ms, from which games suffer: through the player's eyes, from behind, from above.
+/// Round trips in ms from which games suffer: first-person, third-person, and seen from above.
 const GAME_MS: [f64; 3] = [100.0, 500.0, 1_000.0];
-/// A queue that adds less than this, in ms, is none that people notice.
+/// Delay in ms below which users do not notice a queue.
 const SHORT_MS: f64 = 20.0;
-/// The packets that guidelines ask for (paper `apq`, section V), and why.
+/// Recommended queue lengths (paper `apq`, section V), and the reason.
 const GUIDELINES: &str = "Guidelines (paper apq): 300 packets fill an 802.11g link over 200 ms, \
                           60 are enough for windows of 64 KiB, 30 where hundreds of flows share it.";
 
-/// What a direction shows of its delay: the size with the longest packets that has one.
+/// Returns the size with the longest packets that has a delay, and that delay.
 fn measured(direction: &ApqDirection) -> Option<(&ApqSize, f64)> {
     let with_delay = |size: &'_ ApqSize| size.queueing_delay_ms.map(|delay| delay.mean);
     let sizes = direction.sizes.iter().filter_map(|size| Some((size, with_delay(size)?)));
     sizes.max_by_key(|(size, _)| size.packet_bytes)
 }
 
-/// Some lines about all directions; empty if none has a delay.
+/// Describes the effect of all directions in some lines; empty if none has a delay.
 pub fn told(document: &ApqDocument) -> String {
     let mut out = String::new();
     for direction in &document.directions {
@@ -88,14 +87,14 @@ fn of_direction(
     out
 }
 
-/// What to do.
+/// Returns advice for a direction.
 fn next(direction: &ApqDirection, size: &ApqSize, queueing: f64) -> String {
     if !direction.trusted {
-        return "measure again while nobody else uses the link: the result is doubted above."
+        return "measure again without other traffic on the link: the result has the doubts above."
             .into();
     }
     if queueing < SHORT_MS {
-        return "nothing: this queue does no harm.".into();
+        return "nothing: this queue is short enough.".into();
     }
     let managed = direction.discipline.map(|judged| judged.verdict);
     if matches!(managed, Some(ApqDiscipline::CoDel | ApqDiscipline::FqCoDel)) {
@@ -105,7 +104,7 @@ fn next(direction: &ApqDirection, size: &ApqSize, queueing: f64) -> String {
     }
     let shaped = size.throughput_mbps.map(|mbps| {
         let shaped = Bitrate::from_bps((mbps.mean * 0.9e6) as u64);
-        format!(", shaped to {} so that the queue is there", rate(shaped))
+        format!(", shaped to {} so that the queue builds up there", rate(shaped))
     });
     let where_it_is = match direction.direction {
         ApqWay::Down => "at the access point, or in front of it",

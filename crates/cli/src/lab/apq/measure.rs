@@ -1,6 +1,6 @@
-//! `lasthop apq measure`: says what it will send and asks for consent, measures, and
-//! prints the results. A progress bar is on standard error. Adds a doubt to the results
-//! if this machine was too busy to read all packets.
+//! `lasthop apq measure`: shows the planned load and asks for consent, measures, and prints the
+//! results. A progress bar is on standard error. Adds a doubt to the results if this machine was
+//! too busy to read all packets.
 
 use super::files::Files;
 use super::words::{self, duration, volume};
@@ -21,9 +21,9 @@ use std::io::{self, BufRead, IsTerminal};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-/// Least share of a requested rate that a host has to send.
+/// Smallest share of a requested rate that a host must send.
 const SENT_SHARE_MIN: f64 = 0.9;
-/// Length of a session of algorithm 2.
+/// Duration of a session of algorithm 2.
 const SESSION: Duration = Duration::from_secs(120);
 
 /// Runs the command.
@@ -74,19 +74,19 @@ pub fn measure(args: &ApqMeasure) -> Result<(), Failure> {
     console::print(&(words::document(&document, Stream::Output) + &named))
 }
 
-/// What is wrong, and the flag that helps.
+/// Returns the error's message, with the flag that helps.
 fn message(why: &ApqError) -> String {
     match why {
         // Two lengths distinguish a bound in packets from one in bytes: the longest that fits, and half of it.
         ApqError::TooLong { mtu, .. } => {
-            format!("{why}; take shorter ones: --packet-size {mtu},{}", mtu / 2)
+            format!("{why}; use shorter ones: --packet-size {mtu},{}", mtu / 2)
         }
         _ => why.to_string(),
     }
 }
 
-/// Adds a doubt to results in the downlink: datagrams that this machine did not read
-/// count as dropped by the queue.
+/// Adds a doubt to results in the downlink: datagrams that this machine did not read count as
+/// dropped by the queue.
 fn doubt_receiver(document: &mut ApqDocument, datagrams: u64) {
     let sentence = format!("this machine was too busy to read {datagrams} packets that arrived");
     let down = document.directions.iter_mut().filter(|way| way.direction == Way::Down);
@@ -97,7 +97,7 @@ fn doubt_receiver(document: &mut ApqDocument, datagrams: u64) {
     }
 }
 
-/// The survey for these arguments.
+/// Makes the survey for these arguments.
 fn survey(args: &ApqMeasure) -> Result<SurveyConfig, Failure> {
     let wrong = |why: String| Err(Failure::Message(why));
     let is_exact = args.method == ApqMethodName::Exact;
@@ -156,7 +156,7 @@ fn survey(args: &ApqMeasure) -> Result<SurveyConfig, Failure> {
     Ok(survey)
 }
 
-/// Prints what will be sent, and asks for consent.
+/// Prints the planned load, and asks for consent.
 fn agree(args: &ApqMeasure, survey: &SurveyConfig, server: SocketAddr) -> Result<(), Failure> {
     let (packets, bytes, time) = Survey::new(survey.clone()).volume_max();
     let host = &args.host.name;
@@ -178,7 +178,7 @@ fn agree(args: &ApqMeasure, survey: &SurveyConfig, server: SocketAddr) -> Result
     }
     if !io::stdin().is_terminal() {
         return Err(Failure::Message(
-            "this must be agreed to, and there is no terminal to ask at: --yes agrees".into(),
+            "this needs consent, and there is no terminal to ask: --yes gives it".into(),
         ));
     }
     console::error("Other traffic will suffer. Go on? [y/N] ");
@@ -186,18 +186,18 @@ fn agree(args: &ApqMeasure, survey: &SurveyConfig, server: SocketAddr) -> Result
     let read = io::stdin().lock().read_line(&mut answer);
     match (read, answer.trim()) {
         (Ok(_), "y" | "Y" | "yes" | "Yes") => Ok(()),
-        _ => Err(Failure::Message("not agreed to: nothing was sent".into())),
+        _ => Err(Failure::Message("no consent: nothing was sent".into())),
     }
 }
 
-/// What is updated while it measures: files and a progress bar.
+/// State that changes during the measurement: files and a progress bar.
 struct Watch<'a> {
     args: &'a ApqMeasure,
     files: Option<&'a mut Files>,
     bar: ProgressBar,
     /// Start, duration and direction of the current phase.
     phase: Option<(Duration, Duration, Direction)>,
-    /// The shortest delay down and up so far, in ns.
+    /// Shortest delay down and up so far, in ns.
     shortest: [Option<i64>; 2],
     failure: Option<Failure>,
 }

@@ -14,7 +14,7 @@ const POINTS_MAX: usize = 1_500;
 /// Number of points of throughput in a session.
 const BINS: usize = 40;
 
-/// The phases to draw, by direction and packet length.
+/// Phases to draw, by direction and packet length.
 #[derive(Clone, Debug, Default)]
 pub struct Plots {
     sessions: BTreeMap<(Direction, u16), Session>,
@@ -32,7 +32,7 @@ struct Session {
 }
 
 impl Plots {
-    /// Keeps what is to be drawn of a phase.
+    /// Stores the points of a phase.
     pub fn phase(&mut self, record: &PhaseRecord) {
         let of_kind = |kind| record.plan.streams.iter().filter(move |stream| stream.kind == kind);
         let Some(bulk) = of_kind(StreamKind::Bulk).next() else { return };
@@ -47,7 +47,7 @@ impl Plots {
         }
     }
 
-    /// The panels of delay and throughput over time.
+    /// Returns the panels of delay and throughput over time.
     pub fn session(&self, host: &str) -> Vec<Panel> {
         let panel = |(key, session): (&(Direction, u16), &Session)| {
             let delay = |index: usize| thinned(&session.delays[index]);
@@ -62,7 +62,7 @@ impl Plots {
         self.sessions.iter().map(panel).collect()
     }
 
-    /// The panels of the distributions of delays.
+    /// Returns the panels of the distributions of delays.
     pub fn delays(&self, host: &str) -> Vec<Panel> {
         let panel = |(key, session): (&(Direction, u16), &Session)| {
             let (begin, end) = session.load;
@@ -137,12 +137,12 @@ fn title((direction, packet_bytes): (Direction, u16), host: &str) -> String {
     format!("The {queue}, packets of {packet_bytes} bytes")
 }
 
-/// Every n-th point, at most [`POINTS_MAX`], so that a plot remains small.
+/// Returns every n-th point, at most [`POINTS_MAX`], so that a plot remains small.
 fn thinned(points: &[Point]) -> Vec<Point> {
     points.iter().copied().step_by(points.len().div_ceil(POINTS_MAX).max(1)).collect()
 }
 
-/// The share of values at or below each value, as a step function.
+/// Returns the share of values at or below each value, as a step function.
 fn distribution(values: impl Iterator<Item = f64>) -> Vec<Point> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
-//! `lasthop apq serve`: prints a line when a client is accepted, and another when it
-//! leaves, with upper limits of what it asked for. Runs until a signal. The limits on
-//! clients are flags; those on memory are constants here.
+//! `lasthop apq serve`: prints a line when a client is accepted, and another when it leaves, with
+//! upper limits of its traffic. Runs until a signal. The limits on clients are flags; those on
+//! memory are constants here.
 
 use super::words::volume;
 use crate::args::ApqServe;
@@ -16,10 +16,10 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-/// Most packets of a phase. A saturation flow of 1500-byte packets at 200 Mb/s has as
-/// many in a minute.
+/// Largest number of packets of a phase: that of a saturation flow of 1500-byte packets at 200 Mb/s
+/// in a minute.
 const PHASE_PACKETS_MAX: u32 = 1 << 20;
-/// Most packets of the uplink phases of all sessions together: 25 MB.
+/// Largest number of packets of all sessions' uplink phases together: 25 MB.
 const SAMPLES_MAX: u64 = 1 << 20;
 
 /// Runs the command until a signal; returns the exit status.
@@ -47,7 +47,7 @@ pub fn serve(args: &ApqServe) -> Result<u8, Failure> {
     Err(failure.unwrap_or(Failure::Interrupted { signal: signal as u8 }))
 }
 
-/// What a client has done.
+/// Activity of a client.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     phases: u32,
@@ -55,7 +55,7 @@ struct Tally {
     bytes: u64,
 }
 
-/// The line to print for an event; empty while a client measures.
+/// Returns the line to print for an event; empty while a client measures.
 fn line(report: ServerReport<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> String {
     let mut out = String::new();
     let _ = match report {
@@ -65,7 +65,11 @@ fn line(report: ServerReport<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> 
         }
         ServerReport::Unconfined(refused) => {
             let refused: Vec<String> = refused.iter().map(ToString::to_string).collect();
-            writeln!(out, "this system confines the server less: {}", refused.join("; "))
+            writeln!(
+                out,
+                "this system lacks some confinement of the server: {}",
+                refused.join("; ")
+            )
         }
         ServerReport::Event(ServerEvent::Opened(client)) => {
             clients.insert(*client, Tally::default());
@@ -93,7 +97,7 @@ fn line(report: ServerReport<'_>, clients: &mut BTreeMap<SocketAddr, Tally>) -> 
         ),
         ServerReport::Overflowed(datagrams) => writeln!(
             out,
-            "this host was too busy to read {datagrams} datagrams: do not trust what was sent to it"
+            "this host was too busy to read {datagrams} datagrams: do not trust results of its receiving side"
         ),
     };
     out
@@ -104,6 +108,6 @@ fn words(ending: Ending) -> &'static str {
         Ending::Done => "done",
         Ending::Stopped => "stopped",
         Ending::Vanished => "no longer heard",
-        Ending::TooLong => "took longer than is allowed",
+        Ending::TooLong => "exceeded the allowed duration",
     }
 }

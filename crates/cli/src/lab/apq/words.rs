@@ -11,7 +11,7 @@ use lasthop_trace::{
 use lasthop_units::{Bitrate, Duration};
 use std::fmt::Write;
 
-/// The whole document.
+/// Describes the whole document.
 pub fn document(document: &ApqDocument, stream: Stream) -> String {
     let mut out = String::new();
     for direction in &document.directions {
@@ -26,7 +26,7 @@ pub fn document(document: &ApqDocument, stream: Stream) -> String {
     out + &meaning::told(document)
 }
 
-/// The results in one direction.
+/// Describes the results in one direction.
 pub fn found(direction: &ApqDirection, stream: Stream) -> String {
     let mut out = sizes(&direction.sizes, stream);
     out.push_str(&verdicts(direction));
@@ -36,7 +36,7 @@ pub fn found(direction: &ApqDirection, stream: Stream) -> String {
     out
 }
 
-/// The name of a queue.
+/// Returns the name of a queue.
 pub fn queue(direction: ApqWay, host: &str) -> String {
     match direction {
         ApqWay::Down => "queue towards this machine (down)".into(),
@@ -44,7 +44,7 @@ pub fn queue(direction: ApqWay, host: &str) -> String {
     }
 }
 
-/// A number of packets and of bytes, in MB or GB.
+/// Formats a number of packets and of bytes, in MB or GB.
 pub fn volume(packets: u64, bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
     let (number, unit) =
@@ -52,12 +52,12 @@ pub fn volume(packets: u64, bytes: u64) -> String {
     format!("{}, {} {unit}", many(packets, "packet"), value(number))
 }
 
-/// A rate in Mb/s.
+/// Formats a rate in Mb/s.
 pub fn rate(rate: Bitrate) -> String {
     format!("{} Mb/s", table::alone(rate.as_mbps_f64()))
 }
 
-/// A duration in s, min and h.
+/// Formats a duration in s, min and h.
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
@@ -116,7 +116,7 @@ fn verdicts(direction: &ApqDirection) -> String {
             ApqUnit::Packets => writeln!(out, "  It is bounded in packets ({confidence})."),
             ApqUnit::Bytes => writeln!(out, "  It is bounded in bytes ({confidence})."),
             ApqUnit::CannotTell => {
-                writeln!(out, "  Whether packets or bytes bound it cannot be told.")
+                writeln!(out, "  Unknown whether its limit is in packets or bytes.")
             }
         };
     }
@@ -131,7 +131,7 @@ fn verdicts(direction: &ApqDirection) -> String {
         };
         let _ = match name {
             Some(name) => writeln!(out, "  Discipline: {name} ({confidence})."),
-            None => writeln!(out, "  Its discipline cannot be told."),
+            None => writeln!(out, "  Its discipline is unknown."),
         };
     }
     if let Some(driver) = direction.driver_queue_packets {

@@ -1,6 +1,6 @@
-//! What else was measured in the minutes of a capture: documents of `apq measure` and `franc stats`,
-//! each in a sentence or two. They hold no times of the day, so that nothing is said of whether the
-//! minutes are the same.
+//! Other measurements from the minutes of a capture: documents of `apq measure` and `franc stats`,
+//! each in a sentence or two. The documents have no times of day, so the text makes no claim that
+//! the minutes are the same.
 
 use crate::failure::Failure;
 use lasthop_capture::document::ContextSummary;
@@ -8,7 +8,7 @@ use lasthop_trace::{ApqDocument, ApqWay, FrancDocument};
 use std::fs;
 use std::path::PathBuf;
 
-/// Reads the documents.
+/// Reads and summarises the documents.
 pub fn read(files: &[PathBuf]) -> Result<Vec<ContextSummary>, Failure> {
     files.iter().map(one).collect()
 }
@@ -20,11 +20,11 @@ fn one(path: &PathBuf) -> Result<ContextSummary, Failure> {
     let value: serde_json::Value = serde_json::from_str(&text).map_err(|why| failed(&why))?;
     let (kind, sentences) = if value.get("directions").is_some() {
         let document: ApqDocument = serde_json::from_value(value)
-            .map_err(|why| failed(&format!("not what apq measure prints: {why}")))?;
+            .map_err(|why| failed(&format!("not an output of apq measure --json: {why}")))?;
         ("apq", apq(&document))
     } else if value.get("counters").is_some() {
         let document: FrancDocument = serde_json::from_value(value)
-            .map_err(|why| failed(&format!("not what franc stats prints: {why}")))?;
+            .map_err(|why| failed(&format!("not an output of franc stats --json: {why}")))?;
         ("franc", franc(&document))
     } else {
         let why = "expected what apq measure --json or franc stats --json prints (lasthop schema \

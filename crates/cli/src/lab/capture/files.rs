@@ -13,11 +13,11 @@ use lasthop_trace::{
     AbsenceRow, Heard, HeardWriter, OutputDir, OutputError, SecondReading, replace_earlier,
 };
 
-/// Writes the files to `directory`, names all that are in it, and removes those that an earlier run
-/// has written there and this one has not.
+/// Writes the files to `directory`, returns the names of all files in it, and removes those of an
+/// earlier run that this one did not replace.
 ///
 /// # Errors
-/// If they cannot be written.
+/// An error if they cannot be written.
 pub fn write(
     mut directory: OutputDir,
     analysis: &Analysis,
@@ -45,7 +45,7 @@ pub fn write(
     replace_earlier(&path, &written).map_err(Failure::message)
 }
 
-/// Both directions of a flow that have packets, with their names.
+/// Returns both directions of a flow that have packets, with their names.
 pub fn directions<'a>(
     key: &FlowKey,
     directions: &'a [Direction; 2],
@@ -56,7 +56,7 @@ pub fn directions<'a>(
     names.into_iter().zip(directions).filter(|(_, direction)| direction.packets > 0)
 }
 
-/// The name of a link: both addresses.
+/// Returns the name of a link: both addresses.
 pub fn link_name(air: &Air, link: &Link) -> String {
     let [from, to] = [link.from, link.to].map(|id| air.stations.get(id).address);
     format!("{from}->{to}")
@@ -130,7 +130,7 @@ fn absences(writer: &mut HeardWriter, air: &Air) -> Result<(), OutputError> {
     Ok(())
 }
 
-/// When a second begins, in ns since 1970.
+/// Returns the start of a second, in ns since 1970.
 fn at(begin_ns: u64, second: usize) -> u64 {
     begin_ns.saturating_add((second as u64).saturating_mul(1_000_000_000))
 }

@@ -1,6 +1,6 @@
-//! Several captures of one moment: each is read once for what it shows alone and a sample of its
-//! packets, and then all together again. The standard input can be read once only: what comes there
-//! is kept in a file without a name, in the directory for temporary files, until the end.
+//! Joins simultaneous captures. Each file is read once for its own analysis and a sample of its packets,
+//! and then all are read together. Standard input can be read only once, so its bytes are kept
+//! until the end, in an unnamed file in the directory for temporary files.
 
 use super::segments::{BySecond, Segments};
 use super::source;
@@ -19,12 +19,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The other files, and what was kept of all of them.
+/// The other files, and the surveys of all files.
 pub struct Together {
     others: Vec<Other>,
-    /// What is kept of them.
+    /// Surveys of the other files.
     surveys: Vec<Survey>,
-    /// What is kept of the first file.
+    /// Survey of the first file.
     first: Survey,
     path: PathBuf,
     credentials: Credentials,
@@ -66,7 +66,7 @@ impl Together {
         Ok(Some(together))
     }
 
-    /// Reads the first file: its name, and what was read.
+    /// Reads the first file; returns its name and its analysis.
     pub fn read_first(&mut self, interrupt: &Interrupt) -> Result<(String, Analysis), Failure> {
         let path = self.path.clone();
         let (name, analysis, survey) = self.survey(&path, interrupt)?;
@@ -107,7 +107,7 @@ impl Together {
         Ok((name, analysis, survey))
     }
 
-    /// Opens a file for the first time. What comes on the standard input is kept.
+    /// Opens a file for the first time; keeps the bytes of standard input.
     fn open(&mut self, path: &Path) -> io::Result<Box<dyn Read>> {
         if !is_standard_input(path) {
             return Ok(Box::new(source::open(path)?));
@@ -117,8 +117,8 @@ impl Together {
         Ok(Box::new(Tee { source: Box::new(io::stdin()), spool }))
     }
 
-    /// Puts all files together. Segments are written to `out`, if there is one; of these the parts
-    /// of their delays by second.
+    /// Joins all files. Writes segments to `out`, if present, and returns the parts of their delays
+    /// by second.
     pub fn join(
         self,
         name: &str,
@@ -163,7 +163,7 @@ impl Together {
     }
 }
 
-/// The problems of files of which nothing could be put together with the others.
+/// Returns the problems of files that could not be aligned with the others.
 pub fn unaligned(joined: &JoinedSummary) -> Vec<String> {
     let is_known = |place: &&lasthop_capture::document::PlaceSummary| {
         place.clock.is_some() || place.name == joined.reference
@@ -181,7 +181,7 @@ fn is_standard_input(path: &Path) -> bool {
     path.to_str() == Some("-")
 }
 
-/// Keeps what it reads.
+/// Reader that copies its bytes.
 struct Tee {
     source: Box<dyn Read>,
     spool: File,
@@ -195,7 +195,7 @@ impl Read for Tee {
     }
 }
 
-/// A file that is gone when it is closed, however the command ends.
+/// Makes a file that the system removes when it is closed, however the command ends.
 fn unnamed() -> io::Result<File> {
     let directory = env::temp_dir();
     for number in 0u32.. {

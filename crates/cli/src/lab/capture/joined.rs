@@ -1,28 +1,28 @@
-//! Several captures together as text: the clocks, where the time went, what was lost where, and the
-//! slowest segments.
+//! Several captures together as text: clocks, parts of the delay, places of losses, and the slowest
+//! segments.
 
 use crate::console::{self, Stream};
 use crate::table::{self, Column, count, number, text, value, wrapped};
 use lasthop_capture::document::{DelaySummary, JoinedSummary, PartsSummary};
 use std::fmt::Write;
 
-/// Slowest segments that are shown.
+/// Number of slowest segments in the report.
 const SLOWEST_SHOWN: usize = 5;
 
-/// A table: its columns, and its rows of as many cells.
+/// A table: its columns, and rows with as many cells.
 pub type Table = (Vec<Column>, Vec<Vec<String>>);
 
-/// The tables of what became of segments, with their headings.
+/// Returns the tables of segments' outcomes, with their headings.
 pub fn tables(joined: &JoinedSummary) -> [(&'static str, Table); 4] {
     [
         ("Clocks", clocks(joined)),
-        ("Where the time of segments went, ms", delays(joined)),
-        ("What became of segments", fates(joined)),
+        ("Delay of segments by part, ms", delays(joined)),
+        ("Outcomes of segments", fates(joined)),
         ("The slowest segments", slowest(joined)),
     ]
 }
 
-/// The report of what several captures show together.
+/// Returns the report of several captures together.
 pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
     let mut out = String::new();
     let title = |text: &str| format!("\n{}\n", stream.bold(text));
@@ -36,7 +36,7 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
             out.push_str(&wrapped("  ", &format!("{problem}."), width));
         }
         if joined.interrupted {
-            out.push_str("  interrupted: what came later is missing\n");
+            out.push_str("  interrupted: later packets are missing\n");
         }
     }
     for (index, (heading, (columns, rows))) in tables(joined).iter().enumerate() {
@@ -56,7 +56,7 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
         }
     }
     for context in &joined.context {
-        out.push_str(&title(&format!("Beside it, by {} ({})", context.kind, context.file)));
+        out.push_str(&title(&format!("Also measured by {} ({})", context.kind, context.file)));
         for sentence in &context.sentences {
             out.push_str(&wrapped("  ", &format!("{sentence}."), width));
         }
@@ -64,7 +64,7 @@ pub fn report(joined: &JoinedSummary, stream: Stream) -> String {
     out
 }
 
-/// The name of a place without its directory, unless another place has the same.
+/// Returns the name of a place without its directory, unless another place has the same name.
 fn short<'a>(joined: &JoinedSummary, name: &'a str) -> &'a str {
     fn last(name: &str) -> &str {
         name.rsplit('/').next().unwrap_or(name)

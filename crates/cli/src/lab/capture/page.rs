@@ -1,5 +1,5 @@
-//! A capture as one HTML page that needs no network: what is wrong, the plots, the tables. The
-//! numbers are those of the JSON document.
+//! A capture as one offline HTML page: problems, plots and tables. The numbers are those of the
+//! JSON document.
 
 use super::joined;
 use super::plots::{Figure, figures};
@@ -15,7 +15,7 @@ use lasthop_evidence::page::{document as html, table};
 use lasthop_evidence::plot::{escaped, inline_svg};
 use std::fmt::Write;
 
-/// The page.
+/// Returns the page.
 pub fn page(analysis: &Analysis, document: &CaptureDocument, by_second: &BySecond) -> String {
     let title = format!("Capture {}", document.file);
     let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
@@ -71,7 +71,7 @@ fn unknown(document: &CaptureDocument) -> String {
     }
     let items: String =
         document.unknown.iter().map(|it| format!("<li>{}.</li>", escaped(it))).collect();
-    format!("<section id=\"unknown\"><h2>What is not known</h2><ul>{items}</ul></section>")
+    format!("<section id=\"unknown\"><h2>Limits of this capture</h2><ul>{items}</ul></section>")
 }
 
 fn air(it: &AirtimeSummary) -> String {
@@ -184,7 +184,7 @@ fn absences(document: &CaptureDocument) -> String {
     format!("<section><h2>Away</h2>{}</section>", table("Away", &heads, 2, &rows))
 }
 
-/// What several captures show together, and what else was measured.
+/// Returns the section on several captures together, and on other measurements.
 fn together(joined: &JoinedSummary) -> String {
     let mut out = String::new();
     if !joined.places.is_empty() {
@@ -198,7 +198,7 @@ fn together(joined: &JoinedSummary) -> String {
             let _ = write!(out, "<p>{}.</p>", escaped(problem));
         }
         if joined.interrupted {
-            out.push_str("<p>Interrupted: what came later is missing.</p>");
+            out.push_str("<p>Interrupted: later packets are missing.</p>");
         }
         for (heading, (columns, rows)) in joined::tables(joined) {
             // Columns in which every cell is empty are left out.
@@ -222,7 +222,7 @@ fn together(joined: &JoinedSummary) -> String {
     for context in &joined.context {
         let _ = write!(
             out,
-            "<section><h2>Beside it, by {} ({})</h2>",
+            "<section><h2>Also measured by {} ({})</h2>",
             escaped(&context.kind),
             escaped(&context.file)
         );
@@ -234,7 +234,7 @@ fn together(joined: &JoinedSummary) -> String {
     out
 }
 
-/// Malformed frames that are listed on the page.
+/// Malformed frames listed on the page.
 const ERRORS_MAX: usize = 100;
 
 fn errors(document: &CaptureDocument) -> String {
@@ -265,6 +265,6 @@ mod tests {
         let document = CaptureDocument::new("<script>.pcap", &analysis);
         let page = page(&analysis, &document, &Vec::new());
         assert!(!page.contains("<script>") && page.contains("&lt;script&gt;.pcap"));
-        assert!(page.contains("What is not known") && page.contains("No packet has a time"));
+        assert!(page.contains("Limits of this capture") && page.contains("No packet has a time"));
     }
 }

@@ -1,6 +1,6 @@
-//! Plots of a capture, as the `scan` paper draws its own (Figs. 3, 5, 7 to 10): throughput and
-//! data in flight, A-MPDUs and their sizes, retries and rates, all by second, and when stations
-//! were away. Of links and flows those with the most payload are drawn.
+//! Plots of a capture, as in the `scan` paper (Figs. 3, 5, 7 to 10): throughput and data in flight,
+//! A-MPDUs and their sizes, retries and rates, all by second, and absences of stations. Draws the
+//! links and flows with the most payload.
 
 use super::files::{directions, link_name};
 use super::segments::{BySecond, SegmentSeconds};
@@ -13,25 +13,25 @@ use lasthop_capture::transport::Direction;
 use lasthop_evidence::plot::{Axis, Panel, Point, Series};
 use std::cmp::Reverse;
 
-/// Most points of a series; more seconds are drawn as means of several.
+/// Largest number of points in a series; longer series have means of several seconds.
 const POINTS_MAX: usize = 1_200;
-/// Flows and links that are drawn.
+/// Number of flows and links drawn.
 const FLOWS_MAX: usize = 3;
 const LINKS_MAX: usize = 3;
-/// Stations whose absences are drawn.
+/// Number of stations whose absences are drawn.
 const STATIONS_MAX: usize = 12;
 
-/// A figure: what it shows, and its panels.
+/// A figure with its title and panels.
 pub struct Figure {
-    /// Its title.
+    /// Title of the figure.
     pub title: &'static str,
-    /// What is to be seen.
+    /// Explanation of the figure.
     pub shows: &'static str,
     /// Panels, with points in each.
     pub panels: Vec<Panel>,
 }
 
-/// The figures of a capture; those that have nothing to show are left out.
+/// Returns the figures of a capture, without empty ones.
 pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
     let air = &analysis.air;
     let mut links: Vec<&Link> = air.links.values().collect();
@@ -46,7 +46,7 @@ pub fn figures(analysis: &Analysis, by_second: &BySecond) -> Vec<Figure> {
             panels: throughput(analysis, &links),
         },
         Figure {
-            title: "Where the time of segments went",
+            title: "Delay of segments by part",
             shows: "Of the captures together, the means of segments that were first seen in each \
                     second: until the first attempt on the air (the queue of the transmitter, and \
                     its wait for the channel), on the air, and behind it; and how many were lost.",
@@ -176,7 +176,7 @@ fn retries(air: &Air, link: &Link) -> Panel {
     shade(air, panel)
 }
 
-/// Shades periods of scans.
+/// Shades the periods of scans.
 fn shade(air: &Air, panel: Panel) -> Panel {
     let schedules = air.absences.keys().filter_map(|id| Schedule::of(air, *id, usize::MAX));
     let scans = schedules.filter(|schedule| schedule.cause == Cause::Scan);
@@ -186,7 +186,7 @@ fn shade(air: &Air, panel: Panel) -> Panel {
     })
 }
 
-/// When stations were away, and the longest period of scans in detail.
+/// Draws the absences of stations, and the longest period of scans in detail.
 fn away(air: &Air) -> Vec<Panel> {
     let mut stations: Vec<_> =
         air.absences.iter().filter(|(_, absences)| !absences.so_far().is_empty()).collect();
@@ -224,8 +224,8 @@ fn at_s(air: &Air, ns: u64) -> f64 {
     ns.saturating_sub(air.begin_ns.unwrap_or(ns)) as f64 / 1e9
 }
 
-/// Points of a series at the middle of each second. Seconds without anything between others are
-/// zero; a value of `None` is left out. Long series are thinned by means of several seconds.
+/// Returns the points of a series at the middle of each second. Empty seconds between others are
+/// zero; a value of `None` is left out. Long series have means of several seconds.
 fn points<T: Default, const MAX: usize>(
     seconds: &Seconds<T, MAX>,
     value: &dyn Fn(&T) -> Option<f64>,
@@ -242,7 +242,7 @@ fn points<T: Default, const MAX: usize>(
                 (sum, number) = (sum + value, number + 1);
             }
         }
-        // What is zero without traffic is so in each second that is not in the series.
+        // Quantities that are zero without traffic are zero in each second missing from the series.
         let silent = (to - from - heard) as u32;
         number += if value(&zero).is_some() { silent } else { 0 };
         (number > 0).then(|| ((from + to) as f64 / 2.0, sum / f64::from(number)))

@@ -1,5 +1,5 @@
-//! A capture as text: what is wrong, then tables of networks, stations, flows and absences. The
-//! numbers are those of the JSON document.
+//! A capture as text: problems, then tables of networks, stations, flows and absences. The numbers
+//! are those of the JSON document.
 
 use super::joined;
 use crate::console::{self, Stream};
@@ -12,10 +12,10 @@ use lasthop_capture::finding::{Certainty, Finding};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Columns that sentences take at most.
+/// Longest line of a sentence, in columns.
 pub(super) const WIDTH_MAX: usize = 100;
 
-/// The report of a capture.
+/// Returns the report of a capture.
 pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     let kinds: Vec<_> = document.link_types.keys().map(String::as_str).collect();
     let mut out = format!(
@@ -39,7 +39,7 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
         let _ = writeln!(out, "  and {} of the same kinds", count(document.findings_left_out));
     }
     if !document.unknown.is_empty() {
-        out.push_str(&title("What is not known"));
+        out.push_str(&title("Limits of this capture"));
         let width = console::width().min(WIDTH_MAX);
         let lines = document.unknown.iter().map(|it| wrapped("  ", &format!("{it}."), width));
         out.extend(lines);
@@ -71,15 +71,16 @@ pub fn report(document: &CaptureDocument, stream: Stream) -> String {
     out
 }
 
-/// The text in place of findings. Nothing is wrong only where everything could be looked for.
+/// Returns the text in place of findings, which claims that there is no problem only if every
+/// search was possible.
 pub(super) fn nothing(document: &CaptureDocument) -> &'static str {
     match document.unknown.is_empty() {
         true => "nothing that lasthop looks for",
-        false => "nothing in the part that this capture shows",
+        false => "no problems in the captured part",
     }
 }
 
-/// The share of time in which the air was busy, as text.
+/// Formats the share of time in which the air was busy.
 pub(super) fn busy(air: &AirtimeSummary) -> String {
     let mut parts = Vec::new();
     match air.utilisation {
@@ -99,7 +100,7 @@ fn air(air: &AirtimeSummary, stream: Stream) -> String {
     format!("  {}\n{}", busy(air), table::render(&columns, &rows, stream))
 }
 
-/// The channels of a receiver that was on several.
+/// Returns the channels of a receiver that was on several.
 pub(super) fn channels(air: &AirtimeSummary) -> Vec<Vec<String>> {
     let row = |(mhz, channel): (&String, &ChannelSummary)| {
         vec![
@@ -112,7 +113,7 @@ pub(super) fn channels(air: &AirtimeSummary) -> Vec<Vec<String>> {
     air.channels.iter().map(row).collect()
 }
 
-/// An interface besides the main one.
+/// Describes an interface besides the main one.
 fn interface(interface: &InterfaceSummary, stream: Stream) -> String {
     let title = |text: &str| format!("\n{}\n", stream.bold(text));
     let number = interface.interface;
@@ -132,7 +133,7 @@ fn interface(interface: &InterfaceSummary, stream: Stream) -> String {
     out
 }
 
-/// What could not be used.
+/// Describes the unused parts of the capture.
 fn unused(document: &CaptureDocument, stream: Stream) -> String {
     let unused = &document.unused;
     // Why the capture ended has been said.
@@ -160,14 +161,14 @@ fn unused(document: &CaptureDocument, stream: Stream) -> String {
     out
 }
 
-/// What became of encrypted frames.
+/// Describes the decryption of encrypted frames.
 fn opened(decryption: &DecryptionSummary, stream: Stream) -> String {
     let closed = &decryption.closed;
     let mut reasons = Vec::new();
     for (number, what) in [
         (closed.no_handshake, "without a handshake before them in the capture"),
         (closed.wrong_passphrase, "by another passphrase"),
-        (closed.ssid_unknown, "of a network whose name was not heard: --psk SSID:PASSPHRASE"),
+        (closed.ssid_unknown, "of a network with an unknown name: --psk SSID:PASSPHRASE"),
         (closed.mic_wrong, "by a key of a handshake that was missed, or damaged"),
         (closed.cut, "cut too short"),
         (closed.not_data, "that are no data"),
@@ -197,7 +198,7 @@ fn opened(decryption: &DecryptionSummary, stream: Stream) -> String {
     out
 }
 
-/// A finding with its evidence and its check, each line indented.
+/// Formats a finding with its evidence and its check, each line indented.
 fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
     let width = console::width().min(WIDTH_MAX);
     let [first, last] = finding.frames;
@@ -216,7 +217,7 @@ fn sentence(index: usize, finding: &Finding, stream: Stream) -> String {
     out
 }
 
-/// The certainty of a finding, and the circumstance that would make it wrong.
+/// Returns the certainty of a finding, and the circumstance that would make it wrong.
 pub(super) fn sure(finding: &Finding) -> String {
     let sure = match finding.kind.certainty() {
         Certainty::Shown => "shown",
@@ -227,7 +228,7 @@ pub(super) fn sure(finding: &Finding) -> String {
 
 fn heading(address: &str, network: &BssSummary) -> String {
     let name = network.ssid.as_deref().unwrap_or("(hidden)");
-    // What comes from the air may hold anything: no control characters on a terminal.
+    // Names from the air may have any bytes: no control characters on a terminal.
     let name: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     let mut parts = vec![format!("Network {name} ({address})")];
     parts.extend(network.standard.clone());
@@ -253,7 +254,7 @@ fn stations(address: &str, network: &BssSummary, stream: Stream) -> String {
     table::render(&columns, &rows(address, network), stream)
 }
 
-/// A row for each station and direction in which it had data: up is to the access point.
+/// Returns a row for each station and direction with data; up is to the access point.
 pub(super) fn rows(address: &str, network: &BssSummary) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut push = |name: String, station: &StationSummary| {
@@ -282,13 +283,13 @@ pub(super) fn rows(address: &str, network: &BssSummary) -> Vec<Vec<String>> {
     rows
 }
 
-/// Bytes in both directions, to sort by.
+/// Returns the bytes in both directions, as a sort key.
 fn moved(station: &StationSummary) -> u64 {
     [&station.up, &station.down].into_iter().flatten().map(|link| link.payload_bytes).sum()
 }
 
-/// Of a direction its throughput, PHY rate, share of retries (of the frames that were captured, Null
-/// frames included), MPDUs in a PPDU, and the share that was captured.
+/// Returns a direction's throughput, PHY rate, share of retries (of the captured frames, Null
+/// frames included), MPDUs in a PPDU, and captured share.
 fn direction(link: &DirectionSummary) -> [String; 5] {
     let frames = link.mpdus + link.null_frames;
     let retries = (link.retries + link.null_retries) as f64 / frames.max(1) as f64;
@@ -343,7 +344,7 @@ fn flows(flows: &BTreeMap<String, FlowSummary>, stream: Stream) -> String {
     table::render(&columns, &rows, stream)
 }
 
-/// The end of a flow that is not `from`, by the name of the flow: `tcp A - B`.
+/// Returns the end of a flow other than `from`, by the name of the flow: `tcp A - B`.
 pub(super) fn other_end(name: &str, from: &str) -> String {
     let (_, ends) = name.split_once(' ').unwrap_or_default();
     let (a, b) = ends.split_once(" - ").unwrap_or_default();

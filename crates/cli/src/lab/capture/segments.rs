@@ -1,5 +1,5 @@
-//! The segments of several captures, as they are put together: rows of `segments.parquet`, and by
-//! second where their time went, for the page.
+//! The joined segments of several captures: rows of `segments.parquet` and, for the page, the parts
+//! of their delay by second.
 
 use crate::failure::Failure;
 use lasthop_capture::join::{Join, SegmentWay};
@@ -8,30 +8,30 @@ use lasthop_capture::transport;
 use lasthop_trace::{OutputDir, OutputError, SegmentRow, SegmentWriter};
 use std::collections::BTreeMap;
 
-/// Directions of flows of which seconds are kept: those with the most segments.
+/// Largest number of flows' directions with seconds: those with the most segments.
 const DIRECTIONS_MAX: usize = 64;
-/// Latest seconds of each that are kept: an hour.
+/// Number of latest seconds kept for each: an hour.
 const SECONDS_MAX: usize = 3_600;
 
 /// A second of one direction of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SegmentSecond {
-    /// Sums in ns, and how many segments: until the first attempt, on the air, and behind it.
+    /// Sums in ns, and numbers of segments: until the first attempt, on the air, and after it.
     pub parts: [(i64, u32); 3],
-    /// Segments that were lost anywhere.
+    /// Segments lost at any place.
     pub lost: u32,
 }
 
-/// Seconds of one direction, by when its segments were seen first.
+/// Seconds of one direction, by the first sight of its segments.
 pub type SegmentSeconds = Seconds<SegmentSecond, SECONDS_MAX>;
 
-/// Where the time of each direction's segments went, with the direction's name; most segments first.
+/// Parts of the delay of each direction's segments, with the direction's name; most segments first.
 pub type BySecond = Vec<(String, SegmentSeconds)>;
 
-/// What takes segments as they are put together.
+/// Receiver of the joined segments.
 pub struct Segments {
     writer: SegmentWriter,
-    /// By flow, of both directions.
+    /// Names of both directions, by flow.
     names: BTreeMap<usize, [String; 2]>,
     directions: BTreeMap<(usize, bool), (u64, SegmentSeconds)>,
     begin_ns: i64,
@@ -39,11 +39,11 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// For files that are about to be read together; seconds count from `begin_ns` by the clock of
-    /// reference.
+    /// Makes the receiver for files that are about to be read together. Seconds count from
+    /// `begin_ns` by the reference clock.
     ///
     /// # Errors
-    /// If no file can be made in `directory`.
+    /// An error if no file can be made in `directory`.
     pub fn new(directory: &mut OutputDir, join: &Join, begin_ns: i64) -> Result<Self, Failure> {
         let names = join.flows().map(|(index, key, _)| {
             let [a, b] = key.ends.map(|(address, port)| transport::end(address, port));
@@ -58,7 +58,7 @@ impl Segments {
         })
     }
 
-    /// Takes a segment. What cannot be written is an error of [`finish`](Self::finish).
+    /// Adds a segment. [`finish`](Self::finish) returns an error of writing.
     pub fn handle(&mut self, way: &SegmentWay) {
         self.count(way);
         let Some(names) = self.names.get(&way.flow).filter(|_| self.failed.is_none()) else {
@@ -90,7 +90,7 @@ impl Segments {
     /// Completes the file.
     ///
     /// # Errors
-    /// If something could not be written.
+    /// The error of a row that could not be written.
     pub fn finish(self) -> Result<BySecond, Failure> {
         match self.failed {
             Some(error) => return Err(Failure::message(error)),

@@ -1,5 +1,5 @@
-//! Where packets come from: a file, the standard input, an interface; one after the other, until
-//! the source ends or nobody wants more.
+//! Sources of packets: a file, the standard input, an interface. Packets are read one after the
+//! other until the source or its reader ends.
 
 use crate::failure::Failure;
 use lasthop_capture::analysis::{Analysis, Malformed};
@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::time::Duration;
 
-/// A source of packets.
+/// A source of packets with its name.
 #[derive(Debug)]
 pub struct Source {
     name: String,
@@ -21,7 +21,7 @@ pub struct Source {
 #[derive(Debug)]
 enum Kind {
     File(File),
-    /// The standard input, if it is a pipe, and otherwise.
+    /// Standard input: a pipe or a file.
     Input {
         is_pipe: bool,
     },
@@ -32,28 +32,28 @@ enum Kind {
     },
 }
 
-/// Takes what a source gives.
+/// Receiver of a source's packets.
 pub trait Sink {
-    /// The next packet.
+    /// Handles the next packet.
     fn handle_packet(&mut self, packet: &Packet<'_>);
 
-    /// The source cannot be read any further.
+    /// Handles an error after which the source cannot be read further.
     fn handle_error(&mut self, error: Malformed);
 
-    /// This many packets of the source were dropped up to now, before they could be read.
+    /// Handles the number of packets that the source has dropped before they could be read.
     fn handle_dropped(&mut self, packets: u64);
 
-    /// Whether no more packets are wanted.
+    /// Whether the receiver has enough packets.
     fn is_over(&mut self) -> bool;
 }
 
-/// Longest time in which an interface is not asked whether it is over.
+/// Longest wait on an interface before a check of [`is_over`](Sink::is_over).
 const WAIT: Duration = Duration::from_millis(100);
-/// Packets after which a source is asked whether it is over.
+/// Number of packets after which a source checks [`is_over`](Sink::is_over).
 const PACKETS: u64 = 4_096;
 
 impl Source {
-    /// Opens a file, `-`, or an interface. One of the two is there.
+    /// Opens a file, `-`, or an interface; one of the two must be given.
     pub fn open(file: Option<&Path>, interface: Option<&str>) -> Result<Self, Failure> {
         if let Some(interface) = interface {
             return Self::interface(interface);
@@ -92,7 +92,7 @@ impl Source {
         };
         let note = (!matches!(link, LinkType::Radiotap | LinkType::Ieee80211)).then(|| {
             let mut note = format!(
-                "not a monitor interface: its packets are {link}, so nothing of the air is seen"
+                "not a monitor interface: its packets are {link}, without frames on the air"
             );
             // A link to the physical device, which only wireless interfaces have.
             if fs::exists(format!("/sys/class/net/{name}/phy80211")).unwrap_or_default() {
@@ -106,12 +106,12 @@ impl Source {
         Ok(Self { name: name.to_owned(), kind })
     }
 
-    /// What it is called: the path, `-`, or the interface.
+    /// Returns the source's name: the path, `-`, or the interface.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What its user should know of it.
+    /// Returns a remark on the source for its user.
     pub fn note(&self) -> Option<&str> {
         match &self.kind {
             Kind::Interface { note, .. } => note.as_deref(),
@@ -119,20 +119,20 @@ impl Source {
         }
     }
 
-    /// Whether packets come as they are captured, possibly for long.
+    /// Whether packets arrive as they are captured, possibly for a long time.
     pub const fn goes_on(&self) -> bool {
         matches!(self.kind, Kind::Interface { .. } | Kind::Input { is_pipe: true })
     }
 
-    /// Whether it is an interface, whose end is an interrupt.
+    /// Whether the source is an interface, which ends by an interrupt.
     pub const fn is_interface(&self) -> bool {
         matches!(self.kind, Kind::Interface { .. })
     }
 
-    /// Reads it to its end, or until `sink` wants no more.
+    /// Reads the source to its end, or until `sink` has enough.
     ///
     /// # Errors
-    /// If it is no capture.
+    /// An error if it is no capture.
     pub fn read(self, sink: &mut dyn Sink) -> Result<(), file::ReadError> {
         match self.kind {
             Kind::File(file) => read(file, sink),
@@ -145,10 +145,10 @@ impl Source {
     }
 }
 
-/// Opens a file. A folder opens as well, and cannot be read.
+/// Opens a file. Folders open, too, but cannot be read.
 ///
 /// # Errors
-/// If it cannot be opened, or is a folder.
+/// An error if it cannot be opened, or is a folder.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -185,7 +185,7 @@ fn receive(mut capture: PacketCapture, link: LinkType, sink: &mut dyn Sink) {
         let is_over = sink.is_over();
         let waited = capture.wait(WAIT);
         if waited.is_err() {
-            // What came before the interface went down is read all the same.
+            // Packets from before the interface went down are still read.
             let _ = capture.wait(WAIT);
         }
         let end = number + PACKETS;
@@ -216,18 +216,18 @@ fn receive(mut capture: PacketCapture, link: LinkType, sink: &mut dyn Sink) {
     }
 }
 
-/// Whether more may come on the standard input: it is no file, and no terminal.
+/// Whether standard input is neither a file nor a terminal, and so may continue.
 fn is_pipe() -> bool {
     let is_file = fs::metadata("/dev/stdin").is_ok_and(|metadata| metadata.is_file());
     !is_file && !io::stdin().is_terminal()
 }
 
-/// Everything at once, without anybody who watches.
+/// Receiver for a whole source at once, without a live view.
 #[derive(Debug)]
 pub struct Whole<'a> {
-    /// What was read.
+    /// Analysis of the packets read.
     pub analysis: Analysis,
-    /// Ends it.
+    /// Signal that ends the reading.
     pub interrupt: &'a crate::interrupt::Interrupt,
 }
 

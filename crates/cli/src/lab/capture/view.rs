@@ -1,6 +1,6 @@
-//! The view of a capture that goes on: the channel in a line, stations as a table (on a wire:
-//! flows), findings below, those that are new marked. Columns for which the terminal is too narrow are left out, the least
-//! important ones first. Keys are read from the terminal, also if packets come from a pipe.
+//! The live view of a capture: the channel in one line, stations as a table (on a wire: flows),
+//! findings below, with new ones marked. On a narrow terminal the least important columns are left
+//! out. Keys are read from the terminal, even if packets come from a pipe.
 
 use crate::lab::view::is_end;
 use crate::table::{count, value, wrapped};
@@ -14,23 +14,23 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use ratatui::{DefaultTerminal, Frame};
 
-/// The view while it is shown; dropping it restores the terminal.
+/// A visible view; dropping it restores the terminal.
 #[derive(Debug)]
 pub struct View {
     terminal: DefaultTerminal,
     screen: Screen,
 }
 
-/// What a look at the keyboard gave.
+/// Result of a look at the keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The user wants the capture to end.
+    /// The user wants to end the capture.
     End,
-    /// Nothing that concerns others.
+    /// No key, or one that only changes the view.
     Nothing,
 }
 
-/// What is shown.
+/// Content of the screen.
 #[derive(Debug, Default)]
 struct Screen {
     name: String,
@@ -41,9 +41,9 @@ struct Screen {
     length: Duration,
     order: Order,
     is_received: bool,
-    /// Stations above the first that is shown.
+    /// Number of stations above the first visible one.
     above: usize,
-    /// Stations that fit at the latest drawing.
+    /// Number of stations that fit on the screen.
     shown: usize,
 }
 
@@ -57,14 +57,14 @@ impl View {
         Some(view)
     }
 
-    /// Shows a reading, so long after the capture began, and packets dropped by the kernel.
+    /// Shows a reading, the packets dropped by the kernel, and the time since the capture began.
     pub fn show(&mut self, reading: Reading, dropped: u64, length: Duration) {
         (self.screen.reading, self.screen.dropped, self.screen.length) = (reading, dropped, length);
         self.screen.sort();
         self.draw();
     }
 
-    /// Waits for a key, no longer than `longest`, and does what it says.
+    /// Waits for a key, at most `longest`, and handles it.
     pub fn look(&mut self, longest: std::time::Duration) -> Action {
         match event::poll(longest) {
             Ok(true) => {}
@@ -101,7 +101,7 @@ impl Drop for View {
 struct Column {
     name: &'static str,
     width: usize,
-    /// Which are left out first: the greatest.
+    /// Order of leaving columns out, the greatest first.
     rank: u8,
     is_text: bool,
     cell: fn(&Screen, &Row) -> String,
@@ -125,8 +125,8 @@ const fn text(
     Column { name, width, rank, is_text: true, cell }
 }
 
-/// The columns from left to right: of the last second, but for `mean` (of the PHY rate) and `all%`
-/// (of the time on the air), which are since the start.
+/// Columns from left to right. They show the last second, except for `mean` (of the PHY rate) and
+/// `all%` (of the time on the air), which count from the start.
 const COLUMNS: [Column; 13] = [
     text("station", 18, 0, |_, row| {
         format!("{}{}", row.address, if row.access_point { "*" } else { "" })
@@ -156,7 +156,7 @@ impl Screen {
         self.order.sort(&mut self.reading.stations, direction);
     }
 
-    /// Whether the key changes something.
+    /// Handles a key; returns whether the screen changes.
     fn handle_key(&mut self, key: &KeyEvent) -> bool {
         if key.kind == KeyEventKind::Release {
             return false;
@@ -215,7 +215,7 @@ impl Screen {
         frame.render_widget(Paragraph::new(keys.dim()), foot);
     }
 
-    /// The channel.
+    /// Returns the line about the channel.
     fn head(&self) -> Line<'_> {
         let reading = &self.reading;
         let mut parts = vec![clock(self.length)];
@@ -235,12 +235,12 @@ impl Screen {
         line
     }
 
-    /// Rows of the table: stations, or flows where there are none.
+    /// Number of rows of the table: stations, or else flows.
     fn rows(&self) -> usize {
         self.reading.stations.len().max(self.reading.flows.len())
     }
 
-    /// Makes the place of the table known, and bounds how far it is scrolled.
+    /// Records the area of the table, and limits the scroll position.
     fn scroll(&mut self, area: Rect) {
         self.shown = usize::from(area.height).saturating_sub(1);
         self.above = self.above.min(self.rows().saturating_sub(self.shown));
@@ -297,7 +297,7 @@ impl Screen {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    /// Findings in lines of at most `width` columns.
+    /// Returns the findings in lines of at most `width` columns.
     fn findings(&self, width: usize) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         for (index, found) in self.reading.findings.iter().enumerate() {
@@ -320,7 +320,7 @@ impl Screen {
     }
 }
 
-/// The columns for which there is enough width.
+/// Returns the columns that fit the width.
 fn fitting(width: usize) -> Vec<&'static Column> {
     let mut columns: Vec<&Column> = COLUMNS.iter().collect();
     let needs = |columns: &[&Column]| columns.iter().map(|c| c.width + 2).sum::<usize>() - 2;
@@ -332,14 +332,14 @@ fn fitting(width: usize) -> Vec<&'static Column> {
     columns
 }
 
-/// Text in exactly `width` columns.
+/// Pads or truncates a text to exactly `width` columns.
 fn fitted(text: &str, width: usize, is_left: bool) -> String {
     let cut: String = text.chars().take(width).collect();
     let padding = " ".repeat(width - cut.chars().count());
     if is_left { format!("{cut}{padding}") } else { format!("{padding}{cut}") }
 }
 
-/// What comes from the air may hold anything: no control characters on a terminal.
+/// Removes control characters, which names from the air may contain.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
@@ -360,12 +360,12 @@ fn mean(number: Option<f64>) -> String {
     number.map_or(String::new(), |number| format!("{number:.1}"))
 }
 
-/// A share in tenths of a per cent; nothing of nothing.
+/// Formats a share in tenths of a per cent; empty without a number.
 fn tenths(share: f64) -> String {
     if share > 0.0 { format!("{:.1}", 100.0 * share) } else { String::new() }
 }
 
-/// A rate in few letters: family, MCS, streams, width in MHz.
+/// Formats a rate in few letters: family, MCS, streams, width in MHz.
 fn rate(rate: Rate) -> String {
     let Rate { mcs, streams, width_mhz, .. } = rate;
     match rate.format {
@@ -390,14 +390,14 @@ fn state(state: State) -> String {
     }
 }
 
-/// Time since the start, as hours, minutes and seconds.
+/// Formats the time since the start as hours, minutes and seconds.
 fn clock(length: Duration) -> String {
     let seconds = length.as_nanos() / 1_000_000_000;
     let (minutes, hours) = (seconds / 60 % 60, seconds / 3_600);
     format!("{hours}:{minutes:02}:{:02}", seconds % 60)
 }
 
-/// A channel by its centre in MHz (IEEE 802.11-2020, annex E).
+/// Formats a channel by its centre in MHz (IEEE 802.11-2020, annex E).
 fn channel(mhz: u16) -> String {
     let number = match mhz {
         2_484 => 14,

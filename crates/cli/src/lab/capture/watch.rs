@@ -1,6 +1,6 @@
-//! A capture that is watched while it goes on. One thread reads packets and analyses them; this
-//! one makes a reading each second, shows it, and looks for keys and interrupts, also while no
-//! packet comes. Nothing is shown on standard output, which is the report's.
+//! Watches a capture that continues. One thread reads packets and analyses them; this one takes a
+//! reading each second, shows it, and checks for keys and interrupts, even without packets.
+//! Standard output stays free for the report.
 
 use super::source::{Sink, Source};
 use super::view::{Action, View};
@@ -22,47 +22,47 @@ use std::time::Duration;
 
 /// Time between two readings.
 const EVERY: lasthop_units::Duration = lasthop_units::Duration::from_secs(1);
-/// Longest time in which keys and interrupts are not looked for.
+/// Longest time between checks for keys and interrupts.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How a capture is watched.
+/// Forms of watching a capture.
 #[derive(Debug)]
 pub struct Watch {
-    /// As lines on standard error.
+    /// Whether lines are printed on standard error.
     has_lines: bool,
-    /// As a view, from the first reading on or as soon as possible.
+    /// When a view starts, if it does: at the first reading, or as soon as possible.
     view: Option<When>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     AtOnce,
-    /// There was a packet and a second has passed: what ends before needs no view.
+    /// After a packet and one second: a shorter capture needs no view.
     Later,
 }
 
-/// What both threads know.
+/// State shared by both threads.
 #[derive(Debug, Default)]
 struct Shared {
     analysis: Mutex<Analysis>,
-    /// The watching thread wants the analysis, which the other one leaves to it.
+    /// Whether the watching thread waits for the analysis, which the other one then releases.
     is_wanted: AtomicBool,
-    /// No more packets are wanted.
+    /// Whether the reading must stop.
     is_over: AtomicBool,
 }
 
 impl Watch {
-    /// `is_asked`: the user asked for it. `is_shown`: a view can be shown.
+    /// Chooses the form: `is_asked` if the user wants to watch, `is_shown` if the terminal can show
+    /// a view.
     pub fn new(is_asked: bool, is_shown: bool, source: &Source) -> Self {
         let when = if is_asked || source.is_interface() { When::AtOnce } else { When::Later };
         Self { has_lines: is_asked && !is_shown, view: is_shown.then_some(when) }
     }
 
-    /// Watches `source` until it ends, or somebody ends it. `analysis` takes what is read and is
-    /// returned; it is not finished.
+    /// Watches `source` until it ends or is ended. Adds its packets to `analysis` and returns that,
+    /// unfinished.
     ///
-    /// # Errors
-    /// If it is no capture.
+    /// An error if it is no capture.
     pub fn run(
         self,
         source: Source,
@@ -76,7 +76,7 @@ impl Watch {
         let mut reads = Reads(Arc::clone(&shared));
         let reader = thread::Builder::new().name("capture".into()).spawn(move || {
             let result = source.read(&mut reads);
-            // Nobody waits for it any more after an interrupt.
+            // After an interrupt, no thread waits for it.
             let _ = sender.send(result);
         });
         let reader = reader.map_err(|why| Failure::message(format!("thread: {why}")))?;
@@ -89,7 +89,7 @@ impl Watch {
                 std::panic::resume_unwind(panic);
             }
         }
-        // Who feeds the pipe may have been interrupted, too, and left it empty.
+        // The pipe's writer may have been interrupted, too, and left it empty.
         if let Some(Err(why)) = result {
             interrupt.check()?;
             return Err(Failure::message(format!("{name}: {why}")));
@@ -97,7 +97,8 @@ impl Watch {
         Ok(std::mem::take(&mut *lock(&shared.analysis)))
     }
 
-    /// Until the reader ends: how it has ended, and `None` if somebody has ended it.
+    /// Watches until the reading thread ends; returns its result, or `None` if the capture was
+    /// ended here.
     fn watch(
         &self,
         shared: &Shared,
@@ -168,11 +169,11 @@ impl Watch {
     }
 }
 
-/// The sink of the reading thread.
+/// Receiver of the reading thread.
 struct Reads(Arc<Shared>);
 
 impl Reads {
-    /// The analysis, as soon as nobody else wants it.
+    /// Returns the analysis as soon as the watching thread does not want it.
     fn analysis(&self) -> MutexGuard<'_, Analysis> {
         while self.0.is_wanted.load(Ordering::Relaxed) {
             thread::park_timeout(Duration::from_millis(1));
@@ -199,12 +200,12 @@ impl Sink for Reads {
     }
 }
 
-/// What a thread has left behind that panicked is looked at by nobody: the panic goes on.
+/// Locks the analysis. If the other thread panicked, the panic continues here.
 fn lock(analysis: &Mutex<Analysis>) -> MutexGuard<'_, Analysis> {
     analysis.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A reading as text: a line, and one for each finding that is new.
+/// Formats a reading as text: a line, and one for each new finding.
 fn lines(reading: &Reading, dropped: u64) -> String {
     let mut line = format!(
         "{:>6.0} s  {}  {}/s",

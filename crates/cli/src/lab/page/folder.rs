@@ -1,5 +1,5 @@
-//! Folders with results: which kind one is, by the file that only this kind has, and what is
-//! read of it. A file that is there and broken is an error.
+//! Folders with results: recognises their kind by the file that only this kind has, and reads their
+//! files. A broken file is an error.
 
 use crate::failure::Failure;
 use lasthop_trace::{ApqDocument, ApqSample, Delays, RunDocument, RunSet, SeriesReading};
@@ -7,30 +7,30 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Most runs of a folder whose series are read.
+/// Largest number of runs of a folder whose series are read.
 const SERIES_MAX: usize = 20;
 
-/// What is in a folder.
+/// Kinds of folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A run.
+    /// A run of a scenario.
     Run,
     /// Several runs of a scenario.
     Set,
-    /// A scenario simulated and emulated.
+    /// A simulated and emulated scenario.
     Comparison,
     /// A measured queue.
     Measured,
-    /// What has its page already.
+    /// Results that already have a page.
     Made {
-        /// The name of the page.
+        /// Name of the page.
         page: &'static str,
-        /// How it is made if it is missing.
+        /// Command that makes a missing page.
         again: &'static str,
     },
 }
 
-/// The kinds by the file that only they have, in the order in which they are looked for.
+/// Kinds by the file that only they have, in the order of the search.
 const KINDS: [(&str, Kind); 6] = [
     ("comparison.json", Kind::Comparison),
     ("run.json", Kind::Run),
@@ -40,12 +40,12 @@ const KINDS: [(&str, Kind); 6] = [
     ("capture.json", Kind::Made { page: "capture.html", again: "lasthop capture FILE --out DIR" }),
 ];
 
-/// What there has to be in a folder, for errors.
+/// Expected content of a folder, for errors.
 const EXPECTED: &str = "expected a folder with run.json (simulate, emulate), runs.json (simulate \
                         --runs), comparison.json (compare), apq.json (apq measure), sweep.json \
                         (sweep) or capture.json (capture), which --out made";
 
-/// A path and the text of the file there.
+/// Path of a file, and its text.
 pub type Text = (String, String);
 
 /// The files of a run.
@@ -64,7 +64,7 @@ pub struct Set {
 }
 
 impl Kind {
-    /// What is in `folder`.
+    /// Recognises the kind of `folder`.
     pub fn of(folder: &Path) -> Result<Self, Failure> {
         let shown = folder.display();
         if !folder.is_dir() {
@@ -88,7 +88,7 @@ impl Kind {
 }
 
 impl Run {
-    /// The files of the run in `folder`.
+    /// Reads the files of the run in `folder`.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join("run.json");
         let run: RunDocument = serde_json::from_str(&required(&path)?)
@@ -106,7 +106,7 @@ impl Run {
 }
 
 impl Set {
-    /// The files of the runs in `folder`.
+    /// Reads the files of the runs in `folder`.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join("runs.json");
         let set: RunSet = serde_json::from_str(&required(&path)?)
@@ -122,7 +122,7 @@ impl Set {
     }
 }
 
-/// The result and the packets of a measured queue.
+/// Reads the result and the packets of a measured queue.
 pub fn measured(folder: &Path) -> Result<(ApqDocument, Option<Vec<ApqSample>>), Failure> {
     let path = folder.join("apq.json");
     let document = serde_json::from_str(&required(&path)?)
@@ -132,8 +132,8 @@ pub fn measured(folder: &Path) -> Result<(ApqDocument, Option<Vec<ApqSample>>), 
     Ok((document, samples.map_err(Failure::message)?))
 }
 
-/// The path and text of the scenario; that of a run of several, or of a side of a comparison, is
-/// in a folder above.
+/// Returns path and text of the scenario. For a run of several, or for a side of a comparison, it
+/// is in a folder above.
 fn scenario(folder: &Path) -> Result<Option<Text>, Failure> {
     let is_part =
         |name: &str| name.starts_with("run-") || ["simulated", "emulated"].contains(&name);
@@ -152,18 +152,18 @@ fn scenario(folder: &Path) -> Result<Option<Text>, Failure> {
     }
 }
 
-/// That the document in a file is not `what` it should be.
+/// Makes the error of a document that is not `what` it should be.
 fn unreadable(path: &Path, what: &str, why: &serde_json::Error) -> Failure {
     Failure::Message(format!("{}: expected {what}: {why}", path.display()))
 }
 
-/// The text of a file that has to be there.
+/// Returns the text of a required file.
 pub fn required(path: &Path) -> Result<String, Failure> {
     text(path)?
         .ok_or_else(|| Failure::Message(format!("{}: there is no such file", path.display())))
 }
 
-/// The text of a file; `None` if there is no such file.
+/// Returns the text of a file; `None` if there is no such file.
 fn text(path: &Path) -> Result<Option<String>, Failure> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),

@@ -1,11 +1,11 @@
-//! Where packets spent their time, as a table. Times are in ms per packet; the parts are those of
+//! Parts of the packets' delay, as a table. Times are in ms a packet; the parts are those of
 //! `lasthop_packet::DelayParts`.
 
 use crate::console::Stream;
 use crate::table::{self, number, text, value};
 use lasthop_trace::{DelayPartsSummary, RunDocument};
 
-/// The parts of the delay of every flow, on average and of the slowest 1 %.
+/// Returns the parts of the delay of every flow, on average and of the slowest 1 %.
 pub fn table(run: &RunDocument, stream: Stream) -> String {
     let columns = [
         text("flow"),

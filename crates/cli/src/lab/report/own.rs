@@ -1,5 +1,5 @@
-//! The report of an emulation in which the reader's own traffic is a small part: flows of programs
-//! and of the reader's station, and one line for all others. The whole report has the rest.
+//! The report of an emulation in which the reader's traffic is a small part: flows of programs and
+//! of the reader's station, and one line for all others. The whole report has the rest.
 
 use super::cause;
 use crate::console::Stream;
@@ -10,20 +10,20 @@ use lasthop_trace::RunDocument;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Fewer packets of a flow have no slowest 1 %.
+/// Packets below which a flow has no slowest 1 %.
 const SLOWEST_OF: u64 = 100;
 
-/// The reader's own station in a scenario, the one of COMMAND or the first, and its flows.
+/// The reader's station in a scenario, which is that of COMMAND or the first, and its flows.
 #[derive(Clone, Debug, Default)]
 pub struct Own {
-    /// The name of the station; empty without stations.
+    /// Name of the station; empty without stations.
     pub nodes: BTreeSet<String>,
-    /// The flows of the scenario that begin or end there.
+    /// Flows of the scenario that begin or end there.
     pub flows: BTreeSet<String>,
 }
 
 impl Own {
-    /// The reader's own in `scenario`, whose COMMAND runs in `in_node`.
+    /// Finds the reader's station in `scenario`, whose COMMAND runs in `in_node`.
     pub fn new(scenario: &Scenario, in_node: Option<&str>) -> Self {
         let stations = scenario.own_nodes().iter().enumerate();
         let stations: Vec<usize> =
@@ -39,8 +39,8 @@ impl Own {
         }
     }
 
-    /// The report: short if there are flows of the reader's and of others, else whole, with `found`
-    /// as its findings.
+    /// Returns the report, with `found` as its findings: short if there are flows of the reader and
+    /// of others, else whole.
     pub fn report(&self, run: &RunDocument, found: &str, stream: Stream) -> String {
         let mut own = run.clone();
         own.flows.retain(|name, _| self.flows.contains(name));
@@ -79,7 +79,7 @@ impl Own {
         out
     }
 
-    /// Other people's flows in one line.
+    /// Returns a line about other users' flows.
     fn others(&self, run: &RunDocument, stream: Stream) -> String {
         let others: Vec<_> =
             run.flows.iter().filter(|(name, _)| !self.flows.contains(*name)).collect();

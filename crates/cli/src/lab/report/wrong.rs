@@ -1,5 +1,5 @@
 //! Findings as text: those of the document of a run, worst first, each with its remedy in the
-//! model, what that brought if it was tried, and what to do with real devices.
+//! model, the result of its trial, and the remedy for real devices.
 
 use crate::console::{self, Stream};
 use crate::table::wrapped;
@@ -9,13 +9,13 @@ use lasthop_report::trial::{Number, Trial, Trials};
 use lasthop_trace::{FindingSummary, RunDocument};
 use std::fmt::Write;
 
-/// Columns that sentences take at most.
+/// Longest line of a sentence, in columns.
 const WIDTH_MAX: usize = 100;
-/// The title of the section, that of the page.
+/// Title of the section, the same as on the page.
 pub const TITLE: &str = "What is wrong, worst first";
 
-/// The findings of a run. `trials` are the remedies that were tried, `command` is what stands
-/// before the arguments of a remedy.
+/// Returns the findings of a run. `trials` are the remedies tried; `command` precedes the arguments
+/// of a remedy.
 pub fn of_run(run: &RunDocument, trials: Option<&Trials>, command: &str, stream: Stream) -> String {
     let mut out = String::new();
     for (index, finding) in run.findings.iter().enumerate() {
@@ -29,7 +29,7 @@ pub fn of_run(run: &RunDocument, trials: Option<&Trials>, command: &str, stream:
     or_nothing(out)
 }
 
-/// The findings of several runs: of each kind the one that weighs most.
+/// Returns the findings of several runs: of each kind, the one with the greatest weight.
 pub fn of_set(runs: &[RunDocument], command: &str, stream: Stream) -> String {
     let mut out = String::new();
     for (index, often) in often(runs).iter().enumerate() {
@@ -81,7 +81,7 @@ fn told(
     out
 }
 
-/// The numbers without and with a remedy.
+/// Returns the numbers without and with a remedy.
 fn brought(trial: &Trial) -> String {
     let number = |number: &Number| {
         let [before, after] = number.values();

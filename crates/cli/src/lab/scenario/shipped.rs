@@ -1,15 +1,15 @@
-//! The scenarios that are inside the program: every file below `scenarios/` of the repository,
-//! as it is there (a test compares). Its name is its path without the extension. All of them
-//! together are 90 kB, so they are not compressed.
+//! The built-in scenarios: every file below `scenarios/` of the repository, unchanged (a test
+//! compares). The name of a scenario is its path without the extension. All of them together are 90
+//! kB, so they are not compressed.
 
 use crate::args::PLACES;
 
-/// A scenario inside the program.
+/// A built-in scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
-    /// Its name, such as `hello` or `apq/cisco`.
+    /// Name, such as `hello` or `apq/cisco`.
     pub name: &'static str,
-    /// The TOML text.
+    /// Text in TOML.
     pub text: &'static str,
 }
 
@@ -22,7 +22,8 @@ macro_rules! shipped {
     };
 }
 
-/// All of them, in the order of their names; static, so that their text is in the program once.
+/// All built-in scenarios in the order of their names; static, so that their text is in the program
+/// once.
 pub static ALL: [Shipped; 62] = [
     shipped!("apartment"),
     shipped!("apq"),
@@ -88,12 +89,12 @@ pub static ALL: [Shipped; 62] = [
     shipped!("wifi6"),
 ];
 
-/// The one called `name`.
+/// Returns the scenario `name`.
 pub fn find(name: &str) -> Option<&'static Shipped> {
     ALL.iter().find(|shipped| shipped.name == name)
 }
 
-/// The scenarios that are places, by their names without the folder.
+/// Returns the scenarios that are places, by their names without the folder.
 pub fn places() -> impl Iterator<Item = (&'static str, &'static Shipped)> {
     ALL.iter().filter_map(|shipped| {
         let name = shipped.name.strip_prefix(PLACES)?.strip_prefix('/')?;
@@ -102,9 +103,9 @@ pub fn places() -> impl Iterator<Item = (&'static str, &'static Shipped)> {
 }
 
 impl Shipped {
-    /// The first sentence of the comment at its beginning. A sentence ends at a full stop or
-    /// question mark before a capital letter or a flag, or with its paragraph; so
-    /// `Figs. 3 and 4` is inside one.
+    /// Returns the first sentence of the comment at its beginning. A sentence ends at a full stop
+    /// or question mark before a capital letter or a flag, or with its paragraph; so `Figs. 3 and
+    /// 4` is inside one.
     pub fn first_sentence(&self) -> String {
         let comment = self.text.lines().map_while(|line| line.strip_prefix('#'));
         let paragraph: Vec<&str> =
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(inside, there.into_iter().collect::<Vec<_>>());
     }
 
-    /// Each is valid by itself, and says what it shows.
+    /// Each scenario is valid without other files, and begins with a description.
     #[test]
     fn each_needs_no_other_file() {
         for Shipped { name, text } in &ALL {

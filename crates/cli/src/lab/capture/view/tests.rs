@@ -1,4 +1,4 @@
-//! What is drawn, on terminals of two sizes.
+//! The drawn screen, on terminals of two sizes.
 
 use super::*;
 use lasthop_capture::finding::{Finding, Kind};
@@ -121,7 +121,7 @@ fn flows_of_a_wire_are_shown() {
     insta::assert_snapshot!(drawn(&mut screen, 80, 8));
 }
 
-/// Whatever the size, and however far it is scrolled, nothing panics.
+/// Screens of any size and scroll position are drawn without a panic.
 #[test]
 fn any_size_can_be_drawn() {
     for stations in [0, 1, 40] {
@@ -136,7 +136,7 @@ fn any_size_can_be_drawn() {
     }
 }
 
-/// Each press of `s` orders otherwise, and after all of them as at first.
+/// Each press of `s` changes the order, and after all orders the first one returns.
 #[test]
 fn a_key_goes_through_all_orders() {
     let mut screen = screen(20);
