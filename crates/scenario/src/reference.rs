@@ -54,7 +54,8 @@ pub fn franc() -> TableReference {
     TableReference { places: Vec::new(), docs, keys: described(&keys) }
 }
 
-/// Returns `text` with the words of its Markdown links only, for manual pages and terminals.
+/// Returns `text` with the words of its Markdown links only, for manual pages, terminals and
+/// editors.
 pub fn without_links(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;

@@ -21,6 +21,7 @@
 //! that word.
 
 use crate::error::{Place, Problems};
+use crate::reference::without_links;
 use crate::scalar::{At, Scalar, did_you_mean, mismatch, shown};
 use crate::tree::{Node, OFF, Origin, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -266,7 +267,7 @@ impl Keys {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for mut key in self.0 {
-            let mut description = key.docs;
+            let mut description = without_links(&key.docs);
             if let Some(default) = key.default.filter(|_| key.schema.get("default").is_none()) {
                 description.push_str(&format!(" Default: {default}."));
             }
@@ -278,7 +279,7 @@ impl Keys {
         }
         let mut schema = json_schema!({
             "type": "object",
-            "description": paragraph(docs),
+            "description": without_links(&paragraph(docs)),
             "properties": properties,
             "additionalProperties": false,
         });
