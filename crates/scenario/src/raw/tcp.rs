@@ -126,8 +126,8 @@ tables! {
         value sack: bool = true;
         /// Shortest retransmission timeout.
         value timeout_min: Duration = "200ms";
-        /// Segment for a full queue of its node: lost, as under mac80211, or refused, as by a qdisc
-        /// above the driver; the sender then reduces its window and sends it later.
+        /// Segment that does not fit into the node's queue: lost, as under mac80211, or refused, as
+        /// by a qdisc above the driver; the sender then reduces its window and sends it later.
         value local_drop: LocalDrop = "lost";
         /// Explicit congestion notification (RFC 3168). Linux accepts it and does not request it.
         value ecn: bool = false;
