@@ -189,7 +189,7 @@ def test_without_a_folder_nothing_stays(cell: lasthop.Scenario) -> None:
 @pytest.mark.parametrize(
     ("vary", "message"),
     [
-        ({}, "nothing is varied"),
+        ({}, "no key is varied"),
         ({"node.sta.count": []}, "one value at least"),
         ({"node.stb.count": [1]}, 'no "stb"; did you mean "sta"'),
         ({"node.sta.cuont": [1]}, 'did you mean "count"'),
@@ -223,7 +223,7 @@ def test_wrong_arguments_are_told(cell: lasthop.Scenario) -> None:
         lasthop.sweep(cell, vary, threads=0)
     with pytest.raises(ValueError, match="expected a list of values, got int"):
         lasthop.sweep(cell, {"seed": 1})  # type: ignore[dict-item]
-    with pytest.raises(lasthop.SweepError, match="nothing is varied"):
+    with pytest.raises(lasthop.SweepError, match="no key is varied"):
         lasthop.sweep(cell)
     with pytest.raises(lasthop.SweepError, match="10000000 runs"):
         lasthop.sweep(cell, vary, runs=20_000_000)

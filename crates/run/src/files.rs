@@ -1,4 +1,4 @@
-//! Which files a run writes, and runs that keep tables.
+//! Selection of the files that a run writes, and runs that keep tables.
 
 use crate::records::{info, names, recording};
 use crate::{Progress, RunError, observe};
@@ -8,9 +8,9 @@ use lasthop_units::Duration;
 use lasthop_wifi::cell::{Role, StationConfig};
 use lasthop_wifi::phy::Subchannel;
 
-/// Returns the files of a run. `events`: the file of events, too; `captures`: captures
-/// on the air and at nodes, too, with these frames; those that are made up are cut at
-/// their headers.
+/// Returns the files of a run. `events`: also the file of events; `captures`: also captures on the
+/// air and at nodes, with these frames. Captured frames with generated contents are cut after their
+/// headers.
 pub fn files(scenario: &Scenario, events: bool, captures: Option<NodeFrames>) -> Files {
     Files {
         events,
@@ -51,7 +51,7 @@ pub fn air(scenario: &Scenario) -> Option<AirInfo> {
 /// are wanted.
 ///
 /// # Errors
-/// See [`RunError`], except errors of files.
+/// The errors of [`RunError`], except those of files.
 pub fn tabulate(
     scenario: &Scenario,
     number: u64,

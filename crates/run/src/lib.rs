@@ -1,11 +1,10 @@
 //! One run of a scenario in virtual time: from scenario, seed and run number to its
 //! document and files.
 //!
-//! Commands and figures make all their runs here. A run is a pure function of scenario,
-//! seed and number, except for [`RunInfo::wall_s`](lasthop_trace::RunInfo), so it does
-//! not matter which thread, process or machine makes it. Leaves out when and how many
-//! runs are made, and what is read from them. Without the feature `files`, which is on by
-//! default, nothing is written and no tables are kept.
+//! All commands and figures make their runs here. A run is a pure function of scenario, seed and
+//! number, except for [`RunInfo::wall_s`](lasthop_trace::RunInfo), so any thread, process or
+//! machine may make it. Left out: the schedule and number of runs, and their evaluation. Without
+//! the feature `files`, which is on by default, no files are written and no tables kept.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +27,7 @@ use std::ops::ControlFlow;
 /// [`ControlFlow::Break`].
 pub type Progress<'a> = &'a mut dyn FnMut(Instant) -> ControlFlow<()>;
 
-/// Why a run has no result.
+/// Reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The scenario cannot be simulated.
@@ -42,10 +41,10 @@ pub enum RunError {
     Stopped,
 }
 
-/// Builds what runs of `scenario` begin with, and makes none.
+/// Builds the initial state of runs of `scenario`, without making one.
 ///
 /// # Errors
-/// Why none can be made.
+/// If no run can begin.
 pub fn check(scenario: &Scenario) -> Result<(), HostsError> {
     let seed = Seed::new(scenario.seed, 0);
     lasthop_sim::Simulation::new(scenario, seed, &mut lasthop_hosts::sink::NoSink).map(drop)
@@ -54,7 +53,7 @@ pub fn check(scenario: &Scenario) -> Result<(), HostsError> {
 /// Makes run `number` of `scenario`: reports to `sink`, returns the counters.
 ///
 /// # Errors
-/// See [`RunError`], except errors of files.
+/// The errors of [`RunError`], except those of files.
 pub fn observe<S: Sink>(
     scenario: &Scenario,
     number: u64,
@@ -65,12 +64,11 @@ pub fn observe<S: Sink>(
     lasthop_sim::run_while(scenario, seed, sink, progress)?.ok_or(RunError::Stopped)
 }
 
-/// Makes run `number` of `scenario`; returns the document that `recorder` makes of it.
-/// For the parameters of a recorder see [`names`] and [`recording`]. Its files, if any,
-/// are complete afterwards.
+/// Makes run `number` of `scenario` and returns the document of `recorder`. For the parameters of a
+/// recorder see [`names`] and [`recording`]. All files are complete afterwards.
 ///
 /// # Errors
-/// See [`RunError`].
+/// The errors of [`RunError`].
 pub fn simulate(
     scenario: &Scenario,
     number: u64,

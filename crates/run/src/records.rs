@@ -1,6 +1,5 @@
-//! What a recorder has to know about a scenario: names for indices, and what to
-//! measure. A recorder (`trace`) knows no scenario. Emulations use
-//! most of it, too.
+//! Properties of a scenario that a recorder needs: names for indices, and quantities to measure. A
+//! recorder (`trace`) knows no scenario. Emulations use most of this, too.
 
 use lasthop_hosts::{FlowKind, SourceConfig};
 use lasthop_packet::NodeId;
@@ -70,7 +69,7 @@ pub fn names(scenario: &Scenario) -> Names {
     }
 }
 
-/// Returns what to measure in a run with the duration of the scenario.
+/// Returns the quantities to measure in a run with the duration of the scenario.
 pub fn recording(scenario: &Scenario) -> Recording {
     Recording {
         warmup: scenario.warmup,
@@ -80,8 +79,8 @@ pub fn recording(scenario: &Scenario) -> Recording {
     }
 }
 
-/// Returns what a recorder cannot know about a run in virtual time; `wall_s` is the
-/// time in seconds that it took.
+/// Returns the facts about a run in virtual time that a recorder cannot know; `wall_s` is its real
+/// duration in seconds.
 pub fn info(scenario: &Scenario, number: u64, wall_s: f64) -> RunInfo {
     RunInfo {
         scenario: scenario.name.clone(),

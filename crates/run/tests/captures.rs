@@ -1,6 +1,6 @@
-//! What tshark finds in captures of simulated TCP flows: it follows each connection by
-//! itself, so its findings are compared with the counters of the run, and the air with
-//! the nodes. Skipped if tshark is not installed.
+//! Findings of tshark in captures of simulated TCP flows. tshark follows each connection, so its
+//! findings are compared with the counters of the run, and the air with the nodes. Skipped if
+//! tshark is not installed.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -212,8 +212,7 @@ fn tshark_follows_an_upload_with_losses() {
     assert!(stamps.is_sorted() && stamps.iter().any(|stamp| *stamp > 500));
 }
 
-/// Packets on the air: the fields that tell segments apart, and the time. `from`: the
-/// source.
+/// Packets on the air: the fields that identify segments, and the time. `from`: the source.
 fn on_air(frames: &[Frame], from: &str) -> Vec<([String; 6], f64)> {
     let mut segments = Vec::new();
     for frame in frames {
@@ -275,8 +274,8 @@ fn frames_that_are_sent_again_have_their_headers() {
     assert!(aggregates > 50 && late > 500, "{aggregates} {late}");
 }
 
-/// Where packets are cut to 68 bytes, SACK blocks no longer fit into one: its parts
-/// split the header of the segment. tshark puts them together.
+/// Packets cut to 68 bytes have no space for SACK blocks, so fragments split the header of the
+/// segment. tshark puts them together.
 #[test]
 fn cut_segments_have_their_headers() {
     let text = [
@@ -301,8 +300,8 @@ fn cut_segments_have_their_headers() {
     }
 }
 
-/// A coded link takes the packets out of the network and puts them back at its end. Its
-/// own datagrams are of no flow.
+/// A coded link takes the packets out of the network and puts them back at its end. The link's
+/// datagrams belong to no flow.
 #[test]
 fn segments_through_a_coded_link_have_their_headers() {
     let text = [
@@ -326,8 +325,8 @@ fn segments_through_a_coded_link_have_their_headers() {
     }
 }
 
-/// Where an acknowledgement is late, the sender sends in vain, and the receiver says so
-/// (RFC 2883).
+/// A late acknowledgement makes the sender retransmit without need, which the receiver reports (RFC
+/// 2883).
 #[test]
 fn duplicates_are_reported() {
     let text = [

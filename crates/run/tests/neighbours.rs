@@ -1,7 +1,6 @@
-//! Neighbours on the channel (`[[neighbour]]`) against closed forms and against an account of
-//! frames: how busy one is alone, what it leaves to a saturated link that hears it, what it
-//! spoils at a receiver whose sender does not hear it; and that one who is not heard changes
-//! nothing.
+//! Neighbours on the channel (`[[neighbour]]`) against closed forms and an account of frames: the
+//! busy share of one alone, the share left to a saturated link that hears it, losses at a receiver
+//! whose sender does not hear it, and no effect of an unheard one.
 
 mod common;
 
@@ -52,8 +51,8 @@ fn busy(sets: &[&str]) -> (f64, f64, f64) {
     (neighbour.airtime_fraction, neighbour.busy, exchanges)
 }
 
-/// Within 2 % of what it says, over generations, rates, lengths of packets and of PPDUs; three
-/// standard deviations of a Poisson process come on top.
+/// The share agrees with `busy` within 2 %, over generations, rates, lengths of packets and of
+/// PPDUs, plus three standard deviations of a Poisson process.
 #[test]
 fn alone_a_neighbour_is_as_busy_as_it_says() {
     let mcs = |mcs: u8| format!("neighbour.flat.mcs={mcs}");
@@ -171,7 +170,7 @@ busy = 0.4
 stations = 3
 "#;
 
-/// What happened in a cell, but for its neighbours.
+/// Events of a cell, except those of its neighbours.
 #[derive(Default)]
 struct Log {
     own: Vec<StationId>,
@@ -275,10 +274,10 @@ mcs = 7
 /// Contention windows of the first attempts.
 const WINDOWS: [usize; 5] = [15, 31, 63, 127, 255];
 
-/// How often a sender whose packet finds the medium busy collides with a saturated one until it
-/// gets across. Both draw a backoff; whoever has fewer slots goes first, and the saturated one
-/// then draws anew from its first window, while the other one keeps what is left. Who has as
-/// many collides, and both draw from windows of twice the size.
+/// Mean number of collisions with a saturated sender until a packet that found the medium busy is
+/// sent. Both draw a backoff. The one with fewer slots goes first; the saturated one then draws
+/// anew from its first window, while the other keeps its remaining slots. Equal slots collide, and
+/// both draw from windows of twice the size.
 fn collisions() -> f64 {
     // By attempts of the one and of the saturated one before: both draw now.
     let attempts = WINDOWS.len();
@@ -369,8 +368,8 @@ fn beyond_saturation_both_have_the_same() {
     assert!((ratio - 1.0).abs() < 0.02, "{own} and {theirs}");
 }
 
-/// The access point does not hear the neighbour, and the laptop does: they do not wait for each
-/// other. It is 10 dB weaker than the access point, at which 64-QAM 5/6 gets nothing across.
+/// The access point does not hear the neighbour, and the laptop does, so neither sender waits. The
+/// neighbour is 10 dB weaker than the access point, at which no MPDU of 64-QAM 5/6 arrives.
 const HIDDEN: &str = r#"
 duration = "10s"
 [channel]

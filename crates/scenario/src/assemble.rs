@@ -1,10 +1,10 @@
-//! From keys to the machines' configuration: what may stand together, names
-//! to indices, defaults that depend on other keys.
+//! From keys to the machines' configuration: allowed combinations, names to indices, defaults that
+//! depend on other keys.
 //!
-//! `radio` is the channel and the stations, `topology` wires and who reaches
-//! whom, `traffic` flows and programs, `apq` and `tcp` those kinds of flow, `franc` coded
-//! links, `neighbour` other people's cells. Everything here may assume that each
-//! single value is valid, and notes every combination that is not.
+//! `radio` is the channel and the stations, `topology` wires and reachability, `traffic` flows and
+//! programs, `apq` and `tcp` those kinds of flow, `franc` coded links, `neighbour` other people's
+//! cells. All modules here may assume that each single value is valid, and report every combination
+//! that is not.
 
 mod apq;
 mod franc;
@@ -32,20 +32,20 @@ use lasthop_wifi::mac::adaptive_mtu::AdaptiveMtuConfig;
 use mtu::NodeMtu;
 use std::collections::BTreeMap;
 
-/// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them.
-/// Each pair of those with a radio has links of its own, some 22 bytes.
+/// Most nodes, so that a [`NodeId`] and a packet's addresses can hold them. Each pair of nodes with
+/// a radio has separate links of some 22 bytes.
 pub(crate) const NODES_MAX: usize = 1_024;
 
-/// Shortest interval of the series: shorter than most frame exchanges, and a
-/// run of a second has a thousand rows for each subject.
+/// Shortest interval of the series: shorter than most frame exchanges. A run of a second then has a
+/// thousand rows for each subject.
 const SERIES_INTERVAL_MIN: Duration = Duration::from_millis(1);
 
-/// The index as a [`NodeId`].
+/// Returns the index as a [`NodeId`].
 pub(crate) fn node_id(index: usize) -> NodeId {
     NodeId(u16::try_from(index).expect("there are at most NODES_MAX nodes"))
 }
 
-/// Puts everything but the text together; `None` only with a problem.
+/// Assembles everything but the text; `None` only with a problem.
 pub(crate) fn scenario(raw: &RawScenario, file: &str, problems: &mut Problems) -> Option<Scenario> {
     times(raw, problems);
     let mut nodes = nodes::expand(&raw.node, problems)?;
@@ -129,7 +129,7 @@ fn node_configs(nodes: &[nodes::Expanded<'_>], mtus: &[NodeMtu]) -> Vec<NodeConf
         .collect()
 }
 
-/// Tells the stations whose MTU is adaptive.
+/// Sets the adaptive MTU of stations.
 fn adapt_mtus(network: &mut NetworkConfig, mtus: &[NodeMtu]) {
     let Some(cell) = &mut network.cell else { return };
     for (node, mtu) in network.nodes.iter().zip(mtus) {
@@ -145,7 +145,7 @@ fn adapt_mtus(network: &mut NetworkConfig, mtus: &[NodeMtu]) {
     }
 }
 
-/// The name of a file without directory and extension, made a plain one.
+/// Returns the name of a file without directory and extension, with plain characters only.
 fn stem(file: &str) -> String {
     let stem = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -171,8 +171,8 @@ fn times(raw: &RawScenario, problems: &mut Problems) {
     }
 }
 
-/// The instant of a change during the run; notes one that is not after the `last`, which it
-/// becomes, or not before the end.
+/// Returns the instant of a change during the run, and stores it in `last`. Reports an instant that
+/// is not after `last`, or not before the end.
 fn change_at(
     from: &At<Duration>,
     last: &mut Duration,
@@ -190,7 +190,7 @@ fn change_at(
     Instant::ZERO + at
 }
 
-/// Whether somebody wrote this value.
+/// Whether the file, its defaults or a `--set` contain this value.
 fn is_written(place: &Place) -> bool {
     place.origin != Origin::Absent
 }
@@ -203,7 +203,7 @@ impl Names {
         Self(nodes.iter().enumerate().map(|(index, node)| (node.name.clone(), index)).collect())
     }
 
-    /// The node called `name`, or a note that there is none.
+    /// Returns the node called `name`, or reports that there is none.
     fn find(&self, name: &str, place: &Place, problems: &mut Problems) -> Option<usize> {
         let found = self.0.get(name).copied();
         if found.is_none() {
@@ -212,7 +212,7 @@ impl Names {
         found
     }
 
-    /// Every node whose name is what `pattern` says, in the order of the file.
+    /// Returns every node whose name matches `pattern`, in the order of the file.
     fn find_all(&self, pattern: &str, place: &Place, problems: &mut Problems) -> Vec<usize> {
         let fits = |name: &str| crate::set::matches(pattern, name);
         let mut found: Vec<usize> = match pattern.contains('*') {

@@ -1,8 +1,7 @@
-//! Files that a scenario names: tables of packet error rates (CSV) and recorded
-//! frame sizes (one a line). A path is relative to the scenario file's folder
-//! and absolute in the text that is kept, so that the copy beside the results
-//! runs from there too. In both kinds of file empty lines and what follows a
-//! `#` mean nothing; an error names file and line.
+//! Files that a scenario names: tables of packet error rates (CSV) and recorded frame sizes (one in
+//! each line). A path is relative to the scenario file's folder, and absolute in the kept text, so
+//! that the copy beside the results runs from there too. Empty lines and text after a `#` are
+//! ignored; an error names file and line.
 
 use crate::file::{self, Accepts, FileError};
 use crate::quantity::Quantity;
@@ -46,7 +45,7 @@ pub(crate) fn make_absolute(
     found.into_inner()
 }
 
-/// The packet error rates in the file at `path`.
+/// Returns the packet error rates in the file at `path`.
 pub(crate) fn per_table(path: &str) -> Result<PerTable, String> {
     let text = read(path)?;
     let mut lines = lines(&text);
@@ -72,7 +71,7 @@ pub(crate) fn per_table(path: &str) -> Result<PerTable, String> {
     })
 }
 
-/// The frame sizes in the file at `path`; at least one, each from 1.
+/// Returns the frame sizes in the file at `path`; at least one, each from 1.
 pub(crate) fn frame_sizes(path: &str) -> Result<Arc<[u32]>, String> {
     let text = read(path)?;
     let mut sizes = Vec::new();
@@ -99,7 +98,7 @@ fn read(path: &str) -> Result<String, String> {
     file::text(&bytes).map(str::to_owned).map_err(unreadable)
 }
 
-/// What the lines hold, with their numbers.
+/// Returns the contents of the lines, with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let numbered = (1..).zip(text.lines());
     numbered
@@ -133,7 +132,7 @@ fn per_row(line: &str) -> Result<PerRow, String> {
     })
 }
 
-/// A rate of the mode; what is not in its name does not matter to the curve.
+/// Returns a rate of the mode; the curve depends on the name of the mode only.
 fn rate(mode: &str) -> Option<Rate> {
     if let Some(index) = mode.strip_prefix("MCS") {
         let mcs = index.parse().ok()?;
@@ -148,7 +147,7 @@ fn rate(mode: &str) -> Option<Rate> {
     dsss.map(|rate| Rate::Dsss { rate, preamble: Preamble::Long }).or(ofdm.map(Rate::Ofdm))
 }
 
-/// Whether the row is, or belongs to, what the error names.
+/// Whether the error concerns this row.
 fn is_about(error: &PerTableError, row: &PerRow) -> bool {
     match *error {
         PerTableError::OutOfRange { rate, bytes, snr } => {

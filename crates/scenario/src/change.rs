@@ -1,7 +1,7 @@
-//! `[[change]]`: what becomes different while a scenario runs. Its keys are set as `--set` would
-//! set them, in the scenario as it is by then; the scenario that this gives is assembled as any
-//! other is, so that it is checked and defaults follow; and what differs is told to the
-//! machines. What they cannot change while they run is an error here.
+//! `[[change]]`: changes of a scenario while it runs. Keys are set as by `--set`, in the scenario
+//! at that instant. The result is assembled like any scenario, so it is checked and defaults
+//! follow; the machines receive the differences. Differences that they cannot apply during a run
+//! are errors here.
 
 use crate::assemble;
 use crate::error::{Place, Problems, join};
@@ -21,20 +21,20 @@ use lasthop_wifi::cell::{Adjustment, CellConfig, OperatingMode, StationConfig};
 use lasthop_wifi::mac::rate::RateControlConfig;
 use std::sync::Arc;
 
-/// Most keys that all changes of a scenario set: for each the scenario is assembled anew.
+/// Most keys that all changes of a scenario set; the scenario is assembled anew for each.
 pub(crate) const KEYS_MAX: usize = 10_000;
 
-/// Most pairs of radios that are looked at, for each key all of them.
+/// Most pairs of radios that are compared; each key compares all of them.
 const PAIRS_MAX: usize = 20_000_000;
 
-/// What may change while a scenario runs.
-const ALLOWED: &str = "this cannot change while it runs; what can: snr and loss of a [[link]], \
+/// Keys that may change while a scenario runs.
+const ALLOWED: &str = "this cannot change during a run; these can: snr and loss of a [[link]], \
                        position and tx_power of a node, rate, delay, jitter, loss and queue of a \
                        [[wire]], and queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a \
                        node";
 
-/// Keys and values of a `[[change]]`. A key in quotes is a path as `--set` has it, and its value
-/// is taken whole; other tables stand for what is in them.
+/// Keys and values of a `[[change]]`. A quoted key is a path as in `--set`, whose value is taken
+/// whole; other tables contain further keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings(pub Vec<(String, Node)>);
 
@@ -73,7 +73,7 @@ fn flatten(path: &str, value: &Value, origin: &Origin, to: &mut Vec<(String, Nod
     }
 }
 
-/// Adds the changes to a scenario that was read from `tree`, without defaults taken over.
+/// Adds the changes to a scenario that was read from `tree`, without inherited defaults.
 pub(crate) fn add(
     scenario: &mut Scenario,
     changes: &[RawChange],
@@ -115,7 +115,7 @@ pub(crate) fn add(
     }
 }
 
-/// A scenario as it is by some instant of its run.
+/// A scenario at some instant of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct Evolved {
     now: Scenario,
@@ -124,8 +124,8 @@ pub(crate) struct Evolved {
 }
 
 impl Evolved {
-    /// The scenario at the beginning of its run. It was read from `tree`, in which no defaults
-    /// were taken over.
+    /// Returns the scenario at the beginning of its run, read from `tree`, which does not contain
+    /// inherited defaults.
     pub fn new(scenario: &Scenario, tree: &Node) -> Self {
         let mut tree = tree.clone();
         if let Value::Table(entries) = &mut tree.value {
@@ -139,18 +139,18 @@ impl Evolved {
         Self { now, tree, setting: Setting::default() }
     }
 
-    /// The scenario as it is by now.
+    /// Returns the current scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.now
     }
 
-    /// The file as it would be by now.
+    /// Returns the current scenario as a file.
     pub fn tree(&self) -> &Node {
         &self.tree
     }
 
-    /// Sets keys, and returns what differs then; `None` with a problem. `whole` is the place of
-    /// all keys together, `place_of` that of one.
+    /// Sets keys, and returns the differences; `None` with a problem. `whole` is the place of all
+    /// keys together, `place_of` that of one.
     pub fn set(
         &mut self,
         settings: &Settings,
@@ -180,8 +180,7 @@ impl Evolved {
         }
     }
 
-    /// Puts values into the file as it would be, and returns the scenario in it; `None` with a
-    /// problem.
+    /// Puts values into the current file, and returns the scenario in it; `None` with a problem.
     fn put(
         &mut self,
         settings: &[(String, Node)],
@@ -226,7 +225,7 @@ fn is_bounded(scenario: &Scenario, changes: &[RawChange], problems: &mut Problem
     is_bounded
 }
 
-/// The scenario in `tree`; `None` with a problem.
+/// Returns the scenario in `tree`; `None` with a problem.
 pub(crate) fn assembled(tree: &Node, file: &str, problems: &mut Problems) -> Option<Scenario> {
     let mut tree = tree.clone();
     let before = problems.len();
@@ -236,7 +235,7 @@ pub(crate) fn assembled(tree: &Node, file: &str, problems: &mut Problems) -> Opt
     assemble::scenario(&raw, file, problems).filter(|_| problems.len() == before)
 }
 
-/// What makes one scenario the other.
+/// Returns the changes that turn one scenario into the other.
 fn differences(now: &Scenario, then: &Scenario) -> Result<Vec<Change>, String> {
     let mut changes = Vec::new();
     let mut reached = now.network.clone();
@@ -310,7 +309,7 @@ fn wires(
     Ok(())
 }
 
-/// Changes of a radio, but for what it hears.
+/// Changes of a radio, except for its links.
 fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &mut Vec<Change>) {
     let power_save_buffer = then.power_save_buffer;
     if (now.queue, now.power_save_buffer) != (then.queue, power_save_buffer) {
@@ -351,7 +350,7 @@ fn radio(node: NodeId, now: &mut StationConfig, then: &StationConfig, changes: &
     }
 }
 
-/// The change of a queue that disturbs it least, if there is one but for replacing it.
+/// Returns the change of a queue that disturbs it least, if there is one besides replacing it.
 fn adjusted(now: QueueConfig, then: QueueConfig) -> Option<Adjustment> {
     let packets = then.packets_max(1);
     if now.with_packets_max(packets) == Some(then) {

@@ -1,10 +1,10 @@
-//! How a coded link codes: the keys that `[[franc]]` of a scenario and `franc.toml` of a node
-//! have in common, with one documentation and one default each.
+//! Coding of a link: the keys that `[[franc]]` of a scenario and `franc.toml` of a node share, with
+//! one documentation and one default each.
 //!
-//! [`RawCoding`] is part of both tables. What it takes from a file goes into a node's
-//! [`Config`]; who the nodes are, and what carries their datagrams, is for the two files to
-//! say. Lengths are bytes. Values of the paper's mode are those of Hundeboll et al., section
-//! IV-A. Left out: losses, which a scenario gives by pairs of nodes.
+//! [`RawCoding`] is part of both tables; its values go into a node's [`Config`]. Nodes and the
+//! transport of datagrams are keys of the two files. Lengths are bytes. Values of the paper's mode
+//! are those of Hundeboll et al., section IV-A. Left out: losses, which a scenario gives by pairs
+//! of nodes.
 
 use crate::error::{Place, Problems};
 use crate::scalar::{At, OrOff, Whole, choices, positive};
@@ -19,70 +19,67 @@ use lasthop_units::{Bitrate, Bytes, Duration, Probability};
 const PAPER_BLOCK_SYMBOLS: u16 = 150;
 const PAPER_SYMBOL_BYTES: u16 = 1_450;
 const PAPER_OVERSHOOT: f64 = 0.05;
-/// Blocks in flight of the other mode.
+/// Blocks in flight in stream mode.
 const STREAM_BLOCKS: u8 = 128;
-/// A backlog holds a packet of any length.
+/// Least size of a backlog, for a packet of any length.
 const BACKLOG_BYTES_MIN: u32 = 65_536;
 
 tables! {
-    /// How a coded link codes.
+    /// Coding of a link.
     RawCoding {
-        /// "stream" is lasthop's way: several blocks in flight, symbols first as they
-        /// are, repair as loss and rank ask for. "paper" is the paper's: one block at
-        /// a time, budgets. "plain", in scenarios only, is what the paper compares with: every
-        /// packet is passed on in a frame of its own, and lost where [[franc.loss]] says so.
+        /// "stream": several blocks in flight, plain symbols first, repair as loss and rank
+        /// require. "paper": one block at a time, with budgets. "plain" (scenarios only), the
+        /// comparison of the paper: each packet in a separate frame, lost as [[franc.loss]] says.
         value mode: CodingMode = "stream";
-        /// The field of the code's coefficients.
-        option field: Field = "\"gf2\" in the paper's mode, as there; else \"gf256\"";
+        /// Finite field of the code's coefficients.
+        option field: Field = "\"gf2\" in the paper's mode; else \"gf256\"";
         /// Symbols of a block.
-        option block_symbols: Whole<1, 1024> = "150 in the paper's mode, as there; else 64";
-        /// Bytes of a symbol; a packet may be 21 shorter.
-        option symbol_bytes: Whole<89, 65_535> = "the longest that fits into a datagram; at most 1450 in the paper's mode, as there";
-        /// How long an end waits for an acknowledgement: beyond a round trip, and
-        /// altogether in the paper's mode. 20 ms is the paper's.
+        option block_symbols: Whole<1, 1024> = "150 in the paper's mode; else 64";
+        /// Bytes of a symbol; the longest packet has 21 less.
+        option symbol_bytes: Whole<89, 65_535> = "the longest that fits into a datagram; at most 1450 in the paper's mode";
+        /// Wait for an acknowledgement beyond a round trip; in the paper's mode the whole wait (20
+        /// ms there).
         value encoder_timeout: Duration = "20ms";
-        /// Short packets that wait together share a symbol, or each has one alone.
+        /// Short waiting packets share a symbol, or each has one alone.
         value small: Small = "share";
-        /// Stream: blocks in flight at most. A lossy path needs those of five round trips.
+        /// Stream: most blocks in flight. A lossy path needs those of five round trips.
         option blocks_max: Whole<1, 255> = "128";
-        /// Stream: find the rate by delay, so that datagrams wait no longer than this in the
-        /// queues of the path; "off" where the slowest part of the path is the node's own
-        /// interface, which says when it takes more.
-        option pace: OrOff<Duration> = "\"5ms\" at a node of its own; \"off\" in a scenario";
-        /// Stream, with pace: never send faster than this.
+        /// Stream: longest wait in the queues of the path, from which the rate is found. "off" if
+        /// the slowest part is the node's own interface, which reports when it accepts more.
+        option pace: OrOff<Duration> = "\"5ms\" in franc.toml; \"off\" in a scenario";
+        /// Stream, with pace: highest sending rate.
         value rate_max: OrOff<Bitrate> = "off";
-        /// Paper: redundancy beyond what the losses ask for.
+        /// Paper: redundancy beyond that for the losses.
         option overshoot: Probability = "5%, as in the paper";
-        /// Paper: send each symbol as it is before combinations of all.
+        /// Paper: send each symbol plain before combinations of all.
         option systematic: bool = "false, as in the paper";
-        /// Paper: when an end acknowledges. "paper": whenever all that it received is decoded.
-        /// The authors' programs acknowledge a block when it is complete, and what is
-        /// decoded of it only after redundant packets: that of January 2014 (netmix 902fc60)
-        /// from the third in a row on, that of March (94897df) at the first of every four.
+        /// Paper: when an end acknowledges. "paper": whenever every received packet is decoded. The
+        /// authors' programs acknowledge complete blocks, and decoded packets only after redundant
+        /// ones: "netmix-2014-01" (902fc60) from the third in a row on, "netmix-2014-03" (94897df)
+        /// at the first of every four.
         option acknowledgements: AckRules = "\"paper\"";
-        /// Paper: how an end reads packets that wait. "packet": what each adds to the budget is
-        /// sent before the next is read, as section II.D has it and the authors' programs do.
-        /// "burst": as many as the block has room for at once, so that combinations are of all
-        /// of them.
+        /// Paper: how an end reads waiting packets. "packet": the budget of each is sent before the
+        /// next is read (section II.D, and the authors' programs). "burst": as many as fit into the
+        /// block, so that combinations cover all of them.
         option reading: Reading = "\"packet\"";
-        /// Paper: packets that a timeout asks for. The authors' program of March 2014 sends 5.
-        option timeout_packets: Whole<1, 255> = "what a symbol adds to the budget, as in the paper";
-        /// Packets that wait at an end to be coded, at most. 1000 is Linux' txqueuelen.
+        /// Paper: packets sent after a timeout; the authors' program of March 2014 sends 5.
+        option timeout_packets: Whole<1, 255> = "the budget of a symbol, as in the paper";
+        /// Most packets that wait to be coded. 1000 is Linux' txqueuelen.
         value backlog_packets: Whole<1, 1_000_000> = 1000;
-        /// Bytes that wait at an end to be coded, at most.
+        /// Most bytes that wait to be coded, 64KiB to 4GiB.
         value backlog_bytes: Bytes = "4MiB";
-        /// Standing delay that is accepted while packets wait (RFC 8289), with a queue for each
-        /// flow; one and a half times the link's latency if that is more, for losses make
-        /// answers late. "off" is one queue that drops what arrives when it is full.
-        option backlog_target: OrOff<Duration> = "\"5ms\" in stream mode; \"off\" in the others, as in the paper";
+        /// Accepted standing delay of waiting packets (RFC 8289), with a queue for each flow; at
+        /// least one and a half times the link's latency, since losses delay answers. "off": one
+        /// queue that drops arrivals when full.
+        option backlog_target: OrOff<Duration> = "\"5ms\" in stream mode; else \"off\", as in the paper";
         /// Time in which a burst may drain (RFC 8289).
         value backlog_interval: Duration = "100ms";
-        /// Mark packets that can be marked (RFC 3168) rather than drop them while they wait.
+        /// Mark ECN-capable packets (RFC 3168) instead of dropping them.
         value ecn: bool = true;
     }
 }
 
-/// How packets are coded, by name.
+/// Mode of coding, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CodingMode {
     Stream,
@@ -106,17 +103,17 @@ choices! {
     Reading { "packet" => Reading::Packet, "burst" => Reading::Burst }
 }
 
-/// How long a link's symbols are.
+/// Length of a link's symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolBytes {
-    /// As a file says, whether they fit or not.
+    /// The length in the file, even if it does not fit.
     Exactly(u16),
-    /// The longest that fit, up to this.
+    /// The longest that fits, up to this length.
     AtMost(u16),
 }
 
 impl SymbolBytes {
-    /// The length where the longest that fits is `longest`.
+    /// Returns the length where `longest` fits.
     pub fn within(self, longest: u16) -> u16 {
         match self {
             Self::Exactly(bytes) => bytes,
@@ -126,8 +123,8 @@ impl SymbolBytes {
 }
 
 impl RawCoding {
-    /// The keys in a node's configuration, but for the length of symbols
-    /// ([`RawCoding::symbol_bytes`]). `pace` is that of a file that says nothing.
+    /// Puts the keys into a node's configuration, except the length of symbols
+    /// ([`RawCoding::symbol_bytes`]). `pace` is the default.
     pub fn configure(&self, config: &mut Config, pace: Option<Duration>, problems: &mut Problems) {
         let is_paper = self.mode.value == CodingMode::Paper;
         let usual = match is_paper {
@@ -157,7 +154,7 @@ impl RawCoding {
         };
     }
 
-    /// How long symbols are.
+    /// Returns the length of symbols.
     pub fn symbol_bytes(&self) -> SymbolBytes {
         match (value(&self.symbol_bytes), self.mode.value) {
             (Some(bytes), _) => SymbolBytes::Exactly(bytes.get()),
@@ -188,8 +185,8 @@ impl RawCoding {
         }
     }
 
-    /// Notes keys that belong to another mode, times that are zero, and a bound of the rate
-    /// without a pace; `is_paced` if there is one when the file says nothing.
+    /// Reports keys of another mode, times that are zero, and a limit of the rate without a pace;
+    /// `is_paced` is the default.
     pub fn check(&self, is_paced: bool, problems: &mut Problems) {
         use CodingMode::{Paper, Stream};
         let only: [(Option<&Place>, &[CodingMode]); 11] = [

@@ -1,8 +1,7 @@
-//! What is wrong with a scenario, as a person should read it.
+//! Problems of a scenario, as messages for users.
 //!
-//! One [`ScenarioError`] holds every [`Problem`] that was found. Its plain text
-//! has one line a problem, `file:line: key: message`; with `miette` the source
-//! is shown, the place marked.
+//! One [`ScenarioError`] holds every [`Problem`]. The plain text has one line for each, `file:line:
+//! key: message`; `miette` shows the source with the place marked.
 
 use crate::tree::Origin;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
@@ -12,7 +11,7 @@ use std::fmt;
 /// The place of a key, for messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Place {
-    /// As in `--set`: `node.laptop.queue.packets`; empty for the document.
+    /// Name as in `--set`: `node.laptop.queue.packets`; empty for the document.
     pub key: String,
     pub origin: Origin,
 }
@@ -22,7 +21,7 @@ impl Place {
         Self { key: key.into(), origin }
     }
 
-    /// The place of `key` in the table that this is the place of.
+    /// Returns the place of `key` in the table of this place.
     pub fn child(&self, key: &str, origin: Origin) -> Self {
         Self { key: join(&self.key, key), origin }
     }
@@ -41,15 +40,15 @@ pub(crate) fn join(parent: &str, key: &str) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Problems {
     found: Vec<(Place, String)>,
-    /// Where a key was written that stands at another place by default.
+    /// Place at which an inherited key was written.
     written: BTreeMap<String, String>,
-    /// Keys that what they are said of cannot have.
+    /// Keys that do not apply to their element.
     unfit: Vec<Place>,
 }
 
 impl Problems {
-    /// Notes a problem; the same one at the same place (a default that several
-    /// nodes take) is noted once.
+    /// Adds a problem. The same problem at the same place (a default of several nodes) is added
+    /// once.
     pub fn push(&mut self, place: &Place, message: impl Into<String>) {
         let message = message.into();
         let known = |(other, text): &(Place, String)| {
@@ -61,15 +60,15 @@ impl Problems {
         }
     }
 
-    /// The same with a message that takes time to make: it is not made once nobody reads it.
+    /// As [`Problems::push`], for messages that take time to make: beyond the limit none is made.
     pub fn push_made(&mut self, place: &Place, message: &dyn Fn() -> String) {
         if self.found.len() < Self::MAX {
             self.push(place, message());
         }
     }
 
-    /// The same with a key that its table cannot have, whatever its value: its node, flow or
-    /// queue is of another kind.
+    /// As [`Problems::push`], for a key that its table cannot have, whatever its value: the node,
+    /// flow or queue is of another kind.
     pub fn push_unfit(&mut self, place: &Place, message: impl Into<String>) {
         if place.origin != Origin::Absent {
             self.unfit.push(place.clone());
@@ -77,22 +76,20 @@ impl Problems {
         self.push(place, message);
     }
 
-    /// Whether something from `origin` is a key that `element`, such as `node.laptop`, cannot
-    /// have.
+    /// Whether a key from `origin` is one that `element`, such as `node.laptop`, cannot have.
     pub fn is_unfit(&self, element: &str, origin: &Origin) -> bool {
         let is_in = |key: &str| key.strip_prefix(element).is_some_and(|rest| rest.starts_with('.'));
         self.unfit.iter().any(|place| place.origin == *origin && is_in(&place.key))
     }
 
-    /// Adds those of `others`.
+    /// Adds the problems of `others`.
     pub fn append(&mut self, others: Self) {
         for (place, message) in others.found {
             self.push(&place, message);
         }
     }
 
-    /// From here on, problems with `key` or what is in it are told as those of
-    /// `written`.
+    /// From here on, reports problems with `key`, or with keys inside it, for `written`.
     pub fn rename(&mut self, key: String, written: String) {
         self.written.insert(key, written);
     }
@@ -122,7 +119,7 @@ impl Problems {
         .unwrap_or_else(|| key.into())
     }
 
-    /// Nobody reads more than this.
+    /// Most problems that are reported.
     const MAX: usize = 100;
 
     pub fn len(&self) -> usize {
@@ -133,8 +130,8 @@ impl Problems {
         self.found.is_empty()
     }
 
-    /// The error to return, if there is a problem. `file` is what the user
-    /// calls the scenario, `text` what it holds, `sets` the `--set` arguments.
+    /// Returns the error, if there is a problem. `file` is the user's name of the scenario, `text`
+    /// its contents, `sets` the `--set` arguments.
     pub fn into_error(self, file: &str, text: &str, sets: &[String]) -> Option<ScenarioError> {
         if self.found.is_empty() {
             return None;
@@ -149,10 +146,10 @@ impl Problems {
     }
 }
 
-/// One thing that is wrong.
+/// A single problem.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// The file as the user named it.
+    /// Name of the file, as given by the user.
     pub file: String,
     /// Line in the file, from 1; `None` if no line is at fault.
     pub line: Option<usize>,
@@ -160,7 +157,7 @@ pub struct Problem {
     pub set: Option<String>,
     /// The key, as in `--set`: `node.laptop.queue.packets`; empty if no key is at fault.
     pub key: String,
-    /// What was allowed and what came.
+    /// Expected and actual value.
     pub message: String,
     /// The bytes of the file at fault.
     span: Option<core::ops::Range<usize>>,
@@ -178,7 +175,7 @@ impl Problem {
     }
 }
 
-/// The span cut to the text: an editor may ask about a text that has changed.
+/// Returns the span cut to the text: an editor may ask about a changed text.
 fn clamp(span: core::ops::Range<usize>, text: &str) -> core::ops::Range<usize> {
     let start = span.start.min(text.len());
     start..span.end.clamp(start, text.len())
@@ -204,7 +201,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A scenario that cannot be run, and everything that is wrong with it.
+/// A scenario that cannot be run, with all its problems.
 #[derive(Debug)]
 pub struct ScenarioError {
     problems: Vec<Problem>,
@@ -212,14 +209,14 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// A scenario that is called `file` and of which there is no text to show.
+    /// Returns the error of a scenario called `file` without a text to show.
     pub fn unreadable(file: &str, message: String) -> Self {
         let place = Place::new("", Origin::Absent);
         let problem = Problem::new(file, "", &[], place, message);
         Self { problems: vec![problem], source: NamedSource::new(file, String::new()) }
     }
 
-    /// What is wrong, in the order of the file; at least one.
+    /// Returns the problems in the order of the file, at least one.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }

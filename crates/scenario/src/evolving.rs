@@ -1,7 +1,6 @@
-//! A scenario that runs and is changed meanwhile, by somebody who watches it. Each change is
-//! what a `[[change]]` at that instant would be, with the same checks, so that the session, once
-//! recorded, is a scenario again. The scenario's own changes go on: those that are still to
-//! come are made anew of the scenario as it is by then.
+//! A running scenario with changes by a user. Each change equals a `[[change]]` at that instant,
+//! with the same checks, so a recorded session is a scenario again. Later changes of the file still
+//! apply: they are assembled anew from the changed scenario.
 
 use crate::change::{Evolved, KEYS_MAX, Settings};
 use crate::error::{Place, Problems, ScenarioError};
@@ -15,33 +14,33 @@ use lasthop_units::{Duration, Instant, Seed};
 use std::collections::VecDeque;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table};
 
-/// A scenario and what has been changed in it since its run began.
+/// A scenario, and the changes since its run began.
 #[derive(Clone, Debug)]
 pub struct Evolving {
     file: String,
     seed: Seed,
-    /// As it was at the beginning.
+    /// The scenario at the beginning.
     scenario: Scenario,
-    /// As it is after the last change.
+    /// The scenario after the last change.
     evolved: Evolved,
-    /// The scenario's own changes after that, in ascending order.
+    /// Later changes of the file, in ascending order.
     pending: VecDeque<RawChange>,
     recorded: Vec<Recorded>,
-    /// Keys that were set or will be.
+    /// Keys that were set, or will be.
     keys: usize,
 }
 
-/// What somebody set.
+/// A change by a user.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// When, since the beginning of the run.
+    /// Instant since the beginning of the run.
     pub at: Duration,
-    /// Paths and values.
+    /// Paths and their values.
     pub set: Vec<(String, toml_edit::Value)>,
 }
 
 impl Recorded {
-    /// Paths, and values as a scenario file has them; texts without quotes.
+    /// Returns paths, and values as in a scenario file; texts without quotes.
     pub fn texts(&self) -> impl Iterator<Item = (&str, String)> {
         self.set.iter().map(|(path, value)| {
             (&**path, value.as_str().map_or_else(|| value.to_string(), str::to_owned))
@@ -49,11 +48,11 @@ impl Recorded {
     }
 }
 
-/// A change of a scenario as it is written: when, since the beginning of the run, and paths with
+/// A change of a scenario as written: its instant since the beginning of the run, and paths with
 /// their values, texts without quotes.
 pub type WrittenChange = (Duration, Vec<(String, String)>);
 
-/// The changes that the scenario `text` has, in ascending order; none of a text that is no
+/// Returns the changes in the scenario `text`, in ascending order; none if the text is not a
 /// scenario.
 pub fn written_changes(text: &str) -> Vec<WrittenChange> {
     let mut problems = Problems::default();
@@ -73,10 +72,11 @@ pub fn written_changes(text: &str) -> Vec<WrittenChange> {
 }
 
 impl Evolving {
-    /// `scenario` at the beginning of its run under `seed`; `file` is what messages call it.
+    /// Starts with `scenario` at the beginning of its run under `seed`; `file` is its name in
+    /// messages.
     ///
     /// # Errors
-    /// If the text that it keeps is not what it was read from.
+    /// If the kept text does not parse to `scenario`.
     pub fn new(file: &str, scenario: &Scenario, seed: Seed) -> Result<Self, ScenarioError> {
         let text = &scenario.source_text;
         let mut problems = Problems::default();
@@ -103,12 +103,11 @@ impl Evolving {
         })
     }
 
-    /// Sets keys (`path=value`) at an instant that is not before that of the last call. Returns
-    /// what differs from then on: all that the run's changes are, in ascending order, in place of
-    /// those that were known and whose instants are not before `at`.
+    /// Sets keys (`path=value`) at an instant not before that of the last call. Returns all later
+    /// changes of the run in ascending order; they replace the known changes from `at` on.
     ///
     /// # Errors
-    /// What is wrong, or cannot change while it runs; then nothing is set.
+    /// If a value is wrong, or cannot change during a run; then nothing is set.
     pub fn set(
         &mut self,
         at: Duration,
@@ -187,7 +186,7 @@ impl Evolving {
         Some((next, self.scenario.drawn(changes, self.seed)))
     }
 
-    /// Takes over the scenario's own changes up to `at`, which were checked when it was read.
+    /// Applies the file's changes up to `at`, which were checked when it was read.
     fn catch_up(&mut self, at: Duration) {
         while self.pending.front().is_some_and(|change| change.at.value <= at) {
             let Some(change) = self.pending.pop_front() else { return };
@@ -198,20 +197,20 @@ impl Evolving {
         }
     }
 
-    /// What was set so far, in ascending order of instants.
+    /// Returns the changes so far, in ascending order of instants.
     pub fn recorded(&self) -> &[Recorded] {
         &self.recorded
     }
 
-    /// What can be turned by hand at `at`, and how it stands.
+    /// Returns the knobs at `at`, with their positions.
     pub fn knobs(&self, at: Duration) -> Vec<Knob> {
         let mut now = self.clone();
         now.catch_up(at);
         knobs::of(&now.evolved)
     }
 
-    /// The scenario as a file, with what was set as changes; it lasts `duration`, if anything was
-    /// set.
+    /// Returns the scenario as a file, with the changes as `[[change]]`; its duration becomes
+    /// `duration` if there are changes.
     pub fn source_text(&self, duration: Duration) -> String {
         let text = &self.scenario.source_text;
         if self.recorded.is_empty() {

@@ -1,9 +1,9 @@
-//! Files that a user names, read with a bound: whoever reads one of them, reads it here.
+//! Files that a user names, read with a limit. All code that reads such a file uses this module.
 //!
-//! A device or a pipe might never end (`/dev/zero`), and a pipe might never begin, so that
-//! only what asks for it reads pipes, and nothing reads devices. Judged is what was opened:
-//! symbolic links are followed, as those in `/etc` have to be. Left out: whose a file is, and
-//! who may read it, which matters to keys only.
+//! A device or a pipe might never end (`/dev/zero`), and a pipe might never begin. So pipes are
+//! read only on request, and devices never. The check applies to the opened file: symbolic links
+//! are followed, as those in `/etc` must be. Left out: owner and permissions, which matter to keys
+//! only.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Read};
@@ -11,48 +11,48 @@ use std::path::Path;
 
 const PIPE: &str = "a pipe";
 
-/// What may be read.
+/// Kinds of files that may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepts {
-    /// Regular files.
+    /// Only regular files.
     Files,
-    /// Regular files and pipes, such as `/dev/stdin` and what a shell makes of `<(..)`.
+    /// Regular files and pipes, such as `/dev/stdin` and the shell's `<(..)`.
     FilesAndPipes,
 }
 
-/// Why a file is not read.
+/// Reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system refuses.
+    /// The system refuses access.
     #[error("cannot be read: {}", plain(.0))]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// The file is of another kind.
     #[error("expected {expected}, got {got}")]
     Kind {
-        /// What is allowed.
+        /// Kinds that are allowed.
         expected: &'static str,
-        /// What it is.
+        /// Kind of the file.
         got: &'static str,
     },
-    /// It is too long.
+    /// The file is too long.
     #[error("expected at most {bytes_max} bytes{}, got {}", .what, got(*.bytes))]
     TooLong {
-        /// What is allowed.
+        /// Limit in bytes.
         bytes_max: u64,
-        /// Of what, such as ` of text`.
+        /// Kind of content, such as ` of text`.
         what: &'static str,
-        /// How long it is, where that can be known.
+        /// Length in bytes, if known.
         bytes: Option<u64>,
     },
-    /// It should be text, and is not.
+    /// The file should be text, and is not.
     #[error("expected UTF-8 text, got other bytes in line {line}")]
     NotText {
-        /// The first line that is none.
+        /// First line that is not text.
         line: usize,
     },
 }
 
-/// What the system says, without the number that only programmers know.
+/// Returns the system's message, without the error number.
 fn plain(why: &io::Error) -> String {
     if why.kind() == io::ErrorKind::NotFound {
         return "there is no such file".into();
@@ -78,10 +78,10 @@ pub fn open(path: &Path, accepts: Accepts) -> Result<File, FileError> {
     Ok(file)
 }
 
-/// All of the file at `path`, up to `bytes_max` bytes.
+/// Reads all of the file at `path`, up to `bytes_max` bytes.
 ///
 /// # Errors
-/// As [`open`], and if it is longer.
+/// The errors of [`open`], and if the file is longer.
 pub fn read(path: &Path, accepts: Accepts, bytes_max: u64) -> Result<Vec<u8>, FileError> {
     let file = open(path, accepts)?;
     let about = file.metadata()?;
@@ -91,7 +91,7 @@ pub fn read(path: &Path, accepts: Accepts, bytes_max: u64) -> Result<Vec<u8>, Fi
     read_from(file, bytes_max)
 }
 
-/// All that `input` gives until its end, up to `bytes_max` bytes.
+/// Reads `input` to its end, up to `bytes_max` bytes.
 ///
 /// # Errors
 /// If it cannot be read, or is longer.
@@ -108,7 +108,7 @@ fn too_long(bytes_max: u64, bytes: Option<u64>) -> FileError {
     FileError::TooLong { bytes_max, what: " of text", bytes }
 }
 
-/// `bytes` as text.
+/// Returns `bytes` as text.
 ///
 /// # Errors
 /// If they are not UTF-8.
@@ -134,7 +134,7 @@ fn check(kind: FileType, accepts: Accepts) -> Result<(), FileError> {
     Err(FileError::Kind { expected, got })
 }
 
-/// What Unix has beside files and directories.
+/// Kinds of files that Unix has beside files and directories.
 #[cfg(unix)]
 fn special(kind: FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
@@ -149,7 +149,7 @@ fn special(kind: FileType) -> &'static str {
     }
 }
 
-/// A browser has none of it.
+/// Returns no kind: a browser has none of them.
 #[cfg(not(unix))]
 fn special(_kind: FileType) -> &'static str {
     "something else"

@@ -1,9 +1,9 @@
-//! `franc.toml`: what one node of a coded link is. Every key is declared once here, with
-//! its documentation and default; the file, the flags of `lasthop franc run` and the JSON
-//! Schema come from there.
+//! `franc.toml`: configuration of one node of a coded link. Every key is declared only here, with
+//! its documentation and default, for the file, the flags of `lasthop franc run` and the JSON
+//! Schema.
 //!
-//! A link has no scenario around it: the file is of one node. Lengths are bytes. Left out:
-//! the contents of the key file, names of hosts (both are looked up by whoever runs it).
+//! The file describes one node, without a scenario around it. Lengths are bytes. Left out: the
+//! contents of the key file, and names of hosts, which the program looks up.
 
 use crate::coding::{CodingMode, RawCoding, SymbolBytes};
 use crate::error::{Place, Problems, ScenarioError};
@@ -23,57 +23,56 @@ use std::path::{Path, PathBuf};
 
 /// A helper's share of the work is tuned for two.
 const HELPERS_MAX: usize = 2;
-/// Delay in the queues of the path that a pace allows, where the file says nothing.
+/// Default of the delay in the queues of the path that a pace allows.
 const QUEUE_TARGET: Duration = Duration::from_millis(5);
 
 tables! {
-    /// A node of a coded link, as `lasthop franc run` takes it.
+    /// Configuration of a node of a coded link, for `lasthop franc run`.
     RawFranc {
         /// Name of an end's tunnel interface, and of the control socket of any node.
         value name: Interface = "franc0";
-        /// What it is: one of the two ends, a helper beside a hop, a recoder or a forwarder
-        /// on the way.
+        /// Role of the node: an end, a helper beside a hop, a recoder or a forwarder.
         value role: RoleName = "end";
-        /// Its number on the link; every node has another one.
+        /// Number of the node on the link; different at every node.
         required id: Number;
-        /// Ends: the other end.
-        option peer: Number = "none; an end needs it";
+        /// Ends: number of the other end.
+        option peer: Number = "none; an end requires it";
         /// Ends: the next recoder on the way to the other end.
         option via: Number = "the peer";
         /// Helpers, recoders, forwarders: the nodes on both sides.
-        option between: [Number; 2] = "none; every node but an end needs it";
-        /// Ends and helpers: the helpers beside the hop, which share the work; at a helper it is
-        /// one of them.
+        option between: [Number; 2] = "none; every node but an end requires it";
+        /// Ends and helpers: the helpers beside the hop, which share the work; a helper lists
+        /// itself too.
         option helpers: Vec<Number> = "none at an end, itself at a helper";
-        /// File with the key that the nodes share; made by `lasthop franc key`. In a file its
-        /// path is relative to the file's folder.
-        option key_file: FilePlace = "none; it takes one or `insecure`";
-        /// Without a key: everybody may read, send and disturb.
+        /// File with the key that all nodes share; `lasthop franc key` makes it. In a file its path
+        /// is relative to the file's folder.
+        option key_file: FilePlace = "none; the node requires one or `insecure`";
+        /// Run without a key: anyone can read, send and disturb.
         value insecure: bool = false;
-        /// Addresses of an end's tunnel interface, each with the length of its prefix.
+        /// Addresses of an end's tunnel interface, each with its prefix length.
         option address: Vec<Cidr> = "none";
-        /// What carries the datagrams.
+        /// Transport of the datagrams.
         value transport: TransportName = "udp";
-        /// UDP: where datagrams are expected.
+        /// UDP: address and port for incoming datagrams.
         option listen: Socket = "port 4797 of all addresses: of IPv6 if the first neighbour's is one, else of IPv4";
-        /// Ethernet: the interface.
-        option interface: Interface = "none; ethernet needs it";
-        /// Helpers over Ethernet, on Wi-Fi: a monitor interface through which others are heard; what
-        /// is sent leaves by `interface`, and that one must be on the same channel.
+        /// Ethernet: name of the interface.
+        option interface: Interface = "none; ethernet requires it";
+        /// Helpers over Ethernet, on Wi-Fi: monitor interface for overhearing. Frames are sent
+        /// through `interface`, which must be on the same channel.
         option monitor: Interface = "none: `interface` is promiscuous, which one of Wi-Fi cannot be";
-        /// Where neighbours are, as ID=HOST:PORT or ID=MAC. One that is left out has to come
-        /// first (udp), or is reached by broadcast until it was heard (ethernet).
+        /// Addresses of neighbours, as ID=HOST:PORT or ID=MAC. A missing neighbour has to send
+        /// first (udp), or is reached by broadcast until it is heard (ethernet).
         option neighbours: Vec<Neighbour> = "none";
-        /// UDP: neighbours that get a copy of every datagram. Helpers must, for on UDP nobody
-        /// overhears.
+        /// UDP: neighbours that get a copy of every datagram. Helpers must be listed, since UDP
+        /// cannot be overheard.
         option copies_to: Vec<Number> = "none";
-        /// Longest packet (udp: with its IP header) that the path takes.
-        option mtu: Whole<128, 65535> = "that of the interface towards the neighbours; 1500 if it is not known";
-        /// How it codes.
+        /// Longest packet of the path (udp: with its IP header).
+        option mtu: Whole<128, 65535> = "that of the interface towards the neighbours; 1500 if unknown";
+        /// Coding of the link.
         flatten coding: RawCoding;
-        /// The delay that a pace may make.
+        /// Former name of the delay that a pace may cause.
         moved queue_target: () = "this is the value of `pace` now: a delay, or \"off\"";
-        /// Error probability from source to helper. All three or none are given.
+        /// Error probability from source to helper. Give all three or none.
         option e1: Probability = "estimated";
         /// Error probability from helper to destination.
         option e2: Probability = "estimated";
@@ -83,14 +82,14 @@ tables! {
         value rekey_blocks: Whole<16, 4294967295> = 16384;
         /// Datagrams lost by injection, as ID=P of those that a neighbour sends.
         option synthetic_loss: Vec<Lossy> = "none";
-        /// The control socket.
+        /// Path of the control socket.
         option socket: FilePlace = "franc-NAME.sock in $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/lasthop or /run/lasthop";
-        /// Where Prometheus may ask, as ADDR:PORT.
-        option metrics: Socket = "nowhere";
+        /// Address for Prometheus, as ADDR:PORT.
+        option metrics: Socket = "none";
     }
 }
 
-/// What a node is, by name.
+/// Role of a node, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RoleName {
     End,
@@ -99,7 +98,7 @@ pub(crate) enum RoleName {
     Forwarder,
 }
 
-/// What carries datagrams, by name.
+/// Transport of datagrams, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransportName {
     Udp,
@@ -116,14 +115,14 @@ choices! {
     TransportName { "udp" => TransportName::Udp, "ethernet" => TransportName::Ethernet }
 }
 
-/// A node's number.
+/// Number of a node.
 type Number = Whole<0, 255>;
 
 fn id(number: Number) -> NodeId {
     NodeId(number.get())
 }
 
-/// Scalars that are read from a text.
+/// Implements scalars that are read from a text.
 macro_rules! texts {
     ($($ty:ty, $allowed:literal, $example:literal, $parse:expr;)*) => {$(
         impl Scalar for $ty {
@@ -156,10 +155,10 @@ pub(crate) struct Cidr(IpAddr, u8);
 /// An address and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Socket(SocketAddr);
-/// A node and where it is.
+/// A node and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Neighbour(NodeId, String);
-/// A node and how much of what it sends is lost.
+/// A node, and the loss probability of its datagrams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lossy(NodeId, Probability);
 texts! {
@@ -210,51 +209,51 @@ impl Cidr {
     const EXAMPLE: &str = "10.9.0.1/24";
 }
 
-/// The complaint about an address without the length of its prefix.
+/// Returns the message about an address without its prefix length.
 fn lacks_prefix(text: &str) -> Option<String> {
     let ip: IpAddr = text.parse().ok()?;
     let usual = if ip.is_ipv4() { 24 } else { 64 };
     Some(format!("{ip} lacks its prefix length, such as /{usual}"))
 }
 
-/// A node as the file and the flags have it.
+/// A node as configured by the file and the flags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Name of the interface and of the control socket.
     pub name: String,
-    /// Where the key is; `None`: insecure.
+    /// Path of the key; `None`: insecure.
     pub key_file: Option<PathBuf>,
     /// Addresses of the tunnel interface.
     pub addresses: Vec<(IpAddr, u8)>,
-    /// How neighbours are reached.
+    /// Transport to the neighbours.
     pub transport: Transport,
     /// Neighbours that get copies.
     pub copies_to: Vec<NodeId>,
-    /// Longest packet of the path, if it is not to be found out.
+    /// Longest packet of the path, if configured.
     pub mtu: Option<u32>,
-    /// The control socket, if it is not at the usual place.
+    /// Path of the control socket, if not the usual one.
     pub socket: Option<PathBuf>,
-    /// Where Prometheus may ask.
+    /// Address for Prometheus, if any.
     pub metrics: Option<SocketAddr>,
     symbol_bytes: SymbolBytes,
     config: Config,
 }
 
-/// How neighbours are reached.
+/// Transport of datagrams between neighbours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Over UDP.
+    /// Datagrams over UDP.
     Udp {
-        /// Where datagrams are expected.
+        /// Address and port for incoming datagrams.
         listen: Option<SocketAddr>,
         /// Neighbours and their hosts, with or without a port.
         neighbours: Vec<(NodeId, String)>,
     },
-    /// As Ethernet frames.
+    /// Datagrams as Ethernet frames.
     Ethernet {
-        /// The interface.
+        /// Name of the interface.
         interface: String,
-        /// The monitor interface by which a helper overhears.
+        /// Monitor interface through which a helper overhears.
         monitor: Option<String>,
         /// Neighbours and their addresses.
         neighbours: Vec<(NodeId, MacAddr)>,
@@ -262,13 +261,13 @@ pub enum Transport {
 }
 
 impl Link {
-    /// What the node is.
+    /// Returns the role of the node.
     pub fn role(&self) -> &Role {
         &self.config.role
     }
 
-    /// The node's configuration with these keys, on a path that carries datagrams of up to
-    /// `datagram_bytes_max`. It may be unsound.
+    /// Returns the node's configuration with these keys, on a path for datagrams of up to
+    /// `datagram_bytes_max`. The configuration may be unsound.
     pub fn config(&self, keys: Keys, datagram_bytes_max: u16) -> Config {
         let mut config = Config { keys, datagram_bytes_max, ..self.config.clone() };
         config.symbol_bytes = self.symbol_bytes.within(config.symbol_bytes_max());
@@ -279,24 +278,24 @@ impl Link {
 /// A key of the file, which is also a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// In the file; the flag has dashes instead of underscores.
+    /// Name in the file; the flag has dashes instead of underscores.
     pub name: &'static str,
-    /// What it means, and its default.
+    /// Meaning of the key, and its default.
     pub docs: String,
-    /// It takes several values.
+    /// Whether the key takes several values.
     pub is_list: bool,
-    /// It is true or false.
+    /// Whether the key is true or false.
     pub is_switch: bool,
 }
 
 impl Key {
-    /// The flag, with its dashes.
+    /// Returns the flag, with its dashes.
     pub fn flag(&self) -> String {
         format!("--{}", self.name.replace('_', "-"))
     }
 }
 
-/// All keys in their order.
+/// Returns all keys in their order.
 pub fn keys() -> Vec<Key> {
     let mut keys = TableKeys::default();
     RawFranc::describe(&mut SchemaGenerator::default(), &mut keys);
@@ -318,11 +317,11 @@ pub fn keys() -> Vec<Key> {
     keys.0.into_iter().map(key).collect()
 }
 
-/// Reads the file at `path`, if there is one, with flags instead of what it says: keys and
-/// their values, as they were written.
+/// Reads the file at `path`, if there is one. `flags` (keys and values, as written) replace its
+/// values.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All problems of the file and the flags.
 pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
     let Some(path) = path else { return parse_flags(flags) };
     let file = path.display().to_string();
@@ -338,7 +337,7 @@ pub fn load(path: Option<&Path>, flags: &[(Key, Vec<String>)]) -> Result<Link, S
     Ok(link)
 }
 
-/// The same without a file: messages name flags.
+/// Reads flags without a file: messages name flags.
 fn parse_flags(flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
     let mut problems = Problems::default();
     let link = parse_into("", flags, &mut problems);
@@ -349,23 +348,23 @@ fn parse_flags(flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
     finish("lasthop franc run", "", flags, problems, link)
 }
 
-/// The complaint about a flag that is missing.
+/// Returns the message about a missing flag.
 fn missing(key: &Key) -> String {
     let meaning = key.docs.split([';', '.']).next().unwrap_or(&key.docs);
     format!("{} is missing ({})", key.flag(), meaning.to_lowercase())
 }
 
-/// The same from text; `file` is what messages call it.
+/// Reads the configuration from text; `file` is its name in messages.
 ///
 /// # Errors
-/// As [`load`].
+/// The same errors as [`load`].
 pub fn parse(file: &str, text: &str, flags: &[(Key, Vec<String>)]) -> Result<Link, ScenarioError> {
     let mut problems = Problems::default();
     let link = parse_into(text, flags, &mut problems);
     finish(file, text, flags, problems, link)
 }
 
-/// The link, or the error with all problems.
+/// Returns the link, or the error with all problems.
 fn finish(
     file: &str,
     text: &str,
@@ -411,7 +410,7 @@ fn parse_into(text: &str, flags: &[(Key, Vec<String>)], problems: &mut Problems)
     link.filter(|_| problems.is_empty())
 }
 
-/// A flag as `--set` would have it.
+/// Returns a flag in the form of `--set`.
 fn as_set(key: &Key, values: &[String]) -> String {
     if !key.is_list {
         return format!("{}={}", key.name, values.join(","));
@@ -424,7 +423,7 @@ fn as_set(key: &Key, values: &[String]) -> String {
     format!("{}=[{}]", key.name, elements.join(", "))
 }
 
-/// What may stand together.
+/// Checks which keys may stand together.
 struct Build<'a> {
     raw: &'a RawFranc,
     problems: &'a mut Problems,
@@ -447,7 +446,7 @@ impl Build<'_> {
             ..Config::new(id(raw.id.value), role, Keys::Insecure, u16::MAX)
         };
         if raw.coding.mode.value == CodingMode::Plain {
-            let message = "only a scenario has this mode: a node codes";
+            let message = "this mode is for scenarios only";
             self.problems.push(&raw.coding.mode.place, message);
         }
         raw.coding.check(true, self.problems);
@@ -473,11 +472,15 @@ impl Build<'_> {
         let places = [
             (!is_end, raw.peer.as_ref().map(|at| &at.place), "only an end has a peer"),
             (!is_end, raw.via.as_ref().map(|at| &at.place), "only an end goes via a recoder"),
-            (is_end, raw.between.as_ref().map(|at| &at.place), "an end is between nobody"),
+            (
+                is_end,
+                raw.between.as_ref().map(|at| &at.place),
+                "only helpers, recoders and forwarders have `between`",
+            ),
             (
                 !is_end && !is_helper,
                 raw.helpers.as_ref().map(|at| &at.place),
-                "only ends and helpers say how many helpers there are",
+                "only ends and helpers list helpers",
             ),
         ];
         for (is_wrong, place, message) in places {
@@ -509,7 +512,7 @@ impl Build<'_> {
         })
     }
 
-    /// How many helpers share the work.
+    /// Number of helpers that share the work.
     fn helpers(&mut self, own: NodeId, is_helper: bool) -> u8 {
         let Some(at) = &self.raw.helpers else { return u8::from(is_helper) };
         let all: Vec<NodeId> = at.value.iter().map(|&number| id(number)).collect();
@@ -521,7 +524,7 @@ impl Build<'_> {
         } else if all.contains(&own) != is_helper {
             let message = match is_helper {
                 true => "a helper is one of the helpers",
-                false => "an end is no helper of its own",
+                false => "an end cannot be its own helper",
             };
             self.problems.push(&at.place, message);
         }
@@ -532,7 +535,7 @@ impl Build<'_> {
         let raw = self.raw;
         match (&raw.key_file, raw.insecure.value) {
             (Some(_), true) => {
-                let message = "a key is of no use here; leave one of the two out";
+                let message = "`insecure` needs no key; leave one of the two out";
                 self.problems.push(&raw.insecure.place, message);
             }
             (None, false) => {
@@ -618,7 +621,7 @@ fn list<T>(values: &Option<At<Vec<T>>>) -> &[T] {
     values.as_ref().map_or(&[], |at| &at.value)
 }
 
-/// The JSON Schema of `franc.toml`.
+/// Returns the JSON Schema of `franc.toml`.
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(RawFranc).to_value();
     schema["title"] = "lasthop franc.toml".into();
@@ -686,9 +689,9 @@ mod tests {
             told("queue_target = \"8ms\"").contains("queue_target: this is the value of `pace`")
         );
         assert!(told("overshoot = \"5%\"").contains("mode = \"paper\" only"));
-        assert!(told("mode = \"plain\"").contains("only a scenario has this mode"));
+        assert!(told("mode = \"plain\"").contains("this mode is for scenarios only"));
         assert!(told("pace = \"off\"\nrate_max = \"1Mb/s\"").contains("give pace a delay"));
-        assert!(told("helpers = [1]").contains("an end is no helper of its own"));
+        assert!(told("helpers = [1]").contains("an end cannot be its own helper"));
         assert!(told("helpers = [3, 3]").contains("named twice"));
         assert!(told("e1 = 0.1").contains("all of e1, e2 and e3"));
         assert!(told("between = [1, 2]").contains("franc.toml:4: between"));
@@ -717,7 +720,7 @@ mod tests {
             |flags: &[(Key, Vec<String>)]| parse_flags(flags).expect_err("it is wrong").to_string();
         assert_eq!(
             flags(&[]),
-            "lasthop franc run: --id is missing (its number on the link): a whole number from 0 to 255"
+            "lasthop franc run: --id is missing (number of the node on the link): a whole number from 0 to 255"
         );
         let id = flag("id", &["1"]);
         assert!(flags(core::slice::from_ref(&id)).contains("an end needs `--peer`"));

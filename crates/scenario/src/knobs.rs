@@ -1,7 +1,6 @@
-//! What somebody who watches a run would turn by hand: the keys that may change while it runs
-//! ([`change`](crate::change)), with what they are now and how far they reasonably go, in groups:
-//! the first station, the access points, the wires, then all other nodes. Nodes that are one table
-//! with a `count` share the knobs of its keys.
+//! Knobs for users who watch a run: the keys that may change ([`change`](crate::change)), with
+//! current values and useful ranges, in groups: the first station, the access points, the wires,
+//! then all other nodes. Nodes of one table with a `count` share its knobs.
 
 use crate::Role;
 use crate::change::Evolved;
@@ -14,68 +13,69 @@ use lasthop_units::{Db, Duration, Probability};
 use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Role as CellRole, StationConfig};
 
-/// How far delays and jitter go, in ms, and rates of wires, in Mb/s, unless they are beyond that.
+/// Upper ends of delays and jitter in ms, and of wire rates in Mb/s, unless current values are
+/// higher.
 const DELAY_MAX_MS: f64 = 500.0;
 const JITTER_MAX_MS: f64 = 100.0;
 const RATE_MAX_MBPS: f64 = 100.0;
-/// The signal-to-noise ratios of links, in dB: nothing is decoded below, nothing gained above.
+/// Range of signal-to-noise ratios of links, in dB: nothing is decoded below, nothing gained above.
 const SNR_DB: core::ops::RangeInclusive<u8> = 0..=45;
-/// The losses that are offered of a link.
+/// Losses of a link on offer.
 const LOSSES: [&str; 6] = ["off", "0.05", "0.1", "0.3", "0.5", "1"];
-/// The queues that are offered.
+/// Queues on offer.
 const QUEUES: [&str; 3] = ["drop-tail", "codel", "fq-codel"];
-/// The scans that are offered: none, what shows within seconds, and a laptop's.
+/// Scans on offer: none, one with effects within seconds, and a laptop's.
 const SCANS: [&str; 3] = [
     "off",
     "{ start = \"0s\", period = \"10s\", channels = 5 }",
     "{ start = \"0s\", period = \"120s\" }",
 ];
-/// The operating modes that are offered: all that a station can, and what phones save power with.
+/// Operating modes on offer: all capabilities, and a typical mode of phones.
 const MODES: [&str; 2] = ["off", "{ width = \"20MHz\", streams = 1 }"];
-/// How many packets a queue holds.
+/// Upper end of the number of packets in a queue.
 const PACKETS_MAX: f64 = 2_000.0;
 
-/// Something that can be turned while a scenario runs.
+/// A key that a user can change while a scenario runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Knob {
-    /// The path that is set.
+    /// Path to set.
     pub path: String,
-    /// What it is, in words.
+    /// Label of the knob, in words.
     pub label: String,
-    /// Its owner: a node, several nodes, a wire.
+    /// Owner of the knob: a node, several nodes, a wire.
     pub group: String,
-    /// Whether that is the first station, an access point or a wire.
+    /// Whether the owner is the first station, an access point or a wire.
     pub is_first: bool,
-    /// What it can be.
+    /// Kind of value, with its range.
     pub kind: KnobKind,
 }
 
-/// What a knob can be.
+/// Kind of value of a knob.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KnobKind {
-    /// A number; what is set is the number followed by its unit.
+    /// A number, set as the number followed by its unit.
     Number {
-        /// What it is.
+        /// Current value of the knob.
         value: f64,
-        /// Its unit; empty without one.
+        /// Unit of the number; empty without one.
         unit: &'static str,
-        /// The least that is offered.
+        /// Lowest value on offer.
         min: f64,
-        /// The most that is offered.
+        /// Highest value on offer.
         max: f64,
-        /// From one to the next.
+        /// Step between values.
         step: f64,
     },
     /// One of several words.
     Choice {
-        /// What it is.
+        /// Current value of the knob.
         value: String,
-        /// What is offered.
+        /// Values on offer.
         choices: Vec<String>,
     },
 }
 
-/// The knobs of a scenario as it is by now.
+/// Returns the knobs of the current scenario.
 pub(crate) fn of(evolved: &Evolved) -> Vec<Knob> {
     let mut ranked = Vec::new();
     let radios = radios(evolved);
@@ -92,8 +92,8 @@ pub(crate) fn of(evolved: &Evolved) -> Vec<Knob> {
     ranked.into_iter().map(|(_, knob)| knob).collect()
 }
 
-/// The order of knobs: the first station, access points, wires, other nodes; of these the order of
-/// the file, and what several share before what each has.
+/// Order of knobs: the first station, access points, wires, other nodes. Within these the order of
+/// the file, with shared knobs before those of single nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     FirstStation,
@@ -105,9 +105,9 @@ enum Rank {
 /// A node with a radio, or several of one table of the file.
 #[derive(Clone, Debug)]
 struct Radio {
-    /// Its name in paths.
+    /// Name of the node in paths.
     path: String,
-    /// The name for people.
+    /// Name for users.
     name: String,
     station: StationId,
     is_station: bool,
@@ -121,7 +121,7 @@ impl Radio {
     }
 }
 
-/// The nodes with radios in the order of the file.
+/// Returns the nodes with radios in the order of the file.
 fn radios(evolved: &Evolved) -> Vec<Radio> {
     let scenario = evolved.scenario();
     let first = scenario.own_nodes().iter().position(|node| node.role == Role::Station);
@@ -166,7 +166,7 @@ fn number(
     knob(path, label, kind)
 }
 
-/// A knob that is in no group yet.
+/// Returns a knob without a group.
 fn knob(path: String, label: String, kind: KnobKind) -> Knob {
     Knob { path, label, group: String::new(), is_first: false, kind }
 }
@@ -179,7 +179,7 @@ fn choice(path: String, label: String, value: String, choices: &[&str]) -> Knob 
     knob(path, label, KnobKind::Choice { value, choices })
 }
 
-/// Elements of a list of the file, each with what it is called.
+/// Returns the elements of a list of the file, each with its name in paths.
 fn elements<'a>(evolved: &'a Evolved, list: &str) -> Vec<(String, &'a Node)> {
     let elements = evolved.tree().child(list).and_then(Node::elements).unwrap_or_default();
     elements.iter().enumerate().map(|(index, element)| (element.label(index), element)).collect()
@@ -266,7 +266,7 @@ fn queue(evolved: &Evolved, radio: &Radio, knobs: &mut Vec<Knob>) {
         max: PACKETS_MAX.max(f64::from(packets)),
         step: 1.0,
     };
-    let label = format!("packets that the queue of {name} holds");
+    let label = format!("queue limit of {name}, in packets");
     knobs.push(knob(format!("{path}.packets"), label, kind));
 }
 
@@ -325,7 +325,7 @@ fn wires(evolved: &Evolved, ranked: &mut Vec<(Rank, Knob)>) {
     }
 }
 
-/// The knobs of a wire at `path`, which goes `way`.
+/// Returns the knobs of a wire at `path` in the direction `way`.
 fn wire_knobs(path: &str, way: &str, config: &CableConfig, knobs: &mut Vec<Knob>) {
     let ms = |time: Duration| time.as_millis_f64();
     if let Some(rate) = config.rate.filter(|_| config.rate_changes.is_empty()) {

@@ -1,24 +1,24 @@
-//! Scenario files: TOML to typed, validated configuration. Nothing is executed.
+//! Scenario files: from TOML to typed, validated configuration, without running anything.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
-//! | `tree` | TOML as a tree whose keys and values know where they came from |
+//! | `tree` | TOML as a tree; keys and values know their origin |
 //! | `set` | `--set path=value`, on the tree and on the text |
-//! | `raw` | every key: documentation, type, default (`table`: how they are declared) |
+//! | `raw` | every key: documentation, type, default (`table`: the form of declarations) |
 //! | `scalar`, [`quantity`] | single values and their units |
-//! | `change` | what becomes different while it runs |
-//! | `evolving` | the same from outside, by somebody who watches it; `knobs`: what can be turned |
-//! | `paths` | what can follow a path of `--set` that is half written |
-//! | [`reference`](mod@reference) | every key as documentation has it |
+//! | `change` | changes during the run |
+//! | `evolving` | changes by a user who watches the run; `knobs`: the keys on offer |
+//! | `paths` | completions of half-written `--set` paths |
+//! | [`reference`](mod@reference) | every key, for documentation |
 //! | `attached` | other files that a scenario names |
-//! | [`file`](mod@file) | files, read with a bound |
-//! | `assemble` | what may stand together; names to indices; the machines' configuration |
-//! | [`franc`] | `franc.toml`, a file of its own: one node of a coded link |
-//! | `coding` | the keys that `[[franc]]` and `franc.toml` have in common |
-//! | `error` | what is wrong, with file, line and key |
+//! | [`file`](mod@file) | files, read with a limit |
+//! | `assemble` | allowed combinations; names to indices; the machines' configuration |
+//! | [`franc`] | `franc.toml`: one node of a coded link |
+//! | `coding` | the keys that `[[franc]]` and `franc.toml` share |
+//! | `error` | problems, with file, line and key |
 //!
-//! [`load`] and [`parse`] go through them in this order and return everything
-//! that is wrong at once: first all keys and values, then all combinations.
+//! [`load`] and [`parse`] use them in this order and return all problems at once: first those of
+//! keys and values, then those of combinations.
 
 #![forbid(unsafe_code)]
 
@@ -70,70 +70,69 @@ pub const TEXT_BYTES_MAX: usize = 4 << 20;
 /// A scenario, valid and complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Its name.
+    /// Name of the scenario.
     pub name: String,
-    /// How long the run lasts.
+    /// Duration of the run.
     pub duration: Duration,
-    /// Left out of the results at the beginning.
+    /// Time at the beginning that results leave out.
     pub warmup: Duration,
     /// Seed of every random stream.
     pub seed: u64,
     /// The nodes; the index is the [`NodeId`].
     pub nodes: Vec<Node>,
-    /// Neighbours on the channel, whose nodes come behind all others.
+    /// Neighbours on the channel; their nodes come after all others.
     pub neighbours: Vec<Neighbour>,
-    /// What the nodes are joined by, every link at its mean; [`Scenario::network_for`]
-    /// draws the shadowing of one run.
+    /// Links between the nodes, each at its mean; [`Scenario::network_for`] draws the shadowing of
+    /// one run.
     pub network: NetworkConfig,
-    /// Pairs of stations of [`Scenario::network`] whose shadowing is drawn.
+    /// Pairs of stations of [`Scenario::network`] with drawn shadowing.
     shadowed: Vec<(StationId, StationId)>,
     /// Standard deviation of that shadowing.
     shadowing: Db,
-    /// Links that are coded.
+    /// Coded links (FRANC) of the scenario.
     pub francs: Vec<FrancLink>,
-    /// Traffic that lasthop makes; the index is the [`FlowId`](lasthop_packet::FlowId).
+    /// Traffic that lasthop generates; the index is the [`FlowId`](lasthop_packet::FlowId).
     pub flows: Vec<Flow>,
     /// Programs to start in the nodes (emulation only).
     pub programs: Vec<Program>,
-    /// What becomes different while it runs, in ascending order of instants.
+    /// Changes during the run, in ascending order of instants.
     pub changes: Vec<(Instant, Change)>,
     /// Time between two samples of the series.
     pub series_interval: Duration,
-    /// How it is emulated.
+    /// Limits of an emulation.
     pub emulation: Emulation,
-    /// What changed the file, as `key=value`, in order.
+    /// Changes of the file by `--set`, as `key=value`, in order.
     pub set: Vec<String>,
-    /// The scenario as run: the file's text with every `--set` applied. It
-    /// parses to the same scenario again, wherever it is: paths are absolute in it.
+    /// The scenario as run: the file's text with every `--set` applied. Paths are absolute, so the
+    /// text parses to the same scenario from any folder.
     pub source_text: String,
 }
 
-/// A node.
+/// A node of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// What it is.
+    /// Role of the node.
     pub role: Role,
-    /// Whether it is a neighbour's: no program runs there, and no flow of the file begins or
-    /// ends there.
+    /// Whether the node is a neighbour's: no program runs there, and no flow of the file uses it.
     pub is_neighbours: bool,
 }
 
 /// A neighbour on the channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Its name.
+    /// Name of the neighbour.
     pub name: String,
-    /// Its access point, and its stations.
+    /// Access point and stations of the neighbour.
     pub nodes: Vec<NodeId>,
-    /// Share of the time in which a PPDU of its own is on the air while nobody else sends.
+    /// Share of the time with a PPDU of the neighbour on the air while others are silent.
     pub busy: Probability,
-    /// Its traffic, which is not among [`Scenario::flows`].
+    /// Traffic of the neighbour, which is not among [`Scenario::flows`].
     pub flows: Vec<Flow>,
 }
 
-/// What a node is.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The access point of the cell.
@@ -142,12 +141,12 @@ pub enum Role {
     Station,
     /// A host behind wires.
     Host,
-    /// A wired box that only passes packets on; nothing begins or ends there.
+    /// A wired box that only forwards packets.
     Relay,
 }
 
 impl Role {
-    /// On the air.
+    /// Whether nodes of this role are on the air.
     pub const fn is_wifi(self) -> bool {
         matches!(self, Self::AccessPoint | Self::Station)
     }
@@ -156,28 +155,28 @@ impl Role {
 /// A program to start in a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The node.
+    /// Node that runs the program.
     pub node: NodeId,
     /// The program and its arguments; at least the program.
     pub command: Vec<String>,
-    /// The earliest instant at which it is started.
+    /// Earliest instant of its start.
     pub start: Instant,
-    /// When it is ready: those after it are started then. `None`: nothing waits for it.
+    /// Condition for starting the programs after it. `None`: they do not wait.
     pub ready: Option<Ready>,
-    /// How long it may take to be ready.
+    /// Time within which the program must be ready.
     pub ready_timeout: Duration,
 }
 
-/// When a program is ready.
+/// Condition under which a program is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// Once a TCP socket of its node listens at this port.
+    /// A TCP socket of the node listens at this port.
     Tcp(u16),
-    /// Once a UDP socket of its node has this port.
+    /// A UDP socket of the node has this port.
     Udp(u16),
-    /// Once this file is there that was not when it was started, or is changed.
+    /// This file was created or changed after the start.
     File(PathBuf),
-    /// So long after its start.
+    /// This time has passed since the start.
     After(Duration),
 }
 
@@ -192,34 +191,33 @@ impl fmt::Display for Ready {
     }
 }
 
-/// How a scenario is emulated.
+/// Limits of an emulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulation {
-    /// A run is late if one delivery in a thousand is later than this.
+    /// Lateness that marks a run as late if one delivery in a thousand exceeds it.
     pub lateness_max: Duration,
 }
 
 impl Node {
-    /// Whose random streams it draws from.
+    /// Returns the identity of the node's random streams.
     pub fn identity(&self) -> Identity {
         Identity::of(&self.name)
     }
 }
 
 impl Scenario {
-    /// The nodes of the file, those of neighbours left out.
+    /// Returns the nodes of the file, without those of neighbours.
     pub fn own_nodes(&self) -> &[Node] {
         &self.nodes[..self.nodes.partition_point(|node| !node.is_neighbours)]
     }
 
-    /// The node called `name`; those of neighbours are not to be named.
+    /// Returns the node called `name`, which cannot be a neighbour's.
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let index = self.own_nodes().iter().position(|node| node.name == name)?;
         Some(assemble::node_id(index))
     }
 
-    /// What begins and ends at its nodes in virtual time, which no kernel knows: all
-    /// endpoints are the model's.
+    /// Returns the traffic in virtual time, without a kernel: all endpoints are the model's.
     pub fn hosts(&self, seed: Seed) -> HostsConfig {
         let mut hosts = self.emulated_hosts(Instant::ZERO + self.duration, seed);
         for flow in &mut hosts.flows {
@@ -228,7 +226,7 @@ impl Scenario {
         hosts
     }
 
-    /// The same in real time, until `end`: each flow has the endpoints that the file says.
+    /// Returns the traffic in real time, until `end`: each flow has the endpoints of the file.
     pub fn emulated_hosts(&self, end: Instant, seed: Seed) -> HostsConfig {
         HostsConfig {
             nodes: self.nodes.iter().map(Node::identity).collect(),
@@ -242,8 +240,8 @@ impl Scenario {
         }
     }
 
-    /// The network of one run: the shadowing of every pair of stations that
-    /// `[channel]` gives one is drawn from `seed`.
+    /// Returns the network of one run; `seed` draws the shadowing of every pair of stations with
+    /// shadowing.
     pub fn network_for(&self, seed: Seed) -> NetworkConfig {
         let mut network = self.network.clone();
         let Some(cell) = &mut network.cell else { return network };
@@ -258,12 +256,12 @@ impl Scenario {
         network
     }
 
-    /// What changes in one run.
+    /// Returns the changes of one run.
     pub fn changes_in(&self, seed: Seed) -> Vec<(Instant, Change)> {
         self.drawn(self.changes.clone(), seed)
     }
 
-    /// Changes as they are in one run: links keep the shadowing that [`Scenario::network_for`]
+    /// Returns the changes of one run: links keep the shadowing that [`Scenario::network_for`]
     /// draws.
     fn drawn(&self, mut changes: Vec<(Instant, Change)>, seed: Seed) -> Vec<(Instant, Change)> {
         if self.shadowed.is_empty() {
@@ -280,7 +278,7 @@ impl Scenario {
         changes
     }
 
-    /// The shadowing of a pair, which both directions share.
+    /// Returns the shadowing of a pair, which both directions share.
     fn shadow(&self, from: StationId, to: StationId, seed: Seed) -> Db {
         let stations = &self.network.cell.as_ref().expect("stations are in a cell").stations;
         let [one, other] = [from, to].map(|station| stations[station.index()].identity);
@@ -288,10 +286,9 @@ impl Scenario {
         Db(self.shadowing.0 * stream.normal())
     }
 
-    /// The same without TCP small queues of flows that the kernel has when emulated: what can
-    /// be compared with its TCP behind a TAP device. Such a device takes packets from the
-    /// kernel at once (it orphans them), so there they hold nothing back. Endpoints of the
-    /// model keep theirs, as they do when emulated.
+    /// Returns the scenario without TCP small queues at flows with kernel endpoints, to compare
+    /// with the kernel's TCP behind a TAP device. Such a device takes (orphans) packets at once, so
+    /// small queues hold nothing back there. Endpoints of the model keep theirs, as when emulated.
     pub fn without_small_queues(mut self) -> Self {
         let is_kernels = |flow: &&mut Flow| flow.endpoints == Endpoints::Kernel;
         for flow in self.flows.iter_mut().filter(is_kernels) {
@@ -307,8 +304,8 @@ impl Scenario {
 /// Reads the scenario file at `path`, with the `--set` arguments (`path=value`) applied.
 ///
 /// # Errors
-/// Everything that is wrong with it: unreadable, no TOML, unknown keys, wrong
-/// values, impossible combinations.
+/// All problems of the file: unreadable, not TOML, unknown keys, wrong values, impossible
+/// combinations.
 pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, ScenarioError> {
     let file = path.display().to_string();
     let bytes = file::read(path, Accepts::FilesAndPipes, TEXT_BYTES_MAX as u64)
@@ -316,10 +313,10 @@ pub fn load(path: &Path, sets: &[String]) -> Result<Scenario, ScenarioError> {
     parse_bytes(&file, &bytes, sets)
 }
 
-/// The text of the scenario file at `path`.
+/// Reads the text of the scenario file at `path`.
 ///
 /// # Errors
-/// If it is unreadable or no text.
+/// If the file cannot be read, or is not text.
 pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
     let file = path.display().to_string();
     let unreadable = |why: file::FileError| ScenarioError::unreadable(&file, why.to_string());
@@ -328,10 +325,10 @@ pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
     file::text(&bytes).map(str::to_owned).map_err(unreadable)
 }
 
-/// The same from bytes that should be UTF-8.
+/// Reads a scenario from bytes, which should be UTF-8.
 ///
 /// # Errors
-/// As [`load`].
+/// The same errors as [`load`].
 pub fn parse_bytes(file: &str, bytes: &[u8], sets: &[String]) -> Result<Scenario, ScenarioError> {
     match file::text(bytes) {
         Ok(text) => parse(file, text, sets),
@@ -339,12 +336,11 @@ pub fn parse_bytes(file: &str, bytes: &[u8], sets: &[String]) -> Result<Scenario
     }
 }
 
-/// The same from text; `file` is what messages call it, and without its
-/// directory and extension the default name of the scenario. Other files that
-/// the scenario names are looked for in that directory.
+/// Reads a scenario from text. `file` is its name in messages and, without directory and extension,
+/// the default name of the scenario. Paths of other files are relative to its directory.
 ///
 /// # Errors
-/// As [`load`].
+/// The same errors as [`load`].
 pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(ScenarioError::unreadable(file, too_long(text.len() as u64)));
@@ -375,7 +371,7 @@ fn parse_into(
     }
 }
 
-/// The scenario, and which elements the patterns of `sets` named that are not left out.
+/// Returns the scenario, and the elements that patterns of `sets` named and that are not skipped.
 fn parse_but(
     left_out: &LeftOut,
     file: &str,
@@ -392,7 +388,7 @@ fn parse_but(
     (typed(file, &tree, document, sets, problems), named)
 }
 
-/// The scenario in `tree`, whose text is `document`; `None` with a problem.
+/// Returns the scenario in `tree`, whose text is `document`; `None` with a problem.
 fn typed(
     file: &str,
     written: &Tree,
@@ -416,7 +412,7 @@ fn typed(
     Some(scenario)
 }
 
-/// The text as a tree, and as a document that keeps its form.
+/// Returns the text as a tree, and as a document that keeps its form.
 fn read_toml(text: &str, problems: &mut Problems) -> Option<(Tree, toml_edit::DocumentMut)> {
     match (Tree::parse(text), text.parse()) {
         (Ok(tree), Ok(document)) => Some((tree, document)),
@@ -433,8 +429,8 @@ fn too_long(bytes: u64) -> String {
     format!("expected at most {TEXT_BYTES_MAX} bytes of text, got {bytes}")
 }
 
-/// What a sweep needs of a scenario file before anything is varied: the scenario itself may
-/// be complete with the varied keys only.
+/// Parts of a scenario file that a sweep needs before it varies keys: the scenario may be complete
+/// only with these keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepBase {
     /// The keys and values to vary, as `path=values`.
@@ -445,14 +441,14 @@ pub struct SweepBase {
     pub runs: u32,
     /// The text with every `--set` applied and paths made absolute, without `[sweep]`.
     pub text: String,
-    /// Other files that it names, by absolute path.
+    /// Other files of the scenario, by absolute path.
     pub attached: Vec<PathBuf>,
 }
 
-/// Reads of the text of a scenario what a sweep needs; parameters as those of [`parse`].
+/// Reads the parts of a scenario text that a sweep needs; parameters as those of [`parse`].
 ///
 /// # Errors
-/// If it is no TOML, a `--set` names nothing, or a key of `[sweep]` is wrong.
+/// If the text is not TOML, a `--set` names nothing, or a key of `[sweep]` is wrong.
 pub fn sweep_base(file: &str, text: &str, sets: &[String]) -> Result<SweepBase, ScenarioError> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(ScenarioError::unreadable(file, too_long(text.len() as u64)));
@@ -498,7 +494,7 @@ fn sweep_base_into(
     })
 }
 
-/// The JSON Schema of a scenario file, for editors and generators.
+/// Returns the JSON Schema of a scenario file, for editors and generators.
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(raw::RawScenario).to_value();
     schema["title"] = "lasthop scenario".into();

@@ -1,7 +1,8 @@
-//! Paths of `--set` while they are written: what may follow, for the completions of a shell. Keys
-//! are those of the declarations in `raw`; elements of arrays go by what the scenario calls them.
+//! Completions of half-written paths of `--set`, for shells. Keys come from the declarations in
+//! `raw`, elements of arrays from the names in the scenario.
 
 use crate::raw;
+use crate::reference::without_links;
 use crate::set;
 use crate::table::Keys;
 use crate::tree::{Node, Value};
@@ -13,18 +14,18 @@ use std::sync::LazyLock;
 static TABLES: LazyLock<BTreeMap<String, Keys>> =
     LazyLock::new(|| raw::all().into_iter().map(|(name, _, keys)| (name, keys)).collect());
 
-/// A path, or a path and a value, that what was written can become.
+/// A completed path, or a path and a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// All of it, from the beginning. A table's ends in `.`, a key's in `=`.
+    /// The whole text from the beginning. Tables end in `.`, keys in `=`.
     pub text: String,
-    /// What the key means, in a sentence or more; empty for names and values.
+    /// Meaning of the key, in one or more sentences; empty for names and values.
     pub docs: String,
 }
 
-/// What `written`, the beginning of `path=value`, can become in the scenario `text`, one step
-/// further, in the order of the declarations. An invalid scenario, or none, has no names, so
-/// that `*` stands for all of them.
+/// Returns completions by one step of `written`, the beginning of `path=value`, in the scenario
+/// `text`, in the order of the declarations. An invalid or empty scenario has no names, so `*`
+/// stands for all of them.
 pub fn complete(text: &str, written: &str) -> Vec<Completion> {
     let tree = Node::parse(text).ok();
     let (path, value) = match written.split_once('=') {
@@ -111,7 +112,7 @@ pub fn complete(text: &str, written: &str) -> Vec<Completion> {
     fitting(&format!("{done}{rest}="), value, values)
 }
 
-/// The words that are allowed, if the sentence lists them.
+/// Returns the allowed words, if the sentence lists them.
 fn words(allowed: &str) -> Vec<String> {
     if allowed.contains("true or false") {
         return vec!["true".into(), "false".into()];
@@ -124,7 +125,7 @@ fn words(allowed: &str) -> Vec<String> {
     listed.split('"').skip(1).step_by(2).map(Into::into).collect()
 }
 
-/// A value of the scenario as one writes it behind `=`.
+/// Returns a value of the scenario, as written behind `=`.
 fn shown(node: &Node) -> Option<String> {
     match &node.value {
         Value::String(text) => Some(text.clone()),
@@ -135,7 +136,7 @@ fn shown(node: &Node) -> Option<String> {
     }
 }
 
-/// Those that `written` is the beginning of, behind `done`, each once.
+/// Returns the candidates that begin with `written`, behind `done`, each once.
 fn fitting(
     done: &str,
     written: &str,
@@ -145,7 +146,7 @@ fn fitting(
     for (text, docs) in all.filter(|(text, _)| text.starts_with(written)) {
         let text = format!("{done}{text}");
         if !found.iter().any(|completion| completion.text == text) {
-            found.push(Completion { text, docs });
+            found.push(Completion { text, docs: without_links(&docs) });
         }
     }
     found
@@ -200,7 +201,7 @@ between = ["server", "ap"]
         assert_eq!(complete("not [ toml", "node.").len(), 1);
     }
 
-    /// Step by step, every key that documentation has is come to.
+    /// Completion reaches every key of the reference step by step.
     #[test]
     fn every_key_of_the_reference_is_reached() {
         let mut open = vec![String::new()];

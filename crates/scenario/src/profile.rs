@@ -1,9 +1,10 @@
-//! Product classes: `profile` expands to keys that together describe the radios and hosts of one
-//! kind of device, where the file does not give them itself. Keys of the channel are taken from the
-//! scenario's profile, those of a node from its own, that of `[node_defaults]`, or the scenario's.
+//! Product classes: `profile` expands to keys that describe the radios and hosts of one kind of
+//! device, unless the file gives these keys. Keys of the channel come from the scenario's profile,
+//! those of a node from the profile of the node, of `[node_defaults]` or of the scenario.
 //!
-//! Values are cited where they stand; "measured" is a figure that others published. Left out: what
-//! no key says, such as interrupts that are held back for aggregates only.
+//! Sources stand beside the values; "measured" is a figure that others published. Left out:
+//! properties without a key, such as interrupts that are held back for aggregates only. A test
+//! compares the tables of `docs/model.md` with the values here.
 
 use crate::error::Place;
 use crate::error::Problems;
@@ -35,7 +36,7 @@ choices! {
 /// A key below its table, and its value as TOML.
 type Key = (&'static str, &'static str);
 
-/// In a room with people in it: a line of sight and walking pace.
+/// Fading inside a building with people: a line of sight and walking pace.
 const ROOM: Key = ("fading.kind", "rician");
 
 impl Profile {
@@ -100,8 +101,8 @@ impl Profile {
     }
 }
 
-/// Adds what profiles say to `tree` and to `document`, its text, where there is nothing yet. Names
-/// that are none are left to whoever types the tree.
+/// Adds the keys of profiles to `tree` and to `document`, its text, where the keys are missing.
+/// Unknown names of profiles are reported later, when the tree is typed.
 pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut Problems) {
     let named = |node: Option<&Node>| {
         let name = node.and_then(|node| node.child("profile")).and_then(Node::as_str)?;
@@ -143,14 +144,14 @@ pub(crate) fn expand(tree: &mut Node, document: &mut DocumentMut, problems: &mut
         let toml = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
         match insert(tree, &steps, with_origin(value(&toml, &origin), &origin), &origin) {
             Ok(()) => edit(document.as_item_mut(), &steps, &toml),
-            // It is no table, which whoever types it says.
+            // Typing the tree reports that this is not a table.
             Err(_) if at(tree, &steps[..1]).is_some() => {}
             Err(message) => problems.push(&Place::new("profile", origin), message),
         }
     }
 }
 
-/// Whether a table has that key, or something on the way to it that is no table.
+/// Whether a table has that key, or a value on its path that is not a table.
 fn is_given(table: Option<&Node>, path: &str) -> bool {
     let Some(table) = table else { return false };
     let (first, rest) =
@@ -159,5 +160,76 @@ fn is_given(table: Option<&Node>, path: &str) -> bool {
         (None, _) => false,
         (Some(_), None) => true,
         (Some(node), Some(rest)) => node.entries().is_none() || is_given(Some(node), rest),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lasthop_packet::queue::QueueConfig;
+
+    const PROFILES: [(&str, Profile); 4] = [
+        ("ath9k-2013", Profile::Ath9k2013),
+        ("laptop-ac", Profile::LaptopAc),
+        ("phone-ax", Profile::PhoneAx),
+        ("small-computer", Profile::SmallComputer),
+    ];
+
+    /// Returns the cells of the row of `docs/model.md` that begins with `first`.
+    fn row(first: &str) -> Vec<String> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/model.md");
+        let page = std::fs::read_to_string(path).expect("the page is there");
+        let begins = format!("| {first} |");
+        let row = page.lines().find(|line| line.starts_with(&begins)).expect("the row is there");
+        row.split(" | ").map(|cell| cell.trim_matches(['|', ' ']).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_page_has_the_keys_of_each_profile() {
+        for (name, profile) in PROFILES {
+            let groups = [
+                ("channel", profile.channel()),
+                ("nodes", profile.node()),
+                ("stations", profile.station()),
+            ];
+            let group = |(of, keys): (&str, &[Key])| {
+                let keys: Vec<String> =
+                    keys.iter().map(|(path, value)| format!("`{path} = {value}`")).collect();
+                (!keys.is_empty()).then(|| format!("{of}: {}", keys.join(", ")))
+            };
+            let keys: Vec<String> = groups.into_iter().filter_map(group).collect();
+            assert_eq!(row(&format!("`{name}`"))[2], keys.join("; "), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_page_has_the_defaults_of_each_generation() {
+        for (column, standard) in ["802.11n", "802.11ac", "802.11ax"].into_iter().enumerate() {
+            let text = format!(
+                "[channel]\nstandard = \"{standard}\"\n[[node]]\nname = \"ap\"\nrole = \
+                 \"access-point\"\n[[node]]\nname = \"sta\"\nrole = \"station\"\n"
+            );
+            let scenario = crate::parse("test.toml", &text, &[]).expect("it is sound");
+            let cell = scenario.network.cell.as_ref().expect("there is a cell");
+            let station = &cell.stations[1];
+            let QueueConfig::FqCodel { limit_packets, .. } = station.queue else {
+                panic!("{:?}", station.queue)
+            };
+            let is_off = |off: bool| String::from(if off { "off" } else { "on" });
+            let power_save = station.power_save.is_none() && station.service_periods.is_none();
+            for (first, value) in [
+                ("A-MPDU, bytes", station.aggregation.ampdu_bytes_max.to_string()),
+                ("A-MSDU, bytes", station.aggregation.amsdu_bytes_max.to_string()),
+                ("queue, packets", limit_packets.to_string()),
+                ("host delay", is_off(scenario.network.nodes[1].host_cost.is_none())),
+                ("power save", is_off(power_save)),
+            ] {
+                assert_eq!(row(first)[1 + column], value, "{standard}: {first}");
+            }
+            let [ap, sta] = [lasthop_wifi::StationId(0), lasthop_wifi::StationId(1)];
+            let link = cell.links.pair(ap, sta).expect("they hear each other");
+            assert_eq!(row("fading")[1 + column], "none");
+            assert_eq!(link.link.fading, lasthop_wifi::phy::Fading::None);
+        }
     }
 }

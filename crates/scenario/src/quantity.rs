@@ -1,62 +1,62 @@
-//! Quantities as people write them: a decimal number and its unit, with or
-//! without a space between, `10ms`, `300Mb/s`, `128KiB`, `-82dBm`, `10m`, `5Hz`.
+//! Quantities as users write them: a decimal number and its unit, with or without a space between,
+//! `10ms`, `300Mb/s`, `128KiB`, `-82dBm`, `10m`, `5Hz`.
 //!
-//! Times, rates and byte counts are exact integers in `units`, so `1.5us` is
-//! taken and `0.1ns` refused. Units are case sensitive, as in the SI (`Mb/s` is
-//! not `MB/s`). What the types print is always read back as the same value.
+//! Times, rates and byte counts are exact integers in `units`, so `1.5us` is accepted and `0.1ns`
+//! refused. Units are case sensitive, as in the SI (`Mb/s` is not `MB/s`). Printed values are
+//! always read back as the same value.
 
 use lasthop_units::{Bitrate, Bytes, Db, Dbm, Duration, Meters, Probability};
 use thiserror::Error;
 
-/// A frequency.
+/// A frequency in hertz.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Hertz(pub f64);
 
-/// Why a text is not a quantity.
+/// Reason why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum QuantityError {
-    /// It does not begin with a number.
+    /// The text does not begin with a number.
     #[error("there is no number")]
     NoNumber,
-    /// Nothing follows the number.
+    /// The number has no unit.
     #[error("the unit is missing")]
     NoUnit,
     /// The unit is not one of those allowed.
     #[error("the unit is not one of those")]
     UnknownUnit,
-    /// Below zero where that means nothing.
+    /// The value is below zero, and the quantity cannot be.
     #[error("it is negative")]
     Negative,
-    /// Outside the range of the type.
+    /// The value is outside the range of the type.
     #[error("it is too large")]
     TooLarge,
     /// The number has an exponent, as in `1e3s`.
     #[error("write the number without an exponent")]
     Exponent,
-    /// Not a whole number of the smallest unit.
+    /// The value is not a whole number of the smallest unit.
     #[error("it is finer than the smallest unit")]
     TooFine,
 }
 
-/// Something that is written as a number and a unit.
+/// A quantity that is written as a number and a unit.
 pub trait Quantity: Sized {
-    /// The name, with its article: `a time`.
+    /// Name of the quantity with its article, such as `a time`.
     const NAME: &'static str;
-    /// How it is written, for messages and the schema.
+    /// An example for messages and the schema.
     const EXAMPLE: &'static str;
-    /// The units; [`Quantity::parse`] takes no others.
+    /// Units that [`Quantity::parse`] accepts.
     const UNITS: &'static [&'static str];
-    /// May be below zero.
+    /// Whether values below zero are allowed.
     const SIGNED: bool = false;
 
-    /// Reads it.
+    /// Reads a quantity from text.
     ///
     /// # Errors
-    /// What is wrong with `text`.
+    /// If `text` is no such quantity.
     fn parse(text: &str) -> Result<Self, QuantityError>;
 }
 
-/// A unit's spelling and how many of the smallest unit it is.
+/// Spelling of a unit, and its size in smallest units.
 type Scale = (&'static str, u64);
 
 const TIME: &[Scale] = &[
@@ -147,10 +147,10 @@ impl Quantity for Hertz {
     }
 }
 
-/// A probability as text: `0.1` or `10%`.
+/// Returns a probability as text: `0.1` or `10%`.
 ///
 /// # Errors
-/// What is wrong with `text`.
+/// If `text` is no probability.
 pub fn parse_probability(text: &str) -> Result<Probability, QuantityError> {
     let number = match text.strip_suffix('%') {
         Some(percent) => float(percent.trim_end())? / 100.0,
@@ -162,7 +162,7 @@ pub fn parse_probability(text: &str) -> Result<Probability, QuantityError> {
     Probability::new(number).ok_or(QuantityError::TooLarge)
 }
 
-/// The number and the unit of `text`.
+/// Returns the number and the unit of `text`.
 fn split(text: &str) -> Result<(&str, &str), QuantityError> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());
     let (number, rest) = text.split_at(end);
@@ -182,7 +182,7 @@ fn is_exponent(text: &str) -> bool {
     rest.strip_prefix(['+', '-']).unwrap_or(rest).starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// A whole number of the smallest unit of `scales`, without rounding.
+/// Returns a whole number of the smallest unit of `scales`, without rounding.
 fn whole(text: &str, scales: &[Scale]) -> Result<u64, QuantityError> {
     use QuantityError::{Negative, NoNumber, TooFine, TooLarge, UnknownUnit};
     let (number, unit) = split(text)?;
@@ -217,7 +217,7 @@ fn whole(text: &str, scales: &[Scale]) -> Result<u64, QuantityError> {
     u64::try_from(total).map_err(|_| TooLarge)
 }
 
-/// A real number in the first unit of `scales`.
+/// Returns a real number in the first unit of `scales`.
 fn real(text: &str, scales: &[(&str, f64)]) -> Result<f64, QuantityError> {
     let (number, unit) = split(text)?;
     let &(_, scale) =
@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(parse_probability("NaN"), Err(NoNumber));
     }
 
-    /// What the schema's pattern allows is what is read.
+    /// The pattern of the schema accepts the same texts as the reader.
     #[test]
     fn every_unit_is_read() {
         fn all<T: Quantity>() {

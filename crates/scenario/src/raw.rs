@@ -1,9 +1,8 @@
-//! Every key of a scenario file, as it is written: documentation, type, default.
+//! Every key of a scenario file: documentation, type, default.
 //!
-//! The files below are the one place where a key is declared (see [`crate::table`]), by topic. A
-//! default in a `value` line is in force exactly as it stands there; what depends on other keys
-//! is decided in [`crate::assemble`]. Ranges: the type of a key says what a single value may be,
-//! `assemble` what may stand together.
+//! Each key is declared only here (see [`crate::table`]), in a file for each topic. A default in a
+//! `value` line applies exactly as written; [`crate::assemble`] decides defaults that depend on
+//! other keys. The type of a key limits single values, `assemble` limits combinations.
 
 mod absence;
 mod apq;
@@ -51,7 +50,7 @@ use crate::table::Keys;
 /// A whole number from 1 on that fits 32 bits.
 pub(crate) type Positive = Whole<1, 0xffff_ffff>;
 
-/// Every table: its name in the schema, its documentation and its keys.
+/// Returns every table: its name in the schema, its documentation and its keys.
 pub(crate) fn all() -> Vec<(String, String, Keys)> {
     let of_files = [
         absence::all,

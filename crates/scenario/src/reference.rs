@@ -1,7 +1,9 @@
-//! Every key of scenario files and of `franc.toml`, as documentation has it: for manual pages,
-//! for `docs/scenario.md` and, of `franc.toml`, for `docs/franc.md`. What is above a marker on
-//! those pages is written by hand, what is below it is made here from the declarations in `raw`
-//! and `franc`. With `UPDATE_DOCS=1` the test writes the pages anew.
+//! Reference of every key of scenario files and of `franc.toml`: for manual pages, for the pages of
+//! `docs/scenario/` and, of `franc.toml`, for `docs/franc.md`.
+//!
+//! The text comes from the declarations in `raw` and `franc`. In `docs/scenario.md` and
+//! `docs/franc.md` a marker separates the text written by hand from the generated part below it.
+//! `UPDATE_DOCS=1` makes the test rewrite the pages.
 
 use crate::raw;
 use crate::table::Keys;
@@ -10,28 +12,28 @@ use std::collections::BTreeMap;
 /// A table and its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableReference {
-    /// Where it may stand, such as `[channel] error_model`; empty for the top level.
+    /// Places of the table, such as `[channel] error_model`; empty for the top level.
     pub places: Vec<String>,
-    /// What it is, in sentences.
+    /// Description of the table, in sentences.
     pub docs: String,
-    /// Its keys, in order.
+    /// Keys of the table, in order.
     pub keys: Vec<KeyReference>,
 }
 
 /// A key of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyReference {
-    /// Its name.
+    /// Name of the key.
     pub name: &'static str,
-    /// What is allowed, in words; lists of units are left out.
+    /// Allowed values in words, without lists of units.
     pub allowed: String,
-    /// The default, as it is written in a file or in words; `None` if the key must be there.
+    /// Default, as written in a file or in words; `None` for a required key.
     pub default: Option<String>,
-    /// What it means, in sentences.
+    /// Meaning of the key, in sentences.
     pub docs: String,
 }
 
-/// The tables of a scenario file, outer ones first.
+/// Returns the tables of a scenario file, outer ones first.
 pub fn scenario() -> Vec<TableReference> {
     let tables = raw::all().into_iter().map(|(name, docs, keys)| (name, (docs, keys))).collect();
     let mut tables = Tables { tables, places: BTreeMap::new(), order: Vec::new() };
@@ -41,18 +43,36 @@ pub fn scenario() -> Vec<TableReference> {
         let (docs, keys) = &tables[name];
         let places = places.remove(name).unwrap_or_default();
         let places = places.into_iter().filter(|place| !place.is_empty()).collect();
-        TableReference { places, docs: docs.clone(), keys: told(keys) }
+        TableReference { places, docs: docs.clone(), keys: described(keys) }
     };
     order.iter().map(table).collect()
 }
 
-/// The only table of `franc.toml`.
+/// Returns the only table of `franc.toml`.
 pub fn franc() -> TableReference {
     let (_, docs, keys) = crate::franc::all().remove(0);
-    TableReference { places: Vec::new(), docs, keys: told(&keys) }
+    TableReference { places: Vec::new(), docs, keys: described(&keys) }
 }
 
-fn told(keys: &Keys) -> Vec<KeyReference> {
+/// Returns `text` with the words of its Markdown links only, for manual pages, terminals and
+/// editors.
+pub fn without_links(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        let Some((words, (_, behind))) =
+            before.rsplit_once('[').map(|(_, words)| words).zip(after.split_once(')'))
+        else {
+            break;
+        };
+        kept.push_str(&before[..before.len() - words.len() - 1]);
+        kept.push_str(words);
+        rest = behind;
+    }
+    kept + rest
+}
+
+fn described(keys: &Keys) -> Vec<KeyReference> {
     let key = |key: &crate::table::Key| KeyReference {
         name: key.name,
         allowed: without_units(&key.allowed),
@@ -67,7 +87,7 @@ fn told(keys: &Keys) -> Vec<KeyReference> {
     keys.0.iter().map(key).collect()
 }
 
-/// The tables by name, and where each of them may stand.
+/// Tables by name, and the places of each.
 struct Tables {
     tables: BTreeMap<String, (String, Keys)>,
     places: BTreeMap<String, Vec<String>>,
@@ -75,7 +95,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Goes through `table`, which stands at `place`, and what is in it.
+    /// Visits `table` at `place`, then the tables inside it.
     fn visit(&mut self, table: &str, place: &str) {
         let places = self.places.entry(table.into()).or_default();
         places.push(place.into());
@@ -94,7 +114,7 @@ impl Tables {
     }
 }
 
-/// How one writes the key `name` of a table that stands at `place`.
+/// Returns the place of the key `name` inside the table at `place`.
 fn inside(place: &str, name: &str, allowed: &str) -> String {
     match (place, allowed) {
         ("", "tables") => format!("[[{name}]]"),
@@ -103,7 +123,7 @@ fn inside(place: &str, name: &str, allowed: &str) -> String {
     }
 }
 
-/// What is allowed, without the lists of units, which are elsewhere on a page.
+/// Removes the lists of units from `allowed`; pages list units once.
 fn without_units(allowed: &str) -> String {
     match allowed.split_once(" (units: ") {
         Some((before, rest)) => {
@@ -124,24 +144,201 @@ mod tests {
     const FRANC_MARKER: &str =
         "<!-- Below this line the page is made from crates/scenario/src/franc.rs. -->\n";
 
-    fn page() -> String {
-        let mut page = String::new();
-        for table in scenario() {
-            let places: Vec<String> =
-                table.places.iter().map(|place| format!("`{place}`")).collect();
-            let title = match places.is_empty() {
-                true => "Top level".to_owned(),
-                false => places.join(", "),
+    /// Pages below `docs/scenario`: file, title, and the tables on them.
+    const PAGES: [(&str, &str, &str); 8] = [
+        ("general", "The run", "name and duration; programs, changes, emulation, sweeps"),
+        ("node", "Nodes and queues", "roles, positions, radios, MTU, queues, host time"),
+        ("mac", "The MAC of a node", "rate control, EDCA, aggregation, Block Ack, OFDMA, MU-MIMO"),
+        (
+            "absence",
+            "Scans, power save, operating modes",
+            "stations that are away, doze or do less",
+        ),
+        (
+            "channel",
+            "Channel, links, cells, neighbours",
+            "standard, path loss, fading, other cells",
+        ),
+        ("wire", "Wires", "rate, delay, jitter, loss and queue of a cable"),
+        ("flow", "Flows", "TCP, UDP, video, pings, measurements of queues"),
+        ("franc", "Coded links", "FRANC between nodes of the scenario"),
+    ];
+
+    /// Returns the page of the table at `place`, which is empty for the top level.
+    fn page_of(place: &str) -> &'static str {
+        let is_below = |outer: &str| place == outer || place.starts_with(&format!("{outer} "));
+        let is_key =
+            |keys: &[&str]| keys.iter().any(|key| is_below(&format!("[node_defaults] {key}")));
+        match place {
+            _ if is_key(&["scan", "power_save", "operating_mode"]) => "absence",
+            _ if is_key(&[
+                "rate_control",
+                "edca",
+                "aggregation",
+                "block_ack",
+                "ofdma",
+                "mu_mimo",
+            ]) =>
+            {
+                "mac"
+            }
+            _ if is_key(&["low_rate_retry", "pseudo_retry_out"]) => "mac",
+            _ if is_below("[node_defaults]") || is_below("[[node]]") => "node",
+            _ if ["[channel]", "[[link]]", "[[cell]]", "[[neighbour]]"]
+                .iter()
+                .any(|it| is_below(it)) =>
+            {
+                "channel"
+            }
+            _ if is_below("[[wire]]") => "wire",
+            _ if is_below("[[flow]]") => "flow",
+            _ if is_below("[[franc]]") => "franc",
+            _ => "general",
+        }
+    }
+
+    fn tables_of<'a>(
+        all: &'a [TableReference],
+        page: &str,
+    ) -> impl Iterator<Item = &'a TableReference> {
+        all.iter()
+            .filter(move |table| page_of(table.places.first().map_or("", String::as_str)) == page)
+    }
+
+    /// Returns the heading of a table: a place of all nodes stands for `[node_defaults]` too, and
+    /// one of a wire for both directions.
+    fn title_of(table: &TableReference) -> String {
+        let wider = |place: &str| {
+            let of = |outer: &str, wide: &str| {
+                place.strip_prefix(outer).map(|key| format!("{wide} {key}"))
             };
+            of("[node_defaults] ", "[[node]]")
+                .or_else(|| of("[[wire]] up ", "[[wire]]"))
+                .or_else(|| of("[[wire]] down ", "[[wire]]"))
+        };
+        let is_kept = |place: &&String| wider(place).is_none_or(|it| !table.places.contains(&it));
+        let places: Vec<String> =
+            table.places.iter().filter(is_kept).map(|place| format!("`{place}`")).collect();
+        match places.is_empty() {
+            true => "Top level".to_owned(),
+            false => places.join(", "),
+        }
+    }
+
+    /// Returns the table of `all` whose keys `table` has too, beside others.
+    fn part_of<'a>(
+        all: &'a [TableReference],
+        table: &TableReference,
+    ) -> Option<&'a TableReference> {
+        let has_all = |part: &&TableReference| {
+            let is_more = part.keys.len() > 3 && part.keys.len() < table.keys.len();
+            is_more && part.keys.iter().all(|key| table.keys.contains(key))
+        };
+        all.iter().find(has_all)
+    }
+
+    /// Returns the pages of `docs/scenario`, by file.
+    fn pages(all: &[TableReference]) -> Vec<(&'static str, String)> {
+        PAGES
+            .into_iter()
+            .map(|(file, title, about)| (file, page(all, file, title, about)))
+            .collect()
+    }
+
+    fn page(all: &[TableReference], file: &str, title: &str, about: &str) -> String {
+        let mut page = format!(
+            "# {title}\n\n<!-- Made from crates/scenario/src/raw; do not edit. -->\n\n[Scenario \
+             files](../scenario.md): {about}.\n"
+        );
+        for table in tables_of(all, file) {
             let is_inner = table.places.first().is_some_and(|place| place.contains(' '));
-            let depth = if is_inner { "###" } else { "##" };
-            let _ = writeln!(page, "\n{depth} {title}\n\n{}\n", table.docs);
-            rows(&mut page, &table.keys);
+            let has_outer = !["mac", "absence"].contains(&file);
+            let depth = if is_inner && has_outer { "###" } else { "##" };
+            let (title, docs) = (title_of(table), from_below(&table.docs));
+            let _ = writeln!(page, "\n{depth} {title}\n\n{docs}\n");
+            let part = part_of(all, table);
+            if let Some(part) = part {
+                let _ = writeln!(page, "Further keys: those of {}.\n", title_of(part));
+            }
+            let is_new = |key: &&KeyReference| part.is_none_or(|part| !part.keys.contains(key));
+            let _ = writeln!(page, "|key| value| default| meaning|\n|---|---|---|---|");
+            for key in table.keys.iter().filter(is_new) {
+                let default = match key.default.as_deref() {
+                    None => "**required**",
+                    Some("its defaults") => "",
+                    Some(default) => default,
+                };
+                let cells = [
+                    &format!("`{}`", key.name),
+                    &short(&key.allowed),
+                    default,
+                    &from_below(&key.docs),
+                ];
+                let cells = cells.map(|cell| cell.replace('|', "\\|"));
+                let _ = writeln!(page, "|{}|", cells.join("| "));
+            }
         }
         page
     }
 
-    /// A row a key.
+    /// Returns `text` with links for a page one folder further down.
+    fn from_below(text: &str) -> String {
+        text.replace("](", "](../")
+    }
+
+    /// Returns the allowed values in the words of the table in `docs/scenario.md`.
+    fn short(allowed: &str) -> String {
+        const WORDS: [(&str, &str); 18] = [
+            ("an array of at least one, each ", "list: "),
+            ("an array of two, each ", "two: "),
+            ("a number of bytes, plain or with a unit like \"128KiB\"", "size"),
+            ("a probability from 0 to 1, or \"0%\" to \"100%\"", "probability"),
+            ("a time like \"10ms\"", "time"),
+            ("a bit rate like \"300Mb/s\"", "bit rate"),
+            ("a power like \"20dBm\"", "power"),
+            ("a power ratio like \"7dB\"", "ratio"),
+            ("a distance like \"10m\"", "distance"),
+            ("a frequency like \"5Hz\"", "frequency"),
+            ("a whole number from ", ""),
+            ("a number from 0 to 1000000", "number"),
+            (" that begins with a letter or digit", ""),
+            ("a name of up to 64 letters, digits, \"-\", \"_\" or \".\"", "name"),
+            ("true or false", "boolean"),
+            ("the path of a file, relative to the scenario's folder", "file"),
+            (
+                "a program and its arguments like [\"iperf3\", \"-s\"], or a line for the shell",
+                "command",
+            ),
+            ("a table", "table"),
+        ];
+        WORDS.iter().fold(allowed.to_owned(), |text, (long, short)| text.replace(long, short))
+    }
+
+    /// Returns the table of pages in `docs/scenario.md`.
+    fn index(all: &[TableReference]) -> String {
+        let mut index = String::from("\n## All keys\n\n| page | tables | about |\n|---|---|---|\n");
+        for (file, title, about) in PAGES {
+            let outer = |table: &TableReference| {
+                let [first, ..] = table.places.as_slice() else {
+                    return Some("top level".to_owned());
+                };
+                let (_, inner) = first.split_once(' ').unwrap_or_default();
+                match inner {
+                    "" => Some(format!("`{first}`")),
+                    inner if file == "mac" || file == "absence" => {
+                        (!inner.contains(' ')).then(|| format!("`{inner}`"))
+                    }
+                    _ => None,
+                }
+            };
+            let tables: Vec<String> = tables_of(all, file).filter_map(outer).collect();
+            let tables = tables.join(", ");
+            let _ = writeln!(index, "| [{title}](scenario/{file}.md) | {tables} | {about} |");
+        }
+        index
+    }
+
+    /// A row for each key.
     fn rows(page: &mut String, keys: &[KeyReference]) {
         let _ = writeln!(page, "| key | value | default | meaning |\n|---|---|---|---|");
         for key in keys {
@@ -155,32 +352,54 @@ mod tests {
     fn franc_page() -> String {
         let table = franc();
         let mut page = format!(
-            "\n## All keys\n\n{} Each is a flag too: `block_symbols` is `--block-symbols`, lists \
-             are separated by commas.\n\n",
+            "\n## All keys\n\n{} Each key is also a flag: `block_symbols` is `--block-symbols`; \
+             lists are separated by commas.\n\n",
             table.docs
         );
         rows(&mut page, &table.keys);
         page
     }
 
+    /// Compares a page of `docs` with `new`, or writes it.
+    fn kept(name: &str, new: &str) {
+        let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(&path, new).expect("the page can be written");
+        } else {
+            let old = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(old == new, "docs/{name} is out of date: run this test with UPDATE_DOCS=1");
+        }
+    }
+
     #[test]
     fn the_reference_pages_are_up_to_date() {
+        let all = scenario();
         for (name, marker, made) in
-            [("scenario", MARKER, page()), ("franc", FRANC_MARKER, franc_page())]
+            [("scenario.md", MARKER, index(&all)), ("franc.md", FRANC_MARKER, franc_page())]
         {
-            let path = format!("{}/../../docs/{name}.md", env!("CARGO_MANIFEST_DIR"));
+            let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
             let old = std::fs::read_to_string(&path).expect("the page is there");
             let (by_hand, _) = old.split_once(marker).expect("it has the marker");
-            let new = format!("{by_hand}{marker}{made}");
-            if std::env::var_os("UPDATE_DOCS").is_some() {
-                std::fs::write(&path, new).expect("the page can be written");
-            } else {
-                assert!(
-                    old == new,
-                    "docs/{name}.md is out of date: run this test with UPDATE_DOCS=1"
-                );
-            }
+            kept(name, &format!("{by_hand}{marker}{made}"));
         }
+        for (file, page) in pages(&all) {
+            kept(&format!("scenario/{file}.md"), &page);
+        }
+    }
+
+    #[test]
+    fn links_lose_their_targets() {
+        let text = "Scans, `[[node]]` ([all keys](a.md#b), [more](c.md)).";
+        assert_eq!(without_links(text), "Scans, `[[node]]` (all keys, more).");
+        assert_eq!(without_links("no [link] (here)"), "no [link] (here)");
+    }
+
+    #[test]
+    fn every_table_is_on_one_page() {
+        let all = scenario();
+        let on_pages: usize =
+            PAGES.into_iter().map(|(file, ..)| tables_of(&all, file).count()).sum();
+        assert_eq!(on_pages, all.len());
     }
 
     #[test]
@@ -197,9 +416,9 @@ mod tests {
         let mut found = Vec::new();
         keys(&crate::schema(), &mut found);
         assert!(found.len() > 100, "{}", found.len());
-        let page = page();
+        let pages: String = pages(&scenario()).into_iter().map(|(_, page)| page).collect();
         for key in found {
-            assert!(page.contains(&format!("\n| `{key}` |")), "{key}");
+            assert!(pages.contains(&format!("\n|`{key}`|")), "{key}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The values that a key can have, one trait for reading them, saying what is
-//! allowed, and describing them in the JSON Schema.
+//! Values of keys: one trait for reading them, for messages about allowed values, and for the JSON
+//! Schema.
 
 use crate::Ready;
 use crate::error::{Place, Problems};
@@ -17,11 +17,11 @@ pub(crate) struct At<T> {
 
 /// One kind of value.
 pub(crate) trait Scalar: Sized {
-    /// What is allowed, to follow "expected".
+    /// Allowed values, in words that follow "expected".
     fn allowed() -> String;
-    /// The value, or what is wrong with it beyond not being what is allowed.
+    /// Returns the value, or the reason beyond not being an allowed value.
     fn read(value: &Value) -> Result<Self, Option<String>>;
-    /// For the JSON Schema.
+    /// Returns the schema of the values, for the JSON Schema.
     fn schema() -> Schema;
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn mismatch<T: Scalar>(value: &Value, why: Option<String>) -> String 
     format!("expected {}, got {}{why}", T::allowed(), shown(value))
 }
 
-/// A value as it should appear in a message.
+/// Returns a value in the form of messages.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
@@ -45,7 +45,7 @@ pub(crate) fn shown(value: &Value) -> String {
     }
 }
 
-/// A text as it should appear in a message.
+/// Returns a text in the form of messages.
 pub(crate) fn quoted(text: &str) -> String {
     const CHARS_MAX: usize = 60;
     if text.chars().count() > CHARS_MAX {
@@ -55,8 +55,8 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// Every quantity with a unit is a scalar, up to a size beyond which sums
-/// could leave the range of the type, or which no physics has.
+/// Implements scalars for every quantity with a unit, up to a size beyond which sums could leave
+/// the range of the type, or which is physically meaningless.
 macro_rules! quantities {
     ($($ty:ty, $fits:expr;)*) => {$(
         impl Scalar for $ty {
@@ -182,8 +182,8 @@ impl Scalar for bool {
     }
 }
 
-/// A name: of the scenario, a node, a flow. It becomes a file name, an
-/// interface name and a key of the results, so only plain characters.
+/// A name of the scenario, a node or a flow. Names become file names, interface names and keys of
+/// the results, so only plain characters are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name(pub String);
 
@@ -211,7 +211,7 @@ impl Scalar for Name {
     }
 }
 
-/// The path of a file; absolute once a scenario is read.
+/// The path of a file, absolute after the scenario is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FilePath(pub String);
 
@@ -291,7 +291,7 @@ impl Scalar for Ready {
 pub(crate) struct Whole<const MIN: i64, const MAX: i64>(pub i64);
 
 impl<const MIN: i64, const MAX: i64> Whole<MIN, MAX> {
-    /// As a smaller type.
+    /// Returns the number in a smaller type.
     ///
     /// # Panics
     /// If the bounds do not fit the type.
@@ -341,7 +341,7 @@ impl Scalar for Factor {
     }
 }
 
-/// Notes a time or rate that is zero where that means nothing.
+/// Reports a time or rate of zero where zero has no meaning.
 pub(crate) fn positive<T: Default + PartialEq>(at: &At<T>, problems: &mut Problems) {
     if at.value == T::default() {
         problems.push(&at.place, "expected more than zero");
@@ -367,12 +367,12 @@ impl<T: Scalar> Scalar for OrOff<T> {
     }
 }
 
-/// What is wrong with an array.
+/// Describes an element that makes an array wrong.
 fn inside(value: &Value) -> String {
     format!("with {} in it", shown(value))
 }
 
-/// Two values.
+/// An array of two values.
 impl<T: Scalar> Scalar for [T; 2] {
     fn allowed() -> String {
         format!("an array of two, each {}", T::allowed())
@@ -431,7 +431,7 @@ impl Scalar for MacAddr {
     }
 }
 
-/// A closed set of words: `choices! { Type { "word" => value, .. } }`.
+/// Declares a closed set of words: `choices! { Type { "word" => value, .. } }`.
 macro_rules! choices {
     ($($ty:ty { $($word:literal => $value:expr),* $(,)? })*) => {$(
         impl $crate::scalar::Scalar for $ty {
@@ -471,7 +471,7 @@ pub(crate) fn one_of(words: &[&str]) -> String {
     }
 }
 
-/// Of an amendment that exists and is near to others only by its letters.
+/// Returns the message about an amendment that exists, similar to others by its letters only.
 pub(crate) fn not_modelled(text: &str) -> Option<String> {
     const AMENDMENTS: [&str; 10] = ["ac", "ad", "af", "ah", "ax", "ay", "be", "bn", "j", "p"];
     let is_one = text.strip_prefix("802.11").is_some_and(|rest| AMENDMENTS.contains(&rest));

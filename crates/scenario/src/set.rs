@@ -1,12 +1,11 @@
 //! `--set path=value`: changes to a scenario before it is typed.
 //!
-//! A path is what error messages call a key: `channel.width`,
-//! `node.laptop.queue.packets`, `flow.up.start`, `wire.server-ap.delay`,
-//! `run.0.command`. Elements of an array are named by name (a `*` stands for
-//! any characters), by their ends in either order, or by index; a direction of a
-//! wire by its ends, `wire.server->ap.rate`. A value is TOML if it can be read as TOML,
-//! else text, so that `40MHz` needs no quotes. Both the tree that is typed and
-//! the text that is kept are changed, at the same place ([`crate::setting`]).
+//! Paths are those of error messages: `channel.width`, `node.laptop.queue.packets`,
+//! `flow.up.start`, `wire.server-ap.delay`, `run.0.command`. Elements of an array are named by name
+//! (a `*` stands for any characters), by their ends in either order, or by index; a direction of a
+//! wire by its ends, `wire.server->ap.rate`. A value is TOML if it can be read as TOML, else text,
+//! so that `40MHz` needs no quotes. Both the tree and the kept text are changed, at the same place
+//! ([`crate::setting`]).
 
 use crate::error::{Place, Problems};
 use crate::scalar::did_you_mean;
@@ -14,15 +13,15 @@ use crate::setting::{Edited, LeftOut, Named, Setting};
 use crate::tree::{Entry, Node, OFF, Origin, Value, value};
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike};
 
-/// One step from a table or array to what is in it.
+/// One step from a table or array to an element.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Applies the arguments in their order to `tree` and to `document`, its text, but for what
-/// is left out. Returns which elements their patterns named.
+/// Applies the arguments in their order to `tree` and to `document`, its text, except at skipped
+/// elements. Returns the elements that patterns named.
 pub(crate) fn apply(
     sets: &[String],
     left_out: &LeftOut,
@@ -48,10 +47,10 @@ pub(crate) fn apply(
     named
 }
 
-/// What every argument is.
+/// Message about a malformed argument.
 pub(crate) const ARGUMENT: &str = "expected path=value, like channel.width=40MHz";
 
-/// The path and the value of an argument; `None` if it is none.
+/// Returns the path and the value of an argument; `None` if it is malformed.
 pub(crate) fn argument(set: &str) -> Option<(&str, toml_edit::Value)> {
     let (path, text) = set.split_once('=')?;
     let (path, text) = (path.trim(), text.trim());
@@ -60,8 +59,8 @@ pub(crate) fn argument(set: &str) -> Option<(&str, toml_edit::Value)> {
     Some((path, toml))
 }
 
-/// Replaces every text at `path` for which `change` gives another one, in
-/// `tree` and in `document`. Where it came from stays.
+/// Replaces every text at `path` for which `change` returns a new one, in `tree` and in `document`.
+/// The origin stays.
 pub(crate) fn change(
     path: &str,
     tree: &mut Node,
@@ -77,7 +76,7 @@ pub(crate) fn change(
     }
 }
 
-/// What stands at the end of `steps`.
+/// Returns the value at the end of `steps`.
 pub(crate) fn at<'a>(tree: &'a mut Node, steps: &[Step]) -> Option<&'a mut Node> {
     steps.iter().try_fold(tree, |node, step| match (step, &mut node.value) {
         (Step::Index(index), Value::Array(elements)) => elements.get_mut(*index),
@@ -88,7 +87,7 @@ pub(crate) fn at<'a>(tree: &'a mut Node, steps: &[Step]) -> Option<&'a mut Node>
     })
 }
 
-/// The steps to every place that `path` names.
+/// Returns the steps to every place that `path` names.
 pub(crate) fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, String> {
     let mut places: Vec<(Vec<Step>, Option<&Node>)> = vec![(Vec::new(), Some(tree))];
     let mut rest = Some(path);
@@ -140,7 +139,7 @@ pub(crate) fn is_called(name: &str, label: &str, element: &Node) -> bool {
     matches(name, label) || turned().is_some_and(|label| matches(name, &label))
 }
 
-/// The directions of an element of the list `list` that are called `name`, such as
+/// Returns the directions of an element of the list `list` that are called `name`, such as
 /// `server->ap`.
 pub(crate) fn directions_called(
     list: Option<&str>,
@@ -153,9 +152,9 @@ pub(crate) fn directions_called(
     directions.into_iter().flatten().filter(is_it).map(|(key, ..)| key)
 }
 
-/// The elements that `text` begins with the name of, as steps to them, and the name's length.
-/// Names may hold dots, so the longest that fits is taken; a label is taken before one whose
-/// ends are in the other order.
+/// Returns the elements with whose name `text` begins, as steps to them, and the name's length.
+/// Names may contain dots, so the longest match counts; a label comes before one with its ends in
+/// the other order.
 fn elements_named(
     list: Option<&str>,
     elements: &[Node],
@@ -198,7 +197,7 @@ fn elements_named(
     Err(format!("there is no {name:?}; {hint}"))
 }
 
-/// Whether `name` is what `pattern` says, where `*` stands for any characters.
+/// Whether `name` matches `pattern`, where `*` stands for any characters.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().expect("a split has at least one part");
@@ -219,7 +218,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     true
 }
 
-/// The same value, all of it from `origin`.
+/// Returns the same value with `origin` everywhere.
 pub(crate) fn with_origin(mut node: Node, origin: &Origin) -> Node {
     node.origin = origin.clone();
     node.value = match node.value {
@@ -275,7 +274,7 @@ pub(crate) fn insert(
             tree.value = Value::Table(Vec::new());
             insert(tree, steps, new, origin)
         }
-        (Step::Key(key), _) => Err(format!("there is no {key:?} in this, it is no table")),
+        (Step::Key(key), _) => Err(format!("there is no {key:?} here, since this is not a table")),
         (Step::Index(_), _) => unreachable!("resolve() gives an index for arrays only"),
     }
 }
@@ -309,8 +308,8 @@ pub(crate) fn edit(item: &mut Item, steps: &[Step], new: &toml_edit::Value) {
     }
 }
 
-/// Replaces a `[[table]]`, keeping its place and the comments above it.
-/// Anything but a table is an error that the tree will show.
+/// Replaces a `[[table]]`, keeping its place and the comments above it. The tree will report
+/// anything but a table as an error.
 fn replace_table(table: &mut Table, new: &toml_edit::Value) {
     if let toml_edit::Value::InlineTable(inline) = new {
         let (position, decor) = (table.position(), table.decor().clone());
@@ -369,7 +368,7 @@ fn edit_table(table: &mut dyn TableLike, steps: &[Step], new: &toml_edit::Value)
     edit(inner, rest, new);
 }
 
-/// Takes a key out of the text; it need not be there.
+/// Removes a key from the text, if it is there.
 pub(crate) fn remove(table: &mut dyn TableLike, steps: &[Step]) {
     let [Step::Key(key), rest @ ..] = steps else { return };
     if rest.is_empty() {

@@ -1,8 +1,7 @@
-//! The effects of setting a key, the same for `--set`, `[[change]]`, `lasthop set` and sweeps.
-//! A key may concern more than its own place. A link without a `[[link]]` gets one. The ratio,
-//! the path loss and the loss of a link replace each other. A key of a whole wire also sets a
-//! direction that has its own. A pattern leaves out elements that cannot have the key, unless none
-//! can.
+//! Effects of setting a key, the same for `--set`, `[[change]]`, `lasthop set` and sweeps. A key
+//! may affect other places. A link without a `[[link]]` gets one. The ratio, the path loss and the
+//! loss of a link replace each other. A key of a whole wire also sets a direction with a separate
+//! value. A pattern skips elements that cannot have the key, unless none can.
 
 use crate::assemble::is_of_hosts;
 use crate::error::Problems;
@@ -11,7 +10,7 @@ use crate::tree::{Entry, Node, Origin, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use toml_edit::DocumentMut;
 
-/// The keys that give the strength of a link: it has one of them.
+/// Keys for the strength of a link, of which it has one.
 const LINK_GIVEN: [&str; 3] = ["snr", "path_loss", "loss"];
 /// Keys that a link with a fixed loss cannot have.
 const LINK_WITHOUT_LOSS: [&str; 2] = ["snr_changes", "fading"];
@@ -26,7 +25,7 @@ pub(crate) struct Edited<'a> {
 }
 
 impl Edited<'_> {
-    /// Puts `node` at the end of `steps`; `toml` is how the text shall have it.
+    /// Puts `node` at the end of `steps`; `toml` is its form in the text.
     fn insert(
         &mut self,
         steps: &[Step],
@@ -42,7 +41,7 @@ impl Edited<'_> {
         Ok(())
     }
 
-    /// Takes a key out of the table that `steps` lead to; `None` if it is not there.
+    /// Removes a key from the table at the end of `steps`; `None` if it is not there.
     fn remove(&mut self, steps: &[Step], key: &str) -> Option<Entry> {
         let Node { value: Value::Table(entries), .. } = set::at(self.tree, steps)? else {
             return None;
@@ -83,7 +82,7 @@ impl Edited<'_> {
         }
     }
 
-    /// The two nodes that a link with this label is between: names, or patterns of some.
+    /// Returns the two nodes of a link with this label: names, or patterns of names.
     fn ends_of<'b>(&self, label: &'b str) -> Option<(&'b str, &'b str)> {
         let nodes = self.tree.child("node").and_then(Node::elements).unwrap_or_default();
         let is_node = |pattern: &str| {
@@ -99,7 +98,8 @@ impl Edited<'_> {
         splits.find(|(one, other)| is_node(one) && is_node(other))
     }
 
-    /// Why a path that begins with `link.` leads nowhere in a scenario without a `[[link]]`.
+    /// Returns the reason why a path that begins with `link.` matches nothing in a scenario without
+    /// a `[[link]]`.
     fn without_links(&self) -> String {
         let nodes = self.tree.child("node").and_then(Node::elements).unwrap_or_default();
         let of_role = |role: &str| {
@@ -126,16 +126,16 @@ pub(crate) struct Named {
     /// The number of the path.
     index: usize,
     origin: Origin,
-    /// As in messages: `node.laptop`.
+    /// Name as in messages, such as `node.laptop`.
     elements: Vec<String>,
 }
 
-/// Elements that cannot have what a pattern sets, each with the number of the path.
+/// Elements that cannot have the key of a pattern, each with the number of the path.
 #[derive(Default)]
 pub(crate) struct LeftOut(BTreeSet<(usize, String)>);
 
 impl LeftOut {
-    /// Adds elements that cannot have what was set, if others can; whether there are new ones.
+    /// Adds elements that cannot have the key, if others can; returns whether there are new ones.
     pub fn add(&mut self, named: &[Named], problems: &Problems) -> bool {
         let mut grew = false;
         for Named { index, origin, elements } in named {
@@ -151,8 +151,8 @@ impl LeftOut {
 }
 
 impl Setting {
-    /// Sets the key at `path`, the `index`th that is set, to `node`; in the text to `toml`, if
-    /// that is given. Returns which elements a pattern named.
+    /// Sets the key at `path`, the argument with this `index`, to `node`; in the text to `toml`, if
+    /// given. Returns the elements that a pattern named.
     pub fn put(
         &mut self,
         (index, path): (usize, &str),
@@ -189,7 +189,7 @@ impl Setting {
         Ok(named)
     }
 
-    /// Takes out what a key of a link takes the place of. The loss "off" brings it back.
+    /// Removes the keys of a link that a key replaces. The loss "off" restores them.
     fn make_room(
         &mut self,
         steps: &[Step],
@@ -225,14 +225,14 @@ impl Setting {
     }
 }
 
-/// The element of a list that `steps` lead into, as in messages.
+/// Returns the element of a list that `steps` lead into, as in messages.
 fn element_of(tree: &Node, steps: &[Step]) -> Option<String> {
     let [Step::Key(list), Step::Index(index), ..] = steps else { return None };
     let element = tree.child(list)?.elements()?.get(*index)?;
     Some(format!("{list}.{}", element.label(*index)))
 }
 
-/// Why a default would be no node's, if all nodes that could take it have their own.
+/// Returns the reason why a default has no effect, if all possible nodes have a separate value.
 fn taken_by_none(tree: &Node, steps: &[Step]) -> Option<String> {
     let [Step::Key(table), Step::Key(key), rest @ ..] = steps else { return None };
     if table != "node_defaults" {
@@ -256,11 +256,11 @@ fn taken_by_none(tree: &Node, steps: &[Step]) -> Option<String> {
     let mut takers = nodes.iter().filter(can_take).peekable();
     let is_none = takers.peek().is_some() && takers.all(has_own);
     is_none
-        .then(|| format!("every node has its own {key}, so that none takes this; set node.*.{key}"))
+        .then(|| format!("every node has its own {key}, so this has no effect; set node.*.{key}"))
 }
 
-/// The steps to a key in those directions of a wire that have their own; `steps` set it for the
-/// whole wire.
+/// Returns the steps to a key in the directions of a wire with a separate value; `steps` set it for
+/// the whole wire.
 fn own_of_directions(tree: &Node, steps: &[Step]) -> Vec<Vec<Step>> {
     let [Step::Key(list), Step::Index(index), Step::Key(key), rest @ ..] = steps else {
         return Vec::new();

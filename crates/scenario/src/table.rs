@@ -1,26 +1,27 @@
-//! The tables of a scenario file. Each key is declared once, in [`tables!`]
-//! style, with its documentation, type and default; the reader, the check for
-//! unknown keys, the JSON Schema and the reference page all come from there.
+//! Tables of a scenario file. Each key is declared once, in the style of [`tables!`], with its
+//! documentation, type and default, for the reader, the check for unknown keys, the JSON Schema and
+//! the reference page.
 //!
 //! A key has one of these forms:
 //!
 //! | form | meaning |
 //! |---|---|
-//! | `required key: T` | must be there |
-//! | `value key: T = literal` | has that default, written as in the file |
-//! | `option key: T = "text"` | the default depends on other keys, as the text says |
+//! | `required key: T` | a required key |
+//! | `value key: T = literal` | a key with this default, written as in the file |
+//! | `option key: T = "text"` | a key whose default depends on other keys, as in the text |
 //! | `table key: T` | a table; all its defaults if left out |
 //! | `option_table key: T = "text"` | a table that may be missing |
-//! | `off_table key: T = "text"` | the same, or "off": none, whatever defaults have |
-//! | `checked key: T = "text"` | such a table that is only checked: something else uses it |
+//! | `off_table key: T = "text"` | such a table, or "off": none, even with defaults |
+//! | `checked key: T = "text"` | such a table that is only checked, and used elsewhere |
 //! | `list key: T` | `[[key]]`, any number of them |
-//! | `flatten key: T` | the keys of another table, in this one |
-//! | `moved key: () = "text"` | was there once; the text says what took its place |
+//! | `flatten key: T` | the keys of another table, inside this one |
+//! | `moved key: () = "text"` | a former key; the text names its replacement |
 //!
-//! A table `Name = key { .. }` may be written as a plain value, which is then
-//! that key's; one that has a `kind` as that word.
+//! A table `Name = key { .. }` may be written as a plain value of that key; one with a `kind` as
+//! that word.
 
 use crate::error::{Place, Problems};
+use crate::reference::without_links;
 use crate::scalar::{At, Scalar, did_you_mean, mismatch, shown};
 use crate::tree::{Node, OFF, Origin, Value};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -29,31 +30,31 @@ use std::marker::PhantomData;
 
 /// A table whose keys are known.
 pub(crate) trait Table: JsonSchema + Sized {
-    /// The key that a plain value in place of the table is for.
+    /// Key of a plain value in place of the table.
     const PLAIN: Option<&'static str>;
-    /// Takes the keys out of `reader`; `None` if a required one is missing or wrong.
+    /// Reads the keys from `reader`; `None` if a required one is missing or wrong.
     fn read(reader: &mut Reader<'_>) -> Option<Self>;
-    /// What its key `kind` takes, if it has one: a word that stands for the whole table. Made
-    /// once, since a schema is built for it and there may be thousands of such tables.
+    /// Allowed words of the key `kind`, if there is one: a word that stands for the whole table.
+    /// Made once, since it requires a schema and there may be thousands of such tables.
     fn kind() -> Option<&'static str>;
     /// Adds the keys to a JSON Schema.
     fn describe(generator: &mut SchemaGenerator, keys: &mut Keys);
 }
 
-/// A table being read.
+/// A table during reading.
 pub(crate) struct Reader<'a> {
     node: &'a Node,
     pub place: Place,
     problems: &'a mut Problems,
     known: Vec<&'static str>,
-    /// The key whose value stands in place of the table, if one does.
+    /// Key of a plain value in place of the table, if there is one.
     plain: Option<&'static str>,
 }
 
-/// Stands in for a table that is left out.
+/// Node of a missing table.
 pub(crate) static NOTHING: Node = Node { value: Value::Table(Vec::new()), origin: Origin::Absent };
 
-/// Reads the table `node`, and notes keys that it does not know.
+/// Reads the table `node`, and reports unknown keys.
 pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems) -> Option<T> {
     let plain = match T::PLAIN {
         _ if node.entries().is_some() => None,
@@ -82,7 +83,7 @@ pub(crate) fn read<T: Table>(node: &Node, place: Place, problems: &mut Problems)
     table
 }
 
-/// The key that says of what kind the table is.
+/// Returns the key `kind` of the table, if it has one.
 pub(crate) fn kind_key<T: Table>() -> Option<Key> {
     #[cfg(test)]
     tests::SCHEMAS_BUILT.with(|built| built.set(built.get() + 1));
@@ -99,7 +100,7 @@ impl Reader<'_> {
         (node, self.place_of(key, origin))
     }
 
-    /// The place of `key`, which is the table's own if a plain value stands there.
+    /// Returns the place of `key`, or that of the table if a plain value stands there.
     fn place_of(&self, key: &'static str, origin: Origin) -> Place {
         match self.plain {
             Some(plain) if plain == key => Place::new(self.place.key.clone(), origin),
@@ -120,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A key that is no more; `text` says what took its place.
+    /// Reports a former key; `text` names its replacement.
     pub fn moved(&mut self, key: &'static str, text: &str) -> Option<()> {
         if let Some(node) = self.node.child(key) {
             let place = self.place_of(key, node.origin.clone());
@@ -209,18 +210,18 @@ pub(crate) struct Keys(pub Vec<Key>);
 /// A key as it is documented.
 pub(crate) struct Key {
     pub name: &'static str,
-    /// What is allowed, or "a table", or "tables".
+    /// Allowed values, or "a table", or "tables".
     pub allowed: String,
     pub docs: String,
     pub default: Option<String>,
     pub required: bool,
-    /// The schema's name of the table behind it.
+    /// Name of its table in the schema.
     pub table: Option<String>,
     pub schema: Schema,
 }
 
 impl Keys {
-    /// A key with one value.
+    /// Adds a key with one value.
     pub fn scalar<T: Scalar>(&mut self, name: &'static str, docs: &str) -> &mut Key {
         self.add(Key {
             name,
@@ -233,7 +234,7 @@ impl Keys {
         })
     }
 
-    /// A key with a table, or with tables.
+    /// Adds a key with a table, or with tables.
     pub fn table<T: Table>(
         &mut self,
         name: &'static str,
@@ -261,12 +262,12 @@ impl Keys {
         self.0.iter().any(|key| key.name == name)
     }
 
-    /// The schema of a table with these keys.
+    /// Returns the schema of a table with these keys.
     pub fn into_schema(self, docs: &str) -> Schema {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for mut key in self.0 {
-            let mut description = key.docs;
+            let mut description = without_links(&key.docs);
             if let Some(default) = key.default.filter(|_| key.schema.get("default").is_none()) {
                 description.push_str(&format!(" Default: {default}."));
             }
@@ -278,7 +279,7 @@ impl Keys {
         }
         let mut schema = json_schema!({
             "type": "object",
-            "description": paragraph(docs),
+            "description": without_links(&paragraph(docs)),
             "properties": properties,
             "additionalProperties": false,
         });
@@ -294,7 +295,7 @@ pub(crate) fn paragraph(docs: &str) -> String {
     docs.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A default as it is written in a macro.
+/// A default, as written in a macro.
 pub(crate) trait IntoValue {
     fn value(self) -> Value;
 }
@@ -396,7 +397,7 @@ macro_rules! tables {
         }
     )*
 
-        /// Every table: its name in the schema, its documentation and its keys.
+        /// Returns every table: its name in the schema, its documentation and its keys.
         #[allow(dead_code, reason = "tables that are parts of others' are listed there")]
         pub(crate) fn all() -> Vec<(String, String, $crate::table::Keys)> {
             use schemars::JsonSchema;
@@ -427,7 +428,7 @@ macro_rules! plain {
 }
 pub(crate) use plain;
 
-/// What a form of key means, for [`tables!`].
+/// Meaning of each form of key, for [`tables!`].
 macro_rules! form {
     (type required $ty:ty) => { $crate::scalar::At<$ty> };
     (type value $ty:ty) => { $crate::scalar::At<$ty> };
@@ -510,14 +511,14 @@ macro_rules! form {
 }
 pub(crate) use form;
 
-/// The key whose value may stand in place of the table.
+/// Returns the key whose value may stand in place of the table.
 fn plain_key<T: Table>(generator: &mut SchemaGenerator) -> Option<Key> {
     let mut keys = Keys::default();
     T::describe(generator, &mut keys);
     keys.0.into_iter().find(|key| Some(key.name) == T::PLAIN)
 }
 
-/// What is allowed where the table stands.
+/// Returns the allowed values in place of the table.
 pub(crate) fn table_allowed<T: Table>(generator: &mut SchemaGenerator) -> String {
     match plain_key::<T>(generator) {
         Some(key) => format!("{}; or a table", key.allowed),
@@ -525,7 +526,7 @@ pub(crate) fn table_allowed<T: Table>(generator: &mut SchemaGenerator) -> String
     }
 }
 
-/// The schema of a table, or of the word or plain value that stands for one.
+/// Returns the schema of a table, or of the word or plain value that stands for one.
 pub(crate) fn table_schema<T: Table>(generator: &mut SchemaGenerator) -> Schema {
     let table = generator.subschema_for::<T>();
     let kind = kind_key::<T>();
@@ -549,7 +550,7 @@ mod tests {
         pub static SCHEMAS_BUILT: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Twenty thousand nodes took twenty seconds when each had a schema built for it.
+    /// Otherwise twenty thousand nodes took twenty seconds.
     #[test]
     fn a_schema_is_built_once_and_not_for_each_table() {
         let node = |index| {

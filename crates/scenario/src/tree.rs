@@ -1,5 +1,5 @@
-//! A TOML document as a tree in which every key and value knows where it came
-//! from: a byte range of the file, or one `--set` argument.
+//! A TOML document as a tree. Every key and value knows its origin: a byte range of the file, or
+//! one `--set` argument.
 //!
 //! The raw layer: `--set` and sweeps change values here, before anything is
 //! typed. Nesting is bounded by the TOML parser (80 levels).
@@ -8,18 +8,18 @@ use crate::error::join;
 use core::ops::Range;
 use toml_edit::{Document, Item, TomlError};
 
-/// Where a key or value came from.
+/// Origin of a key or value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// These bytes of the scenario text.
+    /// Bytes of the scenario text.
     File(Range<usize>),
     /// The `--set` argument with this index.
     Set(usize),
-    /// Nobody wrote it: a default, or something that is missing altogether.
+    /// Not written anywhere: a default, or a missing value.
     Absent,
 }
 
-/// What stands behind a key.
+/// Value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     /// `"text"`
@@ -38,7 +38,7 @@ pub(crate) enum Value {
     Table(Vec<Entry>),
 }
 
-/// A value and where it came from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub value: Value,
@@ -53,18 +53,18 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
-/// In place of a table that may be missing: none, whatever defaults have.
+/// Word for a table that may be missing: none, even with defaults.
 pub(crate) const OFF: &str = "off";
 
 impl Node {
-    /// The tree of a TOML document.
+    /// Returns the tree of a TOML document.
     pub fn parse(text: &str) -> Result<Self, TomlError> {
         let document = Document::parse(text)?;
         let root = Origin::File(0..0);
         Ok(Self { value: table(document.as_table(), &root), origin: root })
     }
 
-    /// The entries, if this is a table.
+    /// Returns the entries, if this is a table.
     pub fn entries(&self) -> Option<&[Entry]> {
         match &self.value {
             Value::Table(entries) => Some(entries),
@@ -72,7 +72,7 @@ impl Node {
         }
     }
 
-    /// The elements, if this is an array.
+    /// Returns the elements, if this is an array.
     pub fn elements(&self) -> Option<&[Self]> {
         match &self.value {
             Value::Array(elements) => Some(elements),
@@ -80,12 +80,12 @@ impl Node {
         }
     }
 
-    /// The value of `key`, if this is a table that has it.
+    /// Returns the value of `key`, if this is a table that has it.
     pub fn child(&self, key: &str) -> Option<&Self> {
         self.entries()?.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// The text, if this is one.
+    /// Returns the text, if this is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::String(text) => Some(text),
@@ -93,8 +93,8 @@ impl Node {
         }
     }
 
-    /// What an element of an array of tables is called in messages and in
-    /// `--set`: its name, its two ends, its node, or else its index.
+    /// Returns the name of an element of an array of tables in messages and in `--set`: its name,
+    /// its two ends, its node, or else its index.
     pub fn label(&self, index: usize) -> String {
         let text = |key: &str| self.child(key).and_then(Self::as_str);
         if let Some(name) = text("name") {
@@ -109,7 +109,7 @@ impl Node {
         text("node").map_or_else(|| index.to_string(), Into::into)
     }
 
-    /// The two names in `between`, if this is a table that has it.
+    /// Returns the two names in `between`, if this is a table that has it.
     pub fn ends(&self) -> Option<[&str; 2]> {
         match self.child("between")?.elements()? {
             [one, other] => Some([one.as_str()?, other.as_str()?]),
@@ -117,7 +117,7 @@ impl Node {
         }
     }
 
-    /// The same as a value of the TOML parser, tables inline.
+    /// Returns the value for the TOML parser, with inline tables.
     pub fn to_toml(&self) -> toml_edit::Value {
         match &self.value {
             Value::String(text) => text.as_str().into(),
@@ -135,9 +135,9 @@ impl Node {
         }
     }
 
-    /// Fills what this table leaves out from `defaults`. Tables are merged key
-    /// by key, unless both name a `kind` and the kinds differ. `taken` is told the
-    /// path of everything that is taken over whole.
+    /// Fills missing keys of this table from `defaults`. Tables are merged key by key, unless both
+    /// name a `kind` and the kinds differ. Calls `taken` with the path of every value that is
+    /// copied whole.
     pub fn merge_defaults(&mut self, defaults: &Self, taken: &mut dyn FnMut(&str)) {
         self.merge_at("", defaults, taken);
     }
@@ -162,19 +162,18 @@ impl Node {
         }
     }
 
-    /// A text that is no quantity, which begin with a digit or a sign, and not "off", which is no
-    /// kind of anything.
+    /// Whether this is a word, and not a quantity (which begins with a digit or a sign) or "off".
     pub fn is_word(&self) -> bool {
         let is_word = |text: &str| text.starts_with(|c: char| c.is_ascii_alphabetic());
         self.as_str().is_some_and(|text| text != OFF && is_word(text))
     }
 
-    /// A word as the table that it stands for: `{ kind = word }`.
+    /// Returns a word as the table that it stands for: `{ kind = word }`.
     pub fn with_kind(self) -> Self {
         if self.is_word() { self.under("kind") } else { self }
     }
 
-    /// The table `{ key = self }`.
+    /// Returns the table `{ key = self }`.
     pub fn under(self, key: &str) -> Self {
         let origin = self.origin.clone();
         let entry = Entry { key: key.into(), key_origin: origin.clone(), node: self };
@@ -189,8 +188,8 @@ fn same_kind(one: &Node, other: &Node) -> bool {
     }
 }
 
-/// A value of the TOML parser; `around` is the place of what it stands in, for
-/// tables that have no header of their own.
+/// Converts a value of the TOML parser; `around` is the place of the surrounding table, for tables
+/// without a header.
 pub(crate) fn value(value: &toml_edit::Value, around: &Origin) -> Node {
     use toml_edit::Value as Toml;
     let origin = value.span().map_or_else(|| around.clone(), Origin::File);

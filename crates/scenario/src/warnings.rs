@@ -1,7 +1,7 @@
-//! What is sound in a scenario and still likely not what was meant: links of the
-//! cell over which nothing comes, and nodes to which nothing leads. Shadowing and fading are left out: a link is
-//! judged at its mean, as [`Scenario::network`] has it, the best one if it changes. In an independent cell
-//! only nodes at the ends of a flow are looked at.
+//! Warnings about sound scenarios with likely mistakes: links of the cell without reception, and
+//! nodes without a path. Shadowing and fading are left out: a link is judged at its mean, as in
+//! [`Scenario::network`], at the best one if it changes. In an independent cell only nodes at the
+//! ends of a flow are checked.
 
 use crate::Scenario;
 use lasthop_packet::NodeId;
@@ -12,13 +12,13 @@ use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::Rate;
 use std::collections::BTreeSet;
 
-/// The length that is tried, that of a short packet.
+/// Length of a short packet, for which links are judged.
 const MPDU_BYTES: u32 = 100;
-/// A link that carries fewer of them is as good as none.
+/// Share of packets below which a link counts as missing.
 const SUCCESS_MIN: f64 = 0.1;
 
 impl Scenario {
-    /// What may surprise in the results, a sentence each; no error.
+    /// Returns warnings about surprising results, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.lonely();
         if let Some(cell) = &self.network.cell {
@@ -29,19 +29,20 @@ impl Scenario {
         warnings
     }
 
-    /// Nodes without a radio to which no wire leads, beside others.
+    /// Returns nodes without a radio and without a wire, beside others.
     fn lonely(&self) -> Vec<String> {
         let wires = &self.network.wires;
         let is_wired =
             |node: usize| wires.iter().any(|wire| wire.ends.iter().any(|end| end.index() == node));
         let lonely = |(index, node): (usize, &crate::Node)| {
             let is_lonely = self.nodes.len() > 1 && !node.role.is_wifi() && !is_wired(index);
-            is_lonely.then(|| format!("{} reaches nobody: no [[wire]] leads there", node.name))
+            is_lonely
+                .then(|| format!("{} reaches no other node: no [[wire]] leads there", node.name))
         };
         self.nodes.iter().enumerate().filter_map(lonely).collect()
     }
 
-    /// From whom to whom there are frames, in ascending order.
+    /// Pairs of sender and receiver with frames, in ascending order.
     fn ends_in_use(&self, cell: &CellConfig) -> BTreeSet<(StationId, StationId)> {
         let mut ends = BTreeSet::new();
         if cell.independent {
@@ -79,7 +80,7 @@ impl Scenario {
         let Db(needed) = cell.error_model.sensitivity_snr(rate, 0.1, MPDU_BYTES);
         (success < SUCCESS_MIN).then(|| {
             format!(
-                "{} -> {}: next to nothing gets across: the signal-to-noise ratio is {snr:.1} dB, \
+                "{} -> {}: almost no frame arrives: the signal-to-noise ratio is {snr:.1} dB, \
                  and the lowest rate in use, {} Mb/s, needs {needed:.1} dB",
                 name(pair.from),
                 name(pair.to),
@@ -89,7 +90,7 @@ impl Scenario {
     }
 }
 
-/// The lowest rate at which the sender may send to the receiver.
+/// Returns the lowest rate at which the sender may send to the receiver.
 fn lowest_rate(cell: &CellConfig, pair: &PairConfig) -> Option<Rate> {
     let config = |station: StationId| -> &StationConfig { &cell.stations[station.index()] };
     let (from, to) = (config(pair.from), config(pair.to));
@@ -130,7 +131,7 @@ position = ["0m", "10m"]
         assert_eq!(warnings(&[]), [""; 0]);
         let far = warnings(&["node.far.position=[\"0m\", \"5km\"]"]);
         assert_eq!(far.len(), 2, "{far:?}");
-        assert!(far[0].starts_with("ap -> far: next to nothing gets across"), "{far:?}");
+        assert!(far[0].starts_with("ap -> far: almost no frame arrives"), "{far:?}");
         assert!(far[1].starts_with("far -> ap: "), "{far:?}");
         assert!(far[0].contains("the lowest rate in use, 6.5 Mb/s, needs"), "{far:?}");
     }
@@ -139,7 +140,7 @@ position = ["0m", "10m"]
     fn a_host_without_a_wire_is_named() {
         let text = format!("{CELL}[[node]]\nname = \"server\"\nrole = \"host\"\n");
         let scenario = parse("cell.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"));
-        assert_eq!(scenario.warnings(), ["server reaches nobody: no [[wire]] leads there"]);
+        assert_eq!(scenario.warnings(), ["server reaches no other node: no [[wire]] leads there"]);
         let wired = format!("{text}[[wire]]\nbetween = [\"server\", \"ap\"]\n");
         let scenario = parse("cell.toml", &wired, &[]).unwrap_or_else(|why| panic!("{why}"));
         assert_eq!(scenario.warnings(), [""; 0]);

@@ -1,5 +1,4 @@
-//! Whatever the text: an answer, no panic; and what is accepted can be written
-//! out and read again.
+//! Any text gives an answer without a panic; accepted texts can be written and read again.
 
 use lasthop_apq::Survey;
 use lasthop_hosts::{FlowKind, Source};
@@ -68,7 +67,7 @@ fn check(answer: Result<Scenario, ScenarioError>) {
     }
 }
 
-/// The machines take what is accepted.
+/// The machines accept every accepted scenario.
 fn check_machines(scenario: &Scenario) {
     const NODES_MAX: usize = 40;
     let seed = Seed::new(scenario.seed, 0);

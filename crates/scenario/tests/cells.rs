@@ -1,5 +1,4 @@
-//! What `[[cell]]`s become: colours by set, levels and powers of spatial reuse; and what is said
-//! of those that cannot be.
+//! `[[cell]]`s: colours by set, levels and powers of spatial reuse; errors of impossible ones.
 
 use lasthop_scenario::{Scenario, parse};
 use lasthop_units::Dbm;
@@ -113,7 +112,7 @@ fn a_set_reuses_the_air() {
     }
 }
 
-/// By node of the file: number of the primary channel, and how its set uses what is beside it.
+/// Primary channel and bandwidth access of each node of the file.
 fn channels(scenario: &Scenario) -> Vec<(u8, BandwidthAccess)> {
     let cell = cell(scenario);
     let of = |bss| {
@@ -123,8 +122,8 @@ fn channels(scenario: &Scenario) -> Vec<(u8, BandwidthAccess)> {
     cell.stations.iter().map(|station| of(station.bss)).collect()
 }
 
-/// Sets are where they say, or on the band's first channel; a neighbour is where the set without
-/// a name is. Nobody's channel is as all on the first one.
+/// Sets use their channel, or the band's first one; a neighbour uses the channel of the set without
+/// a name. Without any channel all sets use the first one.
 #[test]
 fn sets_are_on_channels() {
     use BandwidthAccess::{Dynamic, Static};
@@ -273,7 +272,7 @@ fn cells_that_cannot_be() {
         (
             "802.11ax",
             "[[cell]]\ncolour = 0\nspatial_reuse = \"-72dBm\"",
-            "without a colour nothing is known to be of another set",
+            "without a colour PPDUs of other sets are not recognised",
         ),
         ("802.11ac", ac, "spatial reuse needs 802.11ax, not 802.11ac"),
         ("802.11ac", ac, "cell.0.colour: a BSS colour needs 802.11ax, not 802.11ac"),

@@ -1,9 +1,9 @@
-//! What a person reads when a scenario is wrong: every message, word for word.
+//! Messages about wrong scenarios, word for word.
 
 use lasthop_scenario::{parse, parse_bytes};
 use std::fmt::Write;
 
-/// A cell, a server, and a flow, to which each case adds what is wrong.
+/// A cell, a server, and a flow; each case adds a mistake.
 const GOOD: &str = r#"
 [[node]]
 name = "ap"
@@ -603,7 +603,7 @@ fn labels_mark_the_place() {
     assert_eq!(error.problems()[0].line, Some(2));
 }
 
-/// A basic service set has one access point, and only what has a radio is in one.
+/// A basic service set has one access point, and only nodes with a radio belong to one.
 #[test]
 fn sets_without_an_access_point() {
     for (set, expected) in [
@@ -618,7 +618,7 @@ fn sets_without_an_access_point() {
             "node.laptop.role: a station needs an access point, and no node without bss has \
              role = \"access-point\"; there are bss = \"next-door\"",
         ),
-        ("node.server.bss=x", "node.server.bss: a host has no radio, and this key is about one"),
+        ("node.server.bss=x", "node.server.bss: a host has no radio, and this key requires one"),
         (
             "neighbour=[{ name = \"flat\", level = \"-70dBm\", busy = 0.97 }]",
             "neighbour.flat.busy: expected at most 0.9",

@@ -112,11 +112,11 @@ fn what_cannot_be_set_changes_nothing() {
     let before = (evolving.source_text(ms(9_000)), evolving.knobs(ms(1_000)));
     for (wrong, message) in [
         ("nonsense", "expected path=value"),
-        ("channel.width=40MHz", "cannot change while it runs"),
+        ("channel.width=40MHz", "cannot change during a run"),
         ("node.nobody.queue.kind=codel", "there is no \"nobody\""),
         ("link.ap-laptop.loss=2", "expected a probability"),
         ("wire.server-ap.rate=off", "a rate stays a rate"),
-        ("seed=2", "cannot change while it runs"),
+        ("seed=2", "cannot change during a run"),
         ("link.laptop-ap.snr=-80dB", "sense each other"),
     ] {
         let error = evolving.set(ms(2_000), &[wrong.to_owned()]).expect_err(wrong).to_string();
@@ -131,7 +131,7 @@ fn without_changes_the_text_is_the_file() {
     assert_eq!(evolving().source_text(ms(77)), scenario().source_text);
 }
 
-/// Every knob can be set to all that it offers, and then says so.
+/// Every knob can be set to each value on offer, and then shows it.
 #[test]
 fn knobs_offer_what_can_be_set() {
     let knobs = evolving().knobs(Duration::ZERO);

@@ -1,5 +1,4 @@
-//! Nodes of older standards and of narrower channels than the channel's: which rates pairs
-//! have, and what is refused.
+//! Nodes of older standards and narrower channels: rates of pairs, and refused combinations.
 
 use lasthop_scenario::Scenario;
 use lasthop_wifi::cell::{CellConfig, StationConfig};

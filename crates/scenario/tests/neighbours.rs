@@ -1,4 +1,4 @@
-//! What `[[neighbour]]`s become: sets of stations, who hears whom how, and their load.
+//! `[[neighbour]]`s become sets of stations with levels and load.
 
 use lasthop_hosts::{FlowKind, SourceConfig};
 use lasthop_packet::NodeId;
@@ -24,8 +24,9 @@ fn cell(scenario: &Scenario) -> &CellConfig {
     scenario.network.cell.as_ref().expect("a cell")
 }
 
-/// A neighbour's set comes after the one without a name, wherever it is in the file. Its nodes
-/// take no part in ours: another rate of ours does not concern a station of one stream there.
+/// A neighbour's set comes after the one without a name, wherever it is in the file. Settings of
+/// the file's nodes do not apply to the neighbour's: another rate does not concern a station of one
+/// stream there.
 #[test]
 fn neighbours_are_sets_of_their_own() {
     const NEIGHBOUR: &str = r#"
@@ -58,8 +59,8 @@ between = ["ap", "their-ap"]
     assert!(scenario.warnings().is_empty(), "{:?}", scenario.warnings());
 }
 
-/// What is said of neighbours: who hears whom how, by the level of 20 dBm over the same path loss
-/// both ways, and the load. A noise of -94 dBm is that of 20 MHz and a noise figure of 7 dB.
+/// Levels of neighbours, by 20 dBm over the same path loss both ways, and their load. A noise of
+/// -94 dBm is that of 20 MHz and a noise figure of 7 dB.
 #[test]
 fn neighbours_are_what_is_heard_of_them() {
     const NEIGHBOURS: &str = r#"

@@ -97,7 +97,7 @@ fn what_is_not_said_is_all_that_the_node_can() {
     );
 }
 
-/// Changes go on from each other, and "off" is all that the node can.
+/// Changes build on each other, and "off" removes all limits.
 #[test]
 fn changes_tell_modes() {
     let change = |at: u64, set: &str| format!("[[change]]\nat = \"{at}s\"\nset = {{ {set} }}\n");

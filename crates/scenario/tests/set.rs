@@ -1,5 +1,5 @@
-//! What `--set`, `[[change]]` and `lasthop set` make of a path: the same, whatever the order of
-//! ends, whether or not a link has a table, and where a direction or a node has its own.
+//! `--set`, `[[change]]` and `lasthop set` treat a path alike, for any order of ends, with or
+//! without a table of the link, and where a direction or a node has a separate value.
 
 use lasthop_net::CableConfig;
 use lasthop_net::network::Change;
@@ -97,7 +97,7 @@ fn ends_are_in_either_order() {
     }
 }
 
-/// What `lasthop set` makes of the arguments, one after the other, at a second.
+/// Applies the arguments of `lasthop set` one after the other, at one second.
 fn changes_of(last: &str, first: &[&str]) -> Vec<(lasthop_units::Instant, Change)> {
     let scenario = with(PLACE, first);
     let mut evolving =
@@ -165,7 +165,7 @@ fn snr(scenario: &Scenario, from: u16, to: u16) -> Db {
     links.snr(StationId(from), StationId(to)).expect("they have a link")
 }
 
-/// A link that no `[[link]]` tells of is called by its ends.
+/// A link without a `[[link]]` has a path by its ends.
 #[test]
 fn a_link_needs_no_table() {
     let table = |keys: &str| with(&format!("{PLACE}[[link]]\n{keys}\n"), &[]);

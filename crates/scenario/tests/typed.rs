@@ -154,7 +154,7 @@ fn edca_parameters_are_the_standards() {
     assert_eq!(cell(&plain).stations[0].aggregation.ampdu_bytes_max, 0);
 }
 
-/// What the documentation says about a default is what happens without the key.
+/// The documented defaults are the values in force without the key.
 #[test]
 fn documented_defaults_are_in_force() {
     let text = format!(
@@ -578,8 +578,8 @@ fn giving_up_early_is_the_papers_unless_told_otherwise() {
     assert_eq!((table.steps, table.weight_256), ([step, none, none, none], 128));
 }
 
-/// Where nothing comes that could be given up, the receiver's remedy is refused, whatever the
-/// flow; where something may come, it is not.
+/// The receiver's remedy is refused where no MPDU can arrive that it could give up, whatever the
+/// flow, and accepted where one may.
 #[test]
 fn who_only_sends_gives_nothing_up_as_a_receiver() {
     let text = |kind: &str, from: &str, to: &str| {
@@ -829,7 +829,7 @@ loss = "20%"
     assert!(cell.independent);
 }
 
-/// A queue that adapts its capacity, with what is documented as its defaults.
+/// A queue with adaptive capacity has the documented defaults.
 #[test]
 fn an_adapting_queue() {
     let of = |sets: &[&str]| cell(&with(CELL, sets)).stations[1].queue;
@@ -862,7 +862,7 @@ fn an_adapting_queue() {
     }
 }
 
-/// What the authors' programs of the FRANC paper do instead of what its text says.
+/// The authors' programs of the FRANC paper differ from its text.
 #[test]
 fn rules_of_the_papers_programs() {
     use lasthop_franc::config::{AckRules, Mode, PaperRules, Reading};
@@ -956,7 +956,7 @@ power_save = { kind = "twt", wake_interval = "1s", first_wake = "7ms", uplink = 
     assert_eq!((phone.frames_max, phone.listen_interval), (Some(4), 1));
 }
 
-/// What comes of each kind, and that "off" is none.
+/// Each kind gives its configuration, and "off" gives none.
 #[test]
 fn power_save_in_firmware() {
     let of = |set: &str| {
@@ -1027,7 +1027,7 @@ fn a_flow_to_the_group() {
     );
 }
 
-/// A profile sets what the file does not, and the text that is kept has what it set.
+/// A profile sets keys that the file lacks, and the kept text contains them.
 #[test]
 fn profiles_expand_to_keys() {
     let plain = with(CELL, &[]);

@@ -98,7 +98,7 @@ fn several_at_once_at_other_rates() {
     }
 }
 
-/// What the access point lacks for the downlink the uplink does without.
+/// Uplink OFDMA does not need the access point's requirements for the downlink.
 #[test]
 fn uplink_ofdma_is_of_stations() {
     let uplink = "ofdma = { uplink = {} }";
@@ -182,7 +182,7 @@ fn a_rate_without_an_mcs() {
         let fixed = format!("rate_control = {{ kind = \"fixed\", rate = \"24Mb/s\", {key} }}");
         let name = key.split(' ').next().expect("a name");
         let text = text("802.11ax", &format!("{fixed}\n{modes}"), "", "");
-        let words = "this key is of rates that are given by mcs, not by rate";
+        let words = "this key is for rates given by mcs, not by rate";
         assert_refused(&text, 5, &format!("node.ap.rate_control.{name}"), words);
     }
     let fixed = "rate_control = { kind = \"fixed\", rate = \"24Mb/s\", dcm = false }";
@@ -214,7 +214,7 @@ fn windows_of_who_does_not_contend() {
     assert_sound(&table("timer = \"16.384ms\""));
 }
 
-/// What an access point cannot have with its stations.
+/// Mechanisms that an access point cannot have with its stations.
 #[test]
 fn agreements_with_access_points_that_have_none() {
     let twt = "\npower_save = \"twt\"";
@@ -230,7 +230,7 @@ fn agreements_with_access_points_that_have_none() {
     assert_sound(&text("802.11ac", "qos = true", mode, ""));
 }
 
-/// What another kind of flow, or of node, has.
+/// Keys of another kind of flow, or of node.
 #[test]
 fn of_another_kind() {
     for (kind, is_sound) in [("tcp", true), ("udp", false), ("ping", false), ("video", false)] {

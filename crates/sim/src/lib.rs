@@ -1,9 +1,9 @@
 //! The driver in virtual time: runs a scenario as fast as the computer allows, always
 //! with the same result.
 //!
-//! A run is a pure function of scenario, seed and run number. Traffic sources and the
-//! network are machines; this driver jumps from one wake-up to the next and reports to
-//! a [`Sink`]. It writes no file and reads no clock.
+//! A run is a pure function of scenario, seed and run number. Traffic sources and the network are
+//! machines; this driver jumps from one wake-up to the next and reports to a [`Sink`]. The driver
+//! writes no file and reads no clock.
 //!
 //! ```
 //! use lasthop_hosts::sink::NoSink;
@@ -40,22 +40,22 @@ use std::ops::ControlFlow;
 
 pub use lasthop_hosts::HostsError as SimError;
 
-/// A run that goes on as far as it is told, so that somebody can look at it and change it in
-/// between. Advanced to its end at once or in any steps, it is the same run.
+/// A run in steps, which can be read and changed between them. Any steps give the same run as one
+/// step to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
     hosts: Hosts,
     now: Instant,
     end: Instant,
-    /// When the last measurement was done.
+    /// Instant at which the last measurement ended.
     done: Option<Instant>,
 }
 
 impl Simulation {
-    /// The run of `scenario` with `seed`, at its beginning.
+    /// Returns the run of `scenario` with `seed`, at its beginning.
     ///
     /// # Errors
-    /// See [`SimError`].
+    /// The errors of [`SimError`].
     pub fn new<S: Sink>(scenario: &Scenario, seed: Seed, sink: &mut S) -> Result<Self, SimError> {
         let mut network = scenario.network_for(seed);
         if let Some(cell) = &mut network.cell {
@@ -67,18 +67,17 @@ impl Simulation {
         Ok(Self { hosts, now: Instant::ZERO, end, done: None })
     }
 
-    /// The instant up to which everything happened.
+    /// Returns the instant up to which everything happened.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Whether nothing more will happen.
+    /// Whether no further event will happen.
     pub fn is_over(&self) -> bool {
         self.now >= self.end || self.hosts.is_done()
     }
 
-    /// Lets everything happen before `until`, or before the end of the scenario, and reports
-    /// what has arrived by then.
+    /// Runs until `until`, or until the end of the scenario, and reports the events up to then.
     pub fn advance<S: Sink>(&mut self, until: Instant, sink: &mut S) {
         let until = until.min(self.end);
         let last = until.saturating_sub(Duration::from_nanos(1));
@@ -95,7 +94,7 @@ impl Simulation {
         }
     }
 
-    /// The hosts, to read what they count and to change their radios.
+    /// Returns the hosts, to read their counters and to change their radios.
     pub fn hosts(&mut self) -> &mut Hosts {
         &mut self.hosts
     }
@@ -112,7 +111,7 @@ impl Simulation {
 /// `series_interval`.
 ///
 /// # Errors
-/// See [`SimError`].
+/// The errors of [`SimError`].
 pub fn run<S: Sink>(
     scenario: &Scenario,
     seed: Seed,
@@ -130,7 +129,7 @@ pub fn run<S: Sink>(
 /// returns `None` in that case.
 ///
 /// # Errors
-/// See [`SimError`].
+/// The errors of [`SimError`].
 pub fn run_while<S: Sink>(
     scenario: &Scenario,
     seed: Seed,

@@ -1,6 +1,6 @@
-//! Runs that other processes make, on this machine or another: what they are told
-//! ([`Blueprint`]), what comes back ([`Made`]), and which runs nobody has or makes yet
-//! ([`Pending`]). Leaves out how bytes get there and back, and who is alive.
+//! Runs by other processes, on this machine or another: their input ([`Blueprint`]), their results
+//! ([`Made`]), and the missing runs ([`Pending`]). Left out: transport of the bytes, and the
+//! detection of dead processes.
 
 use crate::engine::{Engine, Progress, Task};
 use crate::plan::{Plan, PlanError};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// A plan as another process gets it.
+/// A plan for another process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blueprint {
     version: String,
@@ -21,46 +21,46 @@ pub struct Blueprint {
     axes: Vec<Axis>,
     zip: bool,
     runs: u32,
-    /// Other files that the scenario names, with their SHA-256.
+    /// Other files of the scenario, with their SHA-256.
     attached: Vec<(String, String)>,
 }
 
-/// Why runs cannot be made here, or what came back cannot be taken.
+/// Reason why runs cannot be made here, or why a result cannot be accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AfarError {
-    /// It is no blueprint.
-    #[error("this is no blueprint of a sweep: {0}")]
+    /// The text is not a blueprint.
+    #[error("this is not a blueprint of a sweep: {0}")]
     Unreadable(#[from] serde_json::Error),
-    /// Another version makes other runs.
+    /// The other version makes different runs.
     #[error(
         "lasthop {here} is here, and the sweep is one of {there}: results of two versions are not mixed"
     )]
     Version {
-        /// The version that was to make runs.
+        /// Version that should make the runs.
         here: String,
-        /// The one that asked.
+        /// Version that requested them.
         there: String,
     },
     /// The scenario cannot be read here.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// A file that the scenario names is another one here.
-    #[error("{0} has another content here")]
+    /// A file of the scenario has other contents here.
+    #[error("{0} has other contents here")]
     Attached(String),
-    /// A run that the sweep does not have.
+    /// The sweep has no run with this number.
     #[error("run {number} of {runs} was asked for")]
     Number {
-        /// Its number, from 0.
+        /// Number of the run, from 0.
         number: u64,
-        /// How many there are.
+        /// Number of runs in the sweep.
         runs: usize,
     },
-    /// What came back is not the result of the run that it is said to be.
-    #[error("what came back for run {number} is no result of it{why}")]
+    /// The result is not that of the named run.
+    #[error("the result of run {number} is invalid{why}")]
     Strange {
         /// Number of the run.
         number: u64,
-        /// Why.
+        /// Reason, for messages.
         why: String,
     },
     /// The folder of the sweep.
@@ -69,8 +69,8 @@ pub enum AfarError {
 }
 
 impl Blueprint {
-    /// That of a plan. Where the scenario names other files, they are looked for at the same
-    /// place there, whatever the folder is in which the other process runs.
+    /// Returns the blueprint of a plan. Other files of the scenario must exist there at the same
+    /// absolute paths.
     pub fn of(plan: &Plan) -> Self {
         let absolute = || std::path::absolute(plan.file()).ok()?.to_str().map(str::to_owned);
         let has_files = plan.attached().next().is_some();
@@ -87,15 +87,15 @@ impl Blueprint {
         }
     }
 
-    /// As JSON.
+    /// Returns the blueprint as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("it is valid JSON")
     }
 
-    /// Reads JSON.
+    /// Reads a blueprint from JSON.
     ///
     /// # Errors
-    /// If it is none, or of another version.
+    /// If the text is not a blueprint, or is one of another version.
     pub fn from_json(json: &[u8]) -> Result<Self, AfarError> {
         #[derive(Deserialize)]
         struct Version {
@@ -109,10 +109,10 @@ impl Blueprint {
         Ok(serde_json::from_slice(json)?)
     }
 
-    /// The plan.
+    /// Returns the plan of the sweep.
     ///
     /// # Errors
-    /// If it is another one here, because a file that it names is missing or differs.
+    /// If the scenario differs here, because one of its files is missing or differs.
     pub fn plan(&self) -> Result<Plan, AfarError> {
         let axes = self.axes.clone();
         let plan = Plan::of(&self.file, &self.text, &self.sets, axes, self.zip, Some(self.runs))?;
@@ -127,12 +127,12 @@ impl Blueprint {
     }
 }
 
-/// A run that was made.
+/// A finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Its number, counted through all combinations.
+    /// Number of the run, counted through all combinations.
     pub number: u64,
-    /// The line of the journal that it is.
+    /// Line of the journal for this run.
     pub line: String,
 }
 
@@ -164,29 +164,29 @@ pub fn make(
     Ok(made)
 }
 
-/// The runs of a sweep that are missing, and those that somebody makes.
+/// The missing runs of a sweep, and those in progress elsewhere.
 #[derive(Debug)]
 pub struct Pending {
     plan: Plan,
     missing: Vec<Task>,
-    /// How many of them were given out.
+    /// Number of runs that were given out.
     next: usize,
     out: BTreeSet<Task>,
 }
 
 impl Pending {
-    /// What is missing of `plan` in its folder.
+    /// Returns the runs of `plan` that are missing in its folder.
     pub fn new(plan: Plan, store: &Store) -> Self {
         let missing = store.missing(&plan);
         Self { plan, missing, next: 0, out: BTreeSet::new() }
     }
 
-    /// Runs that are missing and that nobody was told to make.
+    /// Number of missing runs that were not given out.
     pub fn left(&self) -> usize {
         self.missing.len() - self.next
     }
 
-    /// Gives out so many runs at most, by number.
+    /// Gives out up to this number of runs, by number.
     pub fn take(&mut self, most: usize) -> Vec<u64> {
         let end = self.missing.len().min(self.next.saturating_add(most));
         let taken = &self.missing[self.next..end];
@@ -195,18 +195,18 @@ impl Pending {
         taken.iter().map(|&task| self.plan.number(task) as u64).collect()
     }
 
-    /// All that nobody was told to make, for the engine of this process: their results come
-    /// to the folder by themselves.
+    /// Gives out all remaining runs for the engine of this process, which writes their results to
+    /// the folder.
     pub fn take_here(&mut self) -> Vec<Task> {
         let taken = self.missing.split_off(self.next);
         self.missing.shrink_to_fit();
         taken
     }
 
-    /// Takes a result; `false` if it is there already, or nobody asked for it.
+    /// Takes a result; `false` if it is known already, or was not requested.
     ///
     /// # Errors
-    /// If it is not what it is said to be, or the folder does not take it.
+    /// If the result is not that of the named run, or the folder does not accept it.
     pub fn settle(&mut self, made: &Made, store: &mut Store) -> Result<bool, AfarError> {
         let Some(task) = self.task(made.number)? else { return Ok(false) };
         let strange = |why: String| AfarError::Strange { number: made.number, why };
@@ -226,10 +226,10 @@ impl Pending {
         Ok(true)
     }
 
-    /// Notes that a run cannot be made, and why.
+    /// Records the reason why a run cannot be made.
     ///
     /// # Errors
-    /// As [`settle`](Self::settle).
+    /// The same errors as [`settle`](Self::settle).
     pub fn fail(&mut self, number: u64, why: &str, store: &mut Store) -> Result<(), AfarError> {
         let Some(task) = self.task(number)? else { return Ok(()) };
         let values = self.plan.values(task.combination as usize);
@@ -240,7 +240,7 @@ impl Pending {
         Ok(())
     }
 
-    /// The run, if somebody makes it.
+    /// Returns the run, if it is in progress.
     fn task(&self, number: u64) -> Result<Option<Task>, AfarError> {
         let runs = self.plan.runs();
         if number >= runs as u64 {

@@ -1,5 +1,4 @@
-//! Makes the runs of a plan that are missing, on threads, and gives each result away as
-//! soon as it is there.
+//! Makes the missing runs of a plan on threads, and passes on each result at once.
 
 use crate::plan::Plan;
 use crate::record::{Outcome, Record};
@@ -14,22 +13,22 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a thread takes at a time lasts about this long, so that threads seldom meet and
-/// none works long alone at the end.
+/// Duration of the work that a thread takes at a time: threads seldom meet, and none works long
+/// alone at the end.
 const TAKE: Duration = Duration::from_millis(20);
 /// Interval at which `watch` is called even if no run ends.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Results that wait to be taken, for each thread.
+/// Results waiting to be taken, for each thread.
 const WAITING_MAX: usize = 256;
 
-/// How runs are made.
+/// Settings for making runs.
 #[derive(Clone, Debug)]
 pub struct Engine<'a> {
-    /// What they are.
+    /// The plan of the runs.
     pub plan: &'a Plan,
-    /// How many at a time, at least one.
+    /// Number of threads, at least one.
     pub threads: usize,
-    /// Where the series of each run are written, if anywhere.
+    /// Folder for the series of each run, if any.
     pub series: Option<PathBuf>,
 }
 
@@ -42,17 +41,17 @@ pub struct Task {
     pub run: u32,
 }
 
-/// What the engine reports.
+/// Progress that the engine reports.
 pub enum Progress<'a> {
-    /// A run ended: its result, and the line of the journal that it is.
+    /// A run ended: its result, and its line of the journal.
     Record(&'a Record, &'a str),
-    /// Some time passed.
+    /// The interval has passed without a result.
     Time,
 }
 
 impl Engine<'_> {
-    /// Makes `tasks`; reports every result, in the order in which they come. Stops early when
-    /// `watch` returns [`ControlFlow::Break`]; a run that was stopped has no result.
+    /// Makes `tasks` and reports every result in order of arrival. Stops early when `watch` returns
+    /// [`ControlFlow::Break`]; a stopped run has no result.
     ///
     /// # Errors
     /// If the series of a run cannot be written.
@@ -188,7 +187,7 @@ impl Worker<'_> {
     }
 }
 
-/// What a file name cannot have, as in an address.
+/// Replaces characters that a file name cannot have, as in an address.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

@@ -1,23 +1,22 @@
 //! Sweeps: every combination of some keys of a scenario, with many runs each, into tables.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
 //! | [`vary`] | `--vary PATH=VALUES`: keys and their values |
-//! | [`value`](mod@value) | values as columns of tables have them: typed, with a unit |
-//! | [`plan`] | which runs a sweep has; whether all combinations can be |
+//! | [`value`](mod@value) | values in columns of tables: typed, with a unit |
+//! | [`plan`] | the runs of a sweep, and the check of all combinations |
 //! | [`engine`] | makes runs on threads |
 //! | [`afar`] | makes runs in other processes |
 //! | [`record`] | the result of a run |
 //! | [`store`] | a sweep in a folder: journal, continuation, shards, tables |
-//! | `page` | the page that shows curves |
-//! | `tables` | which tables and columns there are |
+//! | `page` | the page with curves |
+//! | `tables` | the tables and their columns |
 //!
-//! A run is a pure function of scenario, seed, number and version, so it does not matter
-//! which thread or machine makes it, or when. Leaves out how one run is made (`run`), and
-//! the terminal.
+//! A run is a pure function of scenario, seed, number and version, so any thread or machine may
+//! make it at any time. Left out: making one run (`run`), and the terminal.
 //!
-//! The feature `schema` derives `schemars::JsonSchema` of the document, for the test that
-//! compares the kept JSON Schema, `schemas`, with it.
+//! The feature `schema` derives `schemars::JsonSchema` of the document; the test `schemas` compares
+//! the kept JSON Schema with it.
 
 #![forbid(unsafe_code)]
 
@@ -38,7 +37,7 @@ pub use record::{Outcome, Record};
 pub use store::{Asked, FailedRuns, Merged, Shard, Store, StoreError, merge, read_tables};
 pub use tables::NamedTables;
 
-/// The JSON Schema (2020-12) of `sweep.json`.
+/// Returns the JSON Schema (2020-12) of `sweep.json`.
 pub fn schema() -> serde_json::Value {
     let text = include_str!("../schemas/sweep.json");
     serde_json::from_str(text).expect("a test compares it with what schemars makes")

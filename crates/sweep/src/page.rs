@@ -1,7 +1,7 @@
-//! The page of a sweep: means over runs with 95 % confidence intervals (Student), as curves
-//! over one key, as a heat map of two, and as a table; what is shown is chosen there. It is
-//! one file and needs no network. A quantity is a number of a run, or the mean of a number
-//! over the flows of a run; a run counts once, however many flows it has.
+//! The page of a sweep: means over runs with 95 % confidence intervals (Student), as curves over
+//! one key, as a heat map of two, and as a table; the reader chooses. The page is one file and
+//! needs no network. A quantity is a number of a run, or the mean of a number over the flows of a
+//! run; a run counts once, whatever its number of flows.
 
 use crate::store::Asked;
 use crate::tables;
@@ -12,29 +12,29 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-/// Most combinations that a page has.
+/// Most combinations of a page.
 const COMBINATIONS_MAX: usize = 20_000;
-/// Most means that a page has: what a browser opens at once.
+/// Most means of a page, as far as a browser opens it at once.
 const MEANS_MAX: usize = 300_000;
 /// Most values of a key that are compared with each other.
 const COMPARED_MAX: usize = 50;
-/// Most values that a sentence names.
+/// Most values in a sentence.
 const TEXTS_MAX: usize = 6;
-/// Most flows whose numbers are quantities of their own.
+/// Most flows with separate quantities.
 const FLOWS_MAX: usize = 6;
 
-/// What the runs of a sweep say, by quantity and combination.
+/// Results of a sweep's runs, by quantity and combination.
 pub(crate) struct Page {
     is_wanted: bool,
     /// Columns of flows with numbers.
     columns: Vec<DocumentColumn>,
-    /// Flows whose numbers are quantities of their own.
+    /// Flows with separate quantities.
     flows: Vec<String>,
     /// Names of quantities: totals; then, of each column, the mean of flows and each flow.
     names: Vec<String>,
-    /// Of each quantity, what the runs of each combination say.
+    /// Results of the runs of each combination, by quantity.
     estimates: Vec<BTreeMap<u32, Estimate>>,
-    /// The combination whose runs come, and of each quantity the value of each run.
+    /// The current combination, and the values of its runs by quantity.
     current: (u32, Vec<Vec<f64>>),
 }
 
@@ -45,7 +45,7 @@ struct Data<'a> {
     quantities: Vec<Quantity>,
 }
 
-/// A key: its values in order, and as numbers if they all are.
+/// A key: its values in order, and as numbers if all of them are.
 #[derive(Serialize)]
 struct Key<'a> {
     name: &'a str,
@@ -62,7 +62,7 @@ struct Quantity {
 }
 
 impl Page {
-    /// A page for so many combinations, of runs with these flows.
+    /// Returns an empty page for this number of combinations, of runs with these flows.
     pub fn new(combinations: usize, flows: impl ExactSizeIterator<Item = String>) -> Self {
         let flows: Vec<String> = if flows.len() > FLOWS_MAX { Vec::new() } else { flows.collect() };
         let is_number =
@@ -85,7 +85,7 @@ impl Page {
         }
     }
 
-    /// Adds a run of the combination `values`. All runs of one combination come together, so
+    /// Adds a run of the combination `values`. All runs of one combination follow each other, so
     /// that only their values are in memory.
     pub fn add(&mut self, values: u32, document: &Json) {
         if !self.is_wanted {
@@ -130,7 +130,7 @@ impl Page {
         }
     }
 
-    /// The page as HTML. `ordered` are the indices of combinations in the order of their
+    /// Returns the page as HTML. `ordered` are the indices of combinations in the order of their
     /// values, which `keys` has.
     pub fn html(
         mut self,
@@ -223,8 +223,8 @@ impl Page {
 }
 
 impl Data<'_> {
-    /// For each key with values that make no difference: which, in a sentence. They are the
-    /// same to the last digit in every quantity, whatever the other keys are.
+    /// Returns a sentence for each key whose values make no difference: every quantity is equal to
+    /// the last digit, whatever the other keys are.
     fn same(&self) -> Vec<String> {
         let told = |at: usize| {
             let key = &self.keys[at];
@@ -286,7 +286,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// What people look for stands first.
+/// Order of quantities, with the most wanted first.
 fn interest(name: &str) -> usize {
     const FIRST: [&str; 5] =
         ["goodput_total", "goodput_mbps", "one_way_delay_mean", "rtt_mean", "one_way_delay_p99"];

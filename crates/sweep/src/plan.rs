@@ -1,5 +1,5 @@
-//! What a sweep is: a scenario, the keys that vary, and how many runs each combination
-//! has. A plan says what every run is; it makes none.
+//! The plan of a sweep: a scenario, the keys that vary, and the number of runs of each combination.
+//! A plan describes every run, and makes none.
 
 use crate::engine::Task;
 use crate::value::{Value, ValueColumn};
@@ -19,12 +19,12 @@ pub const COMBINATIONS_MAX: usize = 1_000_000;
 /// Most runs of a sweep.
 pub const RUNS_MAX: usize = 10_000_000;
 
-/// What is asked for beside the scenario's own `[sweep]`, whose place it takes.
+/// Requests that replace the scenario's `[sweep]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Keys and values (`path=values`); none: those of `[sweep]`.
+    /// Keys and values (`path=values`); empty: those of `[sweep]`.
     pub vary: Vec<String>,
-    /// Take values together instead of every combination, too.
+    /// Whether values are taken together instead of every combination.
     pub zip: bool,
     /// Runs of each combination.
     pub runs: Option<u32>,
@@ -33,7 +33,7 @@ pub struct Request {
 /// A sweep of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// What the user calls the scenario file.
+    /// The user's name of the scenario file.
     file: String,
     text: String,
     sets: Vec<String>,
@@ -45,19 +45,19 @@ pub struct Plan {
     runs: u32,
 }
 
-/// Why there is no plan.
+/// Reason why there is no plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// The scenario file, a `--set`, or a key of `[sweep]`.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Arguments of `--vary`, one a line.
+    /// Arguments of `--vary`, one in each line.
     #[error("{}", lines(.0))]
     Vary(Vec<VaryError>),
-    /// What stands together.
+    /// Problem of arguments that are sound one by one.
     #[error("{0}")]
     Together(String),
-    /// Combinations that no run can have.
+    /// Combinations with impossible values.
     #[error(transparent)]
     Combinations(#[from] Impossible),
 }
@@ -69,11 +69,11 @@ fn lines(errors: &[VaryError]) -> String {
 /// Combinations that the scenario does not allow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impossible {
-    /// How many.
+    /// Number of combinations.
     pub combinations: usize,
-    /// Of so many.
+    /// Number of combinations in all.
     pub of: usize,
-    /// What is wrong, with how many combinations it is wrong for, and the first of them.
+    /// The problem, the number of combinations with it, and the first of them.
     pub faults: Vec<(String, usize, String)>,
 }
 
@@ -81,7 +81,11 @@ impl std::error::Error for Impossible {}
 
 impl fmt::Display for Impossible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} combinations cannot be; nothing was run", self.combinations, self.of)?;
+        write!(
+            f,
+            "{} of {} combinations are impossible; nothing was run",
+            self.combinations, self.of
+        )?;
         for (message, count, first) in &self.faults {
             write!(f, "\n  {message}")?;
             match count {
@@ -94,10 +98,11 @@ impl fmt::Display for Impossible {
 }
 
 impl Plan {
-    /// The sweep of the scenario `text`, which the user calls `file`, with `--set` arguments.
+    /// Returns the sweep of the scenario `text`, which the user calls `file`, with `--set`
+    /// arguments.
     ///
     /// # Errors
-    /// What is wrong with it before any combination is looked at.
+    /// If the plan is wrong before any combination is read.
     pub fn new(
         file: &str,
         text: &str,
@@ -107,8 +112,7 @@ impl Plan {
         let base = lasthop_scenario::sweep_base(file, text, sets)?;
         let vary = if request.vary.is_empty() { &base.vary } else { &request.vary };
         if vary.is_empty() {
-            let message =
-                "nothing is varied: say what by --vary PATH=VALUES, or by vary in [sweep]";
+            let message = "no key is varied: add --vary PATH=VALUES, or vary in [sweep]";
             return Err(PlanError::Together(message.into()));
         }
         let (axes, errors): (Vec<_>, Vec<_>) =
@@ -123,10 +127,10 @@ impl Plan {
         Self::with(base, file, text, sets, axes, zip, runs)
     }
 
-    /// The same with keys that vary instead of arguments that say so.
+    /// Returns the sweep with varied keys instead of `--vary` arguments.
     ///
     /// # Errors
-    /// As [`Plan::new`].
+    /// The same errors as [`Plan::new`].
     pub fn of(
         file: &str,
         text: &str,
@@ -171,7 +175,7 @@ impl Plan {
             }
             if axis.path == "sweep" || axis.path.starts_with("sweep.") {
                 return Err(format!(
-                    "--vary {}: this says what a sweep is, no run has it",
+                    "--vary {}: this key describes the sweep, not a run",
                     axis.path
                 ));
             }
@@ -205,7 +209,7 @@ impl Plan {
         }
     }
 
-    /// The keys that vary.
+    /// Returns the keys that vary.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
@@ -215,12 +219,12 @@ impl Plan {
         self.zip
     }
 
-    /// What the user calls the scenario file.
+    /// Returns the user's name of the scenario file.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The scenario file, as it is.
+    /// Returns the scenario file, as it is.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -230,7 +234,7 @@ impl Plan {
         &self.sets
     }
 
-    /// The scenario before anything is varied, as text.
+    /// Returns the scenario without varied keys, as text.
     pub fn base_text(&self) -> &str {
         &self.base.text
     }
@@ -259,22 +263,22 @@ impl Plan {
         self.combinations() * self.runs as usize
     }
 
-    /// The run with this number, counted through all combinations.
+    /// Returns the run with this number, counted through all combinations.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the number is too high.
     pub fn task(&self, number: usize) -> Task {
         assert!(number < self.runs(), "there are {} runs", self.runs());
         let each = self.runs as usize;
         Task { combination: (number / each) as u32, run: (number % each) as u32 }
     }
 
-    /// The number of a run, counted through all combinations.
+    /// Returns the number of a run, counted through all combinations.
     pub fn number(&self, task: Task) -> usize {
         task.combination as usize * self.runs as usize + task.run as usize
     }
 
-    /// The values of a combination, one for each key; of the last key they change first.
+    /// Returns the values of a combination, one for each key; of the last key they change first.
     pub fn values(&self, combination: usize) -> Vec<&str> {
         if self.zip {
             return self.axes.iter().map(|axis| axis.values[combination].as_str()).collect();
@@ -294,7 +298,7 @@ impl Plan {
         values
     }
 
-    /// A combination as a person reads it.
+    /// Returns a combination in readable form.
     pub fn describe(&self, combination: usize) -> String {
         let values = self.values(combination);
         let pairs =
@@ -302,10 +306,10 @@ impl Plan {
         pairs.collect::<Vec<_>>().join(", ")
     }
 
-    /// The scenario of a combination.
+    /// Returns the scenario of a combination.
     ///
     /// # Errors
-    /// If the combination cannot be.
+    /// If the combination is impossible.
     pub fn scenario(&self, combination: usize) -> Result<Scenario, ScenarioError> {
         let values = self.values(combination);
         let varied =
@@ -314,11 +318,11 @@ impl Plan {
         lasthop_scenario::parse(&self.file, &self.text, &sets)
     }
 
-    /// Reads the scenario of every combination and builds what its runs begin with, on so many
-    /// threads, until `stop` is set.
+    /// Reads the scenario of every combination and builds the initial state of its runs, on this
+    /// number of threads, until `stop` is set.
     ///
     /// # Errors
-    /// All combinations that cannot be.
+    /// All impossible combinations.
     pub fn check(&self, threads: usize, stop: &AtomicBool) -> Result<(), Impossible> {
         let combinations = self.combinations();
         let next = AtomicUsize::new(0);
@@ -370,7 +374,7 @@ impl Plan {
         })
     }
 
-    /// A column for each key, of all its values.
+    /// Returns a column with all values for each key.
     pub fn columns(&self) -> Vec<(ValueColumn, Vec<Value>)> {
         let column =
             |axis: &Axis| ValueColumn::of(&axis.path, axis.values.iter().map(String::as_str));
@@ -379,18 +383,18 @@ impl Plan {
 }
 
 impl Impossible {
-    /// Nobody reads more than this.
+    /// Most problems that are listed.
     const FAULTS_MAX: usize = 50;
 }
 
-/// Why no run of a scenario can begin, as far as it is known before. A fault of ours is that of
-/// each run, which says so.
+/// Returns the reason why no run of a scenario can begin, as far as it is known before. A bug of
+/// lasthop is reported by each run.
 fn cannot_begin(scenario: &Scenario) -> Option<String> {
     let checked = panic::catch_unwind(AssertUnwindSafe(|| lasthop_run::check(scenario)));
     checked.ok()?.err().map(|why| why.to_string())
 }
 
-/// A problem as `--vary` has it.
+/// Returns a problem in the form of `--vary`.
 fn shown(problem: &lasthop_scenario::Problem) -> String {
     match &problem.set {
         Some(set) => {

@@ -1,40 +1,40 @@
-//! The result of one run of a sweep, and the line that it is in the journal.
+//! The result of one run of a sweep, and its line in the journal.
 
 use lasthop_trace::RunDocument;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What stands before the checksum of a line, which is the last of its keys.
+/// Text before the checksum of a line, which is the last of its keys.
 const SUM_KEY: &str = ",\"sha256\":\"";
-/// What stands behind it.
+/// Text after the checksum.
 const SUM_END: &str = "\"}\n";
-/// Bytes of the SHA-256 that a line has: one of 2^64 damaged lines goes unnoticed.
+/// Bytes of the SHA-256 in a line: one of 2^64 damaged lines is not detected.
 const SUM_BYTES: usize = 8;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The values of the keys that vary, as they were written, in the keys' order.
+    /// Values of the varied keys, as written, in the order of the keys.
     pub values: Vec<String>,
     /// Number of the run.
     pub run: u32,
-    /// What came of it.
+    /// Result of the run.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Its document.
+    /// Document of the run.
     Document(Box<RunDocument>),
-    /// Why it has none.
+    /// Reason for the missing document.
     Error(String),
 }
 
 impl Record {
-    /// The record as a line, with its checksum and its end.
+    /// Returns the record as a line, with its checksum and its end.
     pub fn to_line(&self) -> String {
         let mut line = serde_json::to_string(self).expect("a document is valid JSON");
         line.pop();
@@ -43,7 +43,7 @@ impl Record {
     }
 }
 
-/// Whether a line is as it was written, by its checksum.
+/// Whether the checksum of a line is right.
 pub(crate) fn is_sound(line: &[u8]) -> bool {
     let tail = SUM_KEY.len() + 2 * SUM_BYTES + SUM_END.len();
     let Some(at) = line.len().checked_sub(tail) else { return false };
@@ -51,12 +51,12 @@ pub(crate) fn is_sound(line: &[u8]) -> bool {
     tail == [SUM_KEY, &sum(content), SUM_END].concat().as_bytes()
 }
 
-/// The first digits of the SHA-256 of what stands before the checksum.
+/// Returns the first digits of the SHA-256 of the text before the checksum.
 fn sum(content: &[u8]) -> String {
     Sha256::digest(content).iter().take(SUM_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A line of the journal as it is read for tables: the document as JSON.
+/// A line of the journal for tables, with the document as JSON.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Ended {
     #[serde(default)]

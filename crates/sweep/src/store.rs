@@ -1,10 +1,11 @@
-//! A sweep in a folder: what was asked (`sweep.json`), a journal with a line for each run
-//! that ended, and the tables that are made of it.
+//! A sweep in a folder: the request (`sweep.json`), a journal with a line for each finished run,
+//! and the tables made from it.
 //!
-//! The journal is only ever appended to, so that a sweep can be killed at any moment: what
-//! is in it stays, and a line that was not finished is dropped. Each line has a checksum: one
-//! that is damaged is no result, and its run is missing. One process at a time writes it. Shards have a journal and tables each, beside each other; `merge` makes one of them.
-//! Leaves out what a run is (`plan`) and what the columns are (`tables`).
+//! The journal is only appended to, so a sweep can be killed at any moment: complete lines stay,
+//! and an incomplete one is dropped. Each line has a checksum; the run of a damaged line is
+//! missing. One process at a time writes the journal. Shards have separate journals and tables
+//! beside each other; `merge` combines them. Left out: the meaning of a run (`plan`) and of columns
+//! (`tables`).
 
 use crate::engine::Task;
 use crate::page::Page;
@@ -24,26 +25,26 @@ use std::path::{Path, PathBuf};
 /// The part `number` of `of` of a sweep's runs, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which one.
+    /// Number of the shard, from 1.
     pub number: u32,
-    /// Of how many.
+    /// Number of shards.
     pub of: u32,
 }
 
-/// What was asked for, as `sweep.json` has it.
+/// The request, as in `sweep.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// Version of lasthop that makes the runs.
     pub version: String,
-    /// The scenario file, as it was called.
+    /// The user's name of the scenario file.
     pub file: String,
-    /// The scenario before anything is varied, as TOML.
+    /// The scenario without varied keys, as TOML.
     pub scenario: String,
-    /// Other files that it names, with the SHA-256 of their content.
+    /// Other files of the scenario, with the SHA-256 of their content.
     pub attached: BTreeMap<String, String>,
-    /// The keys that vary, and the columns that they are in the tables.
+    /// The varied keys, and their columns in the tables.
     pub keys: Vec<AskedKey>,
     /// Whether values are taken together instead of every combination.
     pub zip: bool,
@@ -51,30 +52,30 @@ pub struct Asked {
     pub runs: u32,
     /// Number of combinations.
     pub combinations: u64,
-    /// A command that makes the same.
+    /// A command that makes the same sweep.
     pub command: String,
 }
 
-/// A key that varies.
+/// A varied key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AskedKey {
-    /// The key, as `--set` names it.
+    /// The key in the form of `--set`.
     pub key: String,
-    /// Its column in the tables.
+    /// Column of the key in the tables.
     pub column: String,
-    /// Its values, as they were written.
+    /// Values of the key, as they were written.
     pub values: Vec<String>,
 }
 
-/// What went wrong with the folder of a sweep.
+/// Errors of the folder of a sweep.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A file of it.
+    /// A file of the folder cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The error of the system.
         source: io::Error,
@@ -82,32 +83,32 @@ pub enum StoreError {
     /// A file could not be written.
     #[error(transparent)]
     Output(OutputError),
-    /// It is another sweep's.
+    /// The folder belongs to another sweep.
     #[error("{}: the sweep in this folder is another one, and results of two are not mixed: {difference}", path.display())]
     Another {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What differs.
+        /// The difference between the sweeps.
         difference: String,
     },
-    /// Another process writes it.
+    /// Another process writes the folder.
     #[error(
         "{}: another process works on this sweep{}; wait until it has ended",
         path.display(),
         holder.map_or(String::new(), |process| format!(": process {process}"))
     )]
     Busy {
-        /// The journal or the folder.
+        /// The locked journal or folder.
         path: PathBuf,
         /// The process, if the system names it.
         holder: Option<u32>,
     },
-    /// Something in it that no sweep wrote.
+    /// The folder contains text that no sweep wrote.
     #[error("{}: {message}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Where, and what is wrong.
+        /// Place and kind of the damage.
         message: String,
     },
 }
@@ -121,10 +122,10 @@ impl From<OutputError> for StoreError {
     }
 }
 
-/// A run that ended: where its line is.
+/// A finished run, and the place of its line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Index of its values.
+    /// Index of the run's values.
     values: u32,
     run: u32,
     offset: u64,
@@ -132,7 +133,7 @@ pub(crate) struct Entry {
     has_failed: bool,
 }
 
-/// The folder of a sweep, open to be written.
+/// The folder of a sweep, open for writing.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -147,23 +148,23 @@ pub struct Store {
     _lock: OutputLock,
 }
 
-/// What [`merge`] made.
+/// Result of [`merge`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// Runs that are there.
+    /// Number of present runs.
     pub runs: usize,
-    /// Runs that were asked for.
+    /// Number of requested runs.
     pub asked: u64,
-    /// Lines that are damaged and were left out.
+    /// Damaged lines, which were left out.
     pub damaged: usize,
 }
 
 /// Runs that failed for the same reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedRuns {
-    /// Why.
+    /// Reason for the failure.
     pub error: String,
-    /// How many.
+    /// Number of runs with this reason.
     pub runs: usize,
     /// The keys and values of the first one.
     pub first: String,
@@ -173,20 +174,20 @@ pub struct FailedRuns {
 #[derive(Debug)]
 struct Journal {
     path: PathBuf,
-    /// Each combination that some run has, and its index.
+    /// Combinations of the runs, with their indices.
     values: BTreeMap<Vec<String>, u32>,
     entries: Vec<Entry>,
-    /// Length of the file in bytes, without a line that was not finished.
+    /// Length of the file in bytes, without an incomplete line.
     length: u64,
-    /// Where lines are that are damaged: their offsets, and their lengths in bytes.
+    /// Damaged lines: their offsets, and their lengths in bytes.
     damaged: Vec<(u64, usize)>,
 }
 
 impl Shard {
-    /// Reads `I/N`.
+    /// Reads a shard from `I/N`.
     ///
     /// # Errors
-    /// What was allowed.
+    /// The allowed values.
     pub fn parse(text: &str) -> Result<Self, String> {
         let numbers = text
             .split_once('/')
@@ -202,7 +203,7 @@ impl Shard {
     }
 }
 
-/// What the names of a shard's files have before their extension.
+/// Prefix of the extensions of a shard's files.
 fn part(shard: Option<Shard>) -> String {
     shard.map_or(String::new(), |shard| format!(".{}-of-{}", shard.number, shard.of))
 }
@@ -228,7 +229,7 @@ impl Asked {
         }
     }
 
-    /// What makes the results of another sweep not comparable with those of this one.
+    /// Returns the difference that makes results of another sweep incomparable with these.
     fn difference(&self, before: &Self) -> Option<String> {
         if before.version != self.version {
             let (was, is) = (&before.version, &self.version);
@@ -253,7 +254,7 @@ impl Asked {
             .iter()
             .find(|&(path, digest)| before.attached.get(path).is_none_or(|before| before != digest))
         {
-            return Some(format!("{path} has another content"));
+            return Some(format!("{path} has other contents"));
         }
         let keys = |asked: &Self| {
             let keys: Vec<&str> = asked.keys.iter().map(|key| key.key.as_str()).collect();
@@ -264,7 +265,7 @@ impl Asked {
     }
 }
 
-/// A command that makes the sweep, whatever the scenario file says under `[sweep]`.
+/// Returns a command that makes the sweep, whatever the scenario file says under `[sweep]`.
 fn command(plan: &Plan, series: bool) -> String {
     let mut words = vec!["lasthop".into(), "sweep".into(), quoted(plan.file())];
     for set in plan.sets() {
@@ -284,7 +285,7 @@ fn command(plan: &Plan, series: bool) -> String {
     words.join(" ")
 }
 
-/// A word as a shell takes it.
+/// Returns a word in the form of a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -294,11 +295,11 @@ fn quoted(word: &str) -> String {
 }
 
 impl Store {
-    /// Opens the folder of a sweep, which is made if it does not exist, and continues what is
-    /// there if it is of the same scenario, version and keys.
+    /// Opens the folder of a sweep, and creates it if it does not exist. Continues the sweep there
+    /// if scenario, version and keys are the same.
     ///
     /// # Errors
-    /// If it is another sweep's, if another process writes it, or if it cannot be written.
+    /// If the folder is another sweep's, if another process writes it, or if it cannot be written.
     pub fn open(
         folder: &Path,
         plan: &Plan,
@@ -316,7 +317,7 @@ impl Store {
             return Err(StoreError::Another { path: folder.to_owned(), difference });
         }
         if before.is_none() && folder.is_dir() && !journals(folder)?.is_empty() {
-            let message = "there is a journal, but no sweep.json that says of what".to_owned();
+            let message = "there is a journal, but no sweep.json beside it".to_owned();
             return Err(StoreError::Damaged { path: folder.to_owned(), message });
         }
         if before.as_ref() != Some(&asked) {
@@ -350,7 +351,7 @@ impl Store {
         Ok(Self { folder, asked, shard, journal, writer, elsewhere, damaged, _lock: lock })
     }
 
-    /// The runs of the plan that nobody made yet, of this shard.
+    /// Returns the missing runs of the plan, of this shard.
     pub fn missing(&self, plan: &Plan) -> Vec<Task> {
         let done: BTreeSet<(u32, u32)> =
             self.journal.entries.iter().map(|entry| (entry.values, entry.run)).collect();
@@ -384,7 +385,7 @@ impl Store {
         self.journal.entries.is_empty()
     }
 
-    /// Number of runs in it that failed.
+    /// Number of failed runs in the journal.
     pub fn failed(&self) -> usize {
         self.journal.entries.iter().filter(|entry| entry.has_failed).count()
     }
@@ -394,7 +395,7 @@ impl Store {
         self.damaged
     }
 
-    /// The runs in it that failed, by the reason, in the order of the journal.
+    /// Returns the runs in it that failed, by the reason, in the order of the journal.
     ///
     /// # Errors
     /// If the journal cannot be read.
@@ -424,20 +425,19 @@ impl Store {
         StoreError::Damaged { path: self.journal.path.clone(), message: why.to_string() }
     }
 
-    /// Appends a result; it is in the file after [`flush`](Self::flush) at the latest.
+    /// Appends a result, which is in the file after [`flush`](Self::flush) at the latest.
     ///
     /// # Errors
-    /// If the file does not take it, for example because the disk is full.
+    /// If the file cannot be written, for example because the disk is full.
     pub fn append(&mut self, record: &Record, line: &str) -> Result<(), StoreError> {
         let has_failed = record.outcome.has_failed();
         self.append_line(record.values.clone(), record.run, has_failed, line)
     }
 
-    /// The same with a line that another process made of a record, of which this says what is
-    /// in it.
+    /// As [`append`](Self::append), with a line that another process wrote, and the record in it.
     ///
     /// # Errors
-    /// See [`append`](Self::append).
+    /// The same errors as [`append`](Self::append).
     pub(crate) fn append_line(
         &mut self,
         values: Vec<String>,
@@ -450,10 +450,10 @@ impl Store {
         Ok(())
     }
 
-    /// Gives the file what was appended.
+    /// Writes the appended lines to the file.
     ///
     /// # Errors
-    /// If the file does not take it.
+    /// If the file cannot be written.
     pub fn flush(&mut self) -> Result<(), StoreError> {
         self.writer.flush().map_err(|source| self.error(source))
     }
@@ -474,8 +474,8 @@ impl Store {
     }
 }
 
-/// Makes one journal and one set of tables of those of all shards in a folder, whose files
-/// are then removed.
+/// Combines journals and tables of all shards in a folder into one journal and one set of tables,
+/// and removes the files of the shards.
 ///
 /// # Errors
 /// If a shard is still being written, a file cannot be read or written, or there is no sweep.
@@ -551,12 +551,12 @@ fn read_asked(folder: &Path) -> Result<Option<Asked>, StoreError> {
     match serde_json::from_str(&text) {
         Ok(asked) => Ok(Some(asked)),
         Err(why) => {
-            Err(StoreError::Damaged { path, message: format!("this is no sweep's: {why}") })
+            Err(StoreError::Damaged { path, message: format!("this is not of a sweep: {why}") })
         }
     }
 }
 
-/// The journals in a folder, in the order of their names.
+/// Returns the journals in a folder, in the order of their names.
 fn journals(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let error = |source| StoreError::File { path: folder.to_owned(), source };
     let mut journals = Vec::new();
@@ -572,7 +572,7 @@ fn journals(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 impl Journal {
-    /// The lines in the file at `path`, each of a run, with `keys` values.
+    /// Returns the lines in the file at `path`, each of a run, with `keys` values.
     fn read(path: &Path, keys: usize) -> Result<Self, StoreError> {
         let error = |source| StoreError::File { path: path.to_owned(), source };
         let file = File::open(path).map_err(error)?;
@@ -613,8 +613,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Overwrites damaged lines with blanks. A process that is killed meanwhile leaves them
-    /// damaged.
+    /// Overwrites damaged lines with blanks. Lines stay damaged if the process is killed meanwhile.
     fn blank_damaged(&mut self) -> io::Result<()> {
         if self.damaged.is_empty() {
             return Ok(());
@@ -627,7 +626,7 @@ impl Journal {
         Ok(())
     }
 
-    /// That no line of it is damaged, for readers that make no run again.
+    /// Checks that no line is damaged, for readers that make no run again.
     fn check(&self) -> Result<(), StoreError> {
         match self.damaged.len() {
             0 => Ok(()),
@@ -649,7 +648,7 @@ impl Journal {
         self.length += u64::from(bytes);
     }
 
-    /// The values by their index.
+    /// Returns the values by their index.
     fn names(&self) -> Vec<&Vec<String>> {
         let mut names: Vec<(&Vec<String>, u32)> =
             self.values.iter().map(|(values, &index)| (values, index)).collect();
@@ -664,7 +663,7 @@ impl Journal {
     }
 }
 
-/// What is read of a line to know whose it is.
+/// Keys of a line that identify its run.
 #[derive(Deserialize)]
 pub(crate) struct Head {
     pub values: Vec<String>,
@@ -673,7 +672,7 @@ pub(crate) struct Head {
     pub error: Option<serde::de::IgnoredAny>,
 }
 
-/// What is read of a line to know what its document has.
+/// Keys of a line that show the contents of its document.
 #[derive(Deserialize)]
 struct SketchLine {
     #[serde(default)]
@@ -686,7 +685,7 @@ fn line_of(file: &File, entry: &Entry) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The tables of a sweep's folder by name, in memory, and what was asked for.
+/// Returns the tables of a sweep's folder by name, in memory, and the request.
 ///
 /// # Errors
 /// If there is no sweep, if it is in shards that were not merged, or a file cannot be read.
@@ -697,7 +696,7 @@ pub fn read_tables(folder: &Path) -> Result<(Asked, NamedTables), StoreError> {
     };
     let whole = folder.join("journal.jsonl");
     if journals(folder)?.iter().any(|path| *path != whole) {
-        let message = "there are shards: make one of them by lasthop sweep --merge".to_owned();
+        let message = "there are shards: merge them with lasthop sweep --merge".to_owned();
         return Err(StoreError::Damaged { path: folder.to_owned(), message });
     }
     let journal = Journal::read(&whole, asked.keys.len())?;
@@ -727,12 +726,12 @@ fn write_tables(
     Ok(())
 }
 
-/// What is in a journal, in the order of the values.
+/// Records of a journal, in the order of the values.
 struct Results<'a> {
     asked: &'a Asked,
     path: &'a Path,
     file: File,
-    /// A column for each key, with what each combination has there.
+    /// A column for each key, with the values of the combinations.
     keys: Vec<(ValueColumn, Vec<Value>)>,
     /// The combinations in order.
     places: Vec<u32>,
@@ -775,7 +774,7 @@ impl<'a> Results<'a> {
         Ok(results)
     }
 
-    /// Makes the tables; tells a page of every run, too.
+    /// Makes the tables, and adds every run to a page.
     fn fill(
         &self,
         to: tables::Destination<'_>,

@@ -1,10 +1,10 @@
-//! The tables of a sweep: one row a run, and one row for each flow, link, node, wire of a
-//! run. Columns come from the schema of a run's document ([`DocumentSchema`]), so that they are
-//! the same in every shard and of every scenario.
+//! The tables of a sweep: one row for each run, and one row for each flow, link, node and wire of a
+//! run. Columns come from the schema of a run's document ([`DocumentSchema`]), so they are the same
+//! in every shard and for every scenario.
 //!
-//! `runs` has totals over all flows beside, and the numbers of each flow if there are few
-//! flows. Lists are left out (the journal has them), except words and the directions of a
-//! measured queue, which have a table.
+//! `runs` also has totals over all flows, and the numbers of each flow if there are few flows.
+//! Lists are left out (the journal has them), except words, and the directions of a measured queue,
+//! which have a table.
 
 use crate::record::Ended;
 use crate::store::{Asked, StoreError};
@@ -21,12 +21,12 @@ use std::iter;
 /// The table with a row for each run.
 const RUNS: &str = "runs";
 
-/// The tables that there may be.
+/// All possible tables.
 pub(crate) const NAMES: [&str; 8] =
     [RUNS, "flows", "links", "nodes", "wires", "apq", "franc_nodes", "franc_directions"];
 
-/// A table beside `runs`: where its rows are in a document, outermost first, each with the
-/// column for its name. Under a name with `[]` there is a list, whose elements have theirs.
+/// A table beside `runs`: places of its rows in a document, outermost first, each with the column
+/// for its name. A name with `[]` is a list, whose elements have columns.
 const TIDY: [(&str, &[(&str, &str)]); 7] = [
     ("flows", &[("flows", "flow")]),
     ("links", &[("links", "link")]),
@@ -43,12 +43,12 @@ const ALWAYS: usize = 3;
 /// Most columns that `runs` has for single flows.
 const FLOW_COLUMNS_MAX: usize = 1_000;
 
-/// The columns of a flow.
+/// Returns the columns of a flow.
 pub(crate) fn flow_columns() -> Vec<DocumentColumn> {
     DocumentSchema::of_a_run().columns_at(&["flows"])
 }
 
-/// A cell, and the text that it borrows if it is made here.
+/// Returns a cell, and the text that it borrows if the text is made here.
 fn cell<'a>(value: Option<&'a Json>, kind: ColumnKind, text: &'a mut String) -> Cell<'a> {
     match (value, kind) {
         (Some(Json::Bool(truth)), ColumnKind::Bool) => Cell::Bool(*truth),
@@ -77,12 +77,12 @@ fn value_cell(value: &Value) -> Cell<'_> {
     }
 }
 
-/// What the runs of a sweep have, which decides on tables and columns.
+/// Contents of a sweep's runs, which decide on tables and columns.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Names of flows.
     pub flows: BTreeSet<String>,
-    /// Tables that have a row.
+    /// Tables with at least one row.
     tables: BTreeSet<&'static str>,
 }
 
@@ -105,7 +105,7 @@ impl Found {
     }
 }
 
-/// What is read of a document to know what it has.
+/// Keys of a document that show its contents.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Sketch {
     flows: BTreeMap<String, FlowSketch>,
@@ -124,18 +124,18 @@ struct FlowSketch {
 /// Tables in memory by name.
 pub type NamedTables = Vec<(&'static str, Columns)>;
 
-/// Where tables go.
+/// Destination of tables.
 pub(crate) enum Destination<'a> {
-    /// Parquet files in a folder, whose names have this before their extension.
+    /// Parquet files in a folder, with this before their extension.
     Files(&'a mut OutputDir, String),
-    /// Nowhere: [`Tables::finish`] returns them.
+    /// No files: [`Tables::finish`] returns the tables.
     Memory,
 }
 
-/// The tables, being written.
+/// Tables during writing.
 pub(crate) struct Tables<'a> {
     keys: &'a [(ValueColumn, Vec<Value>)],
-    /// Whether a key is the seed, so that its column is there already.
+    /// Whether a key is the seed, which has a column already.
     has_seed: bool,
     runs: Runs,
     tidy: Vec<Tidy>,
@@ -145,12 +145,12 @@ pub(crate) struct Tables<'a> {
 struct Runs {
     writer: RowsWriter,
     columns: Vec<DocumentColumn>,
-    /// The flows that have columns of their own, and these.
+    /// The flows with separate columns, and these columns.
     flows: Vec<String>,
     flow_columns: Vec<DocumentColumn>,
 }
 
-/// A table with a row for each of something in a run.
+/// A table with a row for each element of a kind in a run.
 struct Tidy {
     place: &'static [(&'static str, &'static str)],
     columns: Vec<DocumentColumn>,
@@ -240,7 +240,7 @@ impl<'a> Tables<'a> {
         Ok(Self { keys, has_seed, runs, tidy })
     }
 
-    /// Adds a run, whose keys have their values at index `values`.
+    /// Adds a run; its keys have the values at index `values`.
     pub fn add(&mut self, values: usize, run: u32, ended: &Ended) -> Result<(), StoreError> {
         let json = ended.document.as_ref();
         let keys = self.keys.iter().map(|(_, of_key)| value_cell(&of_key[values]));
@@ -257,7 +257,7 @@ impl<'a> Tables<'a> {
         Ok(())
     }
 
-    /// Completes the tables; returns those that are in memory, by name.
+    /// Completes the tables; returns those in memory, by name.
     pub fn finish(self) -> Result<NamedTables, StoreError> {
         let tidy = TIDY.into_iter().zip(self.tidy);
         let tidy = tidy.filter_map(|((name, _), tidy)| Some((name, tidy.writer?)));
@@ -297,7 +297,7 @@ impl Runs {
     }
 }
 
-/// Adds the rows that are in `object` at `place`.
+/// Adds the rows in `object` at `place`.
 fn add_rows(
     writer: &mut RowsWriter,
     columns: &[DocumentColumn],
@@ -332,7 +332,8 @@ fn add_rows(
     Ok(())
 }
 
-/// See [`TOTALS`]. Fairness is Jain's index of the goodputs, (Σx)² / (n Σx²).
+/// Sums of a run, for the columns of [`TOTALS`]. Fairness is Jain's index of the goodputs, (Σx)² /
+/// (n Σx²).
 pub(crate) fn totals(document: &Json) -> [Cell<'static>; TOTALS.len()] {
     let flows: Vec<&Json> =
         document["flows"].as_object().into_iter().flat_map(|flows| flows.values()).collect();
@@ -355,7 +356,7 @@ pub(crate) fn totals(document: &Json) -> [Cell<'static>; TOTALS.len()] {
     ]
 }
 
-/// Six decimal places, as documents have them.
+/// Rounds to six decimal places, as in documents.
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

@@ -1,5 +1,5 @@
-//! Values that are varied, as their column in a table has them: a number in the unit that
-//! the column's name ends with, a truth value, or text.
+//! Varied values in a column of a table: a number in the unit of the column's name, a truth value,
+//! or text.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -9,37 +9,37 @@ use std::fmt;
 pub enum Value {
     /// A whole number.
     Int(i64),
-    /// Another number.
+    /// A floating-point number.
     Float(f64),
     /// `true` or `false`.
     Bool(bool),
-    /// Anything else.
+    /// Any other value, as text.
     Text(String),
 }
 
-/// What a column has.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// Whole numbers.
+    /// Whole numbers in every row.
     Int,
-    /// Numbers.
+    /// Floating-point numbers in some rows.
     Float,
-    /// Truth values.
+    /// Truth values in every row.
     Bool,
-    /// Text.
+    /// Text in some rows.
     Text,
 }
 
-/// A value and the dimension of its unit, read from what `--set` takes.
+/// A value and the dimension of its unit, read from the text of `--set`.
 #[derive(Clone, Debug, PartialEq)]
 struct Read {
     value: Value,
-    /// What the column's name ends with; empty without a unit.
+    /// Suffix of the column's name; empty without a unit.
     suffix: &'static str,
 }
 
-/// Units as scenario files have them: how many of the column's unit each is, as a fraction,
-/// and the column's suffix.
+/// Units of scenario files: their size in the column's unit, as a fraction, and the column's
+/// suffix.
 const UNITS: &[(&str, f64, f64, &str)] = &[
     ("ns", 1.0, 1e6, "_ms"),
     ("us", 1.0, 1e3, "_ms"),
@@ -68,7 +68,7 @@ const UNITS: &[(&str, f64, f64, &str)] = &[
     ("%", 1.0, 100.0, ""),
 ];
 
-/// The number at the beginning of `text`, as it stands there, and what follows it.
+/// Returns the number at the beginning of `text`, as written, and the rest.
 pub(crate) fn split_number(text: &str) -> Option<(&str, &str)> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let mut end = text.len() - digits.len();
@@ -124,7 +124,7 @@ fn read(text: &str) -> Read {
     }
 }
 
-/// The text without the quotes that TOML would have around it.
+/// Returns the text without the quotes that TOML would have around it.
 fn unquoted(text: &str) -> &str {
     let inner = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
     inner('"').or_else(|| inner('\'')).unwrap_or(text)
@@ -133,14 +133,14 @@ fn unquoted(text: &str) -> &str {
 /// A column for the values of one key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueColumn {
-    /// The key's path with the unit of the numbers: `wire.cable.delay_ms`.
+    /// Path of the key with the unit of the numbers, such as `wire.cable.delay_ms`.
     pub name: String,
-    /// What it has.
+    /// Type of the column.
     pub kind: ValueKind,
 }
 
 impl ValueColumn {
-    /// The column for `values` of the key at `path`, and each value as the column has it.
+    /// Returns the column for `values` of the key at `path`, and each value as the column has it.
     /// Values that have no kind in common are text, as they were written.
     pub fn of<'a>(path: &str, values: impl Iterator<Item = &'a str> + Clone) -> (Self, Vec<Value>) {
         let reads: Vec<Read> = values.clone().map(read).collect();
@@ -181,13 +181,12 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// Whether two texts say the same: `1s` and `1000ms`.
+    /// Whether two texts have the same value: `1s` and `1000ms`.
     pub(crate) fn is_same(a: &str, b: &str) -> bool {
         a == b || read(a) == read(b)
     }
 
-    /// The order of rows: numbers by size, text by its characters; what is of different
-    /// kinds, by kind.
+    /// Order of rows: numbers by size, text by its characters, different kinds by kind.
     pub fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
@@ -198,7 +197,7 @@ impl Value {
         }
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if it is one.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Int(number) => Some(*number as f64),

@@ -1,8 +1,8 @@
-//! `--vary PATH=VALUES`: a key and the values that it takes.
+//! `--vary PATH=VALUES`: a key and its values.
 //!
 //! | values | meaning |
 //! |---|---|
-//! | `a,b,c` | these; commas within quotes, `[]` and `{}` separate nothing |
+//! | `a,b,c` | these values; commas within quotes, `[]` and `{}` do not separate |
 //! | `a..b:n` | `n` values from `a` to `b`, both included, at equal distances |
 //! | `log:a..b:n` | `n` values at equal ratios |
 //! | `a..b` | every whole number from `a` to `b` |
@@ -18,30 +18,30 @@ use std::ops::Range;
 /// Most values of one key.
 pub const VALUES_MAX: usize = 100_000;
 
-/// A key and its values, as `--set` takes them.
+/// A key and its values, in the form of `--set`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
-    /// The key, as `--set` names it.
+    /// The key in the form of `--set`.
     pub path: String,
-    /// The values, each once, in the order in which they were asked for.
+    /// The values, each once, in the requested order.
     pub values: Vec<String>,
 }
 
-/// Why an argument of `--vary` means nothing.
+/// Reason why an argument of `--vary` is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--vary {argument}: {message}")]
 pub struct VaryError {
-    /// The argument.
+    /// The argument at fault.
     pub argument: String,
-    /// What was allowed and what came.
+    /// Expected and actual values.
     pub message: String,
 }
 
 impl Axis {
-    /// Reads `path=values`.
+    /// Reads an argument `path=values`.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// If the argument cannot be read.
     pub fn parse(argument: &str) -> Result<Self, VaryError> {
         let error = |message: String| VaryError { argument: argument.to_owned(), message };
         let Some((path, values)) = argument.split_once('=') else {
@@ -59,11 +59,11 @@ impl Axis {
         Ok(Self { path: path.to_owned(), values })
     }
 
-    /// A key with these values, each as `--set` takes it, without a comma outside of quotes
+    /// Returns a key with these values, each as `--set` takes it, without a comma outside of quotes
     /// and brackets.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// If one of the arguments cannot be read.
     pub fn of(path: &str, values: Vec<String>) -> Result<Self, VaryError> {
         let error = |message: String| VaryError { argument: path.to_owned(), message };
         if path.is_empty() || path.contains('=') {
@@ -83,7 +83,7 @@ fn too_many(values: usize) -> String {
     format!("expected at most {VALUES_MAX} values, got {values}")
 }
 
-/// Says which value is there twice.
+/// Reports a repeated value.
 fn check(values: &[String]) -> Result<(), String> {
     match repeated(values) {
         Some((again, first)) if again == first => Err(format!("{again} is there twice")),
@@ -92,8 +92,8 @@ fn check(values: &[String]) -> Result<(), String> {
     }
 }
 
-/// A value that is there twice, and how it was written first. Written alike is looked for
-/// among all; the same in another unit among few, for it takes the square of their number.
+/// Returns a repeated value, and its first spelling. Equal texts are found among all values; equal
+/// values in another unit only among few, since that takes the square of their number.
 fn repeated(values: &[String]) -> Option<(&str, &str)> {
     let mut sorted: Vec<&str> = values.iter().map(String::as_str).collect();
     sorted.sort_unstable();
@@ -108,7 +108,7 @@ fn repeated(values: &[String]) -> Option<(&str, &str)> {
     })
 }
 
-/// The values between commas.
+/// Returns the values between commas.
 fn list(text: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
     let (mut depth, mut quote, mut begin) = (0_u32, None, 0);
@@ -139,7 +139,7 @@ fn list(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// An end of a range: the number, how it was written, and its unit.
+/// An end of a range: the number, its spelling, and its unit.
 struct End<'a> {
     number: f64,
     is_whole: bool,
@@ -159,7 +159,7 @@ impl<'a> End<'a> {
     }
 }
 
-/// The values of a range; `None` if `text` is a list.
+/// Returns the values of a range; `None` if `text` is a list.
 fn range(text: &str) -> Option<Result<Vec<String>, String>> {
     let (is_log, ends) = match text.strip_prefix("log:") {
         Some(ends) => (true, ends),
@@ -234,7 +234,7 @@ fn between(from: &str, to: &str, count: Option<&str>, is_log: bool) -> Result<Ve
     }
 }
 
-/// Every whole number from one end to the other.
+/// Returns every whole number from one end to the other.
 fn steps(from: &End<'_>, to: &End<'_>, unit: &str) -> Result<Vec<String>, String> {
     if !from.is_whole || !to.is_whole {
         return Err("how many values? write FROM..TO:COUNT".into());
@@ -253,7 +253,7 @@ fn steps(from: &End<'_>, to: &End<'_>, unit: &str) -> Result<Vec<String>, String
     }
 }
 
-/// A number rounded to six digits, as short as it can be written.
+/// Returns a number rounded to six digits, as short as it can be written.
 fn six_digits(number: f64) -> f64 {
     format!("{number:.5e}").parse().expect("a number was just written")
 }
@@ -321,7 +321,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing makes it panic, and what it takes has as many values as it says.
+        /// No text panics, and accepted arguments have the announced number of values.
         #[test]
         fn whatever_is_written_is_taken_or_refused(text in "[a.]{1,3}=?[-+0-9a-z.,:\\[\\]\"_ ]{0,24}") {
             if let Ok(axis) = Axis::parse(&text) {

@@ -161,7 +161,7 @@ trace = "sizes.csv"
     assert_eq!(made(&copy, &[0, 1]).len(), 2);
     std::fs::write(&sizes, "1000\n2001\n").expect("there is room");
     let why = sent(&plan).expect_err("it is another one").to_string();
-    assert!(why.contains("sizes.csv has another content here"), "{why}");
+    assert!(why.contains("sizes.csv has other contents here"), "{why}");
     std::fs::remove_file(&sizes).expect("it was there");
     let why = sent(&plan).expect_err("it is gone").to_string();
     assert!(why.contains("sizes.csv"), "{why}");

@@ -222,7 +222,7 @@ fn values_without_a_difference_are_told() {
     assert!(!text.contains("the same results"));
 }
 
-/// A folder has one writer; shards, which have files of their own, are beside each other.
+/// A folder has one writer; shards have separate files beside each other.
 #[test]
 fn a_folder_has_one_writer() {
     let folder = Folder::new("writer");

@@ -232,7 +232,7 @@ fn tables(page: &mut Roff, table: &TableReference, title: &str) {
         places => places.join(", "),
     };
     page.control("SH", [title.as_str()]);
-    page.text([roman(&table.docs)]);
+    page.text([roman(reference::without_links(&table.docs))]);
     for key in &table.keys {
         page.control("TP", []);
         let mut line = vec![bold(key.name), roman(" = "), italic(&key.allowed)];
@@ -241,7 +241,7 @@ fn tables(page: &mut Roff, table: &TableReference, title: &str) {
         }
         page.text(line);
         let default = key.default.as_ref().map_or(String::new(), |it| format!(" Default: {it}."));
-        page.text([roman(format!("{}{default}", key.docs))]);
+        page.text([roman(format!("{}{default}", reference::without_links(&key.docs)))]);
     }
 }
 

@@ -172,7 +172,7 @@ fn absences_are_named_as_such() {
 fn a_link_over_which_nothing_comes_is_a_warning() {
     let far = ["--set", "node.laptop.position=[\"5km\", \"0m\"]", "--set", SHORT];
     let text = output(&[&["simulate", HELLO], &far[..]].concat());
-    assert!(text.contains("warning: laptop -> ap: next to nothing gets across"), "{text}");
+    assert!(text.contains("warning: laptop -> ap: almost no frame arrives"), "{text}");
     let near = output(&["simulate", HELLO, "--set", SHORT]);
     assert!(!near.contains("warning"), "{near}");
 }

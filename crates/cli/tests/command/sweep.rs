@@ -234,7 +234,7 @@ fn what_cannot_be_is_told_at_once() {
         (&["seed=1..100000", "warmup=1ms..2ms:100"], "expected at most 1000000 combinations"),
         (&["seed=1,2", "seed=3"], "varied twice"),
         (&["sweep.runs=1,2"], "no run has it"),
-        (&["node.sta.count=0,1,2000"], "2 of 3 combinations cannot be; nothing was run"),
+        (&["node.sta.count=0,1,2000"], "2 of 3 combinations are impossible; nothing was run"),
     ] {
         let errors = vary(values);
         assert!(errors.contains(told), "{values:?}: {errors}");
@@ -248,10 +248,10 @@ fn what_cannot_be_is_told_at_once() {
         "--out",
         scratch.text(),
     ]);
-    assert!(errors.contains("1 of 2 combinations cannot be; nothing was run"), "{errors}");
+    assert!(errors.contains("1 of 2 combinations are impossible; nothing was run"), "{errors}");
     assert!(errors.contains("not \"bbr\"; emulate takes those of the kernel"), "{errors}");
     let nothing = refused(&["sweep", "scenarios/contention.toml", "--out", scratch.text()]);
-    assert!(nothing.contains("nothing is varied"), "{nothing}");
+    assert!(nothing.contains("no key is varied"), "{nothing}");
     assert!(!scratch.path().exists());
 }
 

@@ -1,5 +1,5 @@
-//! What tests of this crate share: a scenario out of a text and `--set` arguments, and its run
-//! number 0 in virtual time, without files. Both panic with what is wrong.
+//! Shared parts of this crate's tests: a scenario from a text and `--set` arguments, and its run
+//! number 0 in virtual time, without files. Both panic with the error.
 
 use lasthop_run::{names, recording, simulate};
 use lasthop_scenario::Scenario;

@@ -1,4 +1,4 @@
-//! APQ flows: what is measured, and the clocks of the two hosts.
+//! APQ flows: the measurement, and the clocks of the two hosts.
 
 use super::positive;
 use crate::error::{Place, Problems};
@@ -8,7 +8,7 @@ use lasthop_apq::survey::{ExactConfig, FastConfig, Method};
 use lasthop_apq::{Direction, HostClock, SurveyConfig};
 use lasthop_hosts::ApqFlow;
 
-/// A flow before it is known where it begins and ends.
+/// Returns a flow before its ends are known.
 pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<ApqFlow> {
     let raw = &flow.apq;
     let before = problems.len();
@@ -60,7 +60,7 @@ pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<ApqFlow> {
     })
 }
 
-/// A packet that is cut on its way would be several in the queue.
+/// Reports packets that would be fragmented: each would be several in the queue.
 pub(super) fn check_lengths(raw: &RawApq, mtu: u16, problems: &mut Problems) {
     let lengths = &raw.packet_bytes;
     let longest = lengths.value.iter().map(|length| length.0).max();

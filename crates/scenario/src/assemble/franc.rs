@@ -1,4 +1,4 @@
-//! Coded links: who takes part, with which configuration, and what is lost by injection.
+//! Coded links: their nodes, configuration and injected losses.
 
 use super::mtu::NodeMtu;
 use super::nodes::Expanded;
@@ -17,12 +17,12 @@ use lasthop_units::{Instant, Probability};
 use lasthop_wifi::cell::CellConfig;
 use std::collections::BTreeSet;
 
-/// Most nodes of a link: a helper's share of the work is tuned for two, and relays
-/// beyond a few make no link.
+/// Most nodes of a link: a helper's share of the work is tuned for two, and a link with many relays
+/// does not work.
 const RELAYS_MAX: usize = 16;
 const HELPERS_MAX: usize = 2;
 
-/// The links.
+/// Assembles the coded links of the scenario.
 pub(super) fn links(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
@@ -70,7 +70,7 @@ pub(super) fn links(
     links
 }
 
-/// The cell with helpers that hear what is not for them.
+/// Returns the cell with helpers that receive frames for others.
 pub(super) fn listening(
     mut cell: CellConfig,
     links: &[FrancLink],
@@ -87,7 +87,7 @@ pub(super) fn listening(
     cell
 }
 
-/// The nodes of a link, the path first, and where they are named.
+/// Returns the nodes of a link, the path first, with the places of their names.
 struct Members<'a> {
     nodes: Vec<usize>,
     places: Vec<&'a Place>,
@@ -117,7 +117,7 @@ impl<'a> Members<'a> {
             problems.push(at_helpers, "helpers stand beside a link without relays");
         }
         if raw.coding.mode.value == CodingMode::Plain && !helpers.is_empty() {
-            problems.push(at_helpers, "nobody can help where nothing is coded");
+            problems.push(at_helpers, "helpers need a coded link, and this mode codes nothing");
         }
         let found: Vec<Option<usize>> =
             all.iter().map(|(name, place)| names.find(name, place, problems)).collect();
@@ -136,7 +136,7 @@ impl<'a> Members<'a> {
         self.nodes.iter().position(|&other| other == node)
     }
 
-    /// The ends and the helpers.
+    /// Returns the ends and the helpers.
     fn on_hop(&self) -> impl Iterator<Item = usize> {
         let ends = [self.nodes[0], self.nodes[self.path - 1]];
         ends.into_iter().chain(self.nodes[self.path..].iter().copied())
@@ -147,7 +147,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The number of the node with this index.
+/// Returns the number of the node with this index.
 fn number(index: usize) -> LinkNode {
     LinkNode(u8::try_from(index + 1).expect("a link has few nodes"))
 }
@@ -212,7 +212,7 @@ fn link(
     })
 }
 
-/// What is lost by injection, by index of the sender and of the receiver.
+/// Losses by injection, by index of the sender and of the receiver.
 fn losses(
     raw: &RawFranc,
     members: &Members<'_>,
@@ -254,7 +254,7 @@ fn losses(
     sound.then_some(losses)
 }
 
-/// The machine of the node with this index.
+/// Returns the machine of the node with this index.
 fn config(
     raw: &RawFranc,
     members: &Members<'_>,
@@ -303,8 +303,8 @@ fn config(
     config
 }
 
-/// The losses as seen from a node: an end sends to the other one; a helper helps the
-/// first. Two helpers are told of the mean of both.
+/// Returns the losses as seen from a node: an end sends to the other one; a helper helps the first.
+/// Two helpers get the mean of both.
 fn given(members: &Members<'_>, index: usize, loss: &[Vec<Probability>]) -> Losses {
     let (path, last) = (members.path, members.path - 1);
     let (source, sink) = if index == last { (last, 0) } else { (0, last) };
@@ -364,7 +364,7 @@ fn outages(
     outages
 }
 
-/// What keeps an interface's queue filled fills no backlog that has no queue there.
+/// Reports saturated flows at an end: the backlog of a coded link has no interface queue to fill.
 fn saturated_at(node: usize, flows: &[Flow], place: &Place, problems: &mut Problems) {
     let is_saturated = |flow: &&Flow| {
         flow.from == node_id(node)

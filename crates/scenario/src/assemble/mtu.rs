@@ -1,5 +1,5 @@
-//! How long packets may be: what the standards of both ends of a link allow on
-//! the air, and what their buffers take.
+//! Longest packets: limits of the standards of both ends of a link on the air, and of their
+//! buffers.
 
 use super::nodes::Expanded;
 use super::{is_written, node_id};
@@ -10,18 +10,18 @@ use crate::scalar::At;
 use lasthop_net::network::WiredLink;
 use lasthop_wifi::phy::Standard;
 
-/// Of a node that says nothing (RFC 894).
+/// MTU of a node without the key (RFC 894).
 const ETHERNET_MTU: u16 = 1_500;
 /// LLC and SNAP headers (IEEE 802.2, IEEE 802-2014).
 const LLC_BYTES: u16 = 8;
-/// Longest MSDU of its own (IEEE 802.11-2020, table 9-25).
+/// Longest MSDU without QoS and A-MSDU (IEEE 802.11-2020, table 9-25).
 const MSDU_BYTES_MAX: u16 = 2_304;
 /// Longest packet in HT: an A-MSDU of 7 935 bytes with one subframe (9.3.2.2.2),
 /// whose header takes 14 and LLC 8, in round numbers.
 const HT_PACKET_BYTES_MAX: u16 = 7_900;
 /// The same in VHT and HE, of an MPDU of 11 454 bytes.
 const VHT_PACKET_BYTES_MAX: u16 = 11_400;
-/// What a frame on the air has beside its packet: QoS data header, LLC, FCS.
+/// Bytes of a frame on the air beside its packet: QoS data header, LLC, FCS.
 const WIFI_OVERHEAD_BYTES: u16 = 26 + LLC_BYTES + 4;
 /// The same on a wire: Ethernet header and FCS.
 const WIRE_OVERHEAD_BYTES: u16 = 14 + 4;
@@ -29,13 +29,13 @@ const WIRE_OVERHEAD_BYTES: u16 = 14 + 4;
 /// The MTU of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NodeMtu {
-    /// In force, or the most that an adaptive one may become.
+    /// MTU in force, or the upper bound of an adaptive one.
     pub bytes: u16,
-    /// The least that an adaptive one may become.
+    /// Lower bound of an adaptive MTU.
     pub adaptive_min: Option<u16>,
 }
 
-/// The MTU of every node.
+/// Returns the MTU of every node.
 pub(super) fn mtus(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
@@ -86,7 +86,7 @@ fn is_adaptive(node: &Expanded<'_>) -> bool {
     node.raw.settings.mtu.as_ref().is_some_and(|at| at.value == Mtu::Adaptive)
 }
 
-/// The MTU of a node, or the most of an adaptive one, and who says so.
+/// Returns the MTU of a node, or the upper bound of an adaptive one, and its place.
 fn mtu<'a>(raw: &'a RawScenario, nodes: &[Expanded<'a>], node: &Expanded<'a>) -> (u16, &'a Place) {
     let settings = &node.raw.settings;
     match &settings.mtu {
@@ -100,7 +100,7 @@ fn mtu<'a>(raw: &'a RawScenario, nodes: &[Expanded<'a>], node: &Expanded<'a>) ->
     }
 }
 
-/// What the standard and the buffers of both ends allow on the air.
+/// Limit on the air by the standard and the buffers of both ends.
 fn adaptive_most(raw: &RawScenario, nodes: &[Expanded<'_>], node: &Expanded<'_>) -> u16 {
     let ends = || nodes.iter().filter(|other| share_air(raw, node, other)).chain([node]);
     let buffers = ends().filter_map(|end| end.raw.settings.buffer_bytes.value.0.as_ref());
@@ -109,13 +109,13 @@ fn adaptive_most(raw: &RawScenario, nodes: &[Expanded<'_>], node: &Expanded<'_>)
     rooms.chain(standards).min().expect("the node itself")
 }
 
-/// Whether the adaptive MTU of a node that is at most `bytes` can be.
+/// Checks the lower bound of an adaptive MTU of at most `bytes`.
 fn check_adaptive(node: &Expanded<'_>, bytes: u16, problems: &mut Problems) {
     let settings = &node.raw.settings;
     let raw = &settings.adaptive_mtu;
     if let Some(at) = settings.mtu.as_ref().filter(|at| at.value == Mtu::Adaptive) {
         if !node.is_wifi() {
-            problems.push_unfit(&at.place, "only what has a radio can follow its link");
+            problems.push_unfit(&at.place, "an adaptive mtu needs a radio");
         }
         if settings.aggregation.amsdu_bytes_max.value.0 > 0 {
             let message = "frames with A-MSDUs do not tell how long packets should be; \
@@ -157,7 +157,7 @@ fn check_standard(
     }
 }
 
-/// The longest packet that a node sends and receives on the air, and by what.
+/// Returns the longest packet that a node sends and receives on the air, and the limiting property.
 fn standard_most(raw: &RawScenario, node: &Expanded<'_>) -> (u16, &'static str) {
     let own = node.raw.settings.standard.as_ref();
     let standard = own.map_or(raw.channel.standard.value, |at| at.value);
@@ -170,7 +170,7 @@ fn standard_most(raw: &RawScenario, node: &Expanded<'_>) -> (u16, &'static str) 
     }
 }
 
-/// What a frame has beside its packet.
+/// Bytes of a frame beside its packet.
 fn overhead(on_air: bool) -> u16 {
     if on_air { WIFI_OVERHEAD_BYTES } else { WIRE_OVERHEAD_BYTES }
 }

@@ -1,17 +1,17 @@
-//! Neighbours on the channel: an access point and stations for each `[[neighbour]]`, what they
-//! hear, and the load with which they are as busy as is said.
+//! Neighbours on the channel: an access point and stations for each `[[neighbour]]`, levels in both
+//! directions, and the load that gives the requested busy share.
 //!
-//! The load is a closed form. All exchanges of a neighbour are alike: `packets` packets in a
-//! data PPDU, and its response (`wifi::cell::SteadyExchange`), together `T` on the air. Packets
-//! come in bursts of as many, each burst fills one PPDU, so with beacons of length `B` every
-//! `I` the air is busy for
+//! The load is a closed form. All exchanges of a neighbour are alike: `packets` packets in a data
+//! PPDU, and its response (`wifi::cell::SteadyExchange`), together `T` on the air. Packets come in
+//! bursts of that number, each burst fills one PPDU, so with beacons of length `B` every `I` the
+//! air is busy for
 //!
 //! ```text
 //! busy = B / I + bursts a second * T
 //! ```
 //!
-//! of the time while nobody else sends, as long as the bursts are fewer than one contender gets
-//! across. Left out are collisions among the neighbour's own stations, which add to that.
+//! of the time while others are silent, as long as one contender can send all bursts. Left out:
+//! collisions among the stations of the neighbour, which add to this.
 
 use super::nodes::Expanded;
 use super::{Names, node_id};
@@ -30,17 +30,17 @@ use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::Standard;
 use std::collections::BTreeSet;
 
-/// With which its nodes send, as most access points and laptops do.
+/// Transmit power of a neighbour's nodes, as of most access points and laptops.
 const TX_POWER: Dbm = Dbm(20.0);
-/// Between its own nodes: a strong link in one room, -40 dBm, at which every MCS gets across.
+/// Level between the nodes of a neighbour, -40 dBm: a strong link, on which every MCS arrives.
 const OWN_PATH_LOSS: Db = Db(60.0);
-/// What of the most that one contender gets across may be offered: closer to it the queue
-/// takes longer to settle than a run lasts.
+/// Largest share of the capacity of one contender that may be offered. Closer to the capacity the
+/// queue takes longer to settle than a run lasts.
 const LOAD_MAX: f64 = 0.98;
-/// PPDUs that its queues hold: 200 ms of 2 ms each.
+/// PPDUs that a neighbour's queues hold: 200 ms of 2 ms each.
 const QUEUE_PPDUS: u32 = 100;
 
-/// The nodes of the neighbours that are on, the access point of each first.
+/// Returns the nodes of the neighbours with a load, the access point of each first.
 pub(super) fn raw_nodes(raw: &RawScenario, problems: &mut Problems) -> Vec<Nodes> {
     let mut names = BTreeSet::new();
     let mut nodes = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn raw_nodes(raw: &RawScenario, problems: &mut Problems) -> Vec<Nodes
 
 /// The nodes of one neighbour.
 pub(super) struct Nodes {
-    /// Which one of the file.
+    /// Index of the neighbour in the file.
     neighbour: usize,
     access_point: RawNode,
     station: RawNode,
@@ -111,7 +111,7 @@ impl Nodes {
         })
     }
 
-    /// The nodes, called by the name of the neighbour and what no other name has.
+    /// Returns the nodes, named after the neighbour with a suffix that no other name has.
     pub fn expand(&self) -> impl Iterator<Item = Expanded<'_>> {
         let name = &self.access_point.name.value.0;
         let expanded = |name, raw| Expanded { name, raw, index: 0, count: 1 };
@@ -121,7 +121,7 @@ impl Nodes {
     }
 }
 
-/// The settings of a node that sends everything at the rate and the power of the neighbour.
+/// Returns the settings of a node that sends at the rate and power of the neighbour.
 fn with_rate(
     mut settings: RawNodeSettings,
     raw: &RawNeighbour,
@@ -156,21 +156,21 @@ fn with_rate(
     settings
 }
 
-/// What is heard of the neighbours, and what they hear.
+/// Levels of the neighbours at other nodes, and of these at the neighbours.
 #[derive(Default)]
 pub(super) struct Heard {
-    /// How many nodes come before theirs.
+    /// Number of nodes before those of neighbours.
     own: usize,
-    /// By node of theirs: which neighbour it is of.
+    /// Index of the neighbour, by node of a neighbour.
     of_node: Vec<usize>,
-    /// By neighbour and own node: path loss.
+    /// Path loss, by neighbour and node of the file.
     to_own: Vec<Vec<Db>>,
-    /// By neighbour and neighbour: path loss.
+    /// Path loss, by neighbour and neighbour.
     between: Vec<Vec<Db>>,
 }
 
 impl Heard {
-    /// Notes levels of nodes that are none, or that have no radio.
+    /// Reports levels at unknown nodes, or at nodes without a radio.
     pub fn new(
         raw: &RawScenario,
         nodes: &[Expanded<'_>],
@@ -220,7 +220,7 @@ impl Heard {
         heard
     }
 
-    /// The path loss between two nodes, if one of them is a neighbour's.
+    /// Returns the path loss between two nodes, if one of them is a neighbour's.
     pub fn path_loss(&self, one: usize, other: usize) -> Option<Db> {
         let of = |node: usize| Some(self.of_node[node.checked_sub(self.own)?]);
         match (of(one), of(other)) {
@@ -233,8 +233,8 @@ impl Heard {
     }
 }
 
-/// The neighbours that are on, with the flows that keep them busy; their stations are made to
-/// send one PPDU for each burst. Notes those that are busier than they can be.
+/// Returns the neighbours with a load, with their flows; their stations send one PPDU for each
+/// burst. Reports shares that are higher than possible.
 pub(super) fn load(
     raw: &RawScenario,
     theirs: &[Nodes],
@@ -280,8 +280,8 @@ pub(super) fn load(
     neighbours
 }
 
-/// What the access point sends to each station, and each station to the access point, which is
-/// `station` of the cell; they are made to send one burst in each PPDU.
+/// Load from the access point to each station, and from each station to the access point, which is
+/// `station` of the cell. Nodes are configured to send one burst in each PPDU.
 fn sources(
     raw: &RawNeighbour,
     station: usize,

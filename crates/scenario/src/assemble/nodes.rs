@@ -11,7 +11,7 @@ use lasthop_wifi::phy::Standard;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Settings of nodes without a radio, too.
+/// Settings that nodes without a radio have, too.
 const HOST_KEYS: [&str; 3] = ["mtu", "buffer_bytes", "host_cost"];
 
 /// Whether nodes without a radio have this setting, too.
@@ -23,7 +23,7 @@ pub(crate) fn is_of_hosts(key: &str) -> bool {
 pub(crate) struct Expanded<'a> {
     pub name: String,
     pub raw: &'a RawNode,
-    /// Which one of the nodes of `raw`, and how many there are.
+    /// Index of the node within `raw`, and the number of nodes there.
     pub index: usize,
     pub count: usize,
 }
@@ -37,12 +37,12 @@ impl Expanded<'_> {
         self.role().is_wifi()
     }
 
-    /// The name of its basic service set, if it has one.
+    /// Returns the name of its basic service set, if it has one.
     pub fn bss(&self) -> Option<&str> {
         self.raw.bss.as_ref().map(|at| at.value.0.as_str())
     }
 
-    /// Whether it has QoS frames; `standard` is its own.
+    /// Whether the node has QoS frames; `standard` is the node's.
     pub fn has_qos(&self, standard: Standard) -> bool {
         let qos = self.raw.settings.qos.as_ref();
         qos.map_or(standard.has_block_ack(), |qos| qos.value)
@@ -54,16 +54,16 @@ impl Expanded<'_> {
     }
 }
 
-/// The keys of a node's settings. They are described with their schemas, which takes longer than
-/// to read a short scenario, so it is done once.
+/// The keys of a node's settings, collected once: a description with schemas takes longer than
+/// reading a short scenario.
 static NODE_KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let mut keys = Keys::default();
     RawNodeSettings::describe(&mut schemars::SchemaGenerator::default(), &mut keys);
     keys
 });
 
-/// Fills every `[[node]]` from `[node_defaults]`. Hosts and relays take only
-/// what concerns them, and may not have more of their own.
+/// Fills every `[[node]]` from `[node_defaults]`. Hosts and relays get only keys that apply to
+/// them, and may not have others.
 pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     let defaults = tree.child("node_defaults").cloned();
     inherit_wires(tree, problems);
@@ -88,7 +88,7 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
             let radio = ["position", "ring", "bss", "address"].contains(&entry.key.as_str());
             if radio || is_radio(&entry.key) {
                 let key = format!("node.{label}.{}", entry.key);
-                let message = format!("a {role} has no radio, and this key is about one");
+                let message = format!("a {role} has no radio, and this key requires one");
                 problems.push_unfit(&Place::new(key, entry.key_origin.clone()), message);
             }
         }
@@ -98,18 +98,21 @@ pub(crate) fn inherit_defaults(tree: &mut Node, problems: &mut Problems) {
     }
 }
 
-/// What a station says itself that only an access point has; among defaults it is for those.
+/// Reports keys at a station that only an access point has. Among defaults they apply to access
+/// points.
 fn refuse_of_access_points(node: &Node, index: usize, problems: &mut Problems) {
     let key = "power_save_buffer";
     for entry in node.entries().unwrap_or_default().iter().filter(|entry| entry.key == key) {
         let place =
             Place::new(format!("node.{}.{key}", node.label(index)), entry.key_origin.clone());
-        problems.push_unfit(&place, "only an access point holds packets for who dozes or is away");
+        problems.push_unfit(
+            &place,
+            "only an access point holds packets for dozing and absent stations",
+        );
     }
 }
 
-/// Fills `node` from `defaults`; problems with what it takes are told as those
-/// of `[node_defaults]`.
+/// Fills `node` from `defaults`; problems with these values are reported for `[node_defaults]`.
 fn inherit(node: &mut Node, index: usize, defaults: &Node, problems: &mut Problems) {
     let label = node.label(index);
     node.merge_defaults(defaults, &mut |path| {
@@ -117,7 +120,7 @@ fn inherit(node: &mut Node, index: usize, defaults: &Node, problems: &mut Proble
     });
 }
 
-/// Each direction of a `[[wire]]` takes from the wire what it leaves out.
+/// Fills the missing keys of each direction of a `[[wire]]` from the wire.
 fn inherit_wires(tree: &mut Node, problems: &mut Problems) {
     let Value::Table(entries) = &mut tree.value else { return };
     let Some(wires) = entries.iter_mut().find(|entry| entry.key == "wire") else { return };
@@ -139,7 +142,7 @@ fn inherit_wires(tree: &mut Node, problems: &mut Problems) {
     }
 }
 
-/// The defaults that concern a node without a radio.
+/// Returns the defaults that apply to a node without a radio.
 fn host_part(defaults: &Node) -> Node {
     let entries = defaults.entries().unwrap_or_default();
     let is_host = |key: &str| HOST_KEYS.contains(&key);
@@ -147,7 +150,7 @@ fn host_part(defaults: &Node) -> Node {
     Node { value: Value::Table(entries), origin: defaults.origin.clone() }
 }
 
-/// One entry for each node, counts carried out.
+/// Returns one entry for each node, with counts expanded.
 pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<Vec<Expanded<'a>>> {
     let mut nodes = Vec::new();
     for node in raw {
@@ -155,7 +158,7 @@ pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<
         let Some(count) = &node.count else {
             nodes.push(Expanded { name: name.clone(), raw: node, index: 0, count: 1 });
             if let Some(ring) = &node.ring {
-                problems.push(&ring.place, "a ring needs a count of nodes to stand on it");
+                problems.push(&ring.place, "a ring needs a count, the number of nodes on it");
             }
             continue;
         };
@@ -186,7 +189,7 @@ pub(crate) fn expand<'a>(raw: &'a [RawNode], problems: &mut Problems) -> Option<
     Some(nodes)
 }
 
-/// Adds nodes, of neighbours on the channel.
+/// Adds the nodes of neighbours on the channel.
 pub(crate) fn add<'a>(
     nodes: &mut Vec<Expanded<'a>>,
     others: impl Iterator<Item = Expanded<'a>>,
@@ -205,7 +208,7 @@ fn check_number(nodes: &[Expanded<'_>], problems: &mut Problems) -> Option<()> {
     Some(())
 }
 
-/// One access point in each basic service set, if anything is on the air.
+/// Checks that each basic service set has one access point, if any node is on the air.
 pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &mut Problems) {
     let mut access_points: BTreeMap<Option<&str>, &str> = BTreeMap::new();
     for node in nodes.iter().filter(|node| node.role() == Role::AccessPoint) {
@@ -255,7 +258,7 @@ pub(crate) fn check_roles(nodes: &[Expanded<'_>], raw: &RawScenario, problems: &
     }
 }
 
-/// The basic service sets of access points, in words.
+/// Returns the basic service sets of access points, in words.
 fn names_of(access_points: &BTreeMap<Option<&str>, &str>) -> String {
     let names = access_points.keys().map(|bss| match bss {
         Some(name) => format!("{name:?}"),

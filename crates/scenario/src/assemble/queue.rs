@@ -6,11 +6,11 @@ use crate::scalar::At;
 use lasthop_packet::queue::{Limit, QueueConfig};
 use lasthop_units::{Bytes, Duration};
 
-/// Linux' txqueuelen.
+/// Limit of Linux' txqueuelen, in packets.
 const PACKETS: u32 = 1_000;
 
-/// The queue that `raw` describes; what it leaves out comes from `usual`, or
-/// from the RFC if `usual` is of another kind.
+/// Returns the queue of `raw`. Missing keys come from `usual`, or from the RFC if `usual` is of
+/// another kind.
 pub(crate) fn config(raw: &RawQueue, usual: QueueConfig, problems: &mut Problems) -> QueueConfig {
     let kind = raw.kind.as_ref().map_or(
         match usual {
@@ -95,14 +95,14 @@ fn ebdp(raw: &RawQueue, problems: &mut Problems) -> QueueConfig {
     }
 }
 
-/// Long enough for every connection to send something.
+/// Default period of counting flows: long enough for every connection to send a packet.
 const FLOWS_INTERVAL: Duration = Duration::from_secs(1);
 
-/// On the air, where an aggregate takes milliseconds (mac80211).
+/// Default target on the air, where an aggregate takes milliseconds (mac80211).
 const MAC80211_TARGET: Duration = Duration::from_millis(20);
-/// RFC 8289, 4.3.
+/// Default target on wires (RFC 8289, 4.3).
 const RFC_TARGET: Duration = Duration::from_millis(5);
-/// RFC 8289, 4.4.
+/// Default interval (RFC 8289, 4.4).
 const INTERVAL: Duration = Duration::from_millis(100);
 
 fn or<T: Copy>(at: &Option<At<T>>, usual: T) -> T {
@@ -171,6 +171,6 @@ fn check_keys(raw: &RawQueue, kind: QueueKind, on_air: bool, problems: &mut Prob
     }
 }
 
-/// Every Ethernet has packets of this length, and a queue that takes none would
-/// stall without a word.
+/// Length of a packet that every Ethernet carries. A queue that is too short for it would stall
+/// without a message.
 const PACKET_BYTES_MAX: u64 = 1_500;

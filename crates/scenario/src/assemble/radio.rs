@@ -1,10 +1,9 @@
-//! The channel, and the cell made of it.
+//! The channel, and the cell on it.
 //!
-//! `station` is what each node does on the air, `generations` which standard it follows, `modes`
-//! what it has of 802.11ax, `mu_mimo` and `multi_user` what it sends to several; `cells` what the
-//! nodes of a set have in common, `channels` where in the band it is; `absence` when one leaves the
-//! channel, `power_save` when it dozes, `operating_mode` what it uses of what it can; `retry` how
-//! it gives up early, `links` what each pair of them hears of each other.
+//! `station`: behaviour of each node on the air; `generations`: its standard; `modes`: options of
+//! 802.11ax; `mu_mimo` and `multi_user`: PPDUs for several stations; `cells`: settings of a set;
+//! `channels`: its place in the band; `absence`: scans; `power_save`: dozing; `operating_mode`:
+//! reduced capabilities; `retry`: giving up early; `links`: the link of each pair.
 
 mod absence;
 mod cells;
@@ -46,21 +45,21 @@ use std::sync::{Arc, LazyLock};
 /// A node with a radio and its index among all nodes.
 type WifiNode<'a> = (usize, &'a Expanded<'a>);
 
-/// What the whole cell shares, as far as stations need it; of a node, its own standard and width.
+/// Settings of the whole cell that stations need; for a node with its own standard and width.
 #[derive(Clone)]
 struct Common {
     standard: Standard,
     band: Band,
     width: ChannelWidth,
-    /// Of 802.11n and 802.11ac.
+    /// Guard interval of 802.11n and 802.11ac.
     guard_interval: GuardInterval,
-    /// Of 802.11ax.
+    /// Guard interval and HE-LTFs of 802.11ax.
     he_guard_interval: HeGuardInterval,
     preamble: Preamble,
     propagation: Propagation,
 }
 
-/// The cell of the scenario, and the pairs whose shadowing is drawn for each run.
+/// Returns the cell of the scenario, and the pairs whose shadowing is drawn for each run.
 pub(crate) fn cell(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
@@ -133,8 +132,8 @@ pub(crate) fn cell(
     Some((cell, shadowed))
 }
 
-/// The basic service set of each node: the one without a name first, then in the order of the
-/// file, so that a further one changes the number of no other.
+/// Returns the basic service set of each node: the one without a name first, then in the order of
+/// the file, so that a further set does not change the number of another.
 fn sets(wifi: &[WifiNode<'_>]) -> Vec<BssId> {
     let mut names: Vec<Option<&str>> = Vec::new();
     names.extend(wifi.iter().map(|(_, node)| node.bss()).find(Option::is_none));
@@ -150,8 +149,8 @@ fn sets(wifi: &[WifiNode<'_>]) -> Vec<BssId> {
     sets
 }
 
-/// Beacons of sets with a name are apart from those of others, by the name of the access point:
-/// neither a further set nor another order in the file moves them.
+/// Returns the offset of a named set's beacons from others, by the name of the access point:
+/// neither a further set nor another order in the file changes it.
 fn spread_beacons(wifi: &[WifiNode<'_>], interval: Duration, stations: &mut [StationConfig]) {
     for ((_, node), station) in wifi.iter().zip(stations) {
         if node.bss().is_some() && node.role() == Role::AccessPoint {
@@ -160,13 +159,13 @@ fn spread_beacons(wifi: &[WifiNode<'_>], interval: Duration, stations: &mut [Sta
     }
 }
 
-/// The closed forms, computed once for all scenarios of a process.
+/// Returns the closed forms, computed once for all scenarios of a process.
 fn nist() -> ErrorModel {
     static NIST: LazyLock<ErrorModel> = LazyLock::new(ErrorModel::nist);
     NIST.clone()
 }
 
-/// The simulated curves, likewise.
+/// Returns the simulated curves, also computed once.
 fn simulated() -> ErrorModel {
     static SIMULATED: LazyLock<ErrorModel> = LazyLock::new(ErrorModel::simulated);
     SIMULATED.clone()
@@ -240,7 +239,7 @@ fn common(channel: &RawChannel, problems: &mut Problems) -> Common {
     Common { standard, band, width, guard_interval, he_guard_interval, preamble, propagation }
 }
 
-/// The width of the channel, which standard and band have.
+/// Returns the width of the channel, if standard and band have it.
 fn width(channel: &RawChannel, band: Band, problems: &mut Problems) -> ChannelWidth {
     let standard = channel.standard.value;
     let At { value: width, ref place } = channel.width;
@@ -261,7 +260,7 @@ fn width(channel: &RawChannel, band: Band, problems: &mut Problems) -> ChannelWi
     width
 }
 
-/// The guard intervals of 802.11n and 802.11ac, and of 802.11ax.
+/// Returns the guard intervals of 802.11n and 802.11ac, and of 802.11ax.
 fn guard_intervals(
     channel: &RawChannel,
     problems: &mut Problems,
@@ -343,7 +342,7 @@ fn fading(raw: &RawFading, problems: &mut Problems) -> Fading {
     }
 }
 
-/// The rates that a station of the cell has.
+/// Returns the rates that a station of the cell has.
 fn rates(common: &Common, streams: u8) -> Vec<Rate> {
     let short = common.guard_interval == GuardInterval::Short;
     match common.standard {
@@ -356,7 +355,7 @@ fn rates(common: &Common, streams: u8) -> Vec<Rate> {
     }
 }
 
-/// Every rate without HT that the cell's stations understand.
+/// Returns every rate without HT that all stations of the cell support.
 fn legacy_rates(common: &Common) -> Vec<Rate> {
     match (common.standard, common.band) {
         (Standard::Dot11b, _) => RateSet::dsss(common.preamble).rates,
@@ -372,7 +371,7 @@ fn legacy_rate(bitrate: Bitrate, common: &Common) -> Option<Rate> {
     legacy_rates(common).into_iter().find(|rate| rate.bitrate() == bitrate)
 }
 
-/// Rate of group frames, by their bit rate or their MCS.
+/// Returns the rate of group frames, from a bit rate or an MCS.
 fn group_rate(
     channel: &RawChannel,
     (wifi, own): (&[WifiNode<'_>], &[Common]),
@@ -434,7 +433,7 @@ fn group_rate(
     rate
 }
 
-/// Notes that the bit rate is none without HT; `mcs`: the key that gives rates of later ones.
+/// Reports a bit rate that needs HT; `mcs`: the key for rates of later formats.
 fn not_a_rate(at: &At<Bitrate>, common: &Common, mcs: Option<&str>, problems: &mut Problems) {
     let rates: Vec<String> =
         legacy_rates(common).iter().map(|rate| rate.bitrate().to_string()).collect();

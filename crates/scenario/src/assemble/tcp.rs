@@ -1,5 +1,4 @@
-//! TCP flows: what the application does, and how the endpoints behave in
-//! virtual time.
+//! TCP flows: behaviour of the application, and of the endpoints in virtual time.
 
 use super::nodes::Expanded;
 use super::positive;
@@ -15,14 +14,14 @@ use lasthop_units::Bytes;
 /// Linux' sk_pacing_shift: 2^-10 s is about a millisecond.
 const PACING_SHIFT: u8 = 10;
 
-/// That of mac80211, which wants 8 ms for its aggregates.
+/// The shift of mac80211, which requests 8 ms for its aggregates.
 const PACING_SHIFT_WIFI: u8 = 7;
 
-/// Linux' tcp_limit_output_bytes, and that of 3.13.
+/// Linux' tcp_limit_output_bytes, today and in 3.13.
 const LIMIT_OUTPUT: Bytes = Bytes::new(4 << 20);
 const LIMIT_OUTPUT_3_13: Bytes = Bytes::new(128 << 10);
 
-/// A flow before it is known where it begins and ends.
+/// Returns a flow before its ends are known.
 pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
     let control = flow.congestion_control.as_ref();
     let control = control.map_or_else(|| "cubic".into(), |control| control.value.0.clone());
@@ -37,7 +36,7 @@ pub(super) fn flow(flow: &RawFlow, problems: &mut Problems) -> Box<TcpFlow> {
     })
 }
 
-/// The flow between two nodes: what depends on where the endpoints are.
+/// Returns the flow between two nodes: settings that depend on the places of the endpoints.
 pub(super) fn between(
     mut flow: Box<TcpFlow>,
     from: &Expanded<'_>,

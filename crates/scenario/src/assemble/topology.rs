@@ -1,5 +1,5 @@
-//! Wires, and who reaches whom: a node reaches another one on one way, or not at all. A
-//! basic service set counts as one crossing that all its nodes are attached to.
+//! Wires, and reachability: a node reaches another one on one way, or not at all. A basic service
+//! set counts as one crossing with all its nodes.
 
 use super::nodes::Expanded;
 use super::{Names, change_at, node_id, queue};
@@ -22,7 +22,7 @@ impl Islands {
         node
     }
 
-    /// Joins two sets; `false` if they were one already.
+    /// Joins two sets; `false` if they were joined already.
     fn join(&mut self, one: usize, other: usize) -> bool {
         let (one, other) = (self.find(one), self.find(other));
         self.0[one.max(other)] = one.min(other);
@@ -31,7 +31,7 @@ impl Islands {
 }
 
 impl Islands {
-    /// Notes that there is no path from one node to another one, if so.
+    /// Reports a missing path from one node to another.
     pub fn check(
         &self,
         (from, to): (usize, usize),
@@ -62,8 +62,8 @@ impl Islands {
     }
 }
 
-/// The wires, and who reaches whom by them and over the air, if all of them lead somewhere;
-/// notes wires to nowhere and loops.
+/// Returns the wires, and the sets of nodes that reach each other by wires and over the air;
+/// reports wires to unknown nodes and loops.
 pub(crate) fn wires(
     nodes: &[Expanded<'_>],
     wires: &[RawWire],
@@ -128,7 +128,7 @@ fn direction(raw: &RawWireDirection, duration: Duration, problems: &mut Problems
     }
 }
 
-/// The changes of a rate; notes those that change nothing, and what repeats nothing.
+/// Returns the changes of a rate; reports changes without effect, and a repeat without changes.
 fn rate_changes(
     raw: &RawWireDirection,
     duration: Duration,
@@ -158,7 +158,7 @@ fn rate_changes(
         changes.push(RateChange { at, rate });
     }
     if let Some(repeat) = raw.rate_repeat.as_ref().filter(|_| changes.is_empty()) {
-        problems.push(&repeat.place, "nothing comes again: add rate_changes");
+        problems.push(&repeat.place, "rate_repeat needs rate_changes");
     }
     changes
 }

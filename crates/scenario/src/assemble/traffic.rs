@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 /// Most flows; a `FlowId` could hold a few more.
 const FLOWS_MAX: usize = 10_000;
 
-/// The flows, patterns carried out.
+/// Returns the flows, with patterns expanded.
 pub(crate) fn flows(
     raw: &RawScenario,
     nodes: &[Expanded<'_>],
@@ -52,7 +52,7 @@ pub(crate) fn flows(
                 if from == to {
                     if patterns == [false, false] {
                         let message =
-                            format!("a flow from {:?} to itself crosses nothing", flow.from.value);
+                            format!("a flow needs two nodes, and both are {:?}", flow.from.value);
                         problems.push(&flow.to.place, message);
                     }
                     continue;
@@ -105,10 +105,10 @@ pub(crate) fn flows(
     flows
 }
 
-/// How long a program may take to be ready, unless it says otherwise.
+/// Default time within which a program must be ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The programs.
+/// Assembles the programs of the scenario.
 pub(crate) fn programs(
     runs: &[RawRun],
     duration: Duration,
@@ -146,7 +146,7 @@ fn instant(since_start: Duration) -> Instant {
     Instant::ZERO + since_start
 }
 
-/// Nothing begins or ends at a relay.
+/// Reports a flow with a relay as an end.
 fn relays(ends: &[usize], nodes: &[Expanded<'_>], place: &Place, problems: &mut Problems) {
     if let Some(&relay) = ends.iter().find(|&&end| nodes[end].role() == Role::Relay) {
         let message = format!("{:?} is a relay, where nothing begins or ends", nodes[relay].name);
@@ -172,7 +172,7 @@ fn check_times(flow: &RawFlow, duration: Duration, problems: &mut Problems) {
     }
 }
 
-/// What the flow is, from those of its keys that belong to its kind.
+/// Returns the kind of the flow, from the keys that belong to it.
 fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     use FlowKindName::{Apq, Ping, Tcp, Udp, Video};
     let kind = flow.kind.value;
@@ -225,7 +225,7 @@ fn kind(flow: &RawFlow, problems: &mut Problems) -> FlowKind {
     }
 }
 
-/// Group packets are not cut.
+/// Reports group packets above the MTU, which are not fragmented.
 fn check_group(flow: &RawFlow, mtu: u16, problems: &mut Problems) {
     if let Some(at) = &flow.packet_bytes
         && i64::from(mtu) < at.value.0
@@ -238,7 +238,7 @@ fn check_group(flow: &RawFlow, mtu: u16, problems: &mut Problems) {
     }
 }
 
-/// The flow's endpoints in real time.
+/// Returns the flow's endpoints in real time.
 fn endpoints(flow: &RawFlow, kind: &FlowKind, problems: &mut Problems) -> Endpoints {
     let is_kernels = match kind {
         FlowKind::Tcp(tcp) => tcp.application == TcpApplication::Bulk,
@@ -307,7 +307,7 @@ fn video(flow: &RawFlow, packet_bytes_max: u16, problems: &mut Problems) -> Sour
             place(&flow.key_frame_factor),
         ];
         for place in drawn.into_iter().flatten() {
-            problems.push(place, "a trace says how large every frame is; leave this out");
+            problems.push(place, "a trace has the size of every frame; leave this out");
         }
         let sizes = attached::frame_sizes(&trace.value.0).unwrap_or_else(|why| {
             problems.push(&trace.place, why);

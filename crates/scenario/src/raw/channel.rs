@@ -1,6 +1,6 @@
-//! `[channel]`: standard, band, width and what the whole cell shares; how a signal fades with
-//! distance and time, and how a signal-to-noise ratio becomes loss. What may stand together, such
-//! as a width and a band, is decided in `assemble::radio`.
+//! `[channel]`: standard, band, width and settings of the whole cell; variation of a signal with
+//! distance and time, and the error model. `assemble::radio` decides on combinations, such as a
+//! width and a band.
 
 use crate::quantity::Hertz;
 use crate::scalar::{Factor, FilePath, OrOff, Whole, choices};
@@ -8,14 +8,14 @@ use crate::table::tables;
 use lasthop_units::{Bitrate, Db, Dbm, Duration};
 use lasthop_wifi::phy::{Band, ChannelWidth, Preamble, Standard};
 
-/// How a path loss grows with distance.
+/// Model of the path loss over distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathLossKind {
     LogDistance,
     FreeSpace,
 }
 
-/// Fading models.
+/// Model of block fading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FadingKind {
     None,
@@ -23,7 +23,7 @@ pub(crate) enum FadingKind {
     Rician,
 }
 
-/// Error models.
+/// Model of frame errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorModelKind {
     Nist,
@@ -73,106 +73,95 @@ choices! {
 }
 
 tables! {
-    /// The radio channel and what the whole cell shares.
+    /// The radio channel, and settings that the whole cell shares.
     RawChannel {
-        /// Generation of the cell, of the access point and all stations that do not name an
-        /// older one. 802.11n is what every device in use can speak; 802.11ax sends to
-        /// several stations at once where the access point has ofdma.
+        /// Generation of the access point and of all stations that do not name an older one. Every
+        /// device in use supports 802.11n. [Products behind the
+        /// defaults](model.md#defaults-and-products).
         value standard: Standard = "802.11n";
-        /// Frequency band.
+        /// Frequency band of the channel.
         option band: Band = "\"2.4GHz\" for 802.11b and 802.11g, else \"5GHz\"";
-        /// Channel width. 20 MHz is what crowded places use; 40 MHz needs 802.11n,
-        /// 80 and 160 MHz need 802.11ac or 802.11ax and another band than 2.4 GHz.
+        /// Channel width. 40 MHz requires 802.11n; 80 and 160 MHz require 802.11ac or 802.11ax
+        /// outside 2.4 GHz. Crowded places use 20 MHz.
         value width: ChannelWidth = "20MHz";
-        /// Shortest guard interval in use; "400ns" needs 802.11n or 802.11ac. The long
-        /// one is the mandatory one. With 802.11ax it is the only one: "800ns" and
-        /// "1600ns" with HE-LTFs of twice the length of a usual one, "3200ns" of four
-        /// times.
+        /// Shortest guard interval. "400ns" requires 802.11n or 802.11ac; 800 ns is mandatory. With
+        /// 802.11ax it is the only one: "800ns" and "1600ns" with 2x HE-LTFs, "3200ns" with 4x
+        /// HE-LTFs.
         value guard_interval: ShortestGuardInterval = "800ns";
-        /// Preamble of DSSS and CCK frames (802.11b and 802.11g). Long is what
-        /// every receiver understands.
+        /// Preamble of DSSS and CCK frames (802.11b, 802.11g). Every receiver understands the long
+        /// one.
         value preamble: Preamble = "long";
-        /// Preamble of control responses at DSSS and CCK rates. Real receivers
-        /// answer as they were asked; ns-3 answers with a long one.
-        option control_preamble: Preamble = "that of the frame they answer";
-        /// Noise figure of every receiver. 7 dB is a usual laptop or phone.
+        /// Preamble of control responses at DSSS and CCK rates. ns-3 uses the long one.
+        option control_preamble: Preamble = "that of the answered frame, as in hardware";
+        /// Noise figure of every receiver; 7 dB is usual for laptops and phones.
         value noise_figure: Db = "7dB";
-        /// How a signal-to-noise ratio becomes loss.
+        /// Frame loss as a function of the signal-to-noise ratio.
         table error_model: RawErrorModel;
-        /// Time between beacons. 100 time units, as almost every
-        /// access point is configured.
+        /// Time between beacons: 100 time units at almost every access point.
         value beacon_interval: OrOff<Duration> = "102.4ms";
-        /// Beacons from one with a DTIM to the next. Group frames wait for it
-        /// while some station dozes or is away. 2 is hostapd's default.
+        /// Beacons from one DTIM to the next (hostapd's default). Group frames wait for a DTIM
+        /// while a station dozes or is away.
         value dtim_period: Whole<1, 255> = 2;
         /// Rates of control responses, group frames and beacons.
-        option basic_rates: Vec<Bitrate> = "the mandatory rates of the standard: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g, and with 802.11n and 802.11ax at 2.4 GHz";
-        /// Rate of broadcast and multicast data, one without HT. hostapd and Linux take the lowest
-        /// basic rate unless `iw set mcast_rate` says otherwise.
+        option basic_rates: Vec<Bitrate> = "mandatory rates: 6, 12, 24 Mb/s at 5 GHz; 1, 2 Mb/s with 802.11b; all five with 802.11g, and with 802.11n and 802.11ax at 2.4 GHz";
+        /// Rate of broadcast and multicast data, without HT. hostapd and Linux use the lowest basic
+        /// rate unless `iw set mcast_rate` changes it.
         option group_rate: Bitrate = "the lowest basic rate";
-        /// The same by its MCS, in 20 MHz with a guard interval of 800 ns, in the format of the
-        /// oldest node's standard, 802.11n or later: 0 to 31 with 802.11n, as far as all nodes have
-        /// the streams; 0 to 9 and 0 to 11 with one stream later.
+        /// MCS of group data, at 20 MHz and 800 ns, in the format of the oldest node (802.11n or
+        /// later): 0 to 31 with 802.11n as far as all nodes have the streams, 0 to 9 with 802.11ac
+        /// and 0 to 11 with 802.11ax in one stream.
         option group_mcs: Whole<0, 31> = "none: group_rate";
-        /// A signal at least this strong makes the medium busy. The default is 4 dB
-        /// above the noise of 20 MHz, where receivers begin to detect a preamble, so
-        /// that what can be received is also sensed; the standard asks for -82 dBm
-        /// at least (IEEE 802.11-2020, 17.3.10.6).
+        /// Level at which a signal makes the medium busy. The default is 4 dB above the noise of 20
+        /// MHz, where preamble detection begins; the standard requires -82 dBm (IEEE 802.11-2020,
+        /// 17.3.10.6).
         value carrier_sense: Dbm = "-90dBm";
-        /// A receiver turns to a later signal that is stronger by this much if
-        /// it comes during the first preamble. 5 dB is the margin of ns-3's
-        /// frame capture; "off" stays with the first one.
+        /// Margin by which a later signal captures the receiver during the first preamble (ns-3's
+        /// frame capture: 5 dB). "off" keeps the first signal.
         value capture_margin: OrOff<Db> = "5dB";
-        /// An independent cell (IBSS), as ad-hoc and mesh networks use: stations send
-        /// to each other without the access point, which is then no more than the node
-        /// that sends the beacons, and slots at 2.4 GHz last 20 us. Without scans, power
-        /// save, OFDMA and MU-MIMO.
+        /// Independent cell (IBSS, ad hoc, mesh): stations send to each other, the access point
+        /// only sends beacons, slots at 2.4 GHz last 20 us. No scans, power save, OFDMA or MU-MIMO.
         value independent: bool = false;
-        /// How the signal fades with distance.
+        /// Path loss over distance.
         table path_loss: RawPathLoss;
-        /// How the signal varies with time.
+        /// Variation of the signal in time.
         table fading: RawFading;
     }
 
-    /// From signal-to-noise ratio and length of a frame to the probability that
-    /// it is lost.
+    /// Probability of losing a frame, from its signal-to-noise ratio and length.
     RawErrorModel {
-        /// "nist": the closed form of NIST for the convolutional code and that of DSSS
-        /// and CCK. "simulated": curves of link simulations, with LDPC where 802.11ax
-        /// requires it (above 20 MHz, MCS 10 and 11), which need 1 to 5 dB less.
-        /// "table": curves from a file. To compare generations, give both the same.
+        /// "nist": closed forms of NIST for the convolutional code, DSSS and CCK. "simulated":
+        /// curves of link simulations, with LDPC where 802.11ax requires it (above 20 MHz, MCS 10
+        /// and 11), which need 1 to 5 dB less. "table": curves from a file. Use the same kind to
+        /// compare generations.
         option kind: ErrorModelKind = "\"nist\"; \"simulated\" with 802.11ac and 802.11ax; \"table\" with a table";
-        /// CSV file of packet error rates with the header mode,bytes,snr_db,per. A
-        /// mode is MCS0 to MCS11 (whatever width, guard interval and streams), 6Mb/s
-        /// to 54Mb/s or 1Mb/s to 11Mb/s; bytes is the frame's length, other
-        /// lengths are interpolated; the SNR is -20 to 60 dB. Each curve needs two
-        /// rows with a rate between 0 and 1. Modes without rows keep "nist". The
-        /// path is kept absolute in the results' scenario.toml.
+        /// CSV file with the header mode,bytes,snr_db,per. Modes are MCS0 to MCS11 (any width,
+        /// guard interval and streams), 6Mb/s to 54Mb/s or 1Mb/s to 11Mb/s; bytes is the frame
+        /// length, interpolated; the SNR is -20 to 60 dB. Each curve requires two rows with a rate
+        /// between 0 and 1. Other modes keep "nist".
         option table: FilePath = "none";
     }
 
     /// Path loss over distance.
     RawPathLoss {
-        /// The model: free space has an exponent of 2 and no shadowing.
+        /// Model of the path loss; free space has an exponent of 2 and no shadowing.
         value model: PathLossKind = "log-distance";
-        /// Exponent of the log-distance model: about 3 in an office or a flat
-        /// with light walls, up to 4 through heavy ones.
+        /// Exponent of log-distance: about 3 with light walls, up to 4 with heavy ones.
         option exponent: Factor = "3 (indoors); 2 for free space";
-        /// Loss at 1 m.
-        option reference: Db = "that of free space: 40.05 dB at 2.4 GHz, 46.68 dB at 5 GHz";
-        /// Standard deviation of the log-normal shadowing, drawn once a pair of
-        /// nodes and run. Zero keeps every pair at the mean; flats have 4 to 8 dB.
+        /// Loss at a distance of 1 m.
+        option reference: Db = "free space: 40.05 dB at 2.4 GHz, 46.68 dB at 5 GHz";
+        /// Standard deviation of log-normal shadowing, drawn once for each pair and run; flats have
+        /// 4 to 8 dB.
         value shadowing: Db = "0dB";
     }
 
-    /// Block fading: how the signal varies with time.
+    /// Block fading: variation of the signal in time.
     RawFading {
-        /// The model: none, without a line of sight (Rayleigh), or with one
-        /// (Rician). None is the average that a fixed installation sees.
+        /// Model: none (the mean of a fixed installation), Rayleigh (no line of sight), Rician
+        /// (line of sight).
         value kind: FadingKind = "none";
         /// Doppler rate; 0 Hz draws once for the whole run.
         option doppler: Hertz = "10Hz: walking pace at 2.4 GHz";
-        /// Power of the line of sight over that of the scattered waves (Rician).
+        /// Rician: power of the line of sight over that of scattered waves.
         option k: Db = "6dB";
     }
 }

@@ -1,4 +1,4 @@
-//! `[[flow]]`: traffic that lasthop makes. Keys of one kind of flow only are options, so that
+//! `[[flow]]`: traffic that lasthop generates. Keys of only one kind of flow are options, so that
 //! `assemble::traffic` sees which are given. Rates are those at the network layer, lengths of
 //! packets those of IP packets, in bytes.
 
@@ -19,7 +19,7 @@ pub(crate) enum FlowKindName {
     Apq,
 }
 
-/// How packets of a UDP flow follow each other.
+/// Spacing of the packets of a UDP flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Constant,
@@ -28,7 +28,7 @@ pub(crate) enum Pattern {
     OnOffExponential,
 }
 
-/// Where a flow's rate comes from.
+/// Offered load of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offered {
     Saturated,
@@ -70,86 +70,79 @@ choices! {
 tables! {
     /// Traffic from one node to another.
     RawFlow {
-        /// Its name, in results.
+        /// Name of the flow in results.
         required name: Name;
-        /// Where it begins: a node, or several by a name with a `*`, each of
-        /// which gets a flow of its own called "name-node".
+        /// Source node of the flow. A `*` makes one flow "name-node" for each matching node.
         required from: String;
-        /// Where it ends, likewise.
+        /// Destination node, likewise.
         required to: String;
-        /// What it is.
+        /// Kind of traffic.
         required kind: FlowKindName;
-        /// UDP and video: its packets are group-addressed (broadcast, multicast). Whatever the
-        /// number of nodes in `to`, each packet is sent once; an access point sends it once to all
-        /// stations of its set, at channel.group_rate or group_mcs, without acknowledgement and
-        /// aggregation, behind the DTIM if some station dozes. Each node in `to` has results of its
-        /// own.
+        /// UDP and video: group-addressed packets (broadcast, multicast), each sent once for all
+        /// nodes in `to`. An access point sends to all its stations, at channel.group_rate or
+        /// group_mcs, without acknowledgement and aggregation, after the DTIM if a station dozes.
+        /// Each node in `to` has separate results.
         value group: bool = false;
-        /// When it begins.
+        /// Start of the flow.
         value start: Duration = "0s";
-        /// When it ends.
+        /// End of the flow.
         option stop: Duration = "the end of the run";
-        /// Priority on the air. What is not marked is best effort.
+        /// Priority on the air; unmarked traffic is best effort.
         value access_category: AccessCategory = "best-effort";
-        /// Who sends and receives under `emulate`: sockets of the kernel, or the same machines
-        /// as under `simulate`. The kernel has bulk transfers, datagrams, video and pings.
-        option endpoints: Endpoints = "\"kernel\"; \"model\" for what the kernel has not: requests, a tcp rate, apq, group";
-        /// TCP: the congestion control. The model has "cubic" and "reno"; `emulate` takes any that
-        /// the kernel has, such as "bbr", for endpoints of the kernel.
+        /// Endpoints under `emulate`: sockets of the kernel (bulk transfers, datagrams, video,
+        /// pings), or the machines of `simulate`.
+        option endpoints: Endpoints = "\"kernel\"; \"model\" for requests, a tcp rate, apq and group";
+        /// TCP: congestion control. The model has "cubic" and "reno"; kernel endpoints use any that
+        /// the kernel has, such as "bbr".
         option congestion_control: Name = "\"cubic\", the default of Linux, Windows and macOS";
-        /// TCP: how many bytes are sent.
-        option bytes: Bytes = "as many as fit into the time";
-        /// TCP: the application asks for answers instead of sending in bulk.
+        /// TCP: number of bytes to send.
+        option bytes: Bytes = "as many as the time allows";
+        /// TCP: requests and answers instead of a bulk transfer.
         option_table requests: RawRequests = "a bulk transfer";
-        /// TCP: how the model's endpoints behave. The kernel's have its own settings.
+        /// TCP: settings of the model's endpoints. Kernel endpoints have their own.
         table tcp: RawTcp;
-        /// APQ: how a queue on the way is measured. The node where the flow
-        /// begins sends what fills it. The real programs measure an emulated queue,
-        /// too: `lasthop apq serve` in a [[run]], `lasthop apq measure` as COMMAND.
+        /// APQ: measurement of a queue on the way; the source sends the load. Programs measure an
+        /// emulated queue too: `lasthop apq serve` in a [[run]], `lasthop apq measure` as COMMAND.
         table apq: RawApq;
-        /// UDP and video: the rate at the network layer. TCP: that at which
-        /// the application writes. "saturated" (UDP)
-        /// keeps its own packets in its queue, as many as its share of the limit is,
-        /// whatever is lost: before CoDel and FQ-CoDel, which drop more and more of
-        /// such a flow, take drop-tail to measure what a link carries. It fills a
-        /// drop-tail queue at every instant, and others in it lose all they send:
-        /// take a rate above the link's where there are others.
-        option rate: Offered = "\"saturated\" for udp, as fast as it goes for tcp, 5 Mb/s for video (1080p streaming)";
-        /// UDP, video and ping: length of a packet, IP header included. What is
-        /// longer than an MTU on the way is cut and put together again.
-        option packet_bytes: Whole<29, 65_535> = "1500 for udp and video, as long as they should be for saturated flows from a node whose mtu is adaptive, 84 for ping (56 bytes of data)";
-        /// UDP: how packets follow each other; with "on-off" the rate is that
-        /// while on, and the periods are fixed or exponentially distributed.
+        /// UDP and video: rate at the network layer. TCP: rate at which the application writes.
+        /// "saturated" (UDP) always keeps its share of the queue's limit filled. Other flows in a
+        /// drop-tail queue then lose all their packets; with others, use a rate above the link's.
+        /// CoDel and FQ-CoDel drop more and more of it; measure a link's capacity with drop-tail.
+        option rate: Offered = "\"saturated\" for udp, unlimited for tcp, 5 Mb/s for video (1080p streaming)";
+        /// UDP, video and ping: packet length in bytes, including the IP header. Packets above an
+        /// MTU on the way are fragmented.
+        option packet_bytes: Whole<29, 65_535> = "1500 for udp and video (the adapted length for saturated flows from a node with mtu \"adaptive\"), 84 for ping (56 bytes of data)";
+        /// UDP: spacing of packets. "on-off" sends at the rate while on; periods are fixed or
+        /// exponentially distributed.
         option pattern: Pattern = "\"constant\"";
-        /// UDP on-off: how long it is on, in the mean.
+        /// UDP on-off: mean time on.
         option on: Duration = "1s";
-        /// UDP on-off: how long it is off, in the mean.
+        /// UDP on-off: mean time off.
         option off: Duration = "1s";
-        /// Video: frames a second.
+        /// Video: frames in a second.
         option frame_rate: Whole<1, 1000> = "30";
-        /// Video: standard deviation of the log-normal frame sizes, relative
-        /// to their mean; 0 makes them constant.
+        /// Video: standard deviation of the log-normal frame sizes, relative to their mean; 0 for
+        /// constant sizes.
         option size_deviation: Factor = "0.2";
-        /// Video: every so many frames one is a key frame; 1 makes all alike.
+        /// Video: every Nth frame is a key frame; 1 makes all alike.
         option key_frame_interval: Whole<1, 100_000> = "60, two seconds of streaming";
         /// Video: size of a key frame relative to the others.
         option key_frame_factor: Factor = "4";
-        /// Video: file of recorded frame sizes instead of rate, deviation and key
-        /// frames: one size in bytes a line, repeated from the start when it
-        /// ends. The path is kept absolute in the results' scenario.toml.
+        /// Video: file of frame sizes in bytes, one in each line, repeated at the end; replaces
+        /// rate, deviation and key frames.
         option trace: FilePath = "none: sizes are drawn";
         /// Ping: time between requests.
         option interval: Duration = "100ms";
     }
 
-    /// Requests and answers over one TCP connection, one at a time. The defaults
-    /// are a web page's small objects.
+    /// Requests and answers over one TCP connection, one at a time. The defaults are the small
+    /// objects of a web page.
     RawRequests {
-        /// Bytes of a request.
+        /// Length of a request in bytes.
         value request: Bytes = "500B";
-        /// Bytes of an answer.
+        /// Length of an answer in bytes.
         value response: Bytes = "20kB";
-        /// From an answer to the next request.
+        /// Time from an answer to the next request.
         value think: Duration = "100ms";
     }
 }

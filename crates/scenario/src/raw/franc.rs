@@ -1,20 +1,20 @@
-//! `[[franc]]`: a coded link, its nodes, injected losses and outages. How it codes is in
-//! `crate::coding`: `franc.toml` of a daemon has the same keys. Which nodes there may be is decided
-//! in `assemble::franc`.
+//! `[[franc]]`: a coded link, its nodes, injected losses and outages. The keys of its coding are in
+//! `crate::coding`, which `franc.toml` of a daemon shares. `assemble::franc` decides which nodes
+//! are possible.
 
 use crate::coding::RawCoding;
 use crate::scalar::{Name, Whole, choices};
 use crate::table::tables;
 use lasthop_units::{Duration, Probability};
 
-/// What the nodes between the ends of a coded link do.
+/// Task of the nodes between the ends of a coded link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relaying {
     Recode,
     Forward,
 }
 
-/// Where a coded link has its error probabilities from.
+/// Source of the error probabilities of a coded link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FrancLosses {
     Given,
@@ -27,62 +27,58 @@ choices! {
 }
 
 tables! {
-    /// A network-coded, reliable link (FRANC: Hundeboll et al., "Throughput vs. Delay
-    /// in Lossy Wireless Mesh Networks with Random Linear Network Coding"). Its ends
-    /// take the packets of flows that go from one to the other, or through both, and
-    /// carry them in raw Ethernet frames of their own. `simulate` and
-    /// `emulate` run the machines of the daemon; real nodes run the daemon itself.
+    /// A network-coded, reliable link (FRANC: Hundeboll et al., "Throughput vs. Delay in Lossy
+    /// Wireless Mesh Networks with Random Linear Network Coding"). The two ends carry the packets
+    /// of flows between or through them in raw Ethernet frames. `simulate` and `emulate` run the
+    /// machines of the daemon; real nodes run the daemon itself.
     RawFranc {
-        /// Its name, in results.
+        /// Name of the link in results.
         required name: Name;
         /// The two nodes that encode and decode. A node takes part in one link.
         required ends: [String; 2];
-        /// One or two nodes beside a link on the air that hear both ends and send
-        /// combinations of what they heard. Without an independent cell, one of the
-        /// ends must be the access point for them to be of use.
+        /// One or two nodes beside a link on the air that hear both ends and send combinations.
+        /// Without an independent cell, one of the ends must be the access point.
         option helpers: Vec<String> = "none";
         /// Nodes between the ends, from the first to the second; not with helpers.
         option relays: Vec<String> = "none";
-        /// Relays are reliable on both sides and code anew, or pass datagrams on as
-        /// they are.
+        /// Relays are reliable on both sides and recode, or forward datagrams as they are.
         value relaying: Relaying = "recode";
-        /// How it codes.
+        /// Coding of the link.
         flatten coding: RawCoding;
-        /// The nodes are told the losses of [[franc.loss]], or find them out.
-        option losses: FrancLosses = "\"given\" in the paper's mode, as there; else \"estimated\"";
-        /// Frames that are lost by injection, beside those that the air loses.
+        /// Losses given by [[franc.loss]], or estimated by the nodes.
+        option losses: FrancLosses = "\"given\" in the paper's mode; else \"estimated\"";
+        /// Frames lost by injection, beside those that the air loses.
         list loss: RawFrancLoss;
-        /// What waits at an end.
+        /// Former table of the waiting packets at an end.
         moved backlog: () = "the keys of this table are called backlog_target and backlog_packets";
-        /// Blocks in flight.
+        /// Former name of the limit of blocks in flight.
         moved blocks: () = "this key is called blocks_max";
-        /// Frames of the link that a node's interface holds, unless they are paced: what
-        /// the buffer of a socket has room for. Two keep it busy, and the queue
-        /// where it is managed.
+        /// Unpaced frames of the link that the interface of a node holds, as in the buffer of a
+        /// socket. Two keep the interface busy, and the queue where it is managed.
         value interface_packets: Whole<1, 10_000> = 2;
-        /// Times at which a node of it is dead.
+        /// Times at which a node of the link is dead.
         list outage: RawFrancOutage;
     }
 
-    /// Frames of a coded link to lose by injection.
+    /// Injected loss of frames of a coded link.
     RawFrancLoss {
-        /// Between these two of its nodes, both directions.
-        option between: [String; 2] = "none; a loss needs between, or from and to";
+        /// Both directions between these two of its nodes.
+        option between: [String; 2] = "none; a loss requires between, or from and to";
         /// One direction, from this node.
         option from: String = "none";
         /// One direction, to this node.
         option to: String = "none";
-        /// So many are lost on arrival, whomever they are for.
+        /// Share of frames lost on arrival, for any destination.
         required loss: Probability;
     }
 
-    /// A time at which a node of a coded link is dead.
+    /// Outage of a node of a coded link.
     RawFrancOutage {
-        /// The node.
+        /// Node that is dead.
         required node: String;
-        /// It dies.
+        /// Start of the outage.
         required from: Duration;
-        /// It begins anew, knowing nothing.
+        /// Restart of the node, without its state.
         option until: Duration = "the end of the run";
     }
 }

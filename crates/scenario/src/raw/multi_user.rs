@@ -1,13 +1,13 @@
 //! PPDUs for several stations, or of several: OFDMA in both directions, MU EDCA parameters, and
-//! downlink MU-MIMO (802.11ac and 802.11ax). Only access points have these tables. What each
-//! standard has of them is decided in `assemble::radio`.
+//! downlink MU-MIMO (802.11ac and 802.11ax). Only access points have these tables.
+//! `assemble::radio` decides what each standard allows.
 
 use crate::quantity::Hertz;
 use crate::scalar::{OrOff, Whole, choices};
 use crate::table::tables;
 use lasthop_units::Duration;
 
-/// How stations acknowledge what they were sent at once.
+/// Acknowledgement of PPDUs for several stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfdmaAcknowledgementKind {
     BlockAckRequest,
@@ -32,89 +32,84 @@ choices! {
 }
 
 tables! {
-    /// OFDMA. Downlink: when the access point gains the channel and has packets of that access
-    /// category for several stations, it sends to as many at once as RUs of one size fill the
-    /// channel for. They take turns; with a queue that schedules airtime, by their airtime.
+    /// OFDMA of an access point. In the downlink, one PPDU carries packets of the access category
+    /// that gained the channel to as many stations as RUs of one size fill the channel for.
+    /// Stations take turns, by airtime if the queue schedules airtime.
     RawOfdma {
-        /// Most stations in a PPDU. RUs are for 2, 4 or 9 at 20 MHz, 2, 4, 8 or 18 at 40 MHz,
-        /// 2, 4, 8, 16 or 37 at 80 MHz, and 2, 4, 8, 16, 32 or 74 at 160 MHz; with fewer
-        /// stations the next lower number.
+        /// Most stations in a PPDU. RUs serve 2, 4 or 9 at 20 MHz, 2, 4, 8 or 18 at 40 MHz, 2, 4,
+        /// 8, 16 or 37 at 80 MHz, 2, 4, 8, 16, 32 or 74 at 160 MHz; with fewer stations the next
+        /// lower number.
         value stations: Whole<2, 74> = 8;
-        /// How they acknowledge. "mu-bar": a Trigger frame behind the PPDU asks all for their
-        /// Block Acks at once; "aggregated": the Trigger frame is inside the PPDU; "bar": a
-        /// Block Ack Request for each, one after the other.
+        /// "mu-bar": a Trigger frame behind the PPDU requests all Block Acks at once. "aggregated":
+        /// the Trigger frame is inside the PPDU. "bar": one Block Ack Request after the other.
         value acknowledgement: OfdmaAcknowledgementKind = "mu-bar";
-        /// Uplink OFDMA: the access point asks stations to send at once.
-        option_table uplink: RawUplink = "none: stations send only when they gain the channel";
+        /// Uplink OFDMA: the access point triggers stations to send at once.
+        option_table uplink: RawUplink = "none: stations only contend";
     }
 
-    /// Downlink MU-MIMO. When the access point gains the channel and has packets of that access
-    /// category for several stations, it sends to a group of those whose turn it is; who was not
-    /// sounded for an interval is sounded first. With ofdma as well, OFDMA is for what MU-MIMO is
-    /// not. What a station receives is that of zero forcing, see the page on the model.
+    /// Downlink MU-MIMO of an access point. One PPDU carries packets of the access category that
+    /// gained the channel to a group of stations; stations without a recent report are sounded
+    /// first. With ofdma too, OFDMA serves the others. Reception follows zero forcing ([the
+    /// model](model.md#several-stations-in-space)).
     RawMuMimo {
-        /// Most stations in a PPDU: 2 to 4 with 802.11ac, to 8 with 802.11ax.
+        /// Most stations in a PPDU: up to 4 with 802.11ac, up to 8 with 802.11ax.
         value stations: Whole<2, 8> = 4;
-        /// Antennas of the access point, as many as its streams at least: most streams of all
-        /// stations in a PPDU. The more there are beyond these, the stronger each is.
+        /// Antennas of the access point, at least its streams; also the most streams in a PPDU.
+        /// Each further antenna strengthens all streams.
         option antennas: Whole<2, 8> = "4, or the node's streams if these are more";
-        /// Most streams of one station, at most those of its rate and the node's.
+        /// Most streams of one station, within those of its rate and node.
         value streams: Whole<1, 4> = 1;
-        /// How stations acknowledge, as with OFDMA. 802.11ac has "bar" only.
+        /// Acknowledgement as with OFDMA; 802.11ac has "bar" only.
         option acknowledgement: OfdmaAcknowledgementKind = "\"bar\" with 802.11ac, \"mu-bar\" with 802.11ax";
-        /// A station is sounded again when its report is this old, at least 1 ms. At 20 ms and
-        /// 0.4 Hz other streams are 29 dB below its own, at 100 ms 15 dB.
+        /// Age at which a report is renewed, at least 1 ms. At 0.4 Hz other streams are 29 dB below
+        /// a station's own after 20 ms, 15 dB after 100 ms.
         value sounding_interval: Duration = "20ms";
         /// Subcarriers that share the angles of a report: 1, 2 or 4 with 802.11ac, 4 or 16 with
-        /// 802.11ax. It is only about the length of reports.
+        /// 802.11ax. Only affects the length of reports.
         value grouping: Whole<1, 16> = 4;
-        /// Bits of the angles: "coarse" has 7 and 5, "fine" 9 and 7, which leave other streams of
-        /// four antennas 33 and 45 dB below a station's own.
+        /// Bits of the angles: "coarse" 7 and 5, "fine" 9 and 7, which leave other streams of four
+        /// antennas 33 and 45 dB below a station's own.
         value codebook: CodebookKind = "fine";
-        /// Doppler rate of the place: people move while stations stand still, at 0.089 km/h in
-        /// 802.11ac's channel model, which are 0.4 Hz at 5 GHz. Reports age by it,
-        /// and the access point reckons with it; a link whose fading is faster ages by that,
-        /// unknown to the access point.
+        /// Doppler rate of the surroundings, which ages reports and which the access point knows:
+        /// 0.089 km/h in 802.11ac's channel model, 0.4 Hz at 5 GHz. A link with faster fading ages
+        /// faster, unknown to the access point.
         value doppler: Hertz = "0.4Hz";
     }
 
-    /// Uplink OFDMA. When the access point gains the channel and knows of stations that hold
-    /// packets of that access category, it asks up to `stations` of them with a Basic Trigger
-    /// frame, and they send at once, for as long as the longest backlog takes. It takes turns with
-    /// downlink, and the stations with each other; with a queue that schedules airtime, those come
-    /// first that had least. How much a station holds is in all of its QoS frames.
+    /// Uplink OFDMA of an access point. When the access point gains the channel and knows of
+    /// backlogs in that access category, a Basic Trigger frame makes up to `stations` stations send
+    /// at once, for as long as the longest backlog takes. Uplink and downlink take turns, as do
+    /// stations; with a queue that schedules airtime, those with the least airtime come first. All
+    /// QoS frames report the size of the queue.
     RawUplink {
-        /// Asks for buffer status by a BSRP Trigger frame ahead of each Basic one, and, where no
-        /// backlog is known, when this time has passed since the last. "off": a station
-        /// that said that it holds nothing has to gain the channel itself.
+        /// Interval of BSRP Trigger frames while no backlog is known; one also precedes each Basic
+        /// Trigger frame. "off": stations that reported an empty queue must contend.
         value buffer_reports: OrOff<Duration> = "off";
-        /// How stations contend after the access point acknowledged what it asked for.
+        /// Contention of stations after the access point acknowledged triggered data.
         table mu_edca: RawMuEdca;
     }
 
     /// MU EDCA parameters that the access point announces, by access category.
     RawMuEdca {
-        /// AC_BK.
-        option_table background: RawMuEdcaParameters = "none: as ever";
-        /// AC_BE.
-        option_table best_effort: RawMuEdcaParameters = "none: as ever";
-        /// AC_VI.
-        option_table video: RawMuEdcaParameters = "none: as ever";
-        /// AC_VO.
-        option_table voice: RawMuEdcaParameters = "none: as ever";
+        /// MU EDCA parameters of AC_BK.
+        option_table background: RawMuEdcaParameters = "none: EDCA's";
+        /// MU EDCA parameters of AC_BE.
+        option_table best_effort: RawMuEdcaParameters = "none: EDCA's";
+        /// MU EDCA parameters of AC_VI.
+        option_table video: RawMuEdcaParameters = "none: EDCA's";
+        /// MU EDCA parameters of AC_VO.
+        option_table voice: RawMuEdcaParameters = "none: EDCA's";
     }
 
-    /// How a station contends in an access category from each acknowledgement of data that it
-    /// was asked for until the timer ends.
+    /// Contention of a station from each acknowledgement of triggered data until the timer ends.
     RawMuEdcaParameters {
-        /// Slots of the arbitration interframe space after SIFS, 2 to 15; 0: it does not contend,
-        /// whatever the windows are.
+        /// Slots of the arbitration interframe space after SIFS, 2 to 15; 0 stops contention.
         value aifsn: Whole<0, 15> = 0;
         /// Smallest contention window in slots, 2^n - 1.
         value cw_min: Whole<0, 32_767> = 15;
         /// Largest contention window in slots, 2^n - 1.
         value cw_max: Whole<0, 32_767> = 1023;
-        /// A multiple of 8.192 ms, up to 255 of them (2.08896 s).
+        /// Duration of the timer: 1 to 255 times 8.192 ms (2.08896 s).
         value timer: Duration = "8.192ms";
     }
 }

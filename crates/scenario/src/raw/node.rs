@@ -1,6 +1,6 @@
-//! `[[node]]` and `[node_defaults]`: what a node is, and its settings, whose tables are in the files
-//! beside this one: `queue`, `mac`, `absence` (scans, power save), `multi_user`. Lengths of packets
-//! are those of IP packets, in bytes.
+//! `[[node]]` and `[node_defaults]`: a node and its settings, whose tables are in the files beside
+//! this one: `queue`, `mac`, `absence` (scans, power save), `multi_user`. Lengths of packets are
+//! those of IP packets, in bytes.
 
 use super::{
     Positive, RawAggregation, RawBlockAck, RawDriverQueue, RawEdca, RawLowRateRetry, RawMuMimo,
@@ -38,7 +38,7 @@ impl crate::scalar::Scalar for Mtu {
     }
 }
 
-/// When a receiver delivers what comes in an A-MPDU.
+/// Time at which a receiver delivers the MPDUs of an A-MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RxInterruptKind {
     Mpdu,
@@ -63,151 +63,131 @@ choices! {
 }
 
 tables! {
-    /// A node: an access point, a station, or a host behind wires.
+    /// A node: an access point, a station, a host behind wires, or a relay.
     RawNode {
-        /// Its name, in flows, wires and results; the first part of the names
-        /// "sta1", "sta2" .. if there is a count.
+        /// Name of the node in flows, wires and results; with a count the prefix of "sta1", "sta2"
+        /// ..
         required name: Name;
-        /// What it is. A relay is a wired box that only passes packets on.
+        /// Role of the node. A relay is a wired box that only forwards packets.
         required role: crate::Role;
-        /// How many nodes like this: they are called "sta1", "sta2" .. after
-        /// the name "sta".
-        option count: Whole<1, 1000> = "one node, with exactly that name";
-        /// Where it stands on the floor, x and y.
-        option position: [Meters; 2] = "[\"0m\", \"0m\"] for an access point, [\"5m\", \"0m\"] for a station: a strong link in the same room";
-        /// With a count: the nodes stand evenly on a circle of this radius
-        /// around the position.
+        /// Number of such nodes, called "sta1", "sta2" .. after the name "sta".
+        option count: Whole<1, 1000> = "one node with exactly that name";
+        /// Position on the floor, x and y.
+        option position: [Meters; 2] = "[\"0m\", \"0m\"] for an access point, [\"5m\", \"0m\"] for a station: a strong link";
+        /// With a count: radius of the circle around the position on which the nodes stand evenly.
         option ring: Meters = "all at the position";
-        /// The basic service set that it belongs to, by any name: an access point and its
-        /// stations. Neighbours on the channel are in sets of their own, which are sensed,
-        /// reserve and interfere; wires join them to the rest. All that say nothing are one set.
-        option bss: Name = "the set of all that have none";
+        /// Basic service set, by any name: an access point and its stations. Sets share the air;
+        /// only wires join them ([several cells](model.md#several-cells-on-one-channel)).
+        option bss: Name = "the set of all nodes without a bss";
         /// MAC address; not with a count.
         option address: MacAddr = "locally administered, 02:1a: and the node's number";
-        /// What it does on the air and at the host.
+        /// Settings on the air and at the host.
         flatten settings: RawNodeSettings;
     }
 
     /// Settings of a node, or of all nodes in `[node_defaults]`.
     RawNodeSettings {
-        /// Product class of the node: it sets keys that neither the node nor [node_defaults] has.
+        /// Product class of the node; sets keys that neither the node nor [node_defaults] has.
         option profile: Profile = "the scenario's";
-        /// Transmit power. 20 dBm is the limit at 2.4 GHz in Europe and what
-        /// most access points and laptops reach at 5 GHz.
+        /// Transmit power; 20 dBm is the limit of Europe at 2.4 GHz and usual at 5 GHz.
         value tx_power: Dbm = "20dBm";
-        /// Spatial streams that it sends and receives: up to 4 with 802.11n, 8 with
-        /// 802.11ac and 802.11ax; all others have one. Most laptops, phones and access
-        /// points have two.
+        /// Spatial streams for sending and receiving: up to 4 with 802.11n, 8 with 802.11ac and
+        /// 802.11ax, else 1. Most devices have two.
         value streams: Whole<1, 8> = 2;
-        /// An older generation than the channel's. Two nodes send to each other with the
-        /// newest that both have; who does not understand a PPDU defers for as long as its
-        /// legacy preamble says, and for EIFS.
+        /// Older generation than the channel's ([mixed
+        /// cells](model.md#older-stations-among-newer-ones)).
         option standard: Standard = "the channel's";
-        /// A narrower channel than the others use: the primary one of that width.
-        option width: ChannelWidth = "the channel's, as far as its standard goes";
-        /// It can send and receive with dual carrier modulation (802.11ax): each bit on two
-        /// tones, at half the rate of MCS 0, 1, 3 and 4, with 3 dB less. Rate control uses it
-        /// between two nodes that both can. Few devices can, so it is off.
+        /// Narrower channel around the primary one.
+        option width: ChannelWidth = "the channel's, as far as the standard allows";
+        /// Dual carrier modulation (802.11ax): each bit on two tones, half the rate of MCS 0, 1, 3
+        /// and 4, 3 dB less SNR. Rate control uses it between two such nodes; few devices have it.
         value dcm: bool = false;
-        /// It can send and receive HE extended range PPDUs (802.11ax): one stream in the
-        /// primary 20 MHz, MCS 0 to 2 or, on 106 tones, MCS 0. Their preamble gets 3 dB further
-        /// than others, and so do their acknowledgements, which have the format, too. Rate
-        /// control uses it between two nodes that both can.
+        /// HE extended range PPDUs (802.11ax): one stream in the primary 20 MHz, MCS 0 to 2, or MCS
+        /// 0 on 106 tones. Preambles and acknowledgements reach 3 dB further. Rate control uses
+        /// them between two such nodes.
         value extended_range: bool = false;
-        /// How long it needs for the last symbol of a PPDU of 802.11ax: what is sent to it has
-        /// a packet extension of up to that (nominal packet padding). Chips say 0, 8 or 16 us,
-        /// the longer the wider and faster.
+        /// Nominal packet padding (802.11ax): packet extension that the receiver requires after the
+        /// last symbol. Chips announce longer ones for wider and faster PPDUs.
         value packet_padding: PacketPadding = "0us";
-        /// Queue above the MAC, one of these an access category.
+        /// Queue above the MAC, one for each access category.
         table queue: RawQueue;
         /// Queue of driver and hardware below it.
         table driver_queue: RawDriverQueue;
-        /// Rate control towards every peer.
+        /// Rate control towards each peer.
         table rate_control: RawRateControl;
-        /// RTS/CTS before a frame, or a whole A-MPDU, of at least this many
-        /// bytes. Off is the default of access points and Linux.
+        /// Length in bytes from which RTS/CTS precedes a frame or A-MPDU. "off" is the default of
+        /// access points and Linux.
         value rts_threshold: OrOff<Whole<0, 65_535>> = "off";
         /// QoS frames with EDCA and Block Ack, or plain DCF.
         option qos: bool = "true with 802.11n and later, else false";
         /// Channel access parameters of the four access categories.
         table edca: RawEdca;
-        /// Aggregation when sending.
+        /// Aggregation by the sender.
         table aggregation: RawAggregation;
-        /// Block Ack.
+        /// Block Ack agreements with all peers.
         table block_ack: RawBlockAck;
-        /// When it delivers what comes in an A-MPDU: each MPDU when its last bit
-        /// is in, as mt76 does, or all of them at the end of the PPDU. ath9k and
-        /// iwlwifi hold interrupts back for up to 2 ms, which is not modelled.
+        /// Delivery of an A-MPDU: each MPDU at its last bit, as mt76 does, or all at the end of the
+        /// PPDU. Interrupts held back for up to 2 ms (ath9k, iwlwifi) are not modelled.
         value rx_interrupt: RxInterruptKind = "mpdu";
-        /// Attempts for a frame, the first included. 7 is Linux' default and
-        /// dot11ShortRetryLimit's.
+        /// Attempts for a frame, including the first; 7 is the default of Linux and of
+        /// dot11ShortRetryLimit.
         value retry_limit: Whole<1, 255> = 7;
         /// Fewer retransmissions when sending at a low data rate.
         table low_rate_retry: RawLowRateRetry;
-        /// Giving MPDUs up as a receiver when they come at a low data rate; not
-        /// at a station that only sends.
+        /// Giving up received MPDUs at a low data rate; not at a station that only sends.
         table pseudo_retry_out: RawPseudoRetryOut;
-        /// A packet older than this is given up by the MAC. Linux drivers have
-        /// no such limit.
+        /// Age at which the MAC gives up a packet. Linux drivers have no limit.
         value msdu_lifetime: OrOff<Duration> = "off";
-        /// Longest packet that it puts on a link, IP header included; longer
-        /// ones are cut as IPv4 does. Up to 9000 on wires and on the air with
-        /// 802.11ac and 802.11ax, 7900 with 802.11n, 2296 without qos. On the
-        /// air "adaptive" follows the link: the length that promises the most
-        /// goodput at its rates and losses, each 50 ms anew; saturated flows and
-        /// TCP take it over.
+        /// Longest packet on a link, including the IP header; longer ones are fragmented as in
+        /// IPv4. Limits: 9000 on wires and with 802.11ac and 802.11ax, 7900 with 802.11n, 2296
+        /// without qos. "adaptive" chooses the length with the highest expected goodput on the air
+        /// every 50 ms; saturated flows and TCP follow.
         option mtu: Mtu = "1500, Ethernet's";
         /// Bounds of an adaptive MTU.
         table adaptive_mtu: RawAdaptiveMtu;
-        /// Longest frame that its buffers take; the MTU must leave room for the
-        /// headers: 38 bytes on the air, 18 on a wire. "4096" is a kernel that
-        /// keeps a packet in one page. Off is a kernel that does not.
+        /// Longest frame that the buffers hold. The MTU must leave 38 bytes for headers on the air,
+        /// 18 on a wire. 4096 is a kernel that keeps a packet in one page.
         value buffer_bytes: OrOff<Whole<576, 65_535>> = "off";
-        /// Background scans: the node leaves its channel again and again. A station looks
-        /// for other access points, and announces each absence by a Null frame. An access point
-        /// leaves without notice, to choose its channel or to watch for rogues: beacons are
-        /// missing, its packets wait, and frames of its stations are lost.
-        off_table scan: RawScan = "\"off\": it stays on its channel";
-        /// Power save of a station: it dozes when nothing happens, or but for service
-        /// periods. Not together with scan.
-        off_table power_save: RawPowerSave = "\"off\": it is always awake, as on mains power";
-        /// What a station of 802.11ac or 802.11ax uses of what it can, as it announces when it
-        /// associates. When a [[change]] sets it, it notifies its access point by a frame, as a
-        /// phone does that begins to save power, and that goes by it from then on.
-        off_table operating_mode: RawOperatingMode = "\"off\": all that it can";
-        /// Packets that an access point holds in its queue for a station that is
-        /// away or dozes, of each access category; the oldest go first.
-        option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", which is the queue's own bound, with fq-codel";
-        /// OFDMA of an access point with 802.11ax: one PPDU to several
-        /// stations, each on tones of its own.
-        off_table ofdma: RawOfdma = "\"off\": each PPDU is for one station";
-        /// Downlink MU-MIMO of an access point with 802.11ac or 802.11ax: one PPDU to
-        /// several stations, each on streams of its own over the whole width.
-        off_table mu_mimo: RawMuMimo = "\"off\": each PPDU is for one station";
-        /// Time that every packet costs the host that sends, receives or forwards it.
-        off_table host_cost: RawHostCost = "\"off\": a host that is never the bottleneck";
+        /// Background scans of a station, which announces each absence by a Null frame, or of an
+        /// access point, which leaves without notice: no beacons, packets wait, frames of stations
+        /// are lost.
+        off_table scan: RawScan = "\"off\": the node stays on its channel";
+        /// Power save of a station; not together with scan.
+        off_table power_save: RawPowerSave = "\"off\": always awake, as on mains power";
+        /// Limits of a station of 802.11ac or 802.11ax, announced when it associates. A [[change]]
+        /// sends a frame to the access point, as phones do to save power.
+        off_table operating_mode: RawOperatingMode = "\"off\": no limits";
+        /// Packets that an access point holds for each absent or dozing station and access
+        /// category; the oldest are dropped.
+        option power_save_buffer: OrOff<Positive> = "64 with drop-tail and codel (mac80211 without queues for each station, STA_MAX_TX_BUFFER); \"off\", the bound of the queue, with fq-codel";
+        /// OFDMA of an 802.11ax access point: one PPDU to several stations, each on different
+        /// tones.
+        off_table ofdma: RawOfdma = "\"off\": one station in each PPDU";
+        /// Downlink MU-MIMO of an 802.11ac or 802.11ax access point: one PPDU to several stations,
+        /// each on different streams over the whole width.
+        off_table mu_mimo: RawMuMimo = "\"off\": one station in each PPDU";
+        /// Host time for each packet sent, received or forwarded.
+        off_table host_cost: RawHostCost = "\"off\": the host is never the bottleneck";
     }
 
     /// Bounds of an adaptive MTU.
     RawAdaptiveMtu {
-        /// Shortest packet that it may choose. Below 256 bytes headers take
-        /// more than a fifth of the air.
+        /// Shortest length of a packet. Below 256 bytes headers take more than a fifth of the air.
         value min: MtuBytes = 256;
-        /// Longest.
-        option max: MtuBytes = "what the standard and the buffers of both ends allow";
+        /// Longest length of a packet.
+        option max: MtuBytes = "the limit of the standard and the buffers of both ends";
     }
 
-    /// Time that packets cost a host: at both ends of a flow, and at nodes that forward them, as an
-    /// access point does between wire and air. The parts of a packet that was cut count each
-    /// for itself. A node that forwards more than its processor can drops them, from 1000 that
-    /// wait on (Linux' net.core.netdev_max_backlog).
+    /// Host time for packets: at both ends of a flow, and at nodes that forward them, such as an
+    /// access point between wire and air. Each fragment counts. A forwarding node drops packets
+    /// while 1000 wait (Linux' net.core.netdev_max_backlog).
     RawHostCost {
-        /// For every packet.
+        /// Processor time for every packet.
         value per_packet: Duration = "0s";
-        /// For every byte.
+        /// Processor time for every byte.
         value per_byte: Duration = "0s";
-        /// Delay of every packet beside the processor's time: interrupts that are held back (ath9k
-        /// and iwlwifi up to 2 ms), threads that wake up. Others pass meanwhile.
+        /// Further delay of every packet, during which the processor is free: interrupts held back
+        /// (ath9k and iwlwifi up to 2 ms), threads that wake up.
         value latency: Duration = "0s";
     }
 }

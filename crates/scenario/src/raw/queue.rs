@@ -1,13 +1,13 @@
-//! Queues: the one above the MAC or before a wire, and that of driver and hardware. Which keys are
-//! of which discipline, and the defaults of each on the air and on wires, is decided in
-//! `assemble::queue`.
+//! Queues: the one above the MAC or before a wire, and that of driver and hardware.
+//! `assemble::queue` decides which keys belong to a discipline, and the defaults on the air and on
+//! wires.
 
 use super::Positive;
 use crate::scalar::{Whole, choices};
 use crate::table::tables;
 use lasthop_units::{Bytes, Duration};
 
-/// Queue disciplines.
+/// Discipline of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueKind {
     DropTail,
@@ -26,47 +26,43 @@ choices! {
 }
 
 tables! {
-    /// A queue of packets. On the air the defaults are those of Linux'
-    /// mac80211, on wires those of RFC 8289, RFC 8290 and Linux' interfaces.
+    /// A queue of packets. The defaults are those of mac80211 on the air, and of RFC 8289, RFC 8290
+    /// and Linux' interfaces on wires.
     RawQueue {
-        /// The discipline. "ebdp" is a tail-drop queue that adapts its capacity: what is
-        /// served in a target delay has room (Li, Leith, Malone, "Buffer Sizing for 802.11
-        /// Based Networks", 2011).
+        /// Queue discipline. "ebdp" is a drop-tail queue that holds the packets served in the
+        /// target delay (Li, Leith, Malone, "Buffer Sizing for 802.11 Based Networks", 2011).
         option kind: QueueKind = "\"fq-codel\" on the air (Linux since 2016), \"drop-tail\" on wires";
-        /// Most packets in it.
-        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); for fq-codel 8192 on the air, 10240 on wires; for ebdp, which holds no more at any rate, 400 (lasthop's choice)";
-        /// Most bytes in it; for drop-tail and codel instead of packets.
-        option bytes: Bytes = "no such limit for drop-tail and codel; for fq-codel 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
-        /// Standing delay that codel and fq-codel accept; with ebdp the delay of a full queue.
-        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; with ebdp 200 ms, the median round trip of TCP in the trace of the paper of reproduce apq";
-        /// Time in which a burst may drain (codel and fq-codel); with ebdp and count_flows
-        /// the time over which flows are counted.
-        option interval: Duration = "100ms; with ebdp 1s";
-        /// Room for a burst, beyond what is served in the target (ebdp).
+        /// Limit of the queue in packets.
+        option packets: Positive = "1000 for drop-tail and codel (Linux' txqueuelen); fq-codel: 8192 on the air, 10240 on wires; ebdp: 400 at any rate (lasthop's choice)";
+        /// Limit of the queue in bytes; for drop-tail and codel instead of packets.
+        option bytes: Bytes = "none for drop-tail and codel; fq-codel: 4 MiB on the air (mac80211 without VHT), 32 MiB on wires";
+        /// Standing delay that codel and fq-codel accept; ebdp: delay of a full queue.
+        option target: Duration = "20 ms on the air, where an aggregate takes milliseconds, 5 ms on wires; ebdp: 200 ms, the median round trip of TCP in the trace of the apq paper";
+        /// Time in which a burst may drain (codel, fq-codel); ebdp with count_flows: period over
+        /// which flows are counted.
+        option interval: Duration = "100ms; ebdp: 1s";
+        /// ebdp: further packets for a burst, beyond those served in the target.
         option burst_packets: Positive = "5 (lasthop's choice)";
-        /// Packets over which the time that one takes is averaged (ebdp).
+        /// ebdp: packets over which the service time is averaged.
         option average_packets: Positive = "1000 (lasthop's choice)";
-        /// Divide the target by the root of the number of flows that arrive (ebdp), as
-        /// Appenzeller, Keslassy and McKeown, "Sizing Router Buffers", 2004, have it for
-        /// many.
+        /// ebdp: divide the target by the root of the number of flows (Appenzeller, Keslassy,
+        /// McKeown, "Sizing Router Buffers", 2004).
         option count_flows: bool = "false";
-        /// Buckets of the flow hash (fq-codel).
+        /// fq-codel: buckets of the flow hash.
         option flows: Whole<1, 65_535> = "4096 on the air, 1024 on wires";
-        /// Bytes that a flow may send before the next one's turn (fq-codel).
+        /// fq-codel: bytes that a flow sends in a turn.
         option quantum_bytes: Whole<1, 65_535> = "300 on the air, 1514 on wires";
-        /// Mark ECN-capable packets instead of dropping them (codel and fq-codel).
+        /// Mark ECN-capable packets instead of dropping them (codel, fq-codel).
         option ecn: bool = "true for fq-codel, false for codel, as in Linux";
-        /// Share air time evenly among the stations (fq-codel on the air), as
-        /// mac80211 does since Linux 4.11.
+        /// Equal airtime for all stations (fq-codel on the air), as in mac80211 since Linux 4.11.
         option airtime_fairness: bool = "true";
     }
 
-    /// The queue of driver and hardware; what is in it is out of reach of the
-    /// queue above. One of its keys, or none.
+    /// Queue of driver and hardware, out of reach of the queue above. At most one key.
     RawDriverQueue {
-        /// So many packets.
+        /// Limit of the driver queue in packets.
         option packets: Positive = "no driver queue: the MAC takes from the queue above when it builds an aggregate";
-        /// So much estimated air time a peer (mac80211 since Linux 5.5: 5 to 12 ms).
+        /// Limit of estimated airtime for each peer (mac80211 since Linux 5.5: 5 to 12 ms).
         option airtime: Duration = "no driver queue";
     }
 }

@@ -1,6 +1,6 @@
-//! The top level of a scenario file, and the tables that are of no node: programs, changes while it
-//! runs, emulation, sweeps. The other tables are in the files beside this one. What a change may
-//! set is decided in `crate::change`.
+//! The top level of a scenario file, and tables without a node: programs, changes during the run,
+//! emulation, sweeps. The other tables are in the files beside this one. `crate::change` decides
+//! which keys a change may set.
 
 use super::{
     Positive, RawCell, RawChannel, RawFlow, RawFranc, RawLink, RawNeighbour, RawNode,
@@ -14,114 +14,103 @@ use crate::table::tables;
 use lasthop_units::Duration;
 
 tables! {
-    /// A lasthop scenario: a Wi-Fi cell, the hosts and wires around it, and
-    /// the traffic that crosses it.
+    /// A scenario: a Wi-Fi cell, the hosts and wires around it, and the traffic between them.
     RawScenario {
-        /// Name of the scenario, in results and file names.
-        option name: Name = "the file's name without its extension";
-        /// The product class of its radios and hosts: "ath9k-2013" (access points and laptops of
-        /// 802.11n under Linux, before queues were short), "laptop-ac", "phone-ax",
-        /// "small-computer" (2.4 GHz, one stream, saves power), or "bare", the defaults. It sets keys
-        /// that the file does not, and the results' scenario.toml has them: of the channel the
-        /// standard, band, width and fading; of nodes their streams, A-MSDUs, queues, the latency
-        /// of hosts, and how stations save power. The defaults alone are of no product: a driver
-        /// without A-MSDUs, hosts that take no time, a channel that does not fade.
+        /// Name of the scenario in results and file names.
+        option name: Name = "the file's name without extension";
+        /// Product class of radios and hosts. A profile sets the keys of channel and nodes that the
+        /// file leaves out ([values](model.md#defaults-and-products)); the results' scenario.toml
+        /// contains them.
         option profile: Profile = "\"bare\"";
-        /// How long the run lasts. Ten seconds show a steady state of a cell
-        /// with few stations.
+        /// Duration of the run. Ten seconds show the steady state of a cell with few stations.
         value duration: Duration = "10s";
-        /// Left out of the results at the beginning of the run. Zero keeps the
-        /// transient; a second removes slow start and Minstrel's first
-        /// probing.
+        /// Time at the start that results leave out. One second removes slow start and the first
+        /// probes of Minstrel.
         value warmup: Duration = "0s";
-        /// Seed of every random stream; the run number is mixed into it.
+        /// Seed of every random stream, mixed with the number of the run.
         value seed: Whole<0, { i64::MAX }> = 1;
-        /// Time between two samples of queues, windows and throughput.
+        /// Time between samples of queues, windows and throughput.
         value series_interval: Duration = "100ms";
-        /// The radio channel and the cell on it. Only scenarios with Wi-Fi nodes have one.
+        /// Radio channel; only for scenarios with Wi-Fi nodes.
         table channel: RawChannel;
-        /// What every node is unless it says otherwise.
+        /// Settings of all nodes that do not set them.
         checked node_defaults: RawNodeSettings = "none";
-        /// The nodes: one access point and its stations, and hosts behind wires.
+        /// Nodes: access points, stations, hosts and relays.
         list node: RawNode;
-        /// What nodes that name the same bss have in common.
+        /// Settings of the nodes with the same `bss`.
         list cell: RawCell;
-        /// Exceptions from the channel for single pairs of Wi-Fi nodes.
+        /// Exceptions from the channel for pairs of Wi-Fi nodes.
         list link: RawLink;
-        /// Other people's cells on the channel, given by what is heard of them.
+        /// Other people's cells, given by level and load.
         list neighbour: RawNeighbour;
         /// Cables between two nodes.
         list wire: RawWire;
-        /// Links that are coded over the network, and reliable (FRANC).
+        /// Coded, reliable links (FRANC).
         list franc: RawFranc;
-        /// Traffic that lasthop makes.
+        /// Traffic that lasthop generates.
         list flow: RawFlow;
-        /// Programs to start in the nodes (emulation only).
+        /// Programs to start in nodes (emulation only).
         list run: RawRun;
-        /// What becomes different while it runs.
+        /// Changes during the run.
         list change: RawChange;
-        /// How the scenario is emulated.
+        /// Limits of the emulation.
         table emulation: RawEmulation;
-        /// What `lasthop sweep` varies. Other commands run the scenario as it stands.
+        /// Keys that `lasthop sweep` varies; other commands ignore them.
         checked sweep: RawSweep = "none";
     }
 
-    /// A program to run in a node. Virtual time has no programs: `simulate`
-    /// checks these and runs the flows alone.
+    /// A program to run in a node. `simulate` checks these tables and runs only the flows.
     RawRun {
-        /// The node.
+        /// Node that runs the program.
         required node: String;
-        /// The program and its arguments; a text is a line for the shell (sh -c).
+        /// Program and arguments; a text is a shell line (`sh -c`).
         required command: Command;
-        /// When it is started: not before this, and not before each program above it is
-        /// ready that has `ready`.
+        /// Earliest start of the program. The program also waits for each program above it that has
+        /// `ready`.
         value start: Duration = "0s";
-        /// When it is ready: once a TCP socket of its node listens at a port, or a UDP socket
-        /// has the port ("tcp:8000", "udp:5000"), once a file is there that was not when it
-        /// was started, or is changed ("file:PATH"), or so long after its start ("1s"). The
-        /// programs below it and COMMAND are started then. If it ends before, the emulation
-        /// fails.
-        option ready: Ready = "nothing waits for it";
-        /// The emulation fails if it is not ready so long after its start.
+        /// Condition for starting the programs below and COMMAND: a TCP socket of the node listens
+        /// ("tcp:8000"), a UDP socket has the port ("udp:5000"), a file is created or changed
+        /// ("file:PATH"), or time has passed since the start ("1s"). The emulation fails if the
+        /// program ends first.
+        option ready: Ready = "none";
+        /// Time after the start by which the program must be ready; otherwise the emulation fails.
         option ready_timeout: Duration = "\"30s\"";
     }
 
-    /// What becomes different while it runs: keys as `--set` has them, with their new values.
-    /// What is not set stays, also from one change to the next. A signal-to-noise ratio, and the
-    /// rate, delay and losses of a wire, hold for what begins to be sent from then on; the loss
-    /// of a link for what ends from then on; a queue that is replaced keeps its packets, in the
-    /// order in which they came. It may be snr and loss of a `[[link]]`, position and tx_power
-    /// of a node (who senses whom stays); rate, delay, jitter, loss and queue of a `[[wire]]`;
-    /// queue, scan, operating_mode, a fixed rate, and cw_min and cw_max of a node. The scan
-    /// `"off"` ends scans after the absence that has begun; a first scan whose start is over
-    /// begins at once, and one that is changed keeps its rhythm. The operating_mode `"off"` is
-    /// all that the node can. Flows have start and stop of their own.
+    /// Changes during the run: keys as in `--set`, with values that stay until the next change. A
+    /// new SNR, and the rate, delay and losses of a wire, apply to transmissions that begin
+    /// afterwards; the loss of a link applies to those that end afterwards. A replaced queue keeps
+    /// its packets in order. Keys: snr and loss of a `[[link]]`; position and tx_power of a node,
+    /// if the same nodes still sense each other; rate, delay, jitter, loss and queue of a
+    /// `[[wire]]`; queue, scan, operating_mode, a fixed rate, cw_min and cw_max of a node. The scan
+    /// `"off"` takes effect after the current absence; a changed scan keeps its rhythm, and a first
+    /// scan whose start has passed begins at once. The operating_mode `"off"` removes all limits.
+    /// Flows have their own start and stop.
     RawChange {
-        /// When, after the beginning and before the end.
+        /// Instant of the change, after the start and before the end.
         required at: Duration;
-        /// The keys, such as { "wire.server-ap.delay" = "200ms" }. A key in quotes is a path as
-        /// `--set` has it, its value is taken whole; a table without quotes stands for what is
-        /// in it.
+        /// Keys and values, such as { "wire.server-ap.delay" = "200ms" }. A quoted key is a path
+        /// whose value is taken whole; a table without quotes contains further keys.
         required set: Settings;
     }
 
-    /// Emulation.
+    /// Limits of an emulation.
     RawEmulation {
-        /// A run is marked late if a delivery in a thousand is later than this.
-        /// A millisecond is well below what a program sees of a Wi-Fi hop. On a busy
-        /// hop deliveries wait for each other for up to a fifth of it, 200 us at most.
+        /// Lateness that marks a run as late if one delivery in a thousand exceeds it. Programs do
+        /// not notice one millisecond of a Wi-Fi hop. On a busy hop deliveries wait for each other
+        /// for up to a fifth of this time, 200 us at most.
         value lateness_max: Duration = "1ms";
-        /// The MTU of nodes that have none of their own.
+        /// Former place of the MTU of nodes without their own.
         moved mtu: () = "this is `mtu` of [node_defaults] now: it is for `simulate`, too";
     }
 
     /// A sweep: runs of many combinations of values.
     RawSweep {
-        /// The keys and their values, as in the command's `--vary`, which takes their place
-        /// if it is given: `"node.sta.count=1,2,5"`, `"wire.cable.delay=1ms..50ms:8"`.
-        option vary: Vec<String> = "none: --vary says what";
-        /// Take the first values of all keys together, then the second ones, and so on,
-        /// instead of every combination.
+        /// Keys and values as in `--vary`, which replaces them: `"node.sta.count=1,2,5"`,
+        /// `"wire.cable.delay=1ms..50ms:8"`.
+        option vary: Vec<String> = "none";
+        /// Combine the first values of all keys, then the second ones, and so on, instead of all
+        /// combinations.
         value zip: bool = false;
         /// Runs of each combination, with independent random numbers.
         value runs: Positive = 1;

@@ -1,13 +1,13 @@
-//! `tcp` of a `[[flow]]`: how the model's endpoints behave. Defaults are those of Linux 6; those
-//! that change with another kernel's rules are options, decided in `assemble::tcp`. Windows and
-//! limits are bytes, but for the initial window, in segments.
+//! `tcp` of a `[[flow]]`: settings of the model's endpoints. Defaults are those of Linux 6; keys
+//! whose default depends on the kernel's rules are options, decided in `assemble::tcp`. Windows and
+//! limits are bytes, except the initial window, in segments.
 
 use crate::scalar::{Whole, choices};
 use crate::table::tables;
 use lasthop_tcp::{HyStart, Recovery, WindowValidation};
 use lasthop_units::{Bitrate, Bytes, Duration};
 
-/// How much of a connection may wait in its node's queues.
+/// Limit of a connection's bytes in the queues of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SmallQueuesKind {
     Off,
@@ -59,7 +59,7 @@ impl crate::scalar::Scalar for PacingKind {
     }
 }
 
-/// What becomes of a segment that its own node's queue has no room for.
+/// Fate of a segment that the full queue of its node cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocalDrop {
     Lost,
@@ -86,56 +86,50 @@ choices! {
 tables! {
     /// A TCP endpoint in virtual time. The defaults are those of Linux 6.
     RawTcp {
-        /// Whose rules for losses, recovery and growth both ends follow: those of an
-        /// older kernel, or today's ([kernels.md](kernels.md) has the differences). Where
-        /// window_validation and small_queues are left out, they are that kernel's, too.
+        /// Kernel whose rules for losses, recovery and growth both ends follow
+        /// ([differences](kernels.md)). Also decides window_validation and small_queues if they are
+        /// left out.
         value recovery: Recovery = "today";
         /// Initial window in segments (RFC 6928).
         value initial_window: Whole<1, 1_000> = 10;
-        /// How CUBIC's slow start ends before there is loss: as in Linux
-        /// (ack trains and delay), by RFC 9406, or not at all.
+        /// End of CUBIC's slow start before loss: as in Linux (ack trains and delay), by RFC 9406,
+        /// or not at all.
         value hystart: HyStart = "linux";
-        /// What happens to a window that is not used: no growth and a restart
-        /// after idle as in Linux, the stricter rule of Linux 3.2 to 3.13,
-        /// RFC 2861, RFC 7661, or nothing.
+        /// Unused window: no growth and a restart after idle as in Linux, the stricter rule of
+        /// Linux 3.2 to 3.13, RFC 2861, RFC 7661, or nothing.
         option window_validation: WindowValidation = "\"linux\"; \"linux-3\" with an older kernel's recovery";
-        /// TCP small queues: how much may wait in the sending node's own queue, that of its
-        /// radio or of a wire with `interface = true`. A wire without it is a line, and what
-        /// waits there is not counted. A fixed limit was Linux' way from 3.6 to 3.13, with
-        /// 128 KiB; "pacing" is today's: what the pacing rate sends in a millisecond, 8 ms
-        /// above Wi-Fi.
+        /// TCP small queues: limit of waiting bytes in the sending node's own queue, that of its
+        /// radio or of a wire with `interface = true`; other wires are lines and do not count.
+        /// "pacing", as today: bytes of one millisecond at the pacing rate, 8 ms above Wi-Fi. Linux
+        /// 3.6 to 3.13 had a fixed limit of 128 KiB.
         option small_queues: SmallQueuesKind = "\"pacing\"; with recovery = \"linux-3.2\" \"off\", with \"linux-3.13\" \"128KiB\"";
-        /// Memory that a queued packet takes beside its own bytes, counted by
-        /// a fixed limit. Linux counts the whole buffer: 2304 bytes for an
-        /// Ethernet-sized segment.
+        /// Memory of a queued packet beside its bytes, for a fixed limit. Linux counts the whole
+        /// buffer: 2304 bytes for an Ethernet-sized segment.
         value small_queues_overhead: Bytes = "804B";
-        /// Spacing of segments: at 200 % and 120 % of the window over the
-        /// round-trip time as with Linux' fq, at a fixed rate, or none, as with Linux'
-        /// other queue disciplines.
+        /// Spacing of segments: "window", 200 % and 120 % of the window over the round-trip time as
+        /// with Linux' fq; a fixed rate; or none, as with other queue disciplines.
         value pacing: PacingKind = "off";
-        /// A receiver acknowledges every so many full segments (RFC 5681: 2).
-        /// More are stretch acknowledgements, as receive offloads make them.
+        /// Full segments for each acknowledgement (RFC 5681: 2). More make stretch
+        /// acknowledgements, as receive offloads do.
         value ack_segments: Whole<1, 64> = 2;
-        /// Or after this time.
+        /// Longest delay of an acknowledgement.
         value ack_delay: Duration = "40ms";
-        /// So many segments at the start are acknowledged one by one.
+        /// Segments at the start that are acknowledged one by one.
         value quick_acks: Whole<0, 1_000> = 16;
-        /// Most that a receiver lets be in flight: half of Linux' tcp_rmem.
+        /// Most bytes in flight that a receiver allows: half of Linux' tcp_rmem.
         value receive_window: Bytes = "3MiB";
-        /// Most that a sender lets be in flight: Linux' tcp_wmem of 4 MiB less
-        /// the overhead of buffers.
+        /// Most bytes in flight that a sender allows: Linux' tcp_wmem of 4 MiB less the overhead of
+        /// buffers.
         value send_window: Bytes = "2621440B";
-        /// Selective acknowledgements, and with them what recovery says of losses: today
-        /// RACK and tail loss probes.
+        /// Selective acknowledgements, and with them the loss detection of `recovery`: today RACK
+        /// and tail loss probes.
         value sack: bool = true;
         /// Shortest retransmission timeout.
         value timeout_min: Duration = "200ms";
-        /// A segment for which the own node's queue has no room is lost, as
-        /// under mac80211's queues, or refused, as by a qdisc above the
-        /// driver: the sender then reduces its window and sends it later.
+        /// Segment that does not fit into the node's queue: lost, as under mac80211, or refused, as
+        /// by a qdisc above the driver; the sender then reduces its window and sends it later.
         value local_drop: LocalDrop = "lost";
-        /// Explicit congestion notification (RFC 3168). Linux answers to it,
-        /// but does not ask.
+        /// Explicit congestion notification (RFC 3168). Linux accepts it and does not request it.
         value ecn: bool = false;
     }
 }

@@ -1,20 +1,20 @@
-//! `[[wire]]`: a cable, its rate, delay, jitter, losses and queue, in each direction. Rates are those
-//! of Ethernet frames, delays those of one way. Which keys are of which kind of jitter or loss is
-//! decided in `assemble::topology`.
+//! `[[wire]]`: a cable, its rate, delay, jitter, losses and queue, in each direction. Rates are
+//! those of Ethernet frames, delays one way. `assemble::topology` decides which keys belong to a
+//! kind of jitter or loss.
 
 use super::RawQueue;
 use crate::scalar::{OrOff, choices};
 use crate::table::tables;
 use lasthop_units::{Bitrate, Duration, Probability};
 
-/// How the delay of a wire varies.
+/// Distribution of the jitter of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JitterKind {
     Uniform,
     Normal,
 }
 
-/// How a wire loses packets.
+/// Model of the losses of a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossKind {
     Random,
@@ -29,75 +29,72 @@ choices! {
 tables! {
     /// A cable between two nodes.
     RawWire {
-        /// Its ends.
+        /// Names of the two ends.
         required between: [String; 2];
-        /// Both directions.
+        /// Keys of both directions.
         flatten both: RawWireDirection;
-        /// From the first end to the second, where it differs.
-        option_table up: RawWireDirection = "as above; so are the keys that it leaves out";
-        /// From the second end to the first, where it differs.
-        option_table down: RawWireDirection = "as above; so are the keys that it leaves out";
+        /// Direction from the first end to the second, where it differs.
+        option_table up: RawWireDirection = "the keys of the wire";
+        /// Direction from the second end to the first, where it differs.
+        option_table down: RawWireDirection = "the keys of the wire";
     }
 
     /// One direction of a cable.
     RawWireDirection {
-        /// Bit rate of the Ethernet frames; "off" never limits.
-        /// Gigabit Ethernet is what an access point usually has.
+        /// Bit rate of Ethernet frames; "off" never limits. Access points usually have Gigabit
+        /// Ethernet.
         value rate: OrOff<Bitrate> = "1Gb/s";
-        /// How the rate changes during the run, one change after the other; by default never.
+        /// Changes of the rate during the run, in order.
         list rate_changes: RawRateChange;
-        /// The changes of the rate come again after this time, and again, also when an
-        /// emulation lasts longer than the duration.
-        option rate_repeat: Duration = "never: they come once";
-        /// Propagation delay, one way. Zero is a cable in the house; a server
-        /// on the Internet is 5 to 50 ms away.
+        /// Period after which the rate changes repeat, also when an emulation outlasts the
+        /// duration.
+        option rate_repeat: Duration = "never";
+        /// Propagation delay, one way. Servers on the Internet are 5 to 50 ms away.
         value delay: Duration = "0s";
-        /// How the delay varies from packet to packet, by default not at all: a
-        /// path that nobody else loads. A time alone is the most that it varies.
+        /// Variation of the delay; a plain time is its maximum.
         table jitter: RawJitter;
         /// Jitter may reorder packets; otherwise each waits for those before it.
         value reorder: bool = false;
-        /// How packets are lost, by default never: a wire in good order. A
-        /// probability alone is that of each packet.
+        /// Packet loss; a plain probability is that of each packet.
         table loss: RawLoss;
-        /// The queue before the transmitter.
+        /// Queue before the transmitter.
         table queue: RawQueue;
-        /// The queue is that of the near end's own network interface, as of a server at a slow
-        /// Ethernet, so that small_queues of TCP count its packets. By default the wire is a
-        /// line, such as that of a modem: the interface before it never limits.
+        /// The queue is the near end's own network interface, as of a server with slow Ethernet,
+        /// and TCP small queues count its packets. Otherwise the wire is a line, such as a modem's,
+        /// behind an interface that never limits.
         value interface: bool = false;
     }
 
-    /// A change of a wire's rate. What is being transmitted goes on at the new rate.
+    /// A change of a wire's rate. A transmission in progress continues at the new rate.
     RawRateChange {
-        /// From when on.
+        /// Instant of the change.
         required from: Duration;
-        /// The new rate.
+        /// New bit rate.
         required rate: Bitrate;
     }
 
-    /// How the delay of a wire varies. In all it is never below zero.
+    /// Variation of the delay of a wire. The delay never falls below zero.
     RawJitter = most {
-        /// Evenly within bounds, or normally distributed around the delay.
+        /// Uniform within bounds, or normally distributed around the delay.
         value kind: JitterKind = "uniform";
-        /// Uniform: at most so much more or less.
+        /// Uniform: largest deviation in either direction.
         option most: Duration = "\"0s\"";
-        /// Normal: standard deviation.
-        option sd: Duration = "none; a normal jitter needs it";
+        /// Normal: standard deviation of the delay.
+        option sd: Duration = "none; normal requires it";
     }
 
-    /// How a wire loses packets, whatever its load.
+    /// Packet loss of a wire, at any load.
     RawLoss = probability {
-        /// Each packet alike, or in bursts: a hidden state, good or bad, that
-        /// may change before each packet (Gilbert and Elliott).
+        /// Independent losses, or bursts: a hidden good or bad state that may change before each
+        /// packet (Gilbert and Elliott).
         value kind: LossKind = "random";
         /// Random: probability that a packet is lost.
         option probability: Probability = "0";
         /// Gilbert-Elliott: probability of going from good to bad.
-        option good_to_bad: Probability = "none; bursts need it";
-        /// Gilbert-Elliott: probability of going from bad to good; a bad spell
-        /// lasts one over this many packets in the mean.
-        option bad_to_good: Probability = "none; bursts need it";
+        option good_to_bad: Probability = "none; bursts require it";
+        /// Gilbert-Elliott: probability of going from bad to good. A bad spell lasts one over this
+        /// many packets in the mean.
+        option bad_to_good: Probability = "none; bursts require it";
         /// Gilbert-Elliott: loss in the good state.
         option loss_good: Probability = "0, as in Gilbert's model";
         /// Gilbert-Elliott: loss in the bad state.

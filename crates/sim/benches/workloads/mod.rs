@@ -1,4 +1,4 @@
-//! Workloads of the benchmarks: one simulated second of each. Nothing is recorded.
+//! Workloads of the benchmarks: one simulated second of each, without records.
 
 pub use lasthop_fixtures::workloads::{
     TCP_DOWN, TCP_UP, UDP_AC, UDP_AMPDU, UDP_AX, UDP_FIFTY, UDP_FIFTY_AMPDU, UDP_SINGLE,
@@ -15,7 +15,7 @@ pub fn scenario(workload: &str) -> Scenario {
     parse("workload.toml", &text, &[]).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// Runs `scenario`.
+/// Runs `scenario` without records.
 pub fn run(scenario: &Scenario) {
     let stats = lasthop_sim::run(scenario, Seed::new(1, 0), &mut NoSink, |_| {});
     black_box(stats.expect("it can be simulated"));

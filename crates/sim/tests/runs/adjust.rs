@@ -1,5 +1,5 @@
-//! A run that is looked at and changed in between: by any steps it is the same run, and what is
-//! set before anything happened is as if the scenario said it.
+//! Runs that are read and changed between steps: any steps give the same run, and a change before
+//! the first event equals the same value in the scenario.
 
 use lasthop_hosts::sink::NoSink;
 use lasthop_net::network::NetworkStats;

@@ -8,7 +8,7 @@ use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Instant, Seed};
 
-/// What a measurement reported.
+/// The report of a measurement.
 #[derive(Debug, Default)]
 struct Told {
     phases: Vec<PhaseRecord>,

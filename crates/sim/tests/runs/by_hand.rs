@@ -7,7 +7,7 @@ use lasthop_scenario::Scenario;
 use lasthop_sim::{SimError, run};
 use lasthop_units::{Duration, Instant, Seed};
 
-/// Counts what it is told, and hashes all of it into a number.
+/// Counts the events of a sink, and hashes them into a number.
 #[derive(Debug, Default, PartialEq)]
 struct Fingerprint {
     hash: u64,

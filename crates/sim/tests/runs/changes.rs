@@ -1,5 +1,5 @@
-//! `[[change]]`: what becomes different while a run goes on, judged by runs in which the same is
-//! said otherwise, and by hand.
+//! `[[change]]`: changes during a run, compared with runs of equivalent scenarios and with
+//! calculations by hand.
 
 use lasthop_hosts::Sink;
 use lasthop_hosts::sink::NoSink;
@@ -55,7 +55,7 @@ const BED: &str = r#"
     interval = "10ms"
 "#;
 
-/// What arrived, was lost and answered, and when.
+/// Arrivals, losses and answers, with their instants.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     arrived: Vec<(Instant, FlowId, u64)>,
@@ -126,7 +126,7 @@ fn an_snr_that_is_set_is_one_that_the_link_knew() {
     assert!(go(&other) != known);
 }
 
-/// What sets what is there, and tables in another order, change nothing.
+/// Setting present values, and another order of tables, change nothing.
 #[test]
 fn values_that_are_there_and_the_order_of_the_file_change_nothing() {
     let same = with(&[
@@ -285,8 +285,8 @@ fn a_node_moves_and_keeps_its_shadowing() {
     assert!(!log.arrived.is_empty());
 }
 
-/// Nothing is known before it happens: until the first change, a run is that without changes.
-/// By any steps it is the same run.
+/// Changes have no effect before their instant: until the first one, a run equals the run without
+/// changes. Any steps give the same run.
 #[test]
 fn until_it_changes_it_is_the_run_without() {
     let plain = go(&scenario(BED, &[])).0;
@@ -388,8 +388,8 @@ proptest! {
     }
 }
 
-/// A scan that is told of before it begins is the same run as one of the file; one that ends is
-/// the run without, from then on; one that is set while it should have begun begins at once.
+/// A scan that is set before it begins equals one in the file; after a scan is removed, the run
+/// equals one without it; a scan that is set after its start begins at once.
 #[test]
 fn scans_begin_and_end() {
     let scan = r#"scan = { start = "1500ms", period = "500ms", channels = 2, back = "50ms" }"#;

@@ -8,7 +8,7 @@ use lasthop_scenario::{Scenario, parse};
 use lasthop_sim::run;
 use lasthop_units::{Duration, Instant, Seed};
 
-/// What the flows of a run saw, and the counters of its coded link.
+/// Results of a run's flows, and the counters of its coded link.
 #[derive(Debug, Default)]
 struct Seen {
     sent: u64,
@@ -253,8 +253,8 @@ fn tcp_is_carried_in_spite_of_losses() {
     assert!(coded > 3 * plain && coded > 1_500_000, "{coded} against {plain}");
 }
 
-/// The interface of a tunnel releases each packet at once, so TCP's small queues do not
-/// limit what is in flight.
+/// The interface of a tunnel releases each packet at once, so TCP's small queues do not limit the
+/// bytes in flight.
 #[test]
 fn tcp_that_begins_at_an_end_is_as_fast_as_from_behind_it() {
     let arrived = |from: &str, to: &str| {

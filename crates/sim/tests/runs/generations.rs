@@ -1,6 +1,6 @@
-//! Stations of older standards on a channel of a newer one: beside nobody they do what they do
-//! on a channel of their own, idle ones change nothing, and in company opportunities are shared
-//! evenly and the air by what each takes of it.
+//! Stations of older standards on a channel of a newer one. A single one behaves as on a channel of
+//! its generation, idle ones change nothing, and in company stations gain the channel equally often
+//! and take air by the length of their exchanges.
 
 use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;
@@ -69,7 +69,7 @@ const OLDER: [(&str, &str, &str); 3] = [
     ("standard = \"802.11a\"", "", "standard = \"802.11a\""),
 ];
 
-/// It sends at a fixed rate of its own, to the nanosecond.
+/// The station sends at its fixed rate, to the nanosecond.
 #[test]
 fn an_older_station_alone_does_what_it_always_did() {
     for (channel, own, keys) in OLDER {
@@ -87,9 +87,9 @@ fn an_older_station_alone_does_what_it_always_did() {
     }
 }
 
-/// So is what is sent to it, and both ways at once: frames and aggregates are what it receives.
-/// Where it has no QoS the access point waits for DIFS, too; in company it counts slots as EDCA
-/// does, so that is left out.
+/// The downlink, and both directions at once, behave alike: frames and aggregates are those that
+/// the station receives. Without QoS the access point waits for DIFS, too; in company it counts
+/// slots as EDCA does, so that is left out.
 #[test]
 fn what_an_older_station_receives_is_what_it_always_was() {
     let (up, down) = (("up", "old", "ap"), ("down", "ap", "old"));
@@ -133,7 +133,7 @@ fn an_idle_older_station_changes_nothing() {
 }
 
 /// Two saturated stations gain the channel equally often, although the older one waits for EIFS
-/// behind what it does not understand: the acknowledgement that follows ends that. (10.3.2.3.7)
+/// after PPDUs that it cannot decode: the acknowledgement that follows ends that wait. (10.3.2.3.7)
 #[test]
 fn opportunities_are_shared_evenly() {
     for (_, _, keys) in OLDER {

@@ -104,7 +104,7 @@ fn a_group_behind_an_access_point() {
     assert!(arrived + lost >= sent - 1 && lost > sent / 6, "{arrived} {lost}");
 }
 
-/// What an access point's processor needs for each packet bounds what it forwards.
+/// The processor time of an access point for each packet limits its forwarding rate.
 #[test]
 fn forwarding_takes_the_processors_time() {
     let sets = |cost: &'static str| {

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// The tables of a scenario, each a string of its own, so that they can be reordered.
+/// The tables of a scenario, one string each, so that they can be reordered.
 #[derive(Clone, Debug)]
 struct Layout {
     head: &'static str,
@@ -54,7 +54,7 @@ impl Layout {
     }
 }
 
-/// What happened, by the name of the node, wire, link or flow.
+/// Events by the name of the node, wire, link or flow.
 struct Records {
     scenario: Scenario,
     lines: BTreeMap<String, Vec<String>>,
@@ -589,8 +589,8 @@ fn a_run_backwards_is_the_same_run() {
     }
 }
 
-/// Stations that get something to send by one change get it one after the other, and the first may
-/// begin before the next: in these runs it shows who is the first.
+/// Stations that get packets by one change get them one after the other, and the first may begin
+/// before the next. These runs show which one is the first.
 #[test]
 fn changes_are_made_in_an_order_of_their_own() {
     let layout = cells();
@@ -602,8 +602,8 @@ fn changes_are_made_in_an_order_of_their_own() {
     }
 }
 
-/// A packet that arrives again in an A-MPDU is dropped when its MPDU is in, whenever somebody
-/// asks: in this run the next to ask are a source that begins at the end, or one that is idle.
+/// A packet that arrives again in an A-MPDU is dropped when its MPDU is in, at any next wake-up: in
+/// this run a source that begins at the end, or an idle one.
 #[test]
 fn a_duplicate_is_dropped_when_it_arrives() {
     let (layout, seed) = (hidden(), 4_153_209_875_683_668_548);
@@ -613,8 +613,8 @@ fn a_duplicate_is_dropped_when_it_arrives() {
     assert!(dropped.count() > 0);
 }
 
-/// The layouts are not trivial: their flows deliver, collide and lose packets, and what is counted
-/// under a name is not zero at every node.
+/// The layouts are not trivial: their flows deliver, collide and lose packets, and each counter is
+/// above zero at some node.
 #[test]
 fn the_runs_have_what_can_differ() {
     for (layout, wanted) in

@@ -1,6 +1,6 @@
-//! Whole runs in virtual time: against calculations by hand, and against themselves with other
-//! tables beside or in another order; every kind of flow and coded link, and what is shipped. One
-//! test program, because each links all of the simulator.
+//! Whole runs in virtual time, compared with calculations by hand, and with runs of the same tables
+//! in another order or beside others: every kind of flow and coded link, and all shipped scenarios.
+//! One test program, because each links all of the simulator.
 
 mod adjust;
 mod apq;

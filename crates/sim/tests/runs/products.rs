@@ -1,5 +1,5 @@
-//! Products in whole runs: what profiles and kinds of power save give, against what was measured of
-//! hardware and published.
+//! Products in whole runs: profiles and kinds of power save against published measurements of
+//! hardware.
 
 use lasthop_hosts::Sink;
 use lasthop_packet::{FlowId, NodeId, Packet};

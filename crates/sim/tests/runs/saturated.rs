@@ -1,6 +1,5 @@
-//! Saturated flows that start at one node. Each keeps a queue of its own filled, so
-//! that access categories get the shares of EDCA, and stations those of the queue
-//! discipline.
+//! Saturated flows that start at one node. Each keeps a separate queue filled, so access categories
+//! get the shares of EDCA, and stations those of the queue discipline.
 
 use lasthop_hosts::Sink;
 use lasthop_net::network::NetworkStats;

@@ -26,7 +26,7 @@ fn shipped(name: &str, sets: &[&str], duration: Duration) -> Scenario {
     scenario
 }
 
-/// What happened to the packets of a flow.
+/// Counters of a flow's packets.
 #[derive(Clone, Debug, Default)]
 struct Flow {
     packets: u64,
@@ -36,7 +36,7 @@ struct Flow {
     round_trips: Vec<Duration>,
 }
 
-/// What happened to all flows, and a hash of it.
+/// Counters of all flows, and a hash of their events.
 #[derive(Debug, Default)]
 struct Story {
     hash: u64,
@@ -123,8 +123,8 @@ fn every_one_runs() {
     }
 }
 
-/// Number of packets that arrived, number that were lost, and a hash of when. Whoever
-/// changes one says why in the commit message.
+/// Number of packets that arrived, number that were lost, and a hash of the instants. State the
+/// reason for a changed number in the commit message.
 const FINGERPRINTS: [(&str, (u64, u64, u64)); 8] = [
     ("hello", (5_060, 0, 0x613c_9a1a_1c38_9a61)),
     ("hidden", (858, 645, 0x5032_56fe_490b_1093)),
@@ -178,7 +178,7 @@ fn a_far_sensor_needs_extended_range() {
     }
 }
 
-/// Where air time is shared evenly, who saves power pays alone. From 4 to 8 s it does.
+/// With evenly shared airtime, only the station that saves power is slower, from 4 to 8 s.
 #[test]
 fn an_operating_mode_costs_others_what_the_queue_lets_it() {
     // Each second's megabits of the phone and of the laptop.

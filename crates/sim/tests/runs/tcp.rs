@@ -177,8 +177,8 @@ impl Sink for Pings {
     }
 }
 
-/// A line of 25 Mb/s holds 780 kB, 250 ms, and CUBIC keeps it between 0.7 of its window and all
-/// of it, wherever the line begins: small queues are of an interface, where they bound what waits.
+/// A line of 25 Mb/s holds 780 kB, 250 ms, and CUBIC keeps it between 0.7 of its window and all of
+/// it, wherever the line begins. Small queues limit waiting bytes at an interface only.
 #[test]
 fn a_line_fills_wherever_it_begins() {
     const LINE: &str = "rate = \"25Mb/s\"\nqueue = { kind = \"drop-tail\", bytes = \"780kB\" }\n";

@@ -1,4 +1,4 @@
-//! What tests of sweeps have in common.
+//! Shared parts of the sweep tests.
 
 use lasthop_sweep::{Plan, Request};
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! When a station leaves its channel, and what the access point holds for one that did, or
-//! dozes.
+//! Scans of a station, and the packets that the access point holds for absent or dozing stations.
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written, positive};
 use crate::raw::{LeftoverKind, QueueKind, RawNodeSettings, RawScan, ScanKind};
@@ -12,10 +11,10 @@ use lasthop_wifi::mac::scan::{Leftover, NullConfig, ScanConfig};
 const PASSIVE: Duration = Duration::from_millis(111);
 const ACTIVE: Duration = Duration::from_millis(60);
 
-/// mac80211's `STA_MAX_TX_BUFFER`.
+/// Limit of mac80211's `STA_MAX_TX_BUFFER`, in packets.
 const POWER_SAVE_BUFFER: u32 = 64;
 
-/// The background scans of a node of this role.
+/// Returns the background scans of a node of this role.
 pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanConfig {
     if role == Role::AccessPoint {
         of_stations(raw, problems);
@@ -75,8 +74,8 @@ pub(super) fn scan(raw: &RawScan, role: Role, problems: &mut Problems) -> ScanCo
     config
 }
 
-/// Notes keys of what an access point does not do: it sends no Null frames, and hears its own
-/// channel all the time.
+/// Reports keys that do not apply to an access point: it sends no Null frames, and hears its
+/// channel between scans.
 fn of_stations(raw: &RawScan, problems: &mut Problems) {
     let keys = [
         Some(&raw.own_channel.place),
@@ -91,7 +90,8 @@ fn of_stations(raw: &RawScan, problems: &mut Problems) {
     }
 }
 
-/// In an independent cell nobody holds packets for who is away.
+/// Reports scans and power save in an independent cell, where no node holds packets for absent
+/// ones.
 pub(super) fn check_independent(
     wifi: &[WifiNode<'_>],
     channel: &RawChannel,
@@ -112,7 +112,7 @@ pub(super) fn check_independent(
     }
 }
 
-/// The bound of what an access point holds for each station that is away.
+/// Returns the limit of packets that an access point holds for each absent station.
 pub(super) fn power_save_buffer(raw: &RawNodeSettings) -> Option<u32> {
     let kind = raw.queue.kind.as_ref().map_or(QueueKind::FqCodel, |at| at.value);
     match &raw.power_save_buffer {

@@ -1,5 +1,5 @@
-//! `[[cell]]`: what the nodes of a basic service set have in common. BSS colours, for sets that say
-//! none one that is not in use, as access points choose it, and levels of spatial reuse (IEEE
+//! `[[cell]]`: common settings of the nodes of a basic service set: BSS colours, for sets without
+//! one an unused colour, as access points choose it, and levels of spatial reuse (IEEE
 //! 802.11ax-2021, 26.10.2), in dBm.
 
 use super::{WifiNode, channels};
@@ -12,8 +12,8 @@ use lasthop_wifi::cell::{ObssPd, OperatingChannel, StationConfig};
 use lasthop_wifi::phy::{Band, Standard};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Gives each node what its set says; the colours, by [`BssId`], are empty where no PPDU shows
-/// them, and the channels if nobody says one.
+/// Gives each node the settings of its set. Colours, by [`BssId`], are empty if no PPDU shows them;
+/// channels are empty if the file has none.
 pub(super) fn apply(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
@@ -57,7 +57,7 @@ pub(super) fn apply(
     (colours, channels::of_sets(raw, &of_names, &cells, (band, &*stations), problems))
 }
 
-/// The cells of the file by set; notes those that are of no set, or of one that has another.
+/// Returns the cells of the file by set; reports those without a set, and second ones of a set.
 fn cells<'a>(
     raw: &'a RawScenario,
     of_names: &BTreeMap<Option<&str>, BssId>,
@@ -99,7 +99,7 @@ fn cells<'a>(
     cells
 }
 
-/// Notes what a cell cannot say.
+/// Reports keys that a cell cannot have.
 fn check(cell: &RawCell, raw: &RawScenario, problems: &mut Problems) {
     let standard = raw.channel.standard.value;
     let level = &cell.spatial_reuse.level;
@@ -121,7 +121,7 @@ fn check(cell: &RawCell, raw: &RawScenario, problems: &mut Problems) {
         problems.push(&level.place, message);
     }
     if cell.colour.as_ref().is_some_and(|colour| colour.value.0 == 0) {
-        let message = "without a colour nothing is known to be of another set; \
+        let message = "without a colour PPDUs of other sets are not recognised; \
                        take another colour than 0, or no spatial_reuse";
         problems.push(&level.place, message);
     }
@@ -131,7 +131,7 @@ fn check(cell: &RawCell, raw: &RawScenario, problems: &mut Problems) {
     }
 }
 
-/// Notes what only nodes of 802.11ax have, of sets without such.
+/// Reports keys of 802.11ax at sets without nodes of 802.11ax.
 fn check_generation(
     cells: &BTreeMap<BssId, &RawCell>,
     stations: &[StationConfig],
@@ -157,9 +157,9 @@ fn level_of(cell: &RawCell) -> Option<Dbm> {
     cell.spatial_reuse.level.value.0
 }
 
-/// The colours of all sets: those that are given, and for the others in the order of their names
-/// the lowest that is left, so that neither a further set nor another order in the file makes
-/// two of them the same.
+/// Returns the colours of all sets: the given ones, and for the others, in the order of their
+/// names, the lowest unused one. Neither a further set nor another order in the file gives two sets
+/// the same colour.
 fn colours(
     raw: &RawScenario,
     of_names: &BTreeMap<Option<&str>, BssId>,

@@ -1,6 +1,6 @@
-//! `channel` and `bandwidth` of `[[cell]]` and `[[neighbour]]`: where in its band each set is (IEEE
-//! 802.11-2020, annex E). Numbers are those of primary channels of 20 MHz. Left out: channels
-//! that overlap in part, of which 2.4 GHz is full.
+//! `channel` and `bandwidth` of `[[cell]]` and `[[neighbour]]`: the place of each set in its band
+//! (IEEE 802.11-2020, annex E). Numbers are those of primary channels of 20 MHz. Left out: partly
+//! overlapping channels, which are common at 2.4 GHz.
 
 use crate::error::{Place, Problems};
 use crate::raw::{BandwidthKind, RawCell, RawScenario};
@@ -10,10 +10,10 @@ use lasthop_wifi::cell::{BandwidthAccess, OperatingChannel, StationConfig};
 use lasthop_wifi::phy::{Band, ChannelWidth, Subchannel};
 use std::collections::BTreeMap;
 
-/// A number that is given.
+/// A channel number of the file.
 type Given = At<Whole<1, 233>>;
 
-/// The channels by [`BssId`]; empty if nobody says anything of them.
+/// Returns the channels by [`BssId`]; empty if the file has none.
 pub(super) fn of_sets(
     raw: &RawScenario,
     of_names: &BTreeMap<Option<&str>, BssId>,
@@ -70,12 +70,12 @@ pub(super) fn of_sets(
     channels
 }
 
-/// Whether a set of this name is a neighbour's: no node of the file can name such.
+/// Whether a set of this name is a neighbour's: nodes of the file cannot have such a name.
 fn is_neighbour(name: &Option<&str>) -> bool {
     name.is_some_and(|name| name.ends_with(':'))
 }
 
-/// Notes a number that the band does not have.
+/// Reports a number that the band does not have.
 fn primary(at: &Given, band: Band, problems: &mut Problems) -> Option<Subchannel> {
     let number: u8 = at.value.get();
     let found = Subchannel::of(band, number);
@@ -90,7 +90,7 @@ fn primary(at: &Given, band: Band, problems: &mut Problems) -> Option<Subchannel
     found
 }
 
-/// Notes a channel that is not part of one as wide as the nodes of its set.
+/// Reports a channel that is not part of one as wide as the nodes of its set.
 fn check_width(
     place: &Place,
     (band, primary): (Band, Subchannel),
@@ -114,7 +114,7 @@ fn check_width(
     }
 }
 
-/// Notes channels of 2.4 GHz that overlap in part.
+/// Reports channels of 2.4 GHz that overlap in part.
 fn check_overlaps(
     given: &BTreeMap<BssId, &Given>,
     stations: &[StationConfig],

@@ -1,6 +1,6 @@
-//! Which standard and which channel width each node has: the channel's, or older and narrower
-//! ones of its own. An access point can also do what its older stations can, and so can newer
-//! stations. Left out: 802.11b among others, which needs protection by CTS-to-self.
+//! Standard and channel width of each node: the channel's, or an older and narrower one. An access
+//! point, and any newer station, also supports the standards of older stations. Left out: 802.11b
+//! among others, which needs protection by CTS-to-self.
 
 use super::{Common, WifiNode, rates};
 use crate::Role;
@@ -10,7 +10,7 @@ use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::{Rate, Standard};
 use std::collections::BTreeSet;
 
-/// What is common to all, with each node's own standard and width.
+/// Common settings with each node's standard and width.
 pub(super) fn of_nodes(
     wifi: &[WifiNode<'_>],
     common: &Common,
@@ -52,7 +52,7 @@ fn of_node((_, node): &WifiNode<'_>, common: &Common, problems: &mut Problems) -
     Common { standard, width, ..common.clone() }
 }
 
-/// How new a standard is.
+/// Order of a standard by age.
 pub(super) const fn age(standard: Standard) -> u8 {
     match standard {
         Standard::Dot11b => 0,
@@ -63,7 +63,7 @@ pub(super) const fn age(standard: Standard) -> u8 {
     }
 }
 
-/// The standards that a node of the channel may have.
+/// Returns the standards that a node of the channel may have.
 fn standards(common: &Common) -> Vec<Standard> {
     if common.standard == Standard::Dot11b {
         return vec![Standard::Dot11b];
@@ -79,12 +79,12 @@ fn standards(common: &Common) -> Vec<Standard> {
     all.into_iter().filter(is_there).collect()
 }
 
-/// The standards that some node has.
+/// Returns the standards that some node has.
 pub(super) fn used(own: &[Common]) -> BTreeSet<Standard> {
     own.iter().map(|own| own.standard).collect()
 }
 
-/// The rates of a node: of its standard, and of each older one that another node has.
+/// Returns the rates of a node: of its standard, and of each older one that another node has.
 pub(super) fn rates_of(own: &Common, streams: u8, used: &BTreeSet<Standard>) -> Vec<Rate> {
     let older = used.iter().filter(|it| **it < own.standard && it.works_in(own.band));
     let older = older.map(|&standard| Common {
@@ -99,7 +99,7 @@ pub(super) fn rates_of(own: &Common, streams: u8, used: &BTreeSet<Standard>) -> 
     all
 }
 
-/// Where nodes differ, each one that a node sends to at a fixed rate can receive it.
+/// Checks, where nodes differ, that each peer of a fixed rate can receive it.
 pub(super) fn check_fixed_rates(
     wifi: &[WifiNode<'_>],
     own: &[Common],

@@ -1,5 +1,5 @@
-//! What each pair of nodes hears of each other: from the channel and where the
-//! nodes stand, or from a `[[link]]`, whose SNR may change during the run.
+//! Links of all pairs of nodes: from the channel and positions, or from a `[[link]]`, whose SNR may
+//! change during the run.
 
 use super::{Common, Expanded, Heard, Names, Place, Problems, RawScenario, Role, WifiNode, fading};
 use crate::assemble::change_at;
@@ -9,14 +9,14 @@ use lasthop_wifi::StationId;
 use lasthop_wifi::cell::{Links, PairConfig};
 use lasthop_wifi::phy::{Fading, LinkConfig, SnrChange};
 
-/// Where a station stands if nobody says: in the same room, a strong link.
+/// Default position of a station: a strong link at 5 m.
 const STATION_POSITION: [Meters; 2] = [Meters(5.0), Meters(0.0)];
 
-/// Most pairs that all links together may name, a pair once more for each change of its SNR:
-/// each of the 1024 nodes with a radio with each other, four times over.
+/// Most pairs that all links together may name, where each change of an SNR counts as a pair: each
+/// of the 1024 nodes with a radio with each other, four times over.
 const PAIRS_MAX: usize = 1 << 22;
 
-/// What a `[[link]]` says about one direction.
+/// Settings of a `[[link]]` for one direction.
 #[derive(Clone, Copy)]
 enum Given {
     Snr(Db),
@@ -25,8 +25,8 @@ enum Given {
     Nothing,
 }
 
-/// What every ordered pair of stations hears, from the channel or a `[[link]]` (of several
-/// the last one), and those pairs whose shadowing is drawn.
+/// Returns the link of every ordered pair of stations, from the channel or the last matching
+/// `[[link]]`, and the pairs with drawn shadowing.
 pub(super) fn pairs(
     raw: &RawScenario,
     wifi: &[WifiNode<'_>],
@@ -88,7 +88,7 @@ pub(super) fn pairs(
     (links, shadowed)
 }
 
-/// The changes of a link's SNR; notes those that cannot be.
+/// Returns the changes of a link's SNR; reports impossible ones.
 fn snr_changes(
     link: &RawLink,
     raw: &RawScenario,
@@ -107,8 +107,8 @@ fn snr_changes(
             }
             Some(snr) if is_sensed(snr.value) != is_sensed(change.snr.value) => {
                 let message = format!(
-                    "who is sensed does not change: above {:.1}dBm of noise one of {} and {} \
-                     reaches carrier_sense = \"{carrier_sense}\"",
+                    "carrier sense cannot change during a run: above {:.1}dBm of noise one of {} \
+                     and {} reaches carrier_sense = \"{carrier_sense}\"",
                     config.noise.0, snr.value, change.snr.value
                 );
                 problems.push(&change.snr.place, message);
@@ -125,7 +125,7 @@ fn station_id(index: usize) -> StationId {
     StationId(u16::try_from(index).expect("there are at most NODES_MAX stations"))
 }
 
-/// Where a node stands, in metres.
+/// Position of a node, in metres.
 fn position(node: &Expanded<'_>) -> [f64; 2] {
     let usual = match node.role() {
         Role::AccessPoint => [Meters(0.0); 2],
@@ -137,15 +137,15 @@ fn position(node: &Expanded<'_>) -> [f64; 2] {
     [x.0 + radius * angle.cos(), y.0 + radius * angle.sin()]
 }
 
-/// What the `[[link]]`s say about pairs of stations.
+/// Settings of all `[[link]]`s by pair of stations.
 struct GivenPairs {
     said: Vec<GivenLink>,
     stations: usize,
-    /// By sender * stations + receiver: 1 + the index of what is said, or 0; empty if nothing is.
+    /// By sender * stations + receiver: 1 + the index of the settings, or 0; empty without links.
     places: Vec<u32>,
 }
 
-/// What a `[[link]]` says, and its number.
+/// Settings of a `[[link]]`, and its number.
 #[derive(Clone, Copy)]
 struct GivenLink {
     what: Given,
@@ -154,13 +154,13 @@ struct GivenLink {
 }
 
 impl GivenPairs {
-    /// The last that is said about a pair.
+    /// Returns the last settings for a pair.
     fn of(&self, from: usize, to: usize) -> Option<GivenLink> {
         let place = self.places.get(from * self.stations + to)?.checked_sub(1)?;
         Some(self.said[place as usize])
     }
 
-    /// What was said last is about this pair.
+    /// Assigns the last settings to this pair.
     fn insert(&mut self, from: usize, to: usize) {
         self.places.resize(self.stations * self.stations, 0);
         self.places[from * self.stations + to] = self.said.len() as u32;
@@ -184,8 +184,7 @@ fn given(
             (None, None, Some(loss)) => Given::Loss(loss),
             (None, None, None) if link.fading.is_some() || is_off => Given::Nothing,
             (None, None, None) => {
-                problems
-                    .push(&link.here, "this link says nothing: add snr, path_loss, loss or fading");
+                problems.push(&link.here, "this link is empty: add snr, path_loss, loss or fading");
                 continue;
             }
             _ => {
@@ -195,7 +194,7 @@ fn given(
         };
         let fading = link.fading.as_ref().map(|raw| {
             if let Given::Loss(_) = what {
-                problems.push(&raw.here, "a link that is given by its loss does not fade");
+                problems.push(&raw.here, "a link with a fixed loss does not fade");
             }
             fading(raw, problems)
         });
@@ -243,7 +242,7 @@ fn given(
     given
 }
 
-/// The stations that a name or pattern stands for.
+/// Returns the stations that match a name or pattern.
 fn stations(
     pattern: &str,
     place: &Place,

@@ -1,7 +1,6 @@
-//! Modes of 802.11ax that a node has if it says so: dual carrier modulation (DCM), HE extended
-//! range SU PPDUs, and the nominal packet padding that it needs as a receiver (IEEE
-//! 802.11ax-2021, 9.4.2.248). Left out: the DCM of some constellations and streams only, 106
-//! tones without 242, PPE thresholds.
+//! Optional modes of an 802.11ax node: dual carrier modulation (DCM), HE extended range SU PPDUs,
+//! and the nominal packet padding that it needs as a receiver (IEEE 802.11ax-2021, 9.4.2.248). Left
+//! out: the DCM of some constellations and streams only, 106 tones without 242, PPE thresholds.
 
 use super::Common;
 use super::station::PPDU_DURATION_MAX;
@@ -11,10 +10,10 @@ use crate::scalar::{At, Whole};
 use lasthop_wifi::mac::sizes;
 use lasthop_wifi::phy::{PacketPadding, Rate, RuSize, Standard};
 
-/// The MTU of a node that says nothing.
+/// MTU of a node without the key.
 const ETHERNET_MTU: u32 = 1_500;
 
-/// The rates that a node has beside the usual ones.
+/// Returns the rates of these modes, beside the usual ones.
 pub(super) fn rates(
     raw: &RawNodeSettings,
     common: &Common,
@@ -45,7 +44,7 @@ pub(super) fn rates(
     all
 }
 
-/// What the node needs behind the last symbol.
+/// Returns the packet padding that the node requires.
 pub(super) fn packet_padding(
     raw: &RawNodeSettings,
     common: &Common,
@@ -61,7 +60,7 @@ pub(super) fn packet_padding(
     *value
 }
 
-/// Only 802.11ax has such rates.
+/// Reports a mode that only 802.11ax has.
 pub(super) fn check_standard(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
     let control = &raw.rate_control;
     let dcm = control.dcm.as_ref().filter(|at| at.value).map(|at| &at.place);
@@ -73,8 +72,8 @@ pub(super) fn check_standard(raw: &RawNodeSettings, common: &Common, problems: &
     }
 }
 
-/// The fixed rate of 802.11ax with this MCS, if it is one of these modes and exists: `Some(None)`
-/// after an error, `None` if it is a usual rate.
+/// Returns the fixed rate of 802.11ax with this MCS, if it is one of these modes and exists:
+/// `Some(None)` after an error, `None` for a usual rate.
 pub(super) fn fixed_rate(
     raw: &RawNodeSettings,
     mcs: &At<Whole<0, 31>>,
@@ -148,7 +147,7 @@ pub(super) fn fixed_rate(
     Some(rate.filter(|_| problems.len() == before))
 }
 
-/// No PPDU is longer than 5.484 ms, which a packet at the slowest rate would be.
+/// Checks that a packet at the slowest rate fits into the longest PPDU, 5.484 ms.
 fn check_packets(
     raw: &RawNodeSettings,
     rate: Rate,

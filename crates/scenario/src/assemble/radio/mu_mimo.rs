@@ -1,4 +1,4 @@
-//! Downlink MU-MIMO of an access point: what of it the standards have.
+//! Downlink MU-MIMO of an access point, within the limits of the standards.
 
 use super::Common;
 use super::{Problems, Role};
@@ -7,9 +7,9 @@ use lasthop_units::Duration;
 use lasthop_wifi::cell::{MuMimoConfig, OfdmaAcknowledgement};
 use lasthop_wifi::phy::{Codebook, Standard, VHT_MU_USERS_MAX};
 
-/// Antennas of an access point that does not say how many.
+/// Default number of antennas of an access point.
 const ANTENNAS: u8 = 4;
-/// A sounding exchange takes up to a millisecond.
+/// Shortest sounding interval: an exchange takes up to a millisecond.
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 
 /// MU-MIMO of a node of this role, whose QoS is on or off.
@@ -97,7 +97,7 @@ pub(super) fn config(
     })
 }
 
-/// How stations acknowledge.
+/// Returns the acknowledgement procedure of stations.
 fn acknowledgement(raw: &RawMuMimo, is_he: bool, problems: &mut Problems) -> OfdmaAcknowledgement {
     let Some(at) = &raw.acknowledgement else {
         return match is_he {

@@ -1,8 +1,8 @@
-//! What `ofdma`, its `uplink` and `mu_mimo` need beside what the standards have of them: PPDUs for
-//! several stations, and of several, carry A-MPDUs under Block Ack agreements at rates of 802.11ax
-//! or, with MU-MIMO, of 802.11ac, and it is access points that send them. Without that nothing of
-//! it would ever be sent, silently. Left out: stations that all are too old or too narrow for it,
-//! which real access points have, too.
+//! Requirements of `ofdma`, its `uplink` and `mu_mimo` beyond the standard's. PPDUs for several
+//! stations, and of several, carry A-MPDUs under Block Ack agreements at rates of 802.11ax or, with
+//! MU-MIMO, of 802.11ac, and only access points send or trigger them. A configuration without these
+//! would silently never send one. Left out: access points whose stations are all too old or too
+//! narrow, which exist.
 
 use super::{Problems, RawChannel, Role, WifiNode, is_written};
 use crate::raw::{RawNodeSettings, RawOfdma};
@@ -10,7 +10,7 @@ use lasthop_wifi::cell::StationConfig;
 use lasthop_wifi::mac::rate::RateControlConfig;
 use lasthop_wifi::phy::Rate;
 
-/// Notes tables of which nothing would ever be sent.
+/// Reports tables without any effect.
 pub(super) fn check(
     wifi: &[WifiNode<'_>],
     stations: &[StationConfig],
@@ -53,8 +53,8 @@ pub(super) fn check(
     }
 }
 
-/// Whether stations of the access point's set can be asked for data; notes that none can because
-/// of how they are set.
+/// Whether stations of the access point's set can be triggered for data; reports that their
+/// settings prevent it.
 fn check_uplink(
     ofdma: &RawOfdma,
     wifi: &[WifiNode<'_>],
@@ -84,7 +84,7 @@ fn check_uplink(
     false
 }
 
-/// What keeps a node from PPDUs for several stations, or of several, in words.
+/// Returns the reason why a node has no PPDUs for several stations, or of several.
 fn why_alone(raw: &RawNodeSettings, station: &StationConfig) -> Option<String> {
     let aggregation = &station.aggregation;
     if aggregation.ampdu_bytes_max == 0 {

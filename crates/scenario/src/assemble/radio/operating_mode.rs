@@ -1,4 +1,4 @@
-//! The operating mode of a station: no more than what it can, and only where the standard has one.
+//! Operating mode of a station: within its capabilities, and only where the standard has one.
 
 use super::{Common, Problems, Role, WifiNode};
 use crate::raw::{RawChannel, RawOperatingMode};
@@ -7,7 +7,7 @@ use lasthop_wifi::Capabilities;
 use lasthop_wifi::cell::OperatingMode;
 use lasthop_wifi::phy::Standard;
 
-/// The mode that a node of this role and with these capabilities has.
+/// Returns the mode that a node of this role and with these capabilities has.
 pub(super) fn config(
     raw: &RawOperatingMode,
     role: Role,
@@ -55,7 +55,7 @@ pub(super) fn config(
     (problems.len() == before).then_some(mode)
 }
 
-/// Its access point understands notifications.
+/// Checks that the access point understands notifications.
 pub(super) fn check(
     wifi: &[WifiNode<'_>],
     own: &[Common],
@@ -75,7 +75,8 @@ pub(super) fn check(
         let standard = own[index].standard;
         if !matches!(standard, Standard::Dot11ac | Standard::Dot11ax) {
             let name = &wifi[index].1.name;
-            let message = format!("its access point {name:?} has {standard} and knows no modes");
+            let message =
+                format!("its access point {name:?} has {standard}, without operating modes");
             problems.push(&table.here, message);
         } else if !wifi[index].1.has_qos(standard) {
             let message = "operating modes need QoS frames, and qos of the access point is false";

@@ -1,5 +1,5 @@
-//! How a station saves power: legacy power save and U-APSD (IEEE 802.11-2020, 11.2.3), or an
-//! individual TWT agreement (IEEE 802.11ax-2021, 26.8). Each kind has keys of its own.
+//! Power save of a station: legacy power save and U-APSD (IEEE 802.11-2020, 11.2.3), or an
+//! individual TWT agreement (IEEE 802.11ax-2021, 26.8). Each kind has separate keys.
 
 use super::{Common, Place, Problems, RawChannel, Role, WifiNode, is_written, positive};
 use crate::raw::{PowerSaveKind, RawNodeSettings, RawPowerSave, RetrievalKind, TwtUplinkKind};
@@ -14,16 +14,16 @@ use lasthop_wifi::mac::service_period::{
 };
 use lasthop_wifi::phy::Standard;
 
-/// mac80211's dynamic power save.
+/// Default idle time of mac80211's dynamic power save.
 const IDLE: Duration = Duration::from_millis(100);
 /// rtw88's `RTW_LPS_THRESHOLD` and `RTW_WATCH_DOG_DELAY_TIME`.
 const BUSY_FRAMES: u32 = 50;
 const BUSY_INTERVAL: Duration = Duration::from_secs(2);
 /// ath9k's `SLEEP_SLOP`, 3 time units.
 const WAKE_LEAD: Duration = Duration::from_micros(3_072);
-/// mac80211's `beacon_loss_count`.
+/// Default of mac80211's `beacon_loss_count`.
 const BEACONS_MISSED_MAX: u8 = 7;
-/// A beacon interval as access points have it.
+/// Usual beacon interval of access points.
 const WAKE_INTERVAL: Duration = Duration::from_micros(102_400);
 const WAKE_DURATION: Duration = Duration::from_micros(8_192);
 
@@ -34,7 +34,7 @@ pub(super) struct Saves {
     pub service_periods: Option<ServicePeriodConfig>,
 }
 
-/// The power save of a node of this role and name.
+/// Returns the power save of a node of this role and name.
 pub(super) fn config(
     raw: &RawNodeSettings,
     (role, name, qos): (Role, &str, bool),
@@ -82,7 +82,7 @@ fn or<T: Copy>(at: Option<&At<T>>, usual: T) -> T {
     at.map_or(usual, |at| at.value)
 }
 
-/// Keys of other kinds.
+/// Reports keys of other kinds of power save.
 fn check_kind(table: &RawPowerSave, problems: &mut Problems) {
     use PowerSaveKind::{Firmware, Legacy, TargetWake, Unscheduled};
     let kind = table.kind.value;
@@ -230,7 +230,7 @@ fn target_wake(table: &RawPowerSave, name: &str, problems: &mut Problems) -> Opt
     })
 }
 
-/// Who dozes wakes up for beacons, and its access point ends service periods.
+/// Checks that the access point of a dozing station sends beacons and can end service periods.
 pub(super) fn check(
     wifi: &[WifiNode<'_>],
     all: &[Common],

@@ -11,7 +11,7 @@ use lasthop_wifi::mac::retry_out::{RateStep, RateTable, STEPS_MAX};
 /// Highest rate of a step: far above any data rate.
 const STEP_BPS_MAX: u64 = 10_000_000_000;
 
-/// The sender's remedy, if it is in force.
+/// Returns the sender's remedy, if it is in force.
 pub(super) fn low_rate(raw: &RawNodeSettings, problems: &mut Problems) -> Option<LowRateRetry> {
     let low = &raw.low_rate_retry;
     let steps = Steps { rates: &low.rates, numbers: &low.limits, name: "limits" };
@@ -25,7 +25,7 @@ pub(super) fn low_rate(raw: &RawNodeSettings, problems: &mut Problems) -> Option
     if low.limits.is_some() && i64::from(most) + 1 > retry_limit {
         let message = format!(
             "{most} retransmissions are {} attempts, more than the retry_limit of {retry_limit} \
-             that this is to lower",
+             that this should lower",
             i64::from(most) + 1
         );
         let place = low.limits.as_ref().map_or(&low.enabled.place, |at| &at.place);
@@ -34,7 +34,7 @@ pub(super) fn low_rate(raw: &RawNodeSettings, problems: &mut Problems) -> Option
     Some(LowRateRetry { table, all_traffic: low.all_traffic.value })
 }
 
-/// The receiver's remedy, if it is in force.
+/// Returns the receiver's remedy, if it is in force.
 pub(super) fn pseudo(
     raw: &RawNodeSettings,
     qos: bool,
@@ -44,14 +44,13 @@ pub(super) fn pseudo(
     let steps = Steps { rates: &pseudo.rates, numbers: &pseudo.indices, name: "indices" };
     let table = steps.table(&pseudo.enabled.place, &pseudo.smoothing, problems);
     if pseudo.enabled.value && !qos {
-        let message = "this is about MPDUs under Block Ack, and without qos there are none";
+        let message = "this needs MPDUs under Block Ack, and without qos there are none";
         problems.push_unfit(&pseudo.enabled.place, message);
     }
     pseudo.enabled.value.then_some(table)
 }
 
-/// A station that only sends data receives nothing that its pseudo retry-out
-/// could give up: the receiver has to.
+/// Reports pseudo retry-out at a station that only sends data: the receiver must have it.
 pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: &mut Problems) {
     let one_way = |kind: &FlowKind| matches!(kind, FlowKind::Tcp(_) | FlowKind::Udp(_));
     let data = || flows.iter().filter(|flow| one_way(&flow.kind));
@@ -68,7 +67,7 @@ pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: 
                 format!(": set it at {:?}, which receives it", access_point.name)
             });
             let message = format!(
-                "this is what a receiver of data does, and {:?} only sends it{belongs}",
+                "this key is for receivers of data, and {:?} only sends it{belongs}",
                 node.name
             );
             problems.push_unfit(&enabled.place, message);
@@ -76,16 +75,16 @@ pub(crate) fn check_receivers(nodes: &[Expanded<'_>], flows: &[Flow], problems: 
     }
 }
 
-/// What a table is made of.
+/// Raw values of a table of steps.
 struct Steps<'a> {
     rates: &'a Option<At<Vec<Bitrate>>>,
     numbers: &'a Option<At<Vec<Whole<0, 254>>>>,
-    /// What the numbers are called.
+    /// Name of the key with the numbers.
     name: &'static str,
 }
 
 impl Steps<'_> {
-    /// The table; the paper's where nothing else is said.
+    /// Returns the table; the paper's values where keys are missing.
     fn table(
         &self,
         place: &Place,

@@ -1,4 +1,4 @@
-//! What a node does on the air.
+//! Behaviour of a node on the air: from raw settings to the machine's configuration.
 
 use super::generations::rates_of;
 use super::{
@@ -29,12 +29,12 @@ const HT_AMSDU_BYTES_MAX: u16 = 7_935;
 pub(super) const PPDU_DURATION_MAX: Duration = Duration::from_micros(5_484);
 /// The largest minimum MPDU start spacing (9.4.2.55.3).
 const MPDU_START_SPACING_MAX: Duration = Duration::from_micros(16);
-/// What a TXOP limit is counted in, and the most that its field holds (9.4.2.28).
+/// Unit of a TXOP limit, and the limit of its field (9.4.2.28).
 const TXOP_UNIT: Duration = Duration::from_micros(32);
 const TXOP_UNITS_MAX: u64 = 65_535;
 
-/// The station that the node with this index is, given what it has in common with others and
-/// which standards there are.
+/// Returns the station of the node with this index, from the common settings and the standards in
+/// the cell.
 pub(super) fn config(
     index: usize,
     node: &Expanded<'_>,
@@ -151,7 +151,7 @@ fn ofdma_of(
     })
 }
 
-/// Uplink OFDMA.
+/// Configuration of uplink OFDMA.
 fn uplink_of(uplink: &RawUplink, problems: &mut Problems) -> UplinkConfig {
     let buffer_reports = uplink.buffer_reports.value.0;
     if buffer_reports.is_some_and(|interval| interval < BUFFER_REPORTS_MIN) {
@@ -171,7 +171,7 @@ fn uplink_of(uplink: &RawUplink, problems: &mut Problems) -> UplinkConfig {
     UplinkConfig { buffer_reports, mu_edca }
 }
 
-/// The access point asks no more often: a BSRP exchange takes about 0.2 ms.
+/// Shortest interval of buffer reports: a BSRP exchange takes about 0.2 ms.
 const BUFFER_REPORTS_MIN: Duration = Duration::from_millis(1);
 
 /// MU EDCA parameters of one access category.
@@ -212,7 +212,7 @@ fn mu_edca_of(raw: &RawMuEdcaParameters, problems: &mut Problems) -> MuEdcaParam
 /// The unit of the MU EDCA Timer subfield: 8 TU (IEEE 802.11ax-2021, 9.4.2.251).
 const TIMER_UNIT: Duration = Duration::from_micros(8_192);
 
-/// No node has more streams than the standard.
+/// Checks that the standard has this number of streams.
 fn check_streams_of_standard(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
     let most = common.standard.streams_max();
     if !is_written(&raw.streams.place) || raw.streams.value.0 <= i64::from(most) {
@@ -227,7 +227,7 @@ fn check_streams_of_standard(raw: &RawNodeSettings, common: &Common, problems: &
     problems.push(&raw.streams.place, message);
 }
 
-/// The Block Ack window.
+/// Returns the Block Ack window.
 fn window(
     raw: &RawNodeSettings,
     capabilities: &Capabilities,
@@ -250,7 +250,7 @@ fn window(
     window
 }
 
-/// Addresses are those of single stations, and differ.
+/// Checks that addresses differ and are not group addresses.
 pub(super) fn check_addresses(
     wifi: &[WifiNode<'_>],
     stations: &[StationConfig],
@@ -268,7 +268,7 @@ pub(super) fn check_addresses(
     }
 }
 
-/// The receiver of a fixed rate can receive it.
+/// Checks that the receiver of a fixed rate can receive it.
 pub(super) fn check_streams(wifi: &[WifiNode<'_>], own: &[Common], problems: &mut Problems) {
     let streams = |node: &Expanded<'_>| node.raw.settings.streams.value.0;
     for ((_, node), own) in wifi.iter().zip(own) {
@@ -385,7 +385,7 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
         && !matches!(common.standard, Standard::Dot11ac | Standard::Dot11ax)
     {
         let message = match common.standard {
-            Standard::Dot11n => "with 802.11n the MCS says how many streams there are".to_owned(),
+            Standard::Dot11n => "with 802.11n the MCS includes the number of streams".to_owned(),
             standard => format!("{standard} has one stream"),
         };
         problems.push(&at.place, message);
@@ -427,7 +427,7 @@ fn fixed_rate(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) -
     }
 }
 
-/// Notes what only a rate with an MCS has; of older standards it is noted already.
+/// Reports keys that require a rate with an MCS; older standards are reported before.
 fn check_keys_of_mcs(raw: &RawNodeSettings, common: &Common, problems: &mut Problems) {
     let control = &raw.rate_control;
     let is_he = common.standard == Standard::Dot11ax;
@@ -437,11 +437,11 @@ fn check_keys_of_mcs(raw: &RawNodeSettings, common: &Common, problems: &mut Prob
     let far = control.extended_range.as_ref().filter(|_| is_he);
     let places = [streams.map(|at| &at.place), dcm.map(|at| &at.place), far.map(|at| &at.place)];
     for place in places.into_iter().flatten() {
-        problems.push(place, "this key is of rates that are given by mcs, not by rate");
+        problems.push(place, "this key is for rates given by mcs, not by rate");
     }
 }
 
-/// The rate of this MCS in 802.11ac or 802.11ax, if there is one.
+/// Returns the rate of this MCS in 802.11ac or 802.11ax, if there is one.
 fn later_rate(
     raw: &RawNodeSettings,
     mcs: &At<Whole<0, 31>>,
@@ -568,9 +568,9 @@ fn aggregation(
     }
 }
 
-/// The parameters of the four categories, by their index (IEEE 802.11-2020,
-/// table 9-155, with the PHY's contention window). Without QoS all of them are
-/// the DCF's, and only best effort may be changed.
+/// Returns the parameters of the four categories, by their index (IEEE 802.11-2020, table 9-155,
+/// with the PHY's contention window). Without QoS all of them are the DCF's, and only best effort
+/// may be changed.
 fn edca(
     raw: &RawNodeSettings,
     qos: bool,
@@ -642,7 +642,7 @@ fn parameters(
     parameters
 }
 
-/// A contention window is 2^n - 1.
+/// Checks that a contention window is 2^n - 1.
 fn check_window(at: &At<Whole<0, 32_767>>, problems: &mut Problems) {
     let window = at.value.0;
     if (window + 1) & window != 0 {
