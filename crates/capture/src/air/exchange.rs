@@ -141,7 +141,9 @@ impl LinkCounts {
         let unasked = self.unasked_alone();
         match self.proved {
             // No answer to a captured MPDU was heard.
-            (0, 0) => (self.mpdus, unasked.max(self.unseen)),
+            (0, 0) if self.mpdus > 0 => (self.mpdus, unasked.max(self.unseen)),
+            // Without data, Acks may answer other frames.
+            (0, 0) => (0, self.unseen),
             // They prove most of single frames. Of A-MPDUs they prove little that Block Acks do
             // not: a sender that flushes its queue leaves numbers out, too.
             (captured, missed) if self.block_acks == 0 => {

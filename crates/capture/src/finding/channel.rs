@@ -73,9 +73,11 @@ fn level(analysis: &Analysis, id: StationId) -> Option<f64> {
 /// of its data. Of one whose level is not known it cannot be said why they are missing.
 fn misses_beacons(analysis: &Analysis, heard: &Heard, id: StationId, beacons: &Beacons) -> bool {
     let came = beacons.on_channel() as f64 / beacons.sent.max(1) as f64;
-    let share = 1.0 - came / heard.captured_from(id).max(came);
+    let captured = heard.captured_from(id).max(came);
+    let share = 1.0 - came / captured;
     let is_near = level(analysis, id).is_some_and(|level| level >= NEAR_DBM);
-    is_near && least(share, beacons.sent) >= BEACONS_MIN
+    // Cases are the beacons that the monitor would have captured.
+    is_near && least(share, (beacons.sent as f64 * captured) as u64) >= BEACONS_MIN
 }
 
 /// Beacons of one radio, with all of its networks.
