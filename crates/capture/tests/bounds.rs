@@ -228,6 +228,27 @@ fn made_up_senders_take_little() {
     assert_eq!(feed.document().flows.len(), 4_096);
 }
 
+/// 2 048 stations send one frame a second each, with 40 sequence numbers: memory grows with the
+/// numbers in use, not with all numbers.
+#[test]
+fn senders_of_few_numbers_take_little() {
+    let _alone = MEASURES.lock();
+    let mut feed = Feed::new(LinkType::Ieee80211);
+    let before = resident_mib();
+    for round in 0..40u64 {
+        for station in 0..2_048u64 {
+            let mut frame = frame(QOS_DATA, false, round as u16);
+            frame[14..16].copy_from_slice(&(station as u16).to_be_bytes());
+            feed.packet(BEGIN + round * SECOND + station * 100_000, &frame);
+        }
+    }
+    let taken = resident_mib().saturating_sub(before);
+    assert!(taken < 60, "{taken} MiB");
+    let links = &feed.analysis.air.links;
+    assert_eq!(links.len(), 2_048);
+    assert!(links.values().all(|link| link.counts.mpdus >= 39));
+}
+
 /// 512 stations doze 400 times each: absences of all together are bounded, in memory and in the
 /// document, all are counted, and findings of one kind are a list that one can read.
 #[test]
