@@ -164,7 +164,7 @@ fn a_receiver_that_hops_knows_no_long_absences() {
         if at_ms % 100 == 80 {
             push(at_ns + 2 * MS, 2_437, &frame([0x48, 0x11], AP, STATION, 2 * n, &[]));
             let back = at_ns + 12 * MS;
-            if back / (500 * MS) % 2 == 0 && at_ms % 500 != 480 {
+            if (back / (500 * MS)).is_multiple_of(2) && at_ms % 500 != 480 {
                 push(back, 2_437, &frame([0x48, 1], AP, STATION, 2 * n + 1, &[]));
             }
         }
